@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# Multi30k in English, German, French and Czech: trained from and into English, scored on all
+# twelve directions.
+#
+#   scripts/multi30k.sh [DIR] [--form shared|disjoint] [--systems A,B,...] [--updates N]
+#                       [--threads N] [--jobs N] [--average N] [--out RUN] [--fresh] [--dry-run]
+#
+#   DIR         folder with {train,val,test_2016_flickr}.{en,de,fr,cs}.gz, task 1, raw; without it
+#               they are downloaded into runs/multi30k-raw. Checksums are verified either way.
+#   --form      shared: all English sentences in all three pairs; disjoint: the training set cut
+#               into three parts, one for each pair, so that zero-shot is truly zero-shot
+#   --systems   configs of configs/multi30k (default: transformer,prefix-decoder-only,tdo,
+#               tdo-adaptation-instrucl)
+#   --updates   updates of each training (default: the configs')
+#   --threads   CPU threads of each training (default 1)
+#   --jobs      trainings, and decodings, at a time (default 2)
+#   --average   checkpoints to average (default 5)
+#   --out       where everything goes (default: runs/multi30k-FORM)
+#   --fresh     begin again; otherwise interrupted trainings resume and whole results stay
+#   --dry-run   only print the stock training and decoding commands
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/pipeline.sh"
+
+VOCABULARY=8000
+CONFIGS=$ROOT/configs/multi30k
+
+raw="" form=shared systems=transformer,prefix-decoder-only,tdo,tdo-adaptation-instrucl
+updates="" threads=1 jobs=2 last=5 run="" fresh="" dry=""
+while (($#)); do
+  case $1 in
+    --form | --systems | --updates | --threads | --jobs | --average | --out)
+      (($# > 1)) || die "\`$1\` must be followed by its value; nothing follows it"
+      case $1 in
+        --form) form=$2 ;;
+        --systems) systems=$2 ;;
+        --updates) updates=$2 ;;
+        --threads) threads=$2 ;;
+        --jobs) jobs=$2 ;;
+        --average) last=$2 ;;
+        --out) run=$(realpath -m "$2") ;;
+      esac
+      shift
+      ;;
+    --fresh) fresh=1 ;;
+    --dry-run) dry=1 ;;
+    --help | -h)
+      print_help
+      exit 0
+      ;;
+    -*) die "\`$1\` is not an option of this script; --help lists them" ;;
+    *)
+      [[ -d $1 ]] || die "\`DIR\` must be a folder with Multi30k's files; $1 is not one"
+      raw=$(realpath "$1")
+      ;;
+  esac
+  shift
+done
+[[ $form == shared || $form == disjoint ]] ||
+  die "\`--form\` must be shared or disjoint; it is $form"
+at_least_one --threads "$threads"
+at_least_one --jobs "$jobs"
+at_least_one --average "$last"
+flags=(--log-format simple --log-interval 50)
+if [[ -n $updates ]]; then
+  at_least_one --updates "$updates"
+  flags+=(--max-update "$updates")
+fi
+IFS=, read -ra names <<<"$systems"
+for name in "${names[@]}"; do
+  [[ -f $CONFIGS/$name.conf ]] ||
+    die "\`--systems\` must name files of $CONFIGS; $name is none of them"
+done
+run=${run:-$ROOT/runs/multi30k-$form}
+
+set_up
+SECONDS=0
+if [[ -n $fresh && -z $dry ]]; then
+  rm -rf "$run/text" "$run/data" "$run/report" "${names[@]/#/$run/}"
+fi
+mkdir -p "$run"
+say "Multi30k ($form), SentencePiece, fairseq-preprocess"
+# Two workers whatever the machine: SentencePiece's pieces depend a little on their number.
+if [[ -n $raw ]]; then
+  tdo multi30k --raw "$raw" --form "$form" --out "$run/text"
+else
+  tdo multi30k --raw "$ROOT/runs/multi30k-raw" --download --form "$form" --out "$run/text"
+fi
+tdo prepare "$run/text" "$run/data" --vocab-size "$VOCABULARY" --workers 2
+if [[ -n $dry ]]; then
+  read -ra where <<<"$(machine)"
+  for name in "${names[@]}"; do
+    tdo train "$CONFIGS/$name.conf" "$run/data" "${where[@]}" --save-dir "$run/$name/checkpoints" \
+      --dry-run "${flags[@]}"
+    tdo translate "$CONFIGS/$name.conf" "$run/data" "$run/$name/average.pt" "$run/$name/output" \
+      "${where[@]}" --dry-run
+  done
+  exit 0
+fi
+say "training of ${names[*]}"
+train_systems "$run" "$run/data" "$CONFIGS" "$jobs" "$threads" "${names[@]}" -- "${flags[@]}"
+say "averaging and decoding"
+decode_systems "$run" "$run/data" "$CONFIGS" "$jobs" "$last" "${names[@]}"
+say "scoring"
+report_systems "$run" "$run/data" "${names[@]}"
+say "done"

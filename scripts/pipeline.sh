@@ -1,0 +1,180 @@
+# Shared by the scripts that prepare, train, decode and score: sourced, never run.
+# shellcheck shell=bash
+
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+# print_help: the comment at the head of the running script.
+print_help() {
+  sed -n '2,/^set -euo/{/^#/s/^# \{0,1\}//p}' "$0"
+}
+
+set_up() {
+  bash "$ROOT/scripts/setup.sh"
+}
+
+tdo() {
+  "$VENV/bin/python" -m tdo_plugin "$@"
+}
+
+# command_or_help NAME ARGUMENT...: become `tdo NAME`, or explain the running script.
+command_or_help() {
+  if [[ $# -eq 1 || " $* " == *" --help "* || " $* " == *" -h "* ]]; then
+    print_help
+    if [[ -x $VENV/bin/python ]]; then
+      echo
+      tdo "$1" --help
+    fi
+    exit 0
+  fi
+  set_up
+  exec "$VENV/bin/python" -m tdo_plugin "$@"
+}
+
+# say TEXT...: a progress line with the time since the script began.
+say() {
+  printf '[%3d:%02d] %s\n' $((SECONDS / 60)) $((SECONDS % 60)) "$*"
+}
+
+# once STAMP KEY COMMAND...: run the command unless STAMP says that it ended well with this KEY.
+once() {
+  local stamp=$1 key=$2
+  shift 2
+  if [[ -f $stamp && "$(cat "$stamp")" == "$key" ]]; then
+    return
+  fi
+  rm -f "$stamp"
+  "$@"
+  echo "$key" >"$stamp"
+}
+
+# at_least_one OPTION VALUE: die unless VALUE is a whole number above 0.
+at_least_one() {
+  [[ $2 =~ ^[1-9][0-9]*$ ]] || die "\`$1\` must be a whole number above 0; it is $2"
+}
+
+# machine: the options of `tdo train` and `tdo translate` for one GPU, or the CPU without one.
+machine() {
+  if [[ $("$VENV/bin/python" -c 'import torch; print(torch.cuda.device_count())') == 0 ]]; then
+    echo --cpu
+  else
+    echo --gpus 1
+  fi
+}
+
+# What runs in the background ends with the script.
+declare -A running=() # process by system
+end_running() {
+  local name
+  for name in "${!running[@]}"; do
+    kill "${running[$name]}" 2>/dev/null || true
+  done
+  wait
+}
+trap end_running EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# last_update LOG: "update 300, loss 4.21" from the last such line of a training log.
+last_update() {
+  sed -n 's/.*| loss \([0-9.]*\) .*num_updates \([0-9]*\).*/update \2, loss \1/p' "$1" | tail -n 1
+}
+
+# train_systems RUN DATA CONFIGS JOBS THREADS SYSTEM... -- FLAG...: train each CONFIGS/SYSTEM.conf
+# into RUN/SYSTEM, JOBS at a time. An interrupted training resumes; one with another config, data
+# or flags begins anew.
+train_systems() {
+  local run=$1 data=$2 configs=$3 jobs=$4 threads=$5 name
+  shift 5
+  local -a systems=()
+  while [[ $1 != -- ]]; do
+    systems+=("$1")
+    shift
+  done
+  shift
+  local -a where
+  read -ra where <<<"$(machine)"
+  local next=0 next_line=0
+  while ((next < ${#systems[@]} || ${#running[@]})); do
+    while ((next < ${#systems[@]} && ${#running[@]} < jobs)); do
+      name=${systems[next++]}
+      begin_training "$@"
+    done
+    ((${#running[@]})) || continue
+    sleep 2
+    look_after_trainings
+  done
+}
+
+# begin_training FLAG...: start `name` in the background unless it is trained already.
+begin_training() {
+  local folder=$run/$name config=$configs/$name.conf key
+  key=$( (tdo flags "$config" && cat "$data/prepared.json" && echo "$*") | cksum)
+  mkdir -p "$folder"
+  if [[ -f $folder/trained && "$(cat "$folder/trained")" == "$key" ]]; then
+    say "$name is trained already"
+    return
+  fi
+  if [[ ! -f $folder/begun || "$(cat "$folder/begun")" != "$key" ]]; then
+    rm -rf "$folder/checkpoints" "$folder/trained" "$folder/average.pt"
+    echo "$key" >"$folder/begun"
+  fi
+  tdo train "$config" "$data" --save-dir "$folder/checkpoints" "${where[@]}" --dry-run "$@"
+  OMP_NUM_THREADS=$threads "$VENV/bin/python" -m tdo_plugin train "$config" "$data" \
+    --save-dir "$folder/checkpoints" "${where[@]}" "$@" >"$folder/train.log" 2>&1 &
+  running[$name]=$!
+  say "$name: training begins (all of it: $folder/train.log)"
+}
+
+# look_after_trainings: a progress line every half minute; take note of those that ended.
+look_after_trainings() {
+  local process line=""
+  for name in "${!running[@]}"; do
+    process=${running[$name]}
+    if kill -0 "$process" 2>/dev/null; then
+      line+="${line:+ | }$name: $(last_update "$run/$name/train.log")"
+      continue
+    fi
+    unset "running[$name]"
+    if ! wait "$process"; then
+      tail -n 3 "$run/$name/train.log" >&2
+      die "training of $name failed; all of it is in $run/$name/train.log"
+    fi
+    cp "$run/$name/begun" "$run/$name/trained"
+    say "$name: trained, $(last_update "$run/$name/train.log")"
+  done
+  if [[ -n $line ]] && ((SECONDS >= next_line)); then
+    say "$line"
+    next_line=$((SECONDS + 30))
+  fi
+}
+
+# decode_systems RUN DATA CONFIGS JOBS LAST SYSTEM...: average the LAST checkpoints of each system
+# and decode every direction with it, JOBS at a time, one thread each.
+decode_systems() {
+  local run=$1 data=$2 configs=$3 jobs=$4 last=$5 name folder
+  shift 5
+  local -a where
+  read -ra where <<<"$(machine)"
+  for name in "$@"; do
+    folder=$run/$name
+    once "$folder/averaged" "$(cat "$folder/trained") $last" \
+      tdo average --inputs "$folder/checkpoints" --last "$last" --output "$folder/average.pt"
+    say "$name: decoding"
+    tdo translate "$configs/$name.conf" "$data" "$folder/average.pt" "$folder/output" \
+      --jobs "$jobs" "${where[@]}"
+  done
+}
+
+# report_systems RUN DATA SYSTEM...: score, and say where everything is.
+report_systems() {
+  local run=$1 data=$2 name
+  shift 2
+  local -a systems=()
+  for name in "$@"; do
+    systems+=(--system "$name=$run/$name/output")
+  done
+  tdo report --data "$data" --out "$run/report" "${systems[@]}"
+  for name in "$@"; do
+    echo "$run/$name/average.pt"
+  done
+}

@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# Makes .venv with everything that training, decoding and the tests need. Running it again when
+# nothing changed takes a moment and installs nothing.
+#
+#   PYTHON     the Python to use, 3.10 to 3.13 (default: the first one found; remove .venv to change)
+#   TDO_TORCH  another torch, as pip arguments; it is remembered in .venv. For example
+#              TDO_TORCH="torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu"
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+cd "$ROOT"
+
+DEFAULT_TORCH="torch==2.13.0"
+FAIRSEQ="fairseq==0.12.2"
+STAMP=.venv/set-up-is-complete
+CHOSEN_TORCH=.venv/chosen-torch
+LOG=.venv/setup.log
+
+torch=${TDO_TORCH:-$(cat "$CHOSEN_TORCH" 2>/dev/null || echo "$DEFAULT_TORCH")}
+key=$({ echo "$ROOT $torch"; cat pyproject.toml constraints.txt scripts/setup.sh; } | cksum)
+
+is_complete() {
+  [[ -x .venv/bin/python && -f $STAMP && "$(cat "$STAMP")" == "$key" ]]
+}
+
+is_good_python() {
+  "$1" -c 'import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null
+}
+
+find_python() {
+  local name
+  if [[ -n ${PYTHON:-} ]]; then
+    is_good_python "$PYTHON" || die "PYTHON must be a Python from 3.10 to 3.13; it is $PYTHON"
+    return
+  fi
+  for name in python3 python python3.13 python3.12 python3.11 python3.10; do
+    if is_good_python "$name"; then
+      PYTHON=$name
+      return
+    fi
+  done
+  die "no Python from 3.10 to 3.13 found: install one (Debian, Ubuntu: apt-get install python3 python3-venv python3-dev) or name it with PYTHON=..."
+}
+
+# fairseq has three C++ extension modules.
+check_compiler() {
+  local name cxx="" version include
+  for name in "${CXX:-c++}" c++ g++ clang++; do
+    if command -v "${name%% *}" >/dev/null 2>&1; then
+      cxx=$name
+      break
+    fi
+  done
+  [[ -n $cxx ]] || die "no C++ compiler found: install one (Debian, Ubuntu: apt-get install g++)"
+  version=$("$PYTHON" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+  include=$("$PYTHON" -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
+  [[ -f $include/Python.h ]] ||
+    die "the headers of Python $version are missing: install them (Debian, Ubuntu: apt-get install python$version-dev)"
+  name=$("$PYTHON" -c 'import sysconfig; print((sysconfig.get_config_var("CC") or "cc").split()[0])')
+  # A Python that was built with another compiler would look for that one.
+  command -v "${CC:-$name}" >/dev/null 2>&1 || export CC="$cxx" CXX="$cxx"
+}
+
+make_venv() {
+  "$PYTHON" -c 'import venv, ensurepip' 2>/dev/null ||
+    die "$PYTHON cannot make virtual environments: install its venv module (Debian, Ubuntu: apt-get install python3-venv)"
+  "$PYTHON" -m venv --clear .venv || die "could not make the virtual environment $VENV"
+}
+
+# step TEXT COMMAND...: a progress line, the command's noise into the log.
+step() {
+  local text=$1
+  shift
+  echo "set-up: $text"
+  if ! "$@" >>"$LOG" 2>&1; then
+    tail -n 5 "$LOG" >&2
+    die "set-up failed at: $text; all of it is in $ROOT/$LOG"
+  fi
+}
+
+install_all() {
+  local -a torch_arguments
+  read -ra torch_arguments <<<"$torch"
+  # The chosen torch takes the place of the pinned one.
+  grep -v '^torch==' constraints.txt >.venv/constraints.txt
+  local -a pip=(.venv/bin/python -m pip install -c .venv/constraints.txt)
+  step "torch ($torch)" "${pip[@]}" "${torch_arguments[@]}"
+  .venv/bin/python -c 'from importlib.metadata import version as v; print("torch==" + v("torch"))' \
+    >>.venv/constraints.txt
+  step "this project and what it imports" "${pip[@]}" -e ".[report,dev]"
+  step "$FAIRSEQ (is compiled, half a minute)" "${pip[@]}" --no-deps "$FAIRSEQ"
+  step "check" .venv/bin/python -m tdo_plugin doctor
+}
+
+is_complete && exit 0
+if command -v flock >/dev/null 2>&1; then
+  exec 9>.venv-lock
+  flock 9 # another set-up of this folder may be under way
+  is_complete && exit 0
+fi
+find_python
+check_compiler
+# What was interrupted is begun again; what was complete is brought up to date.
+if [[ -f $STAMP && -x .venv/bin/python ]] && is_good_python .venv/bin/python; then
+  rm "$STAMP"
+else
+  echo "set-up: virtual environment .venv ($("$PYTHON" --version))"
+  make_venv
+fi
+: >"$LOG"
+# Versions for isolated builds as well: older pips read the first variable, newer ones the second.
+# The path is relative because pip splits these variables at spaces.
+export PIP_CONSTRAINT=.venv/constraints.txt PIP_BUILD_CONSTRAINT=.venv/constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_USER=0
+install_all
+echo "$torch" >"$CHOSEN_TORCH"
+echo "$key" >"$STAMP"
+echo "set-up: done"

@@ -1,0 +1,44 @@
+"""The ``tdo`` command. Every sub-command is a module of this package, listed in ``COMMANDS``.
+
+A command module has ``HELP``, ``add_arguments(parser)`` and ``run(args) -> exit code``; it imports
+heavy things inside ``run``, so that ``tdo --help`` stays fast.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+COMMANDS = ("doctor",)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of ``tdo`` with all sub-commands."""
+    parser = argparse.ArgumentParser(
+        prog="tdo", description="Multilingual translation with decoder-only and two-stage models."
+    )
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name in COMMANDS:
+        module = import_module(f"tdo_plugin.cli.{name.replace('-', '_')}")
+        command = commands.add_parser(name, help=module.HELP, description=module.HELP)
+        module.add_arguments(command)
+        command.set_defaults(run=module.run)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run ``tdo`` with ``argv`` (default: the process' own arguments).
+
+    Returns:
+        The exit code: the command's own, 2 for a user's mistake, 130 for an interrupt.
+    """
+    args = build_parser().parse_args(argv)
+    try:
+        return int(args.run(args))
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        if not getattr(type(error), "one_line", False):
+            raise
+        print(f"tdo {args.command}: error: {error}", file=sys.stderr)
+        return 2

@@ -1,0 +1,164 @@
+"""``tdo doctor``: what is installed, what is wrong, and the exact line that mends it."""
+
+import argparse
+import json
+import logging
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from importlib import import_module, metadata
+from pathlib import Path
+
+HELP = "say what is installed, what is wrong, and the exact line that mends it"
+
+FAIRSEQ_VERSION = "0.12.2"
+FAIRSEQ_LINE = f"pip install --no-deps fairseq=={FAIRSEQ_VERSION}"
+FAIRSEQ_AGAIN = FAIRSEQ_LINE.replace("install", "install --force-reinstall --no-cache-dir")
+EXTENSIONS = ("fairseq.data.data_utils_fast", "fairseq.data.token_block_utils_fast")
+
+
+@dataclass
+class Check:
+    """One finding. ``status`` is ``ok``, ``warn`` (works, but) or ``wrong``; ``mend`` a line."""
+
+    name: str
+    status: str
+    detail: str
+    mend: str = ""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``tdo doctor``."""
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def check_python(version: tuple[int, int] = sys.version_info[:2]) -> Check:
+    """Whether this Python is one that the project runs on."""
+    detail = f"{sys.version.split()[0]} ({sys.executable})"
+    if (3, 10) <= version <= (3, 13):
+        return Check("python", "ok", detail)
+    return Check("python", "wrong", detail, "use a Python from 3.10 to 3.13")
+
+
+def check_requirements() -> list[Check]:
+    """One check for each package that ``pyproject.toml`` asks for, extras left out."""
+    try:
+        lines = metadata.requires("tdo_plugin") or []
+    except metadata.PackageNotFoundError:
+        root = Path(__file__).resolve().parents[2]
+        return [Check("tdo_plugin", "wrong", "is not installed", f"pip install -e {root}")]
+    own = Check("tdo_plugin", "ok", metadata.version("tdo_plugin"))
+    return [own, *(check_requirement(line) for line in lines if "extra ==" not in line)]
+
+
+def check_requirement(line: str) -> Check:
+    """Whether the installed version of one package is in the range of its requirement."""
+    try:
+        from packaging.requirements import Requirement
+    except ImportError:
+        return Check("packaging", "wrong", "is not installed", "pip install packaging")
+    requirement = Requirement(line)
+    mend = f'pip install "{requirement.name}{requirement.specifier}"'
+    try:
+        version = metadata.version(requirement.name)
+    except metadata.PackageNotFoundError:
+        return Check(requirement.name, "wrong", "is not installed", mend)
+    if requirement.specifier.contains(version, prereleases=True):
+        return Check(requirement.name, "ok", version)
+    detail = f"{version} is installed, it must be {requirement.specifier}"
+    return Check(requirement.name, "wrong", detail, mend)
+
+
+def check_device() -> Check:
+    """The device, its number formats, and torch's fused attention kernels on it."""
+    try:
+        import torch
+    except ImportError as error:
+        return Check("device", "wrong", f"torch cannot be imported: {error}", "pip install torch")
+    if not torch.cuda.is_available():
+        kernels = "fused attention: flash (CPU); bf16: yes; fp16: slow"
+        return Check("device", "ok", f"CPU, {torch.get_num_threads()} threads; {kernels}")
+    capability = torch.cuda.get_device_capability()
+    kernels = ["memory-efficient"] if capability >= (5, 0) else []
+    kernels += ["flash"] if capability >= (8, 0) else []
+    bf16 = "yes" if capability >= (8, 0) else "no"
+    fp16 = "yes" if capability >= (7, 0) else "slow"
+    name = f"{torch.cuda.device_count()} x {torch.cuda.get_device_name()}"
+    attention = " and ".join(kernels) or "none"
+    return Check(
+        "device", "ok", f"{name}; fused attention: {attention}; bf16: {bf16}; fp16: {fp16}"
+    )
+
+
+def check_boot() -> Check:
+    """Whether a fresh Python loads the mends by itself, as ``fairseq-train`` needs."""
+    code = "import sys; sys.exit('tdo_plugin_boot' not in sys.modules)"
+    fresh = subprocess.run([sys.executable, "-c", code], cwd="/", check=False)
+    if fresh.returncode == 0:
+        return Check("mends at start-up", "ok", "tdo_plugin_boot.pth is active")
+    root = Path(__file__).resolve().parents[2]
+    detail = "tdo_plugin_boot.pth is not in site-packages (a folder on PYTHONPATH runs no .pth)"
+    return Check("mends at start-up", "wrong", detail, f"pip install -e {root}")
+
+
+def check_compiler() -> Check:
+    """A C++ compiler, which fairseq's own set-up needs."""
+    found = next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))), None)
+    if found:
+        return Check("C++ compiler", "ok", found)
+    return Check("C++ compiler", "warn", "not found", "apt-get install g++ (or another compiler)")
+
+
+def check_fairseq() -> list[Check]:
+    """Whether fairseq 0.12.2 is there, can be imported, and has its compiled modules."""
+    try:
+        version = metadata.version("fairseq")
+    except metadata.PackageNotFoundError:
+        return [Check("fairseq", "wrong", "is not installed", FAIRSEQ_LINE)]
+    if version != FAIRSEQ_VERSION:
+        detail = f"{version} is installed, it must be {FAIRSEQ_VERSION}"
+        return [Check("fairseq", "wrong", detail, FAIRSEQ_LINE)]
+    logging.disable(logging.INFO)
+    try:
+        import_module("fairseq")
+    except Exception as error:
+        detail = f"{version} cannot be imported: {type(error).__name__}: {error}"
+        return [Check("fairseq", "wrong", detail, FAIRSEQ_AGAIN)]
+    finally:
+        logging.disable(logging.NOTSET)
+    checks = [Check("fairseq", "ok", version)]
+    for name in EXTENSIONS:
+        try:
+            import_module(name)
+            checks.append(Check(name, "ok", "compiled"))
+        except ImportError as error:
+            checks.append(Check(name, "wrong", str(error), FAIRSEQ_AGAIN))
+    return checks
+
+
+def examine() -> list[Check]:
+    """All checks, in the order in which they should be mended."""
+    checks = [check_python(), *check_fairseq(), *check_requirements()]
+    return [*checks, check_device(), check_boot(), check_compiler()]
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print all findings; exit code 0 when nothing is wrong, else 1."""
+    import tdo_plugin_boot
+
+    checks, mends = examine(), tdo_plugin_boot.mends()
+    fine = all(check.status != "wrong" for check in checks)
+    if args.json:
+        report = {"ok": fine, "checks": [asdict(check) for check in checks], "mends": mends}
+        print(json.dumps(report, indent=2))
+        return 0 if fine else 1
+    for check in checks:
+        print(f"{check.status:5}  {check.name:30}  {check.detail}")
+        if check.mend:
+            print(f"{'':5}  {'':30}  mend it with: {check.mend}")
+    print("\nmends of fairseq (what breaks, since when):")
+    for mend in mends:
+        print(f"{mend['status']:10}  {mend['name']:20}  {mend['breaks']} ({mend['since']})")
+    print("\nall is well" if fine else "\nsomething is wrong: see the lines marked above")
+    return 0 if fine else 1

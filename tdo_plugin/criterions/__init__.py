@@ -1,0 +1,6 @@
+"""The training objectives: one criterion with a list of loss terms, and presets of it."""
+
+from tdo_plugin.criterions import label_smoothed_cross_entropy_instrucl as _instrucl
+from tdo_plugin.criterions import label_smoothed_cross_entropy_terms as _terms
+
+__all__ = ["_instrucl", "_terms"]

@@ -1,0 +1,148 @@
+"""The InstruCL loss term (Qu et al., equations 8 and 9)."""
+
+import math
+from argparse import Namespace
+from dataclasses import dataclass, field
+from typing import Any, Optional
+
+from fairseq.dataclass import ChoiceEnum, FairseqDataclass
+from torch import Tensor
+
+from tdo_plugin.criterions.loss_terms import Answer, Request, Sample, TermLoss
+from tdo_plugin.errors import UserError
+from tdo_plugin.modules.instrucl import (
+    identity_source,
+    instrucl_loss,
+    instruction_index,
+    instruction_state,
+    tag_share_weights,
+)
+from tdo_plugin.modules.spec import ModelSpec
+
+WEIGHTINGS = ChoiceEnum(["none", "tag-share"])
+SCALES = ChoiceEnum(["sum", "per-token"])
+
+
+@dataclass
+class InstruCLOptions(FairseqDataclass):
+    """Options of the term; the paper's form is the default."""
+
+    instrucl_layer: Optional[int] = field(  # noqa: UP045
+        default=None,
+        metadata={
+            "help": "layer, from 1, whose output at the language tag is contrasted (default: the "
+            "last encoder layer of an encoder-decoder, else three quarters of all layers)"
+        },
+    )
+    instrucl_weight: float = field(
+        default=1.0, metadata={"help": "weight of the contrastive loss in the sum"}
+    )
+    instrucl_temperature: float = field(
+        default=1.0, metadata={"help": "divides the cosine similarities"}
+    )
+    instrucl_weighting: WEIGHTINGS = field(  # type: ignore[valid-type]
+        default="none",
+        metadata={
+            "help": "none as in the paper, or the authors' code: each anchor by one minus the "
+            "share of its tag in the batch"
+        },
+    )
+    instrucl_scale: SCALES = field(  # type: ignore[valid-type]
+        default="sum",
+        metadata={
+            "help": "sum over sentences as in the paper, or the authors' code: times source "
+            "tokens over sentences, so that a sentence weighs as a token's cross-entropy"
+        },
+    )
+
+
+def default_layer(spec: ModelSpec) -> int:
+    """1.5 N of 2N layers (section 5.2), or an encoder-decoder's N (appendix I)."""
+    if spec.topology == "encoder-decoder":
+        return spec.encoder_layers
+    return math.ceil(0.75 * spec.num_layers)
+
+
+class InstruCL:
+    """Draws the tag of each sentence towards the tag of its identity pair.
+
+    Raises:
+        UserError: where the source does not begin with the target's tag (instruction strategies
+            2, 3 and 5 of appendix B), or an option is out of range.
+    """
+
+    def __init__(self, options: Namespace, task: Any) -> None:
+        self.options = options
+        if not options.instrucl_temperature > 0:
+            raise UserError(
+                f"`--instrucl-temperature` must be positive; it is {options.instrucl_temperature}"
+            )
+        if not (options.instrucl_weight >= 0 and math.isfinite(options.instrucl_weight)):
+            raise UserError(
+                f"`--instrucl-weight` must be finite and not negative; it is "
+                f"{options.instrucl_weight}"
+            )
+        tag_first = getattr(task.args, "encoder_langtok", None) == "tgt"
+        if not tag_first or getattr(task.args, "lang_tok_replacing_bos_eos", False):
+            raise UserError(
+                "`--encoder-langtok` must be tgt for InstruCL, without "
+                "`--lang-tok-replacing-bos-eos`: it contrasts the target's tag on the source; it "
+                f"is {getattr(task.args, 'encoder_langtok', None)}"
+            )
+        # with a tag on the target too (strategy 4), the target is an identity source already
+        self.target_has_tag = bool(getattr(task.args, "decoder_langtok", False))
+        self.padding_idx: int = task.source_dictionary.pad()
+
+    def layer(self, model: Any) -> int:
+        """The layer to contrast in this model.
+
+        Raises:
+            UserError: on another model, one with two source embeddings, or a missing layer.
+        """
+        core = getattr(model, "core", None)
+        if core is None:
+            raise UserError("`--arch` must be one of tdo_plugin's for InstruCL; it is not")
+        spec: ModelSpec = core.spec
+        if spec.share_embeddings != "all":
+            raise UserError(
+                "`--tdo-share-embeddings` must be all for InstruCL, which reads targets as source;"
+                f" it is {spec.share_embeddings}"
+            )
+        asked: int | None = self.options.instrucl_layer
+        layer = default_layer(spec) if asked is None else asked
+        if not 1 <= layer <= spec.source_layers:
+            raise UserError(
+                f"`--instrucl-layer` must be from 1 to {spec.source_layers}, the layers that the "
+                f"source of this {spec.topology} model passes; it is {layer}"
+            )
+        return layer
+
+    def request(self, model: Any, sample: Sample) -> Request:
+        layer = self.layer(model)
+        return Request((layer,), ((self._identity(sample), layer),))
+
+    def loss(self, answer: Answer, sample: Sample) -> TermLoss:
+        src_tokens = sample["net_input"]["src_tokens"]
+        padding = src_tokens.eq(self.padding_idx)
+        (states,) = answer.source_states.values()
+        (identity_states,) = answer.side_states
+        losses = instrucl_loss(
+            instruction_state(states, padding),
+            instruction_state(identity_states, self._identity(sample).eq(self.padding_idx)),
+            self.options.instrucl_temperature,
+        )
+        weighted = losses
+        if self.options.instrucl_weighting == "tag-share":
+            tags = src_tokens.gather(1, instruction_index(padding)[:, None])[:, 0]
+            weighted = weighted * tag_share_weights(tags).to(weighted)
+        total = weighted.sum() * self.options.instrucl_weight
+        if self.options.instrucl_scale == "per-token":
+            total = total * (~padding).sum() / len(src_tokens)
+        return TermLoss(total, {"loss": losses.detach().sum()})
+
+    def _identity(self, sample: Sample) -> Tensor:
+        """Source tokens of the identity pairs, (B, T) or (B, 1 + T)."""
+        target: Tensor = sample["target"]
+        if self.target_has_tag:
+            return target
+        return identity_source(sample["net_input"]["src_tokens"], target, self.padding_idx)

@@ -1,0 +1,144 @@
+"""Label-smoothed cross-entropy plus any number of loss terms."""
+
+import math
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from fairseq import metrics
+from fairseq.criterions import register_criterion
+from fairseq.criterions.label_smoothed_cross_entropy import (
+    LabelSmoothedCrossEntropyCriterion,
+    LabelSmoothedCrossEntropyCriterionConfig,
+)
+from torch import Tensor
+
+from tdo_plugin.criterions.instrucl import InstruCL, InstruCLOptions
+from tdo_plugin.criterions.loss_terms import Answer, LossTerm, Sample
+from tdo_plugin.errors import UserError
+from tdo_plugin.modules.cross_entropy import smoothed_cross_entropy
+
+TERMS: dict[str, type[LossTerm]] = {"instrucl": InstruCL}
+
+
+@dataclass
+class TermOptions(InstruCLOptions, LabelSmoothedCrossEntropyCriterionConfig):
+    """Options of the cross-entropy and of every term."""
+
+
+@dataclass
+class TermsConfig(TermOptions):
+    """Options of the criterion whose terms are named on the command line."""
+
+    loss_terms: str = field(
+        default="",
+        metadata={"help": f"loss terms, comma-separated: {', '.join(TERMS)}; empty: none"},
+    )
+
+
+@register_criterion("label_smoothed_cross_entropy_terms", dataclass=TermsConfig)
+class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
+    """The one objective; what it adds to the cross-entropy is a list.
+
+    ``loss`` in the logs is the cross-entropy alone, in bits per token, so that it can be held
+    against that of systems without terms and checkpoints are chosen by it; ``objective`` is
+    the sum that is trained on, and each term logs its mean over sentences under its own name.
+    """
+
+    def __init__(self, task: Any, options: Namespace, terms: Sequence[str]) -> None:
+        super().__init__(
+            task,
+            options.sentence_avg,
+            options.label_smoothing,
+            options.ignore_prefix_size,
+            options.report_accuracy,
+        )
+        unknown = [name for name in terms if name not in TERMS]
+        if unknown:
+            raise UserError(
+                f"`--loss-terms` must be some of {', '.join(TERMS)}; it has {', '.join(unknown)}"
+            )
+        self.terms = {name: TERMS[name](options, task) for name in terms}
+
+    @classmethod
+    def build_criterion(cls, cfg: Any, task: Any) -> "LabelSmoothedCrossEntropyTerms":
+        return cls(task, cfg, [name for name in cfg.loss_terms.split(",") if name])
+
+    def forward(
+        self, model: Any, sample: Sample, reduce: bool = True
+    ) -> tuple[Tensor, int, dict[str, Any]]:
+        """The objective of a batch: a sum, over tokens and sentences, in nats.
+
+        Returns:
+            the objective, the number of tokens (of sentences with ``--sentence-avg``) that the
+            gradient is divided by, and what to log.
+        """
+        requests = {name: term.request(model, sample) for name, term in self.terms.items()}
+        net_output = model(
+            **sample["net_input"],
+            **_union(list(requests.values())),
+        )
+        cross_entropy, nll = self.compute_loss(model, net_output, sample, reduce=reduce)
+        sentences = sample["target"].size(0)
+        sample_size = sentences if self.sentence_avg else sample["ntokens"]
+        logs: dict[str, Any] = {
+            "loss": cross_entropy.detach(),
+            "nll_loss": nll.detach(),
+            "ntokens": sample["ntokens"],
+            "nsentences": sentences,
+            "sample_size": sample_size,
+        }
+        objective = cross_entropy
+        side_states = iter(net_output[1].get("side_states", ()))
+        for name, term in self.terms.items():
+            request = requests[name]
+            answer = Answer(
+                {layer: net_output[1]["source_states"][layer] for layer in request.source_states},
+                [next(side_states) for _ in request.side_sources],
+            )
+            part = term.loss(answer, sample)
+            objective = objective + part.loss
+            logs.update({f"{name}_{key}": value for key, value in part.logs.items()})
+        logs["objective"] = objective.detach()
+        if self.report_accuracy:
+            correct, total = self.compute_accuracy(model, net_output, sample)
+            logs["n_correct"], logs["total"] = correct.item(), total.item()
+        return objective, sample_size, logs
+
+    def compute_loss(
+        self, model: Any, net_output: Any, sample: Sample, reduce: bool = True
+    ) -> tuple[Tensor, Tensor]:
+        """fairseq's loss of the same name: label-smoothed cross-entropy and likelihood, in nats."""
+        logits, target = net_output[0], model.get_targets(sample, net_output)
+        if self.ignore_prefix_size > 0:
+            logits = logits[:, self.ignore_prefix_size :]
+            target = target[:, self.ignore_prefix_size :]
+        loss, nll = smoothed_cross_entropy(
+            logits.flatten(0, 1), target.flatten(), self.eps, self.padding_idx
+        )
+        return (loss.sum(), nll.sum()) if reduce else (loss, nll)
+
+    @classmethod
+    def reduce_metrics(cls, logging_outputs: Sequence[dict[str, Any]]) -> None:
+        super().reduce_metrics(logging_outputs)
+
+        def total(key: str) -> Any:
+            return sum(log.get(key, 0) for log in logging_outputs)
+
+        size = total("sample_size")
+        metrics.log_scalar("objective", total("objective") / size / math.log(2), size, round=3)
+        for key in logging_outputs[0]:
+            if key.partition("_")[0] in TERMS:
+                sentences = total("nsentences")
+                metrics.log_scalar(key, total(key) / sentences, sentences, round=3)
+
+
+def _union(requests: Sequence[Any]) -> dict[str, Any]:
+    """Arguments of one forward pass that answers all requests; none for no request."""
+    if not requests:
+        return {}
+    return {
+        "source_states": sorted({layer for one in requests for layer in one.source_states}),
+        "side_sources": [side for one in requests for side in one.side_sources],
+    }

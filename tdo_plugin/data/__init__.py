@@ -1,0 +1,1 @@
+"""Corpora: describe, generate, segment and binarise them."""

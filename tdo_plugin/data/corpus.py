@@ -1,0 +1,242 @@
+"""The embedded corpus on disk: splits by meaning, streamed to plain text.
+
+A meaning belongs to train, valid or test by a hash of its canonical address, which does not depend
+on the seed: whatever is drawn, splits of any two corpora share no meaning. Within a corpus the
+numbers of the meanings are all different and so are the meanings, so that nothing is remembered.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import TextIO
+
+from tdo_plugin.data.grammar import LANGUAGES, Meaning, count_meanings, linearize, locate
+from tdo_plugin.errors import UserError
+
+VERSION = 1
+"""Of the generated text: any change of grammar or splits raises it."""
+
+SHARES = {"test": 32, "valid": 32, "train": 192}
+"""Of 256 meanings, how many belong to each split on average."""
+
+
+@dataclass(frozen=True)
+class CorpusSettings:
+    """What to write.
+
+    ``train`` counts sentence pairs for each pair of ``center`` and another language, ``valid``
+    likewise, ``test`` counts meanings, which all languages share. With ``share_center`` all pairs
+    have the same training meanings, otherwise no two pairs have one in common.
+
+    Raises:
+        UserError: when a language is unknown, named twice or missing, or a size does not fit.
+    """
+
+    languages: tuple[str, ...]
+    train: int = 20000
+    valid: int = 500
+    test: int = 500
+    seed: int = 1
+    center: str = "en"
+    share_center: bool = False
+
+    def __post_init__(self) -> None:
+        known = ", ".join(LANGUAGES)
+        for position, language in enumerate(self.languages):
+            if language not in LANGUAGES:
+                raise UserError(f"`--languages` must be among {known}; one is {language!r}")
+            if language in self.languages[:position]:
+                raise UserError(f"`--languages` must name each language once; {language} is twice")
+        if len(self.languages) < 2:
+            named = ",".join(self.languages) or "empty"
+            raise UserError(f"`--languages` must name at least two of {known}; it is {named}")
+        if self.center not in self.languages:
+            listed = ", ".join(self.languages)
+            raise UserError(f"`--center` must be one of `--languages` ({listed}); it is {self.center}")
+        for split, share in SHARES.items():
+            size = getattr(self, split)
+            if size < 0:
+                raise UserError(f"`--{split}` must not be negative; it is {size}")
+            # 9/10 leaves room for the hash's deviation from its average share.
+            most = count_meanings() * share // 256 * 9 // 10 // self.copies(split)
+            if size > most:
+                raise UserError(f"`--{split}` must be at most {most}, by the number of meanings; "
+                                f"it is {size}")  # fmt: skip
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The languages but the center."""
+        return tuple(language for language in self.languages if language != self.center)
+
+    def copies(self, split: str) -> int:
+        """How many disjoint sets of meanings a split takes."""
+        return len(self.others) if split == "train" and not self.share_center else 1
+
+
+def split_of(kind: str, rank: int) -> str:
+    """The split of the meaning with this address, in every corpus: train, valid or test."""
+    address = f"{kind}:{rank}".encode()
+    digest = blake2b(address, digest_size=1, person=b"tdo-split").digest()[0]
+    for split, share in SHARES.items():
+        if digest < share:
+            return split
+        digest -= share
+    raise AssertionError("shares add up to 256")
+
+
+def draw(split: str, seed: int) -> Iterator[Meaning]:
+    """The meanings of a split in the order of a seed, each once, without end to speak of."""
+    for index in range(count_meanings()):
+        kind, rank = locate(index, seed)
+        if split_of(kind.name, rank) == split:
+            yield Meaning(kind.name, rank, kind.clause(rank))
+
+
+class _Counter:
+    """One line that counts on a terminal; silent elsewhere."""
+
+    def __init__(self, total: int, stream: TextIO) -> None:
+        self._bar = None
+        if stream.isatty():
+            from tqdm import tqdm
+
+            self._bar = tqdm(total=total, unit="line", desc="corpus", file=stream, leave=False)
+
+    def add(self, lines: int) -> None:
+        if self._bar is not None:
+            self._bar.update(lines)
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
+def _pair_files(settings: CorpusSettings, split: str, language: str) -> tuple[str, str]:
+    stem = f"{split}.{settings.center}-{language}"
+    return f"{stem}.{settings.center}", f"{stem}.{language}"
+
+
+def _write_pairs(folder: Path, settings: CorpusSettings, split: str, counter: _Counter) -> None:
+    """The files of all pairs, line by line in turn, so that each line's meaning is drawn once."""
+    meanings = draw(split, settings.seed)
+    shared = settings.copies(split) == 1
+    with ExitStack() as stack:
+        files = {
+            language: [
+                stack.enter_context(open(folder / name, "w", encoding="utf-8", newline="\n"))
+                for name in _pair_files(settings, split, language)
+            ]
+            for language in settings.others
+        }
+        for _ in range(getattr(settings, split)):
+            meaning = next(meanings) if shared else None
+            for language, (center, other) in files.items():
+                said = meaning or next(meanings)
+                center.write(linearize(said, settings.center) + "\n")
+                other.write(linearize(said, language) + "\n")
+            counter.add(len(files))
+
+
+def _write_test(folder: Path, settings: CorpusSettings, counter: _Counter) -> None:
+    meanings = draw("test", settings.seed)
+    with ExitStack() as stack:
+        files = {
+            language: stack.enter_context(
+                open(folder / f"test.{language}", "w", encoding="utf-8", newline="\n")
+            )
+            for language in settings.languages
+        }
+        for _ in range(settings.test):
+            meaning = next(meanings)
+            for language, file in files.items():
+                file.write(linearize(meaning, language) + "\n")
+            counter.add(1)
+
+
+def _describe(settings: CorpusSettings) -> dict[str, object]:
+    return {
+        "version": VERSION,
+        "languages": list(settings.languages),
+        "center": settings.center,
+        "share_center": settings.share_center,
+        "seed": settings.seed,
+        "train_pairs_per_language": settings.train,
+        "valid_pairs_per_language": settings.valid,
+        "test_sentences": settings.test,
+        "meanings_in_grammar": count_meanings(),
+    }
+
+
+def _write_all(folder: Path, settings: CorpusSettings, counter: _Counter) -> None:
+    for split in ("train", "valid"):
+        if getattr(settings, split):
+            _write_pairs(folder, settings, split, counter)
+    if settings.test:
+        _write_test(folder, settings, counter)
+    text = json.dumps(_describe(settings), indent=2) + "\n"
+    (folder / "corpus.json").write_text(text, encoding="utf-8")
+
+
+def _publish(made: Path, out: Path) -> None:
+    """Puts the finished folder in place; what stood there goes only when the new one is there."""
+    made.chmod(0o755)
+    if not out.exists():
+        made.replace(out)
+        return
+    old = made.with_name(made.name + ".old")
+    out.replace(old)
+    try:
+        made.replace(out)
+    except BaseException:
+        old.replace(out)
+        raise
+    shutil.rmtree(old)
+
+
+def write_corpus(
+    out: Path | str, settings: CorpusSettings, force: bool = False, progress: TextIO | None = None
+) -> None:
+    """Writes a corpus to the folder ``out``, which appears only when it is complete.
+
+    ``train.C-X.C`` and ``train.C-X.X`` are the training pairs of the center C and another language
+    X, ``valid.`` likewise, ``test.L`` the test sets, parallel over all languages, and
+    ``corpus.json`` tells the settings. A split of size zero has no files. With ``force`` a folder
+    that is not empty is replaced.
+
+    Raises:
+        UserError: when ``out`` is a file, or a folder that is not empty and ``force`` is off, or
+            cannot be written.
+    """
+    out = Path(out).resolve()
+    if out.exists() and not out.is_dir():
+        raise UserError(f"`--out` must be a folder; {out} is a file")
+    if out.is_dir() and any(out.iterdir()) and not force:
+        raise UserError(f"`--out` must be new or empty unless `--force` is given; {out} has files")
+    total = (settings.train + settings.valid) * len(settings.others) + settings.test
+    counter = _Counter(total, progress or sys.stderr)
+    try:
+        parent = out.parent
+        parent.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=parent))
+        try:
+            _write_all(made, settings, counter)
+            _publish(made, out)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+    except OSError as error:
+        raise UserError(f"`--out` must be writable; {out}: {error.strerror or error}") from error
+    finally:
+        counter.close()
+
+
+def parse_languages(text: str) -> Sequence[str]:
+    """``en,de,fr`` to its parts; blanks around commas do not matter."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())

@@ -1,0 +1,105 @@
+"""A prepared data folder: fairseq's binarised sets and what it takes to name them in a command.
+
+Beside the files of `fairseq-preprocess` it holds
+
+    spm.model, spm.vocab, dict.txt   the joint segmentation and dictionary
+    langs.txt                        languages, one a line, in the order of their tags' ids
+    pairs.txt                        training directions, one a line (en-de, de-en, ...)
+    test-pairs.txt                   directions that have a test set
+    pieces/, reference/              text in pieces; the untouched test text
+    prepared.json                    how it was made; written last, so it marks a whole folder
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from tdo_plugin.data.textfolder import read_lines
+from tdo_plugin.errors import UserError
+
+MARK = "prepared.json"
+
+
+@dataclass(frozen=True)
+class DataFolder:
+    """Languages and directions (`en-de`) of a prepared folder."""
+
+    root: Path
+    languages: tuple[str, ...]
+    directions: tuple[str, ...]
+    test_directions: tuple[str, ...]
+
+    def kind(self, direction: str) -> str:
+        """`supervised` when the direction is trained, else `zero-shot`."""
+        return "supervised" if direction in self.directions else "zero-shot"
+
+    def hub(self) -> str | None:
+        """The language that every trained direction has on one side, if there is one."""
+        shared = set.intersection(*(set(d.split("-")) for d in self.directions))
+        return next((language for language in self.languages if language in shared), None)
+
+    def select(self, wanted: str) -> tuple[str, ...]:
+        """Test directions by `all`, `supervised`, `zero-shot` or a list such as `en-de,de-fr`.
+
+        Raises:
+            UserError: a direction without a test set, or nothing left.
+        """
+        if wanted == "all":
+            chosen = self.test_directions
+        elif wanted in ("supervised", "zero-shot"):
+            chosen = tuple(d for d in self.test_directions if self.kind(d) == wanted)
+        else:
+            chosen = tuple(wanted.split(","))
+            for direction in chosen:
+                if direction not in self.test_directions:
+                    raise UserError(
+                        "`--directions` must be all, supervised, zero-shot or directions with a "
+                        f"test set in {self.root}; {direction} is not one"
+                    )
+        if not chosen:
+            raise UserError(f"`--directions` must leave at least one direction; {wanted} has none")
+        return chosen
+
+    def reference(self, source: str, target: str, language: str) -> Path:
+        """The raw test text of one side of a direction.
+
+        Raises:
+            UserError: the folder lacks it.
+        """
+        folder = self.root / "reference"
+        names = (
+            f"test.{source}-{target}.{language}",
+            f"test.{target}-{source}.{language}",
+            f"test.{language}",
+        )
+        for name in names:
+            if (folder / name).is_file():
+                return folder / name
+        raise UserError(f"`DATA` must hold reference/test.{language}; {self.root} does not")
+
+
+def read_data_folder(root: Path) -> DataFolder:
+    """Open a folder that `scripts/preprocess.sh` finished.
+
+    Raises:
+        UserError: it is not one, or is not complete.
+    """
+    if not (root / MARK).is_file():
+        raise UserError(
+            f"`DATA` must be a folder that scripts/preprocess.sh finished; {root} is not one"
+        )
+    lists = [
+        tuple(line for line in read_lines(root / name) if line)
+        for name in ("langs.txt", "pairs.txt", "test-pairs.txt")
+    ]
+    return DataFolder(root, *lists)
+
+
+def settings_of(root: Path) -> dict[str, object] | None:
+    """The settings a folder was made with; None when it is not complete."""
+    try:
+        return json.loads((root / MARK).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None

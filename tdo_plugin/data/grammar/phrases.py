@@ -1,0 +1,160 @@
+"""Lists of ready noun phrases and verb-object pairs, from which the kinds of sentence are made."""
+
+from __future__ import annotations
+
+from tdo_plugin.data.grammar import concepts as c
+from tdo_plugin.data.grammar.meaning import NP, PRONOUNS, Loc
+
+VerbObject = tuple[str, NP, bool]
+"""A verb, its object, and whether the clause is negated."""
+
+
+def _fits(noun: str, adjective: str) -> bool:
+    return (noun, adjective) not in c.ODD
+
+
+def adjectives_of(noun: str) -> list[str]:
+    """Adjectives that make sense with a noun."""
+    return [a for a in c.ADJECTIVES[c.CLASS_OF[noun]].split() if _fits(noun, a)]
+
+
+def names() -> list[NP]:
+    return [NP(name, "none") for name in c.NAMES]
+
+
+def pronouns() -> list[NP]:
+    return [NP(pronoun, "none") for pronoun in PRONOUNS]
+
+
+def persons_one() -> list[NP]:
+    """Single persons, fit for every role: names, the, this, my, our."""
+    found = names()
+    for noun in c.PERSONS:
+        found += [NP(noun, det) for det in (("my", "our", "the") if noun in c.KIN else ("the", "this"))]
+    return found
+
+
+def persons() -> list[NP]:
+    """Subjects: single persons and several."""
+    found = persons_one()
+    plain = [noun for noun in c.PERSONS if noun not in c.KIN]
+    for place, noun in enumerate(plain):
+        found += [NP(noun, "the", plural=True), NP(noun, "this", plural=True)]
+        found += [NP(noun, "num", plural=True, count=2 + (place + k) % 5) for k in (0, 2)]
+    return found
+
+
+def persons_described() -> list[NP]:
+    return [
+        NP(noun, det, plural=plural, adj=adj)
+        for noun in c.PERSONS
+        if noun not in c.KIN or noun in ("friend", "neighbor")
+        for adj in adjectives_of(noun)
+        for det, plural in (("the", False), ("this", False), ("the", True))
+        if not (plural and noun in c.KIN)
+    ]
+
+
+def animals() -> list[NP]:
+    found = []
+    for place, noun in enumerate(c.ANIMALS):
+        found += [NP(noun, det, adj=a) for a in ["", *adjectives_of(noun)] for det in ("the", "this")]
+        found += [NP(noun, "num", plural=True, count=2 + (place + k) % 6) for k in range(3)]
+        found += [NP(noun, "my"), NP(noun, "our")]
+    return found
+
+
+def animal_meals() -> list[tuple[NP, VerbObject]]:
+    """Animals with what they eat and drink."""
+    found = []
+    for animal in animals():
+        meals = [("eat", food) for food in c.ANIMAL_FOOD[animal.head].split()]
+        meals += [("drink", drink) for drink in c.ANIMAL_DRINK.get(animal.head, "water").split()]
+        for verb, noun in meals:
+            found += [(animal, pair) for pair in _polar(verb, NP(noun, "mass"))]
+    return found
+
+
+def _object_phrases(noun: str, bare: str, described: bool) -> list[NP]:
+    """Object phrases of one noun; ``bare`` is how it is said without any other determiner."""
+    if bare == "mass":
+        return [NP(noun, "mass", adj=a) for a in (adjectives_of(noun) if described else [""])]
+    found = []
+    for adj in adjectives_of(noun) if described else [""]:
+        found += [NP(noun, det, adj=adj) for det in (bare, "this", "my", "your", "our")]
+        found.append(NP(noun, "this", plural=True, adj=adj))
+        if bare == "a":
+            found += [NP(noun, det, plural=True, adj=adj) for det in ("many", "some")]
+            found += [NP(noun, "num", plural=True, count=n, adj=adj) for n in (2, 3, 4, 5, 6, 8, 10)]
+    return found
+
+
+def _polar(verb: str, phrase: NP) -> list[VerbObject]:
+    """Quantities are not negated: languages differ in what the negation then takes in."""
+    if phrase.det in ("many", "some", "num"):
+        return [(verb, phrase, False)]
+    return [(verb, phrase, False), (verb, phrase, True)]
+
+
+def things_done(table: dict[str, tuple[str, str]], described: bool) -> list[VerbObject]:
+    """All pairs of a verb of ``table`` and an object phrase; ``described``: with an adjective."""
+    return [
+        pair
+        for verb, (bare, nouns) in table.items()
+        for noun in nouns.split()
+        for phrase in _object_phrases(noun, bare, described)
+        for pair in _polar(verb, phrase)
+    ]
+
+
+def masses(table: dict[str, list[str]], described: bool) -> list[VerbObject]:
+    return [
+        pair
+        for verb, nouns in table.items()
+        for noun in nouns
+        for phrase in _object_phrases(noun, "mass", described)
+        for pair in _polar(verb, phrase)
+    ]
+
+
+def persons_met() -> list[VerbObject]:
+    return [
+        pair for verb in c.PERSON_OBJECTS for phrase in persons_one() for pair in _polar(verb, phrase)
+    ]
+
+
+def loves() -> list[VerbObject]:
+    people = [NP(n, "this", adj=a) for n in c.PERSONS if n not in c.KIN for a in adjectives_of(n)]
+    return [pair for verb in c.STATIVE for phrase in people for pair in _polar(verb, phrase)]
+
+
+def times(*tenses: str) -> list[tuple[str, str, bool]]:
+    """Tense, adverb of time, and whether the adverb stands first; always with an adverb."""
+    return [(t, time, front) for t in tenses for time in c.TIMES[t].split() for front in (False, True)]
+
+
+def bare_times() -> list[tuple[str, str, bool]]:
+    """The tenses that need no adverb to be told apart in all languages."""
+    return [("past", "", False), ("pres", "", False)]
+
+
+def locations() -> list[Loc]:
+    found = []
+    for relation, nouns in c.RELATIONS.items():
+        for noun in nouns.split():
+            for adj in ["", "old", "new", "big", "small"]:
+                if _fits(noun, adj) and adj in ["", *adjectives_of(noun)]:
+                    found += [Loc(relation, NP(noun, det, adj=adj)) for det in ("the", "this")]
+    return found
+
+
+def existing() -> list[tuple[NP, bool, str]]:
+    """Things that are somewhere, whether this is denied, and the mood."""
+    found = []
+    for noun in [*c.ANIMALS, *c.FOOD, *c.TEXTS, *c.THINGS[:5], *c.THINGS[6:9], "knife", "hat"]:
+        for adj in ["", *adjectives_of(noun)]:
+            counted = [NP(noun, "num", plural=True, count=n, adj=adj) for n in range(2, 11)]
+            one, many = NP(noun, "a", adj=adj), NP(noun, "many", plural=True, adj=adj)
+            found.append((one, True, "decl"))
+            found += [(np, False, m) for np in (one, *counted, many) for m in ("decl", "yesno")]
+    return found

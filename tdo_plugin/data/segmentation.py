@@ -1,0 +1,219 @@
+"""SentencePiece: one joint model over the training sides, and text cut into its pieces."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from tdo_plugin.data.textfolder import TextFolder, read_lines
+from tdo_plugin.errors import UserError
+
+if TYPE_CHECKING:
+    from sentencepiece import SentencePieceProcessor
+
+CHUNK = 20_000  # lines in memory at once
+
+
+@dataclass(frozen=True)
+class SegmentationSettings:
+    """How the model is trained; the defaults are SentencePiece's own, but for the coverage."""
+
+    vocab_size: int
+    model_type: str = "unigram"
+    character_coverage: float = 1.0
+    normalization: str = "nmt_nfkc"
+    sentences: int = 0  # at most so many, drawn at random; 0: all
+    hub_pairs: tuple[str, ...] = ()  # take the shared language from these pairs only; (): all
+    seed: int = 1
+
+
+def training_sides(folder: TextFolder, hub_pairs: Sequence[str] = ()) -> list[Path]:
+    """The training files for the joint model, files of equal content once.
+
+    Args:
+        folder: the corpus.
+        hub_pairs: the language that all pairs share is taken from its pairs with these languages
+            only, so that it does not outweigh the others (the TDO paper's TED-19 takes English
+            from en-ar alone).
+    """
+    unknown = [language for language in hub_pairs if language not in folder.languages]
+    if unknown:
+        raise UserError(
+            f"`--hub-pairs` must name languages of the corpus; {unknown[0]} is not one of them"
+        )
+    shared = set(folder.languages).intersection(*folder.pairs) if hub_pairs else set()
+    seen: set[bytes] = set()
+    sides = []
+    for pair in folder.pairs:
+        for language in pair:
+            partner = pair[1] if language == pair[0] else pair[0]
+            if language in shared and partner not in hub_pairs:
+                continue
+            path = folder.side("train", pair, language)
+            digest = _digest(path)
+            if digest not in seen:
+                seen.add(digest)
+                sides.append(path)
+    return sides
+
+
+def _digest(path: Path) -> bytes:
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.digest()
+
+
+def train_model(
+    sides: Sequence[Path], prefix: Path, settings: SegmentationSettings, threads: int = 1
+) -> None:
+    """Train `prefix`.model and `prefix`.vocab; both appear complete or not at all.
+
+    A corpus too small for the vocabulary gets a smaller one (`hard_vocab_limit` is off).
+
+    Raises:
+        UserError: SentencePiece refuses the settings or the text.
+    """
+    import sentencepiece
+
+    sentencepiece.set_random_generator_seed(settings.seed)
+    partial = prefix.with_name(prefix.name + ".partial")
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=(line for path in sides for line in read_lines(path) if line),
+            model_prefix=str(partial),
+            vocab_size=settings.vocab_size,
+            model_type=settings.model_type,
+            character_coverage=settings.character_coverage,
+            normalization_rule_name=settings.normalization,
+            input_sentence_size=settings.sentences,
+            shuffle_input_sentence=settings.sentences > 0,
+            hard_vocab_limit=False,
+            num_threads=threads,
+            minloglevel=2,
+        )
+    except (RuntimeError, OSError) as error:
+        raise UserError(_reason(error, settings)) from None
+    for suffix in (".vocab", ".model"):
+        os.replace(f"{partial}{suffix}", f"{prefix}{suffix}")
+
+
+def _reason(error: Exception, settings: SegmentationSettings) -> str:
+    text = " ".join(str(error).split())
+    if limit := re.search(r"value <= (\d+)", text):
+        most, asked = limit[1], settings.vocab_size
+        return f"`--vocab-size` must be at most {most} for this text; it is {asked}"
+    return f"`--vocab-size` must suit the text; SentencePiece says: {text}"
+
+
+def load_model(path: Path) -> SentencePieceProcessor:
+    """Open a SentencePiece model.
+
+    Raises:
+        UserError: no file, or not such a model.
+    """
+    import sentencepiece
+
+    try:
+        return sentencepiece.SentencePieceProcessor(model_file=str(path))
+    except (RuntimeError, OSError):
+        raise UserError(f"`{path}` must be a SentencePiece model; it is not") from None
+
+
+def write_dictionary(model: SentencePieceProcessor, path: Path) -> int:
+    """Write the fairseq dictionary of a model and return its number of entries.
+
+    SentencePiece's own three first pieces are left out: fairseq brings its `<s>`, `<pad>`,
+    `</s>` and `<unk>` along. The count that fairseq wants of each entry plays no part, so it is 1.
+    """
+    pieces = [
+        model.id_to_piece(index)
+        for index in range(model.get_piece_size())
+        if not (model.is_control(index) or model.is_unknown(index))
+    ]
+    write_text(path, (f"{piece} 1" for piece in pieces))
+    return len(pieces)
+
+
+@dataclass
+class Dropped:
+    """Sentence pairs that were left out of training or validation text, by reason."""
+
+    empty: int = 0
+    long: int = 0
+
+
+def encode_pair(
+    model: SentencePieceProcessor,
+    sources: tuple[Path, Path],
+    targets: tuple[Path, Path],
+    max_pieces: int,
+) -> Dropped:
+    """Cut both sides of a training or validation set into pieces.
+
+    Pairs with an empty side, or with a side of more than `max_pieces` pieces, are left out.
+    """
+    dropped = Dropped()
+    with complete_file(targets[0]) as first_out, complete_file(targets[1]) as second_out:
+        lines = zip(read_lines(sources[0]), read_lines(sources[1]), strict=True)
+        while chunk := list(islice(lines, CHUNK)):
+            firsts = model.encode([pair[0] for pair in chunk], out_type=str)
+            seconds = model.encode([pair[1] for pair in chunk], out_type=str)
+            for first, second in zip(firsts, seconds, strict=True):
+                if not first or not second:
+                    dropped.empty += 1
+                elif max(len(first), len(second)) > max_pieces:
+                    dropped.long += 1
+                else:
+                    first_out.write(" ".join(first) + "\n")
+                    second_out.write(" ".join(second) + "\n")
+    return dropped
+
+
+def encode_test(model: SentencePieceProcessor, source: Path, target: Path, max_pieces: int) -> None:
+    """Cut a test side into pieces, line for line.
+
+    Raises:
+        UserError: an empty or over-long line. A test line cannot be left out, because the
+            references would no longer fit.
+    """
+    with complete_file(target) as stream:
+        lines = read_lines(source)
+        number = 0
+        while chunk := list(islice(lines, CHUNK)):
+            for pieces in model.encode(chunk, out_type=str):
+                number += 1
+                if not 0 < len(pieces) <= max_pieces:
+                    raise UserError(
+                        f"`{source.name}` line {number} must have 1 to {max_pieces} pieces; "
+                        f"it has {len(pieces)}"
+                    )
+                stream.write(" ".join(pieces) + "\n")
+
+
+@contextlib.contextmanager
+def complete_file(path: Path) -> Iterator[TextIO]:
+    """A text file for writing that gets its name only when everything is written."""
+    partial = path.with_name(path.name + ".partial")
+    try:
+        with partial.open("w", encoding="utf-8", newline="\n") as stream:
+            yield stream
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+    os.replace(partial, path)
+
+
+def write_text(path: Path, lines: Iterable[str]) -> None:
+    """Write lines to a file that appears only complete."""
+    with complete_file(path) as stream:
+        for line in lines:
+            stream.write(f"{line}\n")

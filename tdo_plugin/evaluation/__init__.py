@@ -1,0 +1,1 @@
+"""From fairseq's output to scores, tables and pictures."""

@@ -1,0 +1,81 @@
+"""Config files: the `fairseq-train` flags of one system, one a line (see configs/README.md)."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tdo_plugin.errors import UserError
+
+PRECISIONS = ("fp32", "fp16", "bf16")
+
+
+@dataclass
+class Config:
+    """A resolved config: every flag with its values, and what it says about the machine."""
+
+    flags: dict[str, list[str]] = field(default_factory=dict)
+    gpus: int = 1
+    precision: str = "fp32"
+
+    def words(self) -> list[str]:
+        """The flags as they stand in a command."""
+        return [word for flag, values in self.flags.items() for word in (flag, *values)]
+
+    def integer(self, flag: str, default: int) -> int:
+        """The value of a flag that must be a whole number above zero."""
+        return positive(flag, (self.flags.get(flag) or [str(default)])[0])
+
+
+def positive(option: str, text: str) -> int:
+    """Read a whole number above zero.
+
+    Raises:
+        UserError: it is not one.
+    """
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise UserError(f"`{option}` must be a whole number above 0; it is {text}")
+    return int(text)
+
+
+def read_config(path: Path) -> Config:
+    """Read a config with all that it includes.
+
+    Raises:
+        UserError: no such file, a circle of includes, or a line that is not understood.
+    """
+    config = Config()
+    _read(path, config, ())
+    return config
+
+
+def _read(path: Path, config: Config, above: tuple[Path, ...]) -> None:
+    place = path.resolve()
+    if place in above:
+        circle = " → ".join(p.name for p in (*above[above.index(place) :], place))
+        raise UserError(f"`include` must not lead back to the same file; {circle} does")
+    if not path.is_file():
+        wanted = f"`include` in {above[-1].name}" if above else "`CONFIG`"
+        raise UserError(f"{wanted} must be an existing file; {path} is not one")
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            words = shlex.split(line, comments=True)
+        except ValueError as error:
+            raise UserError(f"`{path.name}` line {number} must be readable; {error}") from None
+        if not words:
+            continue
+        key, values = words[0], words[1:]
+        if key.startswith("--"):
+            config.flags[key] = values
+        elif key == "include" and len(values) == 1:
+            _read(path.parent / values[0], config, (*above, place))
+        elif key == "gpus" and len(values) == 1:
+            config.gpus = positive("gpus", values[0])
+        elif key == "precision" and len(values) == 1 and values[0] in PRECISIONS:
+            config.precision = values[0]
+        else:
+            raise UserError(
+                f"`{path.name}` line {number} must be a --flag, include FILE, gpus N or precision "
+                f"{'|'.join(PRECISIONS)}; it is {line.strip()}"
+            )

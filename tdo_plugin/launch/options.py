@@ -1,0 +1,54 @@
+"""Commands that take options of their own and hand all others on to a fairseq command."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+from tdo_plugin.errors import UserError
+
+
+def take_rest(parser: argparse.ArgumentParser, program: str) -> None:
+    """Let everything behind the positional arguments reach `own_and_stock`."""
+    parser.add_argument(
+        "rest",
+        nargs=argparse.REMAINDER,
+        metavar="...",
+        help=f"options as above, and any flags of {program}, which are handed on as they are",
+    )
+
+
+def own_and_stock(
+    args: argparse.Namespace, declare: Callable[[argparse.ArgumentParser], None]
+) -> list[str]:
+    """Read the command's own options out of `args.rest` into `args` and return what is left.
+
+    Raises:
+        UserError: an option of the command's own has a wrong value.
+    """
+
+    class Parser(argparse.ArgumentParser):
+        def error(self, message: str) -> None:  # type: ignore[override]
+            raise UserError(message)
+
+    parser = Parser(add_help=False, allow_abbrev=False)
+    declare(parser)
+    _, stock = parser.parse_known_args([w for w in args.rest if w != "--"], namespace=args)
+    return stock
+
+
+def gpus_here(args: argparse.Namespace) -> int:
+    """GPUs to use: what `--cpu` or `--gpus` says, else all of this machine.
+
+    Raises:
+        UserError: both are given, or a negative number.
+    """
+    if args.cpu and args.gpus:
+        raise UserError(f"`--gpus` must be left out with --cpu; it is {args.gpus}")
+    if args.gpus is not None and args.gpus < 0:
+        raise UserError(f"`--gpus` must be at least 0; it is {args.gpus}")
+    if args.cpu or args.gpus is not None:
+        return 0 if args.cpu else args.gpus
+    import torch
+
+    return torch.cuda.device_count()

@@ -1,0 +1,136 @@
+"""The `fairseq-train` command of a config, for one GPU, many, several machines, or the CPU."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tdo_plugin.data.databin import DataFolder
+from tdo_plugin.errors import UserError
+from tdo_plugin.launch.config import Config, positive
+
+PLUGIN = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where to train: `gpus` on each of `nodes` machines; no GPU is the CPU.
+
+    `rendezvous` is HOST:PORT of the first of several machines.
+    """
+
+    gpus: int = 0
+    nodes: int = 1
+    rendezvous: str | None = None
+
+    @property
+    def workers(self) -> int:
+        """Processes that train together."""
+        return max(1, self.gpus) * self.nodes
+
+    def check(self) -> None:
+        """Raise UserError where the parts contradict each other."""
+        if self.gpus < 0:
+            raise UserError(f"`--gpus` must be at least 0; it is {self.gpus}")
+        if self.nodes < 1:
+            raise UserError(f"`--nodes` must be at least 1; it is {self.nodes}")
+        if self.nodes > 1 and not self.gpus:
+            raise UserError(f"`--nodes` must be 1 on the CPU; it is {self.nodes}")
+        if self.nodes > 1 and not self.rendezvous:
+            raise UserError(
+                "`--rendezvous` must be HOST:PORT of the first machine with --nodes; it is missing"
+            )
+
+
+def update_freq(config: Config, machine: Machine, extra: Sequence[str]) -> tuple[int, str]:
+    """Batches to accumulate so that an update sees the config's total, and a sentence about it.
+
+    The total is `gpus` x `--max-tokens` x `--update-freq` of the config. An `--update-freq` in
+    `extra` is taken as it is.
+
+    Raises:
+        UserError: the total does not divide evenly.
+    """
+    max_tokens = config.integer("--max-tokens", 4000)
+    total = config.gpus * max_tokens * config.integer("--update-freq", 1)
+    here = positive("--max-tokens", _last(extra, "--max-tokens") or str(max_tokens))
+    share = machine.workers * here
+    if given := _last(extra, "--update-freq"):
+        freq = positive("--update-freq", given)
+        note = f"the config's total is {total}"
+    elif total % share:
+        fitting = math.gcd(total // here, 1 << 10) if total % here == 0 else 1
+        raise UserError(
+            f"`--gpus` x `--nodes` must divide the config's {total} tokens an update into batches "
+            f"of {here}; it is {machine.workers} (take {fitting}, or give --update-freq)"
+        )
+    else:
+        freq, note = total // share, "the config's total"
+    where = f"{machine.workers} GPU(s)" if machine.gpus else "the CPU"
+    return freq, (
+        f"{where} x {here} tokens x update-freq {freq} = {share * freq} tokens an update ({note})"
+    )
+
+
+def _last(words: Sequence[str], flag: str) -> str | None:
+    """The value that a flag has at the end of a command; both `--flag V` and `--flag=V`."""
+    value = None
+    for index, word in enumerate(words):
+        if word == flag and index + 1 < len(words):
+            value = words[index + 1]
+        elif word.startswith(f"{flag}="):
+            value = word.partition("=")[2]
+    return value
+
+
+def train_words(
+    config: Config,
+    data: DataFolder,
+    save_dir: Path,
+    machine: Machine,
+    precision: str,
+    extra: Sequence[str] = (),
+) -> tuple[list[str], str]:
+    """The command that one machine runs, and a sentence about the batch.
+
+    Several GPUs start through `torchrun`; with one, `--distributed-world-size` keeps fairseq from
+    taking all that it sees.
+    """
+    machine.check()
+    freq, note = update_freq(config, machine, extra)
+    launcher = ["fairseq-train"]
+    if machine.workers > 1:
+        launcher = ["torchrun", *_torchrun(machine), "fairseq-train"]
+    words = [*launcher, str(data.root), "--user-dir", str(PLUGIN)]
+    words += ["--langs", ",".join(data.languages), "--lang-pairs", ",".join(data.directions)]
+    words += replace(config, flags={**config.flags, "--update-freq": [str(freq)]}).words()
+    words += ["--save-dir", str(save_dir)]
+    if not machine.gpus:
+        words += ["--cpu", "--distributed-world-size", "1"]
+    elif machine.workers == 1:
+        words += ["--distributed-world-size", "1"]
+    if machine.gpus and precision != "fp32":
+        words.append(f"--{precision}")
+    return [*words, *extra], note
+
+
+def _torchrun(machine: Machine) -> list[str]:
+    if machine.nodes == 1:
+        return ["--standalone", "--nproc-per-node", str(machine.gpus)]
+    return [
+        *("--nnodes", str(machine.nodes), "--nproc-per-node", str(machine.gpus)),
+        *("--rdzv-backend", "c10d", "--rdzv-id", "tdo", "--rdzv-endpoint", str(machine.rendezvous)),
+    ]
+
+
+def sbatch_words(machine: Machine, script: Sequence[str]) -> list[str]:
+    """The `sbatch` command that runs `script` once on each machine of a new allocation."""
+    return [
+        "sbatch",
+        *("--nodes", str(machine.nodes), "--ntasks-per-node", "1"),
+        *("--gpus-per-node", str(machine.gpus)),
+        *("--wrap", "srun " + shlex.join(script)),
+    ]

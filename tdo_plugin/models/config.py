@@ -1,0 +1,113 @@
+"""The models' command-line options, flat as fairseq needs them."""
+
+from argparse import Namespace
+from dataclasses import dataclass, field, fields
+
+from fairseq.dataclass import ChoiceEnum, FairseqDataclass
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.modules.spec import ModelSpec, SpecError
+
+TOPOLOGIES = ChoiceEnum(["decoder-only", "encoder-decoder"])
+SOURCE_ATTENTIONS = ChoiceEnum(["prefix", "causal"])
+NORMS = ChoiceEnum(["pre", "post"])
+POSITIONS = ChoiceEnum(["independent", "continuous"])
+POSITION_EMBEDDINGS = ChoiceEnum(["sinusoidal", "learned", "none"])
+SHARINGS = ChoiceEnum(["all", "decoder", "none"])
+
+
+@dataclass
+class TdoConfig(FairseqDataclass):
+    """Options of every architecture here; a preset changes the defaults."""
+
+    tdo_topology: TOPOLOGIES = field(  # type: ignore[valid-type]
+        default="decoder-only",
+        metadata={"help": "one stack for both streams, or encoder and decoder"},
+    )
+    tdo_layers: int = field(
+        default=12,
+        metadata={"help": "decoder-only: layers of both stages together (the paper's 2N)"},
+    )
+    tdo_target_layer: int = field(
+        default=6,
+        metadata={
+            "help": "decoder-only: layers that the source passes before the target enters (M); 0: one stage"
+        },
+    )
+    tdo_encoder_layers: int = field(
+        default=6, metadata={"help": "encoder-decoder: layers of the encoder (N)"}
+    )
+    tdo_decoder_layers: int = field(
+        default=6, metadata={"help": "encoder-decoder: layers of the decoder"}
+    )
+    tdo_source_attention: SOURCE_ATTENTIONS = field(  # type: ignore[valid-type]
+        default="prefix",
+        metadata={"help": "source positions see the whole source, or earlier positions only"},
+    )
+    tdo_model_dim: int = field(default=512, metadata={"help": "width of the model (d)"})
+    tdo_heads: int = field(default=8, metadata={"help": "attention heads"})
+    tdo_ffn_dim: int = field(
+        default=2048, metadata={"help": "inner size of the feed-forward networks"}
+    )
+    tdo_stage1_ffn_dim: int = field(
+        default=0,
+        metadata={
+            "help": "inner size below the target's entry, or of the encoder; 0: --tdo-ffn-dim"
+        },
+    )
+    tdo_stage2_ffn_dim: int = field(
+        default=0,
+        metadata={
+            "help": "inner size from the target's entry on, or of the decoder; 0: --tdo-ffn-dim"
+        },
+    )
+    tdo_adaptation_dim: int = field(
+        default=0, metadata={"help": "inner size of the two adaptation modules; 0: none"}
+    )
+    tdo_norm: NORMS = field(  # type: ignore[valid-type]
+        default="post",
+        metadata={"help": "layer norm before each sublayer, or after the residual connection"},
+    )
+    dropout: float = field(
+        default=0.1, metadata={"help": "dropout on embeddings and on every sublayer's output"}
+    )
+    attention_dropout: float = field(default=0.0, metadata={"help": "dropout on attention weights"})
+    activation_dropout: float = field(default=0.0, metadata={"help": "dropout after the ReLU"})
+    tdo_positions: POSITIONS = field(  # type: ignore[valid-type]
+        default="independent",
+        metadata={"help": "source and target are counted apart, or as one sequence"},
+    )
+    tdo_position_embedding: POSITION_EMBEDDINGS = field(  # type: ignore[valid-type]
+        default="sinusoidal", metadata={"help": "what a position looks like"}
+    )
+    tdo_share_embeddings: SHARINGS = field(  # type: ignore[valid-type]
+        default="all",
+        metadata={
+            "help": "one matrix for source, target and output; for target and output; or three"
+        },
+    )
+    tdo_freeze_embeddings: bool = field(
+        default=False, metadata={"help": "leave the embeddings as they start"}
+    )
+
+
+def spec_from_args(args: Namespace) -> ModelSpec:
+    """The validated specification of what the command line says.
+
+    Raises:
+        UserError: naming every value that is wrong.
+    """
+    names = {option.name for option in fields(TdoConfig)} - {"_name", "tdo_ffn_dim"}
+    values = {name: getattr(args, name) for name in names}
+    values["tdo_stage1_ffn_dim"] = values["tdo_stage1_ffn_dim"] or args.tdo_ffn_dim
+    values["tdo_stage2_ffn_dim"] = values["tdo_stage2_ffn_dim"] or args.tdo_ffn_dim
+    try:
+        return ModelSpec(
+            num_layers=values.pop("tdo_layers"),
+            num_heads=values.pop("tdo_heads"),
+            max_source_positions=getattr(args, "max_source_positions", 1024),
+            max_target_positions=getattr(args, "max_target_positions", 1024),
+            **{name.removeprefix("tdo_"): value for name, value in values.items()},
+        )
+    except SpecError as error:
+        raise UserError(str(error)) from None

@@ -1,0 +1,213 @@
+"""The models as fairseq sees them: the source stream is its encoder, the target stream its decoder.
+
+Shapes: B sentences, R = B * beams rows, S source, T target, V vocabulary.
+"""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from fairseq.data import Dictionary
+from fairseq.dataclass.utils import gen_parser_from_dataclass
+from fairseq.models import (
+    FairseqEncoder,
+    FairseqEncoderDecoderModel,
+    FairseqIncrementalDecoder,
+    register_model,
+)
+from torch import Tensor
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.models.config import TdoConfig, spec_from_args
+from tdo_plugin.modules.builder import Builder
+from tdo_plugin.modules.spec import SpecError
+from tdo_plugin.modules.stack import SourceState
+from tdo_plugin.modules.target_cache import TargetCache
+from tdo_plugin.modules.translation_model import TranslationModel
+
+MODEL_NAME = "tdo_transformer"
+CACHE = "tdo_target_cache"  # the cache's place in fairseq's incremental state
+
+
+class _Borrowed:
+    """Gives a face the core without registering its parameters a second time."""
+
+    _core: tuple[TranslationModel]
+
+    @property
+    def core(self) -> TranslationModel:
+        return self._core[0]
+
+
+class SourceStream(_Borrowed, FairseqEncoder):
+    """fairseq's encoder: tokens to a :class:`SourceState`."""
+
+    def __init__(self, dictionary: Dictionary, core: TranslationModel) -> None:
+        super().__init__(dictionary)
+        self._core = (core,)
+
+    def forward(
+        self,
+        src_tokens: Tensor,
+        src_lengths: Tensor | None = None,
+        src_lang_id: Tensor | None = None,
+        tgt_lang_id: Tensor | None = None,
+    ) -> SourceState:
+        """The source (B, S) through its layers; lengths and language ids may be left out."""
+        return self.core.encode(src_tokens)
+
+    def reorder_encoder_out(self, encoder_out: SourceState, new_order: Tensor) -> SourceState:
+        """For target rows in a new order (R'): a sentence is never stored twice for its beams."""
+        return encoder_out.reorder(new_order)
+
+    def max_positions(self) -> int:
+        return self.core.spec.max_source_positions
+
+
+class TargetStream(_Borrowed, FairseqIncrementalDecoder):
+    """fairseq's decoder: shifted target and source state to logits."""
+
+    def __init__(self, dictionary: Dictionary, core: TranslationModel) -> None:
+        super().__init__(dictionary)
+        self._core = (core,)
+
+    def forward(
+        self,
+        prev_output_tokens: Tensor,
+        encoder_out: SourceState,
+        incremental_state: dict[str, Any] | None = None,
+        features_only: bool = False,
+        **unused: Any,
+    ) -> tuple[Tensor, dict[str, Any]]:
+        """Logits (R, T, V) of all positions, or of those that the incremental state lacks."""
+        cache = None
+        if incremental_state is not None:
+            cache = incremental_state.setdefault(CACHE, self.core.new_cache())
+        features = self.core.decode(prev_output_tokens, encoder_out, cache)
+        output = features if features_only else self.core.logits(features)
+        return output, {"attn": [None]}
+
+    def output_layer(self, features: Tensor) -> Tensor:
+        """Features (..., D) to logits (..., V)."""
+        return self.core.logits(features)
+
+    def reorder_incremental_state_scripting(
+        self, incremental_state: dict[str, Any], new_order: Tensor
+    ) -> None:
+        cache = incremental_state.get(CACHE)
+        if isinstance(cache, TargetCache):
+            cache.reorder(new_order)
+
+    def get_normalized_probs(
+        self, net_output: tuple[Tensor, Any], log_probs: bool, sample: Any = None
+    ) -> Tensor:
+        """Probabilities over the vocabulary, in at least single precision."""
+        logits = net_output[0]
+        dtype = torch.promote_types(logits.dtype, torch.float32)
+        normalize = torch.log_softmax if log_probs else torch.softmax
+        return normalize(logits, -1, dtype=dtype)
+
+    def max_positions(self) -> int:
+        return self.core.spec.max_target_positions
+
+
+@register_model(MODEL_NAME)
+class TdoTransformer(FairseqEncoderDecoderModel):
+    """Encoder-decoder, causal and prefix decoder-only, and two-stage decoder-only (TDO) models."""
+
+    def __init__(self, encoder: SourceStream, decoder: TargetStream) -> None:
+        super().__init__(encoder, decoder)
+        self.core = encoder.core
+
+    @classmethod
+    def add_args(cls, parser: ArgumentParser) -> None:
+        gen_parser_from_dataclass(parser, TdoConfig(), delete_default=True)
+
+    @classmethod
+    def build_model(cls, args: Namespace, task: Any) -> "TdoTransformer":
+        spec = spec_from_args(args)
+        source, target = task.source_dictionary, task.target_dictionary
+        if spec.share_embeddings == "all" and source != target:
+            raise UserError(
+                "`--tdo-share-embeddings` must be decoder or none where source and target have "
+                "dictionaries of their own; it is all"
+            )
+        try:
+            core = Builder(spec, source.pad()).build(len(source), len(target))
+        except SpecError as error:
+            raise UserError(str(error)) from None
+        return cls(SourceStream(source, core), TargetStream(target, core))
+
+    def forward(
+        self,
+        src_tokens: Tensor,
+        src_lengths: Tensor | None = None,
+        prev_output_tokens: Tensor | None = None,
+        src_lang_id: Tensor | None = None,
+        tgt_lang_id: Tensor | None = None,
+        source_states: Sequence[int] = (),
+        side_sources: Sequence[tuple[Tensor, int]] = (),
+        features_only: bool = False,
+        return_all_hiddens: bool = False,
+    ) -> tuple[Tensor, dict[str, Any]]:
+        """Logits (B, T, V), and what a loss term asked for.
+
+        Args:
+            src_tokens: (B, S).
+            src_lengths: ignored, padding tells.
+            prev_output_tokens: (B, T), the shifted target.
+            src_lang_id: (B, 1), one-based index of each sentence's source language.
+            tgt_lang_id: (B, 1), likewise for the target.
+            source_states: layers, from 1, whose source output is returned in the extra dictionary
+                under ``source_states``.
+            side_sources: further source tokens, each with the layer whose output is wanted;
+                returned under ``side_states``. They pass no layer above that one.
+            features_only: leave the output projection out.
+            return_all_hiddens: accepted for fairseq's sake; ask for ``source_states`` instead.
+        """
+        source = self.core.encode(src_tokens, source_states)
+        output, extra = self.decoder(
+            prev_output_tokens, encoder_out=source, features_only=features_only
+        )
+        extra["source_states"] = source.states
+        extra["side_states"] = [
+            self.core.encode(tokens, (layer,), states_only=True).states[layer]
+            for tokens, layer in side_sources
+        ]
+        return output, extra
+
+    def load_state_dict(
+        self,
+        state_dict: Mapping[str, Any],
+        strict: bool = True,
+        model_cfg: Any = None,
+        args: Namespace | None = None,
+    ) -> Any:
+        """As torch; parameters that do not fit are named in one line.
+
+        Raises:
+            UserError: on other dictionaries or another architecture.
+        """
+        own = self.state_dict()
+        for name in ("core.source_embedding.weight", "core.target_embedding.weight"):
+            stored = state_dict.get(name)
+            if stored is not None and len(stored) != len(own[name]):
+                raise UserError(
+                    "the checkpoint must fit the dictionary of the data: it has "
+                    f"{len(stored)} entries, the dictionary {len(own[name])}"
+                )
+        misfits = sorted(
+            [name for name in state_dict if name not in own]
+            + [
+                name
+                for name in own
+                if name not in state_dict or state_dict[name].shape != own[name].shape
+            ]
+        )
+        if strict and misfits:
+            raise UserError(
+                f"the checkpoint must fit the architecture: {len(misfits)} parameters do not, "
+                f"the first is {misfits[0]}"
+            )
+        return super().load_state_dict(state_dict, strict, model_cfg, args)

@@ -1,0 +1,1 @@
+"""The models' parts, in torch alone: nothing here knows fairseq."""

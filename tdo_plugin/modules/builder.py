@@ -1,0 +1,162 @@
+"""From a specification to a model: the one place that chooses parts."""
+
+from torch import nn
+
+from tdo_plugin.modules.attention import MultiheadAttention
+from tdo_plugin.modules.feed_forward import Adaptation, FeedForward
+from tdo_plugin.modules.layer import CrossAttentionLayer, JointLayer
+from tdo_plugin.modules.positions import LearnedPositions, NoPositions, SinusoidalPositions
+from tdo_plugin.modules.residual import PostNormResidual, PreNormResidual, Residual
+from tdo_plugin.modules.spec import ModelSpec, SpecError
+from tdo_plugin.modules.stack import DecoderOnlyStack, EncoderDecoderStack
+from tdo_plugin.modules.translation_model import TranslationModel
+
+RESIDUALS: dict[str, type[Residual]] = {"pre": PreNormResidual, "post": PostNormResidual}
+
+
+class Builder:
+    """Makes the parts that one specification asks for."""
+
+    def __init__(self, spec: ModelSpec, padding_idx: int) -> None:
+        self.spec = spec
+        self.padding_idx = padding_idx
+
+    def build(self, source_vocabulary: int, target_vocabulary: int) -> TranslationModel:
+        """A freshly initialised model.
+
+        Args:
+            source_vocabulary: rows of the source embedding.
+            target_vocabulary: rows of the target embedding and of the output.
+
+        Raises:
+            SpecError: where all embeddings are to be shared by vocabularies of different sizes.
+        """
+        source, target, output = self.embeddings(source_vocabulary, target_vocabulary)
+        source_positions, target_positions = self.positions()
+        return TranslationModel(
+            self.spec, self.stack(), source, target, output, source_positions, target_positions
+        )
+
+    def embeddings(
+        self, source_vocabulary: int, target_vocabulary: int
+    ) -> tuple[nn.Embedding, nn.Embedding, nn.Linear]:
+        """Source and target embedding and output projection, tied as the specification says."""
+        sharing = self.spec.share_embeddings
+        if sharing == "all" and source_vocabulary != target_vocabulary:
+            raise SpecError(
+                "`--tdo-share-embeddings` must be decoder or none where source and target have "
+                f"vocabularies of their own ({source_vocabulary} and {target_vocabulary} entries);"
+                " it is all"
+            )
+        target = self.embedding(target_vocabulary)
+        source = target if sharing == "all" else self.embedding(source_vocabulary)
+        output = nn.Linear(self.spec.model_dim, target_vocabulary, bias=False)
+        if sharing == "none":
+            nn.init.normal_(output.weight, std=self.spec.model_dim**-0.5)
+        else:
+            output.weight = target.weight
+        if self.spec.freeze_embeddings:
+            for module in (source, target, output):
+                module.weight.requires_grad_(False)
+        return source, target, output
+
+    def embedding(self, vocabulary: int) -> nn.Embedding:
+        """N(0, 1 / D) with a zero row at padding, as fairseq starts it."""
+        embedding = nn.Embedding(vocabulary, self.spec.model_dim, self.padding_idx)
+        nn.init.normal_(embedding.weight, std=self.spec.model_dim**-0.5)
+        nn.init.zeros_(embedding.weight[self.padding_idx])
+        return embedding
+
+    def positions(self) -> tuple[nn.Module, nn.Module]:
+        """Position vectors of source and target: one table where one count runs over both."""
+        spec = self.spec
+        if spec.position_embedding == "none":
+            return NoPositions(), NoPositions()
+        if spec.position_embedding == "sinusoidal":
+            shared = SinusoidalPositions(spec.model_dim, self.padding_idx)
+            return shared, shared
+        # an identity pair reads a tag and a whole target as source
+        source_length = max(spec.max_source_positions, spec.max_target_positions + 1)
+        if spec.positions == "continuous":
+            table = self.learned_positions(source_length + spec.max_target_positions)
+            return table, table
+        return (
+            self.learned_positions(source_length),
+            self.learned_positions(spec.max_target_positions),
+        )
+
+    def learned_positions(self, length: int) -> LearnedPositions:
+        """A trained table for ``length`` positions."""
+        return LearnedPositions(self.spec.model_dim, self.padding_idx, length)
+
+    def stack(self) -> DecoderOnlyStack | EncoderDecoderStack:
+        """All layers, with what stands where the target enters and leaves."""
+        spec = self.spec
+        causal = spec.source_attention == "causal"
+        if spec.topology == "encoder-decoder":
+            return EncoderDecoderStack(
+                [self.joint_layer(spec.stage1_ffn_dim) for _ in range(spec.encoder_layers)],
+                [self.cross_attention_layer() for _ in range(spec.decoder_layers)],
+                self.entry(),
+                self.exit(),
+                causal,
+            )
+        stages = [spec.stage1_ffn_dim] * spec.target_layer
+        stages += [spec.stage2_ffn_dim] * (spec.num_layers - spec.target_layer)
+        layers = [self.joint_layer(ffn_dim) for ffn_dim in stages]
+        return DecoderOnlyStack(layers, spec.target_layer, self.entry(), self.exit(), causal)
+
+    def entry(self) -> nn.Module:
+        """Of the source where the target enters: pre-norm's final norm, then the adaptation."""
+        if self.spec.entry_layer == 0:
+            return nn.Sequential()
+        return nn.Sequential(*self.final_norm(), *self.adaptation())
+
+    def exit(self) -> nn.Module:
+        """Of the target after the last layer: the adaptation, then pre-norm's final norm."""
+        return nn.Sequential(*self.adaptation(), *self.final_norm())
+
+    def final_norm(self) -> list[nn.Module]:
+        """Pre-norm stacks end in a norm, post-norm stacks have just had one."""
+        return [self.norm()] if self.spec.norm == "pre" else []
+
+    def adaptation(self) -> list[nn.Module]:
+        """An adaptation module where the model has them."""
+        if self.spec.adaptation_dim == 0:
+            return []
+        return [Adaptation(self.feed_forward(self.spec.adaptation_dim), self.spec.dropout)]
+
+    def joint_layer(self, ffn_dim: int) -> JointLayer:
+        """Self-attention and FFN."""
+        return JointLayer(
+            self.attention(), self.feed_forward(ffn_dim), self.residual(), self.residual()
+        )
+
+    def cross_attention_layer(self) -> CrossAttentionLayer:
+        """An encoder-decoder's decoder layer."""
+        return CrossAttentionLayer(
+            self.attention(),
+            self.attention(),
+            self.feed_forward(self.spec.stage2_ffn_dim),
+            self.residual(),
+            self.residual(),
+            self.residual(),
+        )
+
+    def attention(self) -> MultiheadAttention:
+        """Multi-head attention."""
+        return MultiheadAttention(
+            self.spec.model_dim, self.spec.num_heads, self.spec.attention_dropout
+        )
+
+    def feed_forward(self, inner_dim: int) -> FeedForward:
+        """A feed-forward network."""
+        return FeedForward(self.spec.model_dim, inner_dim, self.spec.activation_dropout)
+
+    def residual(self) -> Residual:
+        """Norm, dropout and residual connection of a sublayer, in the order of the norm."""
+        return RESIDUALS[self.spec.norm](self.norm(), self.spec.dropout)
+
+    def norm(self) -> nn.Module:
+        """Layer norm over the width."""
+        return nn.LayerNorm(self.spec.model_dim)

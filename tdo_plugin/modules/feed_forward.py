@@ -1,0 +1,46 @@
+"""The position-wise feed-forward network, in layers and as adaptation module."""
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class FeedForward(nn.Module):
+    """W2 ReLU(W1 x + b1) + b2 (Vaswani et al., 2017, equation 2), torch's linear start.
+
+    Args:
+        model_dim: D.
+        inner_dim: the inner size.
+        activation_dropout: after the ReLU.
+    """
+
+    def __init__(self, model_dim: int, inner_dim: int, activation_dropout: float = 0.0) -> None:
+        super().__init__()
+        self.inner = nn.Linear(model_dim, inner_dim)
+        self.inner_output = nn.Identity()
+        self.outer = nn.Linear(inner_dim, model_dim)
+        self.outer_output = nn.Identity()
+        self.activation_dropout = activation_dropout
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., D) to (..., D)."""
+        inner = F.relu(self.inner_output(self.inner(x)))
+        inner = F.dropout(inner, self.activation_dropout, self.training)
+        outer: Tensor = self.outer_output(self.outer(inner))
+        return outer
+
+
+class Adaptation(nn.Module):
+    """h + Dropout(FFN(h)), shared by all languages (Qu et al., section 4.1).
+
+    Neither norm nor dropout inside, as the authors built it.
+    """
+
+    def __init__(self, feed_forward: FeedForward, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.feed_forward = feed_forward
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(..., D) to (..., D)."""
+        adapted: Tensor = x + self.dropout(self.feed_forward(x))
+        return adapted

@@ -1,0 +1,125 @@
+"""Layers, made of ready parts, that a source stream and a target stream pass.
+
+Every layer that a target passes offers two views of the source: ``memory`` gives what its target
+queries read, ``target`` takes the target through. A joint layer also takes the source through.
+
+Shapes: B sentences, R = B * beams rows, S source, T target, D model width.
+"""
+
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+from tdo_plugin.modules.attention import KeyValue, MultiheadAttention
+from tdo_plugin.modules.feed_forward import FeedForward
+from tdo_plugin.modules.masks import TargetMask
+from tdo_plugin.modules.residual import Residual
+
+
+class KeyValueStore(Protocol):
+    """Where a target's earlier keys and values wait between steps of decoding."""
+
+    def extend(self, layer: int, new: KeyValue) -> KeyValue:
+        """Append ``new`` for one layer; returns everything so far."""
+        ...
+
+
+class TargetLayer(nn.Module):
+    """What a stack asks of a layer that the target passes."""
+
+    def memory(self, source: Tensor) -> KeyValue:
+        """Keys and values (B, H, S, E) that the target reads, of the source (B, S, D)."""
+        raise TypeError(f"{type(self).__name__} is no target layer; use a subclass")
+
+    def target(
+        self, x: Tensor, memory: KeyValue, mask: TargetMask, store: KeyValueStore | None, index: int
+    ) -> Tensor:
+        """The target (R, T, D) one layer on; ``index`` is its place in the store."""
+        raise TypeError(f"{type(self).__name__} is no target layer; use a subclass")
+
+
+class JointLayer(TargetLayer):
+    """Self-attention and FFN with the same weights for both streams (a decoder-only layer)."""
+
+    def __init__(
+        self,
+        attention: MultiheadAttention,
+        feed_forward: FeedForward,
+        attention_residual: Residual,
+        feed_forward_residual: Residual,
+    ) -> None:
+        super().__init__()
+        self.attention = attention
+        self.feed_forward = feed_forward
+        self.attention_residual = attention_residual
+        self.feed_forward_residual = feed_forward_residual
+
+    def source(self, x: Tensor, mask: Tensor) -> tuple[Tensor, KeyValue]:
+        """The source one layer on, and the keys and values that a target reads here.
+
+        Args:
+            x: (B, S, D).
+            mask: boolean, broadcastable to (B, 1, S, S).
+        """
+        query, own = self.attention.queries_keys_values(self.attention_residual.before(x))
+        x = self.attention_residual.after(x, self.attention.attend(query, own, mask))
+        return self._feed_forward(x), own
+
+    def memory(self, source: Tensor) -> KeyValue:
+        return self.attention.keys_values(self.attention_residual.before(source))
+
+    def target(
+        self, x: Tensor, memory: KeyValue, mask: TargetMask, store: KeyValueStore | None, index: int
+    ) -> Tensor:
+        query, own = self.attention.queries_keys_values(self.attention_residual.before(x))
+        if store is None and memory.key.size(0) == x.size(0):
+            # training: one fused kernel over [source ; target]
+            joint = KeyValue(*(torch.cat(pair, 2) for pair in zip(memory, own, strict=True)))
+            attended = self.attention.attend(query, joint, mask.joint)
+        else:
+            so_far = own if store is None else store.extend(index, own)
+            attended = self.attention.attend_both(query, memory, mask.source, so_far, mask.target)
+        return self._feed_forward(self.attention_residual.after(x, attended))
+
+    def _feed_forward(self, x: Tensor) -> Tensor:
+        output = self.feed_forward(self.feed_forward_residual.before(x))
+        return self.feed_forward_residual.after(x, output)
+
+
+class CrossAttentionLayer(TargetLayer):
+    """Self-attention, cross-attention to the final source state, FFN (an encoder-decoder's)."""
+
+    def __init__(
+        self,
+        attention: MultiheadAttention,
+        cross_attention: MultiheadAttention,
+        feed_forward: FeedForward,
+        attention_residual: Residual,
+        cross_attention_residual: Residual,
+        feed_forward_residual: Residual,
+    ) -> None:
+        super().__init__()
+        self.attention = attention
+        self.cross_attention = cross_attention
+        self.feed_forward = feed_forward
+        self.attention_residual = attention_residual
+        self.cross_attention_residual = cross_attention_residual
+        self.feed_forward_residual = feed_forward_residual
+
+    def memory(self, source: Tensor) -> KeyValue:
+        return self.cross_attention.keys_values(source)
+
+    def target(
+        self, x: Tensor, memory: KeyValue, mask: TargetMask, store: KeyValueStore | None, index: int
+    ) -> Tensor:
+        query, own = self.attention.queries_keys_values(self.attention_residual.before(x))
+        so_far = own if store is None else store.extend(index, own)
+        x = self.attention_residual.after(x, self.attention.attend(query, so_far, mask.target))
+
+        query = self.cross_attention.queries(self.cross_attention_residual.before(x))
+        attended = self.cross_attention.attend_shared(query, memory, mask.source)
+        x = self.cross_attention_residual.after(x, attended)
+
+        output = self.feed_forward(self.feed_forward_residual.before(x))
+        return self.feed_forward_residual.after(x, output)

@@ -1,0 +1,80 @@
+"""Positions: how they are counted and how they are embedded.
+
+The count follows fairseq: the first token has position padding index + 1, padding has the padding
+index and is skipped, wherever it stands.
+"""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+
+def count_positions(padding: Tensor, padding_idx: int) -> Tensor:
+    """Positions (B, L) of tokens whose ``padding`` (B, L) is false."""
+    real = (~padding).long()
+    return real.cumsum(1) * real + padding_idx
+
+
+class SinusoidalPositions(nn.Module):
+    """Sines in the first half of the width, cosines in the second (fairseq's layout).
+
+    Has no parameters and no limit; the table grows when a longer sentence comes.
+    """
+
+    def __init__(self, model_dim: int, padding_idx: int) -> None:
+        super().__init__()
+        self.model_dim = model_dim
+        self.padding_idx = padding_idx
+        self.register_buffer(
+            "table", self._build(256).to(torch.get_default_dtype()), persistent=False
+        )
+
+    def forward(self, positions: Tensor, longest: int) -> Tensor:
+        """Positions (B, L), none above ``longest`` + padding index, to (B, L, D)."""
+        table = self.get_buffer("table")
+        if longest + self.padding_idx >= table.size(0):
+            table = self._build(2 * (longest + self.padding_idx)).to(table)
+            self.register_buffer("table", table, persistent=False)
+        return table[positions]
+
+    def _build(self, rows: int) -> Tensor:
+        half = self.model_dim // 2
+        rate = torch.exp(torch.arange(half, dtype=torch.float64) * -(math.log(10000) / (half - 1)))
+        angle = torch.arange(rows, dtype=torch.float64)[:, None] * rate
+        table = torch.cat([angle.sin(), angle.cos()], 1)
+        table = nn.functional.pad(table, (0, self.model_dim % 2))
+        table[self.padding_idx] = 0
+        return table
+
+
+class LearnedPositions(nn.Module):
+    """A trained vector for each position up to ``max_positions``; zero at padding."""
+
+    def __init__(self, model_dim: int, padding_idx: int, max_positions: int) -> None:
+        super().__init__()
+        self.max_positions = max_positions
+        self.embedding = nn.Embedding(max_positions + padding_idx + 1, model_dim, padding_idx)
+        nn.init.normal_(self.embedding.weight, std=model_dim**-0.5)
+        nn.init.zeros_(self.embedding.weight[padding_idx])
+
+    def forward(self, positions: Tensor, longest: int) -> Tensor:
+        """Positions (B, L) to (B, L, D).
+
+        Raises:
+            ValueError: where ``longest`` is above ``max_positions``.
+        """
+        if longest > self.max_positions:
+            raise ValueError(
+                f"a sequence must have at most {self.max_positions} positions; it has {longest}"
+            )
+        embedded: Tensor = self.embedding(positions)
+        return embedded
+
+
+class NoPositions(nn.Module):
+    """Adds nothing: order shows through the causal mask alone."""
+
+    def forward(self, positions: Tensor, longest: int) -> Tensor:
+        """Zeros that broadcast to (B, L, D)."""
+        return torch.zeros((), device=positions.device)

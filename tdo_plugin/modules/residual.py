@@ -1,0 +1,43 @@
+"""What stands around a sublayer: norm, dropout and the residual connection."""
+
+from torch import Tensor, nn
+
+
+class Residual(nn.Module):
+    """A sublayer is called between ``before`` and ``after``; subclasses say where the norm is."""
+
+    def __init__(self, norm: nn.Module, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.norm = norm
+        self.dropout = nn.Dropout(dropout)
+
+    def before(self, x: Tensor) -> Tensor:
+        """What the sublayer reads, (..., D)."""
+        raise TypeError(f"{type(self).__name__} has no place for its norm; use a subclass")
+
+    def after(self, x: Tensor, output: Tensor) -> Tensor:
+        """The stream ``x`` with the sublayer's ``output`` added, (..., D)."""
+        raise TypeError(f"{type(self).__name__} has no place for its norm; use a subclass")
+
+
+class PostNormResidual(Residual):
+    """norm(x + dropout(f(x))) (Vaswani et al., 2017)."""
+
+    def before(self, x: Tensor) -> Tensor:
+        return x
+
+    def after(self, x: Tensor, output: Tensor) -> Tensor:
+        normed: Tensor = self.norm(x + self.dropout(output))
+        return normed
+
+
+class PreNormResidual(Residual):
+    """x + dropout(f(norm(x)))."""
+
+    def before(self, x: Tensor) -> Tensor:
+        normed: Tensor = self.norm(x)
+        return normed
+
+    def after(self, x: Tensor, output: Tensor) -> Tensor:
+        added: Tensor = x + self.dropout(output)
+        return added

@@ -1,0 +1,144 @@
+"""The frozen, validated description of one translation model."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, get_args, get_origin, get_type_hints
+
+Topology = Literal["decoder-only", "encoder-decoder"]
+SourceAttention = Literal["prefix", "causal"]
+NormOrder = Literal["pre", "post"]
+PositionCount = Literal["independent", "continuous"]
+PositionEmbedding = Literal["sinusoidal", "learned", "none"]
+EmbeddingSharing = Literal["all", "decoder", "none"]
+
+
+class SpecError(ValueError):
+    """One or more values of a specification are wrong; the message lists all of them."""
+
+    one_line = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSpec:
+    """Numbers and choices that fix a model.
+
+    Decoder-only models count ``num_layers`` over both stages (the paper's 2N); the target enters
+    at layer ``target_layer`` (M): 0 is a plain decoder-only model, N is TDO. Encoder-decoders
+    have ``encoder_layers`` and ``decoder_layers`` and leave those two alone.
+
+    ``stage1_ffn_dim`` is the inner size below layer M (or of the encoder), ``stage2_ffn_dim`` from
+    layer M on (or of the decoder). ``adaptation_dim`` 0 means no adaptation modules.
+
+    Raises:
+        SpecError: on unknown or contradictory values, all of them in one message.
+    """
+
+    topology: Topology
+    num_layers: int = 0
+    target_layer: int = 0
+    encoder_layers: int = 0
+    decoder_layers: int = 0
+    source_attention: SourceAttention = "prefix"
+    model_dim: int
+    num_heads: int
+    stage1_ffn_dim: int
+    stage2_ffn_dim: int
+    adaptation_dim: int = 0
+    norm: NormOrder = "post"
+    dropout: float = 0.0
+    attention_dropout: float = 0.0
+    activation_dropout: float = 0.0
+    positions: PositionCount = "independent"
+    position_embedding: PositionEmbedding = "sinusoidal"
+    share_embeddings: EmbeddingSharing = "all"
+    freeze_embeddings: bool = False
+    max_source_positions: int = 1024
+    max_target_positions: int = 1024
+
+    def __post_init__(self) -> None:
+        problems = [*self._wrong_choices(), *self._wrong_numbers(), *self._wrong_layers()]
+        if problems:
+            raise SpecError("; ".join(problems))
+
+    @property
+    def source_layers(self) -> int:
+        """How many layers the source can pass: what a layer index of the source counts to."""
+        return self.num_layers if self.topology == "decoder-only" else self.encoder_layers
+
+    @property
+    def entry_layer(self) -> int:
+        """After how many source layers the target enters (M, or N of an encoder-decoder)."""
+        return self.target_layer if self.topology == "decoder-only" else self.encoder_layers
+
+    def _wrong_choices(self) -> list[str]:
+        return [
+            f"`{_flag(name)}` must be one of {', '.join(get_args(kind))}; it is {value}"
+            for name, kind in get_type_hints(type(self)).items()
+            if get_origin(kind) is Literal and (value := getattr(self, name)) not in get_args(kind)
+        ]
+
+    def _wrong_numbers(self) -> list[str]:
+        positive: Callable[[float], bool] = lambda value: value > 0  # noqa: E731
+        probability: Callable[[float], bool] = lambda value: 0 <= value < 1  # noqa: E731
+        rules = (
+            (positive, "must be positive", ("model_dim", "num_heads", "stage1_ffn_dim",
+             "stage2_ffn_dim", "max_source_positions", "max_target_positions")),
+            (probability, "must be at least 0 and below 1",
+             ("dropout", "attention_dropout", "activation_dropout")),
+            (lambda value: value >= 0, "must not be negative", ("adaptation_dim",)),
+        )  # fmt: skip
+        problems = [
+            f"`{_flag(name)}` {must}; it is {getattr(self, name)}"
+            for holds, must, names in rules
+            for name in names
+            if not holds(getattr(self, name))
+        ]
+        if self.num_heads > 0 and self.model_dim % self.num_heads:
+            problems.append(
+                f"`{_flag('model_dim')}` must be a multiple of `{_flag('num_heads')}`"
+                f" ({self.num_heads}); it is {self.model_dim}"
+            )
+        if self.position_embedding == "sinusoidal" and self.model_dim in (1, 2, 3):
+            problems.append(
+                f"`{_flag('model_dim')}` must be at least 4 for sinusoidal positions; "
+                f"it is {self.model_dim}"
+            )
+        return problems
+
+    def _wrong_layers(self) -> list[str]:
+        if self.topology == "encoder-decoder":
+            return [
+                f"`{_flag(name)}` must be positive; it is {getattr(self, name)}"
+                for name in ("encoder_layers", "decoder_layers")
+                if getattr(self, name) <= 0
+            ]
+        if self.num_layers <= 0:
+            return [f"`{_flag('num_layers')}` must be positive; it is {self.num_layers}"]
+        problems = []
+        if not 0 <= self.target_layer < self.num_layers:
+            problems.append(
+                f"`{_flag('target_layer')}` must be from 0 to {self.num_layers - 1}, one below "
+                f"`{_flag('num_layers')}`; it is {self.target_layer}"
+            )
+        if self.target_layer == 0 and self.adaptation_dim > 0:
+            problems.append(
+                f"`{_flag('adaptation_dim')}` must be 0 where `{_flag('target_layer')}` is 0: no "
+                f"stage ends before the target enters; it is {self.adaptation_dim}"
+            )
+        return problems
+
+
+_FLAGS = {
+    "num_layers": "--tdo-layers",
+    "num_heads": "--tdo-heads",
+    "dropout": "--dropout",
+    "attention_dropout": "--attention-dropout",
+    "activation_dropout": "--activation-dropout",
+    "max_source_positions": "--max-source-positions",
+    "max_target_positions": "--max-target-positions",
+}
+
+
+def _flag(name: str) -> str:
+    """The command-line flag that sets a field, for messages that a user can act on."""
+    return _FLAGS.get(name, "--tdo-" + name.replace("_", "-"))

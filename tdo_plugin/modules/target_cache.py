@@ -1,0 +1,61 @@
+"""Keys and values of the target so far, kept between steps of incremental decoding.
+
+Shapes: R rows (beams of all sentences), H heads, P positions so far, E head width.
+"""
+
+import torch
+from torch import Tensor
+
+from tdo_plugin.modules.attention import KeyValue
+
+GROWTH = 32  # positions added to the buffer when it is full
+
+
+class TargetCache:
+    """One buffer (layers, 2, R, H, capacity, E), so that a reorder is one indexing.
+
+    A step first calls :meth:`begin`, then each layer :meth:`extend` in turn.
+    """
+
+    def __init__(self, num_layers: int) -> None:
+        self.num_layers = num_layers
+        self.padding: Tensor | None = None  # (R, P), true at padding
+        self._buffer: Tensor | None = None
+        self._start = 0
+
+    @property
+    def length(self) -> int:
+        """P, with the positions of the present step."""
+        return 0 if self.padding is None else self.padding.size(1)
+
+    def begin(self, padding: Tensor) -> Tensor:
+        """Announce the new positions of a step, (R, T); returns the padding of all, (R, P)."""
+        self._start = self.length
+        self.padding = padding if self.padding is None else torch.cat([self.padding, padding], 1)
+        return self.padding
+
+    def extend(self, layer: int, new: KeyValue) -> KeyValue:
+        """Append one layer's keys and values (R, H, T, E); returns all, (R, H, P, E)."""
+        buffer = self._room(new.key)
+        end = self._start + new.key.size(2)
+        for kind, part in enumerate(new):
+            buffer[layer, kind, :, :, self._start : end] = part
+        return KeyValue(*buffer[layer, :, :, :, :end])
+
+    def reorder(self, rows: Tensor) -> None:
+        """Keep these of the present rows, in this order (R',)."""
+        if self.padding is None or self._buffer is None:
+            return
+        self.padding = self.padding.index_select(0, rows)
+        self._buffer = self._buffer.index_select(2, rows)
+
+    def _room(self, like: Tensor) -> Tensor:
+        """The buffer, grown where the announced positions do not fit."""
+        if self._buffer is None or self._buffer.size(4) < self.length:
+            rows, heads, _, width = like.shape
+            capacity = -(-self.length // GROWTH) * GROWTH
+            grown = like.new_empty(self.num_layers, 2, rows, heads, capacity, width)
+            if self._buffer is not None:
+                grown[:, :, :, :, : self._start] = self._buffer[:, :, :, :, : self._start]
+            self._buffer = grown
+        return self._buffer

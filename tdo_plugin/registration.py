@@ -1,0 +1,5 @@
+"""Registers with fairseq all that this package has to offer, in a fixed order."""
+
+import tdo_plugin.models
+import tdo_plugin.criterions
+import tdo_plugin.tasks  # noqa: F401

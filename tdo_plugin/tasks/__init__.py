@@ -1,0 +1,5 @@
+"""What a batch is: fairseq tasks."""
+
+from tdo_plugin.tasks import tdo_translation as _tdo_translation
+
+__all__ = ["_tdo_translation"]

@@ -1,0 +1,125 @@
+"""Multilingual translation with true language ids, everywhere."""
+
+import hashlib
+from argparse import Namespace
+from typing import Any
+
+from fairseq.data import Dictionary
+from fairseq.tasks import register_task
+from fairseq.tasks.translation_multi_simple_epoch import TranslationMultiSimpleEpochTask
+from torch import Tensor
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.tasks.language_ids import LanguageIdDataManager
+
+
+@register_task("tdo_translation")
+class TdoTranslationTask(TranslationMultiSimpleEpochTask):
+    """fairseq's ``translation_multi_simple_epoch`` with its options, and two things more.
+
+    Every batch, in training, validation, generation and interactive use, tells the source and
+    target language of each sentence. Checkpoints remember their dictionary and languages, and do
+    not load beside others.
+    """
+
+    def __init__(
+        self, args: Namespace, langs: list[str], dicts: dict[str, Dictionary], training: bool
+    ) -> None:
+        if args.enable_reservsed_directions_shared_datasets:
+            raise UserError(
+                "`--enable-reservsed-directions-shared-datasets` must be off: fairseq would reuse "
+                "a source with its language tag as the target of the reversed direction; it is on"
+            )
+        super().__init__(args, langs, dicts, training)
+        self.data_manager = LanguageIdDataManager(
+            args, self.lang_pairs, langs, dicts, self.sampling_method
+        )
+
+    @classmethod
+    def setup_task(cls, args: Namespace, **kwargs: Any) -> "TdoTranslationTask":
+        """As fairseq's.
+
+        Raises:
+            UserError: on languages that are not among ``--langs``, or missing dictionaries.
+        """
+        try:
+            return super().setup_task(args, **kwargs)  # type: ignore[no-any-return]
+        except UserError:
+            raise
+        except FileNotFoundError as error:
+            raise UserError(
+                "`data` must be a folder of fairseq-preprocess; "
+                f"{error.filename or error} is missing"
+            ) from None
+        except ValueError as error:
+            raise UserError(" ".join(str(error).split())) from None
+
+    def load_dataset(self, split: str, *args: Any, **kwargs: Any) -> None:
+        """As fairseq's.
+
+        Raises:
+            UserError: on a split that is not there for one of the directions.
+        """
+        try:
+            super().load_dataset(split, *args, **kwargs)
+        except (FileNotFoundError, KeyError):
+            raise UserError(
+                f"`data` must hold split {split} for each of {', '.join(self.lang_pairs)}; "
+                f"{self.args.data} does not"
+            ) from None
+
+    def build_dataset_for_inference(
+        self, src_tokens: list[Tensor], src_lengths: list[int], constraints: Any = None
+    ) -> Any:
+        dataset = super().build_dataset_for_inference(src_tokens, src_lengths, constraints)
+        return self.data_manager.with_ids(dataset, self.args.source_lang, self.args.target_lang)
+
+    def filter_indices_by_size(
+        self,
+        indices: Any,
+        dataset: Any,
+        max_positions: Any = None,
+        ignore_invalid_inputs: bool = False,
+    ) -> Any:
+        """As fairseq's.
+
+        Raises:
+            UserError: on sentences that are too long, unless they are to be left out.
+        """
+        if not ignore_invalid_inputs:
+            _, ignored = dataset.filter_indices_by_size(indices, max_positions)
+            if len(ignored):
+                raise UserError(
+                    f"sentences must have at most {max_positions} tokens (source, target); "
+                    f"{len(ignored)} have more, the first is number {ignored[0]} with "
+                    f"{dataset.size(ignored[0])}; `--skip-invalid-size-inputs-valid-test` leaves "
+                    "them out, `--truncate-source` cuts them"
+                )
+        return super().filter_indices_by_size(
+            indices, dataset, max_positions, ignore_invalid_inputs
+        )
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a checkpoint remembers of its data."""
+        return {
+            "languages": list(self.langs),
+            "source_dictionary": _digest(self.source_dictionary),
+            "target_dictionary": _digest(self.target_dictionary),
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Hold a checkpoint's data against this task's.
+
+        Raises:
+            UserError: where languages or dictionaries differ.
+        """
+        for key, own in self.state_dict().items():
+            stored = state_dict.get(key, own)
+            if stored != own:
+                what = "`--langs`" if key == "languages" else f"the {key.replace('_', ' ')}"
+                raise UserError(f"{what} must be the checkpoint's, {stored}; it is {own}")
+
+
+def _digest(dictionary: Dictionary) -> str:
+    """A short name of the symbols and their order."""
+    return hashlib.sha256("\n".join(dictionary.symbols).encode()).hexdigest()[:16]

@@ -1,0 +1,394 @@
+"""Mends fairseq 0.12.2 for today's Python, torch, numpy, bitarray and hydra.
+
+``tdo_plugin_boot.pth`` imports this module whenever Python starts, so that the mends are in place
+before fairseq is, however it is started: console command, ``python -m``, ``torchrun``, a spawned
+or forked worker. Importing it only puts a finder on ``sys.meta_path``; nothing else happens until
+``fairseq`` is imported, and heavy modules are imported inside functions for that reason.
+
+Every mend is a small function under ``@mend``, which says its name, what breaks, since which
+version, when it is needed, and which fairseq modules it changes right after they were executed.
+This is the only file of the project that knows about versions.
+"""
+
+import sys
+
+MENDS = []
+
+
+class Mend:
+    """One row of ``MENDS``. ``status`` is ``waiting``, ``applied`` or ``not needed``."""
+
+    def __init__(self, name, breaks, since, needed, modules, apply):
+        self.name, self.breaks, self.since, self.needed = name, breaks, since, needed
+        self.modules, self.apply, self.status = modules, apply, "waiting"
+
+
+def mend(name, breaks, since, needed, *modules):
+    """Register the decorated ``apply(module)``; with no modules, a context around all of them."""
+    return lambda apply: MENDS.append(Mend(name, breaks, since, needed, modules, apply)) or apply
+
+
+def mends() -> list[dict[str, str]]:
+    """What ``tdo doctor`` prints: a dict with name, breaks, since and status for every mend."""
+    return [{key: vars(m)[key] for key in ("name", "breaks", "since", "status")} for m in MENDS]
+
+
+def _version(module):
+    """(major, minor) of an imported or importable module."""
+    return tuple(int(part) for part in __import__(module).__version__.split(".")[:2])
+
+
+def _overlay(module, **changed):
+    """A view of ``module`` in which the names of ``changed`` are other things.
+
+    It replaces the module in one fairseq file's namespace, so that nobody else sees the change.
+    """
+    import types
+
+    view = types.ModuleType(module.__name__)
+    view.__dict__.update(changed)
+    view.__getattr__ = lambda name: getattr(module, name)
+    return view
+
+
+# --- Python ----------------------------------------------------------------------------------
+
+
+@mend(
+    "dataclass-defaults",
+    "import fairseq: mutable default ... use default_factory",
+    "Python 3.11",
+    lambda: sys.version_info >= (3, 11),
+)
+class _HashableDataclasses:
+    """While a fairseq file runs, its ``@dataclass`` keeps ``object.__hash__``.
+
+    Python 3.11 takes an unhashable default for a mutable one. The default itself has to stay in
+    ``Field.default``, where fairseq's ``hydra_init`` reads it.
+    """
+
+    def __enter__(self):
+        import dataclasses
+
+        self.original = original = dataclasses.dataclass
+
+        def mark(cls):
+            if cls.__hash__ is None and cls.__module__.partition(".")[0] == "fairseq":
+                cls.__hash__ = object.__hash__
+            return cls
+
+        def dataclass(cls=None, /, **options):
+            made = original(cls, **options)
+            return mark(made) if cls is not None else lambda later: mark(made(later))
+
+        dataclasses.dataclass = dataclass
+
+    def __exit__(self, *exc_info):
+        import dataclasses
+
+        dataclasses.dataclass = self.original
+
+
+# --- checkpoints -----------------------------------------------------------------------------
+
+
+@mend(
+    "safe-checkpoints",
+    "torch.load refuses fairseq's checkpoints (2.6), or runs what a file tells it to (before)",
+    "every torch",
+    lambda: True,
+    "fairseq.checkpoint_utils",
+    "fairseq.distributed.utils",
+)
+def _load_safely(module):
+    from tdo_plugin_checkpoint import safe_load
+
+    module.torch = _overlay(module.torch, load=safe_load)
+
+
+@mend(
+    "whole-checkpoints",
+    "a full disk or an interrupt leaves half a checkpoint under its final name",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.checkpoint_utils",
+)
+def _save_whole(module):
+    """Save and copy in one step.
+
+    fairseq tries three times without going back to the file's beginning, and copies a checkpoint
+    to ``checkpoint_last.pt`` in place.
+    """
+    from tdo_plugin_checkpoint import copy_whole, save_whole
+
+    manager, original = module.PathManager, module.torch_persistent_save
+
+    def torch_persistent_save(obj, filename, async_write=False):
+        if async_write or not manager.supports_rename(filename):
+            return original(obj, filename, async_write=async_write)
+        return save_whole(obj, filename)
+
+    class WholePathManager(manager):
+        @staticmethod
+        def copy(src_path, dst_path, overwrite=False):
+            if not manager.supports_rename(dst_path):
+                return manager.copy(src_path, dst_path, overwrite=overwrite)
+            return copy_whole(src_path, dst_path)
+
+    module.torch_persistent_save = torch_persistent_save
+    module.PathManager = WholePathManager
+
+
+# --- torch -----------------------------------------------------------------------------------
+
+
+@mend(
+    "encoder-fast-path",
+    "stock transformer in evaluation: Mask Type should be defined",
+    "torch 1.13",
+    lambda: _version("torch") >= (1, 13),
+    "fairseq.modules.transformer_layer",
+)
+def _no_fast_path(module):
+    layer = module.TransformerEncoderLayerBase
+    original = layer.__init__
+
+    def __init__(self, *args, **kwargs):
+        original(self, *args, **kwargs)
+        self.can_use_fastpath = False
+
+    layer.__init__ = __init__
+
+
+@mend(
+    "bf16-is-not-tpu",
+    "--bf16 switches TPU mode on",
+    "fairseq 0.12.2 without torch_xla",
+    lambda: __import__("importlib.util").util.find_spec("torch_xla") is None,
+    "fairseq.options",
+)
+def _bf16_without_tpu(module):
+    original = module.parse_args_and_arch
+
+    def parse_args_and_arch(parser, input_args=None, *args, **kwargs):
+        result = original(parser, input_args, *args, **kwargs)
+        parsed = result[0] if isinstance(result, tuple) else result
+        asked = "--tpu" in (sys.argv if input_args is None else input_args)
+        if getattr(parsed, "bf16", False) and not asked:
+            parsed.tpu = False
+        return result
+
+    module.parse_args_and_arch = parse_args_and_arch
+
+
+@mend(
+    "bf16-inference",
+    "fairseq-generate and fairseq-interactive ignore --bf16",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.models.fairseq_model",
+)
+def _bf16_inference(module):
+    model = module.BaseFairseqModel
+    original = model.prepare_for_inference_
+
+    def prepare_for_inference_(self, cfg):
+        original(self, cfg)
+        if getattr(cfg.common, "bf16", False):
+            self.bfloat16()
+
+    model.prepare_for_inference_ = prepare_for_inference_
+
+
+@mend(
+    "cuda-autocast",
+    "torch.cuda.amp.autocast is deprecated (a warning at each training)",
+    "torch 2.4",
+    lambda: _version("torch") >= (2, 4),
+    "fairseq.tasks.fairseq_task",
+)
+def _new_autocast(module):
+    torch = module.torch
+
+    def autocast(enabled=True):
+        return torch.amp.autocast("cuda", enabled=enabled)
+
+    amp = _overlay(torch.cuda.amp, autocast=autocast)
+    module.torch = _overlay(torch, cuda=_overlay(torch.cuda, amp=amp))
+
+
+@mend(
+    "torch-warnings",
+    "torch warns, on a CPU, of fairseq's pinned memory and of its mixed attention masks",
+    "torch 2.0",
+    lambda: _version("torch") >= (2, 0),
+    "fairseq.data.iterators",
+)
+def _quiet_torch(module):
+    import warnings
+
+    warnings.filterwarnings("ignore", "'pin_memory' argument is set as true but no accelerator")
+    warnings.filterwarnings("ignore", "Support for mismatched key_padding_mask and attn_mask")
+
+
+# --- numpy, bitarray, hydra ------------------------------------------------------------------
+
+
+def _old_names(numpy):
+    """Those of numpy's old names that this numpy has no more."""
+    import types
+
+    old = {"int": int, "float": float, "compat": types.SimpleNamespace(long=int)}
+    return {name: value for name, value in old.items() if not hasattr(numpy, name)}
+
+
+@mend(
+    "numpy-names",
+    "np.int, np.float, np.compat are gone (language-model, pair and noising data sets)",
+    "numpy 1.24, 2.0",
+    lambda: bool(_old_names(__import__("numpy"))),
+    "fairseq.data.data_utils",
+    "fairseq.data.language_pair_dataset",
+    "fairseq.data.token_block_dataset",
+    "fairseq.modules.dynamic_crf_layer",
+)
+def _old_numpy_names(module):
+    module.np = _overlay(module.np, **_old_names(module.np))
+
+
+@mend(
+    "bitarray-rindex",
+    "bitarray.util.rindex is gone (--dataset-impl huffman)",
+    "bitarray 3.0",
+    lambda: not hasattr(__import__("bitarray.util").util, "rindex"),
+    "fairseq.data.huffman.huffman_coder",
+)
+def _rindex(module):
+    module.util = _overlay(module.util, rindex=lambda bits, bit: bits.index(bit, right=True))
+
+
+@mend(
+    "hydra-warnings",
+    "hydra warns of all the deprecated things that fairseq does with it",
+    "hydra 1.1",
+    lambda: _version("hydra") >= (1, 1),
+    "fairseq.dataclass.utils",
+)
+def _quiet_hydra(module):
+    import warnings
+
+    original = module.convert_namespace_to_omegaconf
+
+    def convert_namespace_to_omegaconf(args):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return original(args)
+
+    module.convert_namespace_to_omegaconf = convert_namespace_to_omegaconf
+
+
+# --- the hook --------------------------------------------------------------------------------
+
+_callbacks = []
+
+
+class _Finder:
+    """Finds nothing itself: lets the others find a fairseq module and runs it between mends."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name != "fairseq" and not name.startswith("fairseq."):
+            return None
+        finders = [f.find_spec for f in sys.meta_path if f is not _Finder]
+        spec = next(filter(None, (find(name, path, target) for find in finders)), None)
+        if type(getattr(spec, "loader", None)).__name__ == "SourceFileLoader":
+            original = spec.loader.exec_module
+            spec.loader.exec_module = lambda module: _execute(original, module)
+        return spec
+
+
+def _execute(exec_module, module):
+    """Run a fairseq module's code with the mends around and after it."""
+    import contextlib
+
+    name = module.__name__
+    if name == "fairseq":
+        _install_excepthook()
+    with contextlib.ExitStack() as stack:
+        for around in (m for m in MENDS if not m.modules):
+            around.status = "applied" if around.needed() else "not needed"
+            if around.status == "applied":
+                stack.enter_context(around.apply())
+        exec_module(module)
+    _mend_after(name, module)
+    if name == "fairseq":
+        while _callbacks:
+            _callbacks.pop(0)()
+
+
+def _mend_after(name, module):
+    for one in MENDS:
+        if name in one.modules:
+            one.status = "applied" if one.needed() else "not needed"
+            if one.status == "applied":
+                one.apply(module)
+
+
+def after_fairseq(callback) -> None:
+    """Call ``callback()`` once: now if fairseq is imported already, else as soon as it is."""
+    fairseq = sys.modules.get("fairseq")
+    if fairseq is not None and not getattr(fairseq.__spec__, "_initializing", False):
+        callback()
+    else:
+        _callbacks.append(callback)
+
+
+# Users' mistakes that fairseq itself reports with a traceback.
+STOCK_MISTAKES = (
+    "Dataset not found",
+    "Model file not found",
+    "Cannot load model parameters from checkpoint",
+    "Error(s) in loading state_dict",
+)
+
+
+def _message(kind, value):
+    """The one line to print for an error, or None where the traceback is wanted."""
+    text = str(value)
+    if getattr(kind, "one_line", False):
+        return text
+    if text.startswith(STOCK_MISTAKES):
+        return " ".join(text.split("\n\t")[:2])
+    if kind.__name__ == "ProcessRaisedException":  # torch's spawn passes a worker's error as text
+        name, _, message = text.strip().rpartition("\n")[2].partition(": ")
+        module, _, cls = name.rpartition(".")
+        if getattr(getattr(sys.modules.get(module), cls, None), "one_line", False):
+            return message
+    return None
+
+
+def _install_excepthook():
+    previous = sys.excepthook
+
+    def excepthook(kind, value, traceback):
+        message = _message(kind, value)
+        if message is None:
+            previous(kind, value, traceback)
+        else:
+            print(f"error: {message}", file=sys.stderr)
+
+    sys.excepthook = excepthook
+
+
+def install() -> None:
+    """Put the finder in front, once. Mends modules that were imported before (no ``.pth`` ran)."""
+    if _Finder in sys.meta_path:
+        return
+    sys.meta_path.insert(0, _Finder)
+    if "fairseq" in sys.modules:
+        _install_excepthook()
+        for name in [name for name in sys.modules if name.startswith("fairseq.")]:
+            _mend_after(name, sys.modules[name])
+
+
+install()

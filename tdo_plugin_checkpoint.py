@@ -1,0 +1,110 @@
+"""Reading checkpoints in torch's safe mode, and writing them so that only whole ones appear.
+
+It stands beside ``tdo_plugin_boot``, whose mends give these functions to fairseq, because importing
+anything of ``tdo_plugin`` would register the whole package.
+"""
+
+import argparse
+import collections
+import os
+import pickle
+import re
+import shutil
+from collections.abc import Callable
+from typing import IO, Any
+
+import numpy
+import omegaconf
+import torch
+
+TRUST = "TDO_TRUST_CHECKPOINT"
+
+
+class CheckpointError(RuntimeError):
+    """A checkpoint that cannot be read or written. Shown as one line, without a traceback."""
+
+    one_line = True
+
+
+def _allowed_globals() -> list[tuple[Any, str]]:
+    """(object, dotted name) of all that a checkpoint of fairseq may hold besides tensors."""
+    from fairseq.distributed.utils import _TensorPlaceholder
+
+    core = getattr(numpy, "_core", None) or numpy.core
+    found = [argparse.Namespace, collections.defaultdict, _TensorPlaceholder]
+    found += [dict, list, tuple, set, int, float, bool, str, bytes, numpy.dtype, numpy.ndarray]
+    found += [type(numpy.dtype(code)) for code in "?bBhHiIlLqQefdSU"]
+    found += [omegaconf.DictConfig, omegaconf.ListConfig]
+    found += [omegaconf.base.Metadata, omegaconf.base.ContainerMetadata]
+    found += [getattr(omegaconf, name) for name in vars(omegaconf) if name.endswith("Node")]
+    pairs = [(one, f"{one.__module__}.{one.__qualname__}") for one in found]
+    pairs.append((Any, "typing.Any"))
+    for home in ("numpy.core.multiarray", "numpy._core.multiarray"):
+        pairs.append((core.multiarray.scalar, f"{home}.scalar"))
+        pairs.append((core.multiarray._reconstruct, f"{home}._reconstruct"))
+    return pairs
+
+
+def safe_load(source: str | IO[bytes], map_location: Any = None, **options: Any) -> Any:
+    """``torch.load`` of a fairseq checkpoint in torch's safe mode, on every torch.
+
+    Args:
+        source: path or binary file of the checkpoint.
+    Raises:
+        CheckpointError: one line that names the file, if the file is not whole, or if it holds
+            classes outside the allow-list and ``TDO_TRUST_CHECKPOINT=1`` is not set.
+    """
+    trusted = os.environ.get(TRUST) == "1"
+    options["weights_only"] = not trusted
+    try:
+        with torch.serialization.safe_globals(_allowed_globals()):
+            return torch.load(source, map_location=map_location, **options)
+    except (FileNotFoundError, IsADirectoryError, PermissionError, MemoryError):
+        raise
+    except Exception as error:
+        path = getattr(source, "name", source)
+        refused = re.search(r"GLOBAL ([\w.]+)|got <class '([\w.]+)'", str(error))
+        if isinstance(error, pickle.UnpicklingError) and refused and not trusted:
+            raise CheckpointError(
+                f"{path} holds {refused[1] or refused[2]}, which torch's safe mode does not load; "
+                f"if you trust where the file comes from, set {TRUST}=1"
+            ) from error
+        raise CheckpointError(
+            f"{path} is not a whole checkpoint: it is truncated or damaged"
+        ) from error
+
+
+def write_whole(filename: str, write: Callable[[IO[bytes]], object]) -> None:
+    """Call ``write(file)`` on a temporary file, then put that in place of ``filename`` in one step.
+
+    Raises:
+        CheckpointError: one line that names ``filename`` and the reason; nothing is left behind.
+    """
+    temporary = f"{filename}.tmp"
+    try:
+        with open(temporary, "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, filename)
+    except (OSError, RuntimeError) as error:
+        cause = error if isinstance(error, OSError) else error.__context__ or error
+        reason = getattr(cause, "strerror", None) or str(error).partition("\n")[0]
+        raise CheckpointError(
+            f"could not write {filename}: {reason}; an older file of that name is untouched"
+        ) from error
+    finally:
+        if os.path.exists(temporary):
+            os.remove(temporary)
+
+
+def save_whole(obj: object, filename: str) -> None:
+    """``torch.save`` that leaves ``filename`` as it was, or complete."""
+    write_whole(filename, lambda file: torch.save(obj, file))
+
+
+def copy_whole(source: str, filename: str) -> str:
+    """Copy a file so that ``filename`` is as it was, or complete; returns ``filename``."""
+    with open(source, "rb") as opened:
+        write_whole(filename, lambda file: shutil.copyfileobj(opened, file, 2**20))
+    return filename

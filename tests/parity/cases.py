@@ -1,0 +1,47 @@
+"""The models and numbers that the parity tests run through."""
+
+PAD, EOS, VOCABULARY = 1, 2, 17
+NUMBERS = {"model_dim": 8, "num_heads": 2, "stage1_ffn_dim": 12, "stage2_ffn_dim": 10}
+
+DECODER_ONLY = [
+    {
+        "topology": "decoder-only",
+        "num_layers": 4,
+        "target_layer": target_layer,
+        "source_attention": attention,
+        "norm": norm,
+        "adaptation_dim": adaptation,
+    }
+    for target_layer in (0, 1, 2, 3)
+    for attention in ("prefix", "causal")
+    for norm in ("pre", "post")
+    for adaptation in ((0, 6) if target_layer else (0,))
+]
+ENCODER_DECODER = [
+    {
+        "topology": "encoder-decoder",
+        "encoder_layers": 2,
+        "decoder_layers": 3,
+        "source_attention": attention,
+        "norm": norm,
+        "adaptation_dim": adaptation,
+    }
+    for attention in ("prefix", "causal")
+    for norm in ("pre", "post")
+    for adaptation in (0, 6)
+]
+TWO_STAGE = {"topology": "decoder-only", "num_layers": 3, "target_layer": 1, "adaptation_dim": 6}
+VARIANTS = [
+    {**TWO_STAGE, "num_layers": 1, "target_layer": 0, "adaptation_dim": 0},
+    {**TWO_STAGE, "positions": "continuous"},
+    {**TWO_STAGE, "positions": "continuous", "position_embedding": "learned"},
+    {**TWO_STAGE, "position_embedding": "learned"},
+    {**TWO_STAGE, "position_embedding": "none", "share_embeddings": "decoder"},
+    {**TWO_STAGE, "share_embeddings": "none", "norm": "pre"},
+]
+CASES = DECODER_ONLY + ENCODER_DECODER + VARIANTS
+
+
+def name_of(case):
+    short = {"decoder-only": "dec", "encoder-decoder": "encdec"}
+    return "-".join(str(short.get(value, value)) for value in case.values())

@@ -1,0 +1,171 @@
+"""The family's models, written plainly: one joint sequence, an explicit mask matrix, no cache.
+
+The reference shares the weights of a :class:`TranslationModel` and nothing of its code: it
+concatenates [source ; target], masks a square, runs every layer over everything and, in decoding,
+starts again from the tokens at each step. Float64 throughout.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+
+
+def positions_of(tokens, pad, first=0):
+    real = tokens.ne(pad)
+    counted = torch.zeros_like(tokens)
+    for row in range(len(tokens)):
+        count = first if isinstance(first, int) else int(first[row])
+        for column in range(tokens.size(1)):
+            if real[row, column]:
+                count += 1
+                counted[row, column] = count + pad
+            else:
+                counted[row, column] = pad
+    return counted
+
+
+def sinusoid(position, width, pad):
+    vector = torch.zeros(width, dtype=torch.float64)
+    if position == pad:
+        return vector
+    half = width // 2
+    for i in range(half):
+        rate = math.exp(-i * math.log(10000) / (half - 1))
+        vector[i] = math.sin(position * rate)
+        vector[half + i] = math.cos(position * rate)
+    return vector
+
+
+class Reference:
+    """Computes with the parameters of ``model``; dropout must be off."""
+
+    def __init__(self, model):
+        self.model, self.spec, self.pad = model, model.spec, model.padding_idx
+
+    # --- parts -------------------------------------------------------------------------------
+
+    def norm(self, part, x):
+        mean = x.mean(-1, keepdim=True)
+        variance = ((x - mean) ** 2).mean(-1, keepdim=True)
+        return (x - mean) / (variance + part.eps).sqrt() * part.weight + part.bias
+
+    def linear(self, part, x):
+        return x @ part.weight.T + part.bias
+
+    def attention(self, part, x, memory, visible):
+        """visible: (B, queries, keys)."""
+        outputs = []
+        width = self.spec.model_dim // self.spec.num_heads
+        query = self.linear(part.query, x)
+        key, value = self.linear(part.key, memory), self.linear(part.value, memory)
+        for head in range(self.spec.num_heads):
+            cut = slice(head * width, (head + 1) * width)
+            scores = query[..., cut] @ key[..., cut].transpose(1, 2) / math.sqrt(width)
+            weights = scores.masked_fill(~visible, -1e300).softmax(-1)
+            outputs.append(weights @ value[..., cut])
+        return self.linear(part.out, torch.cat(outputs, -1))
+
+    def ffn(self, part, x):
+        return self.linear(part.outer, self.linear(part.inner, x).clamp(min=0))
+
+    def sublayer(self, residual, x, function):
+        if self.spec.norm == "pre":
+            return x + function(self.norm(residual.norm, x))
+        return self.norm(residual.norm, x + function(x))
+
+    def joint(self, layer, x, visible):
+        x = self.sublayer(
+            layer.attention_residual, x, lambda h: self.attention(layer.attention, h, h, visible)
+        )
+        return self.sublayer(
+            layer.feed_forward_residual, x, lambda h: self.ffn(layer.feed_forward, h)
+        )
+
+    def sequence(self, parts, x):
+        for part in parts:
+            if hasattr(part, "feed_forward"):
+                x = x + self.ffn(part.feed_forward, x)
+            else:
+                x = self.norm(part, x)
+        return x
+
+    # --- embeddings and masks ----------------------------------------------------------------
+
+    def embed(self, tokens, embedding, table, first=0):
+        positions = positions_of(tokens, self.pad, first)
+        embedded = F.embedding(tokens, embedding.weight) * math.sqrt(self.spec.model_dim)
+        if self.spec.position_embedding == "sinusoidal":
+            vectors = [
+                [sinusoid(int(p), self.spec.model_dim, self.pad) for p in row] for row in positions
+            ]
+            embedded = embedded + torch.stack([torch.stack(row) for row in vectors])
+        elif self.spec.position_embedding == "learned":
+            embedded = embedded + table.embedding.weight[positions]
+        return embedded
+
+    def visible(self, source, target):
+        """The square over [source ; target] as nested loops: true where a query may look."""
+        joint = torch.cat([source, target], 1)
+        length, split = joint.size(1), source.size(1)
+        square = torch.zeros(len(joint), length, length, dtype=torch.bool)
+        for row in range(len(joint)):
+            for q in range(length):
+                for k in range(length):
+                    if q == k:
+                        square[row, q, k] = True
+                    elif joint[row, k] == self.pad:
+                        continue
+                    elif q < split:
+                        prefix = self.spec.source_attention == "prefix"
+                        square[row, q, k] = k < split and (prefix or k < q)
+                    else:
+                        square[row, q, k] = k < q
+        return square
+
+    # --- models ------------------------------------------------------------------------------
+
+    def forward(self, source, target):
+        """Logits (B, T, V) and the source's state after every layer, a list from layer 1."""
+        model, spec = self.model, self.spec
+        split = source.size(1)
+        x = self.embed(source, model.source_embedding, model.source_positions)
+        first = source.ne(self.pad).sum(1) if spec.positions == "continuous" else 0
+        y = self.embed(target, model.target_embedding, model.target_positions, first)
+        square = self.visible(source, target)
+        states = []
+        if spec.topology == "decoder-only":
+            for index, layer in enumerate(model.stack.layers):
+                if index < spec.target_layer:
+                    x = self.joint(layer, x, square[:, :split, :split])
+                    states.append(x)
+                    continue
+                if index == spec.target_layer:
+                    x = self.sequence(model.stack.entry, x)
+                both = self.joint(layer, torch.cat([x, y], 1), square)
+                x, y = both[:, :split], both[:, split:]
+                states.append(x)
+        else:
+            for layer in model.stack.encoder_layers:
+                x = self.joint(layer, x, square[:, :split, :split])
+                states.append(x)
+            x = self.sequence(model.stack.entry, x)
+            for layer in model.stack.decoder_layers:
+                y = self.decoder_layer(layer, y, x, square, split)
+        y = self.sequence(model.stack.exit, y)
+        return y @ model.output_projection.weight.T, states
+
+    def decoder_layer(self, layer, y, x, square, split):
+        y = self.sublayer(
+            layer.attention_residual,
+            y,
+            lambda h: self.attention(layer.attention, h, h, square[:, split:, split:]),
+        )
+        y = self.sublayer(
+            layer.cross_attention_residual,
+            y,
+            lambda h: self.attention(layer.cross_attention, h, x, square[:, split:, :split]),
+        )
+        return self.sublayer(
+            layer.feed_forward_residual, y, lambda h: self.ffn(layer.feed_forward, h)
+        )

@@ -1,0 +1,140 @@
+"""Incremental decoding with a source shared by beams, against decoding from scratch."""
+
+import pytest
+import torch
+from parity.cases import CASES, EOS, PAD, name_of
+from parity.reference import Reference
+
+EXACT = {"rtol": 0, "atol": 1e-9}
+MAX_LENGTH = 7
+
+
+@pytest.mark.parametrize("steps", [[1] * 6, [2, 1, 3]], ids=["one by one", "in blocks"])
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_incremental_equals_full(case, steps, make_model, batch):
+    model = make_model(**case)
+    source, previous, _ = batch
+    state = model.encode(source)
+    full = model.decode(previous, state)
+    cache, done, pieces = model.new_cache(), 0, []
+    with torch.no_grad():
+        for width in steps:
+            done += width
+            pieces.append(model.decode(previous[:, :done], state, cache))
+    real = previous.ne(PAD)
+    torch.testing.assert_close(torch.cat(pieces, 1)[real], full[real], **EXACT)
+
+
+def beam_search(next_log_probs, sentences, beam):
+    """Plain beam search over whole prefixes; hypotheses end in EOS or at MAX_LENGTH."""
+    beams = [[([EOS], 0.0)] for _ in range(sentences)]
+    finished = [[] for _ in range(sentences)]
+    for step in range(MAX_LENGTH):
+        for sentence in range(sentences):
+            candidates = []
+            for prefix, score in beams[sentence]:
+                scores = next_log_probs(sentence, prefix)
+                candidates += [([*prefix, t], score + s) for t, s in enumerate(scores) if t != PAD]
+            candidates.sort(key=lambda one: -one[1])
+            kept = []
+            for prefix, score in candidates[: 2 * beam]:
+                if prefix[-1] == EOS or step + 1 == MAX_LENGTH:
+                    finished[sentence].append((prefix, score))
+                elif len(kept) < beam:
+                    kept.append((prefix, score))
+            beams[sentence] = kept
+    return [max(one, key=lambda pair: pair[1] / len(pair[0])) for one in finished]
+
+
+class CachedScores:
+    """Next-token scores from the model, all beams of all sentences at once, source shared."""
+
+    def __init__(self, model, source, beam):
+        self.model, self.beam = model, beam
+        state = model.encode(source)
+        rows = torch.arange(len(source)).repeat_interleave(beam)
+        self.state = state.reorder(rows)
+        assert self.state.memories[0].key is state.memories[0].key, "the source was copied"
+        self.table = {}
+
+    @torch.no_grad()
+    def __call__(self, sentence, prefix):
+        key = (sentence, tuple(prefix))
+        if key not in self.table:
+            rows = self.state.sentences * self.beam
+            tokens = torch.tensor([prefix]).expand(rows, -1)
+            cache = self.model.new_cache()
+            for length in range(1, len(prefix) + 1):
+                features = self.model.decode(tokens[:, :length], self.state, cache)
+            scores = self.model.logits(features[:, -1]).log_softmax(-1)
+            for other in range(self.state.sentences):
+                own = scores[other * self.beam : (other + 1) * self.beam]
+                torch.testing.assert_close(own, own[:1].expand_as(own), **EXACT)
+                self.table[(other, tuple(prefix))] = own[0].tolist()
+        return self.table[key]
+
+
+@pytest.mark.parametrize("case", CASES[::5], ids=name_of)
+def test_beam_output_equals_the_reference(case, make_model, batch):
+    model = make_model(**case)
+    source = batch[0][:2]
+    reference = Reference(model)
+
+    def from_scratch(sentence, prefix):
+        with torch.no_grad():
+            logits, _ = reference.forward(source[sentence : sentence + 1], torch.tensor([prefix]))
+        return logits[0, -1].log_softmax(-1).tolist()
+
+    ours = beam_search(CachedScores(model, source, 2), 2, 2)
+    theirs = beam_search(from_scratch, 2, 2)
+    for (own, score), (other, expected) in zip(ours, theirs, strict=True):
+        assert own == other
+        assert score == pytest.approx(expected, abs=1e-9)
+
+
+def test_reorder_permutes_selects_and_shrinks(make_model, batch):
+    model = make_model(topology="decoder-only", num_layers=2, target_layer=1)
+    source = batch[0]
+    state = model.encode(source)
+    rows = torch.arange(4).repeat_interleave(3)
+    beams = state.reorder(rows)
+    assert (beams.beams, beams.sentences) == (3, 4)
+    within = torch.tensor([0, 0, 2, 4, 3, 5, 8, 7, 6, 9, 9, 9])
+    assert beams.reorder(within) is beams
+    left = beams.reorder(torch.tensor([3, 5, 4, 9, 9, 10]))
+    assert (left.beams, left.sentences) == (3, 2)
+    torch.testing.assert_close(left.memories[0].key, state.memories[0].key[[1, 3]])
+    torch.testing.assert_close(left.padding, state.padding[[1, 3]])
+    # one row to a sentence: any choice of rows, also one that repeats some of them unevenly
+    for order in ([2, 0], [3, 2, 1, 0], [0, 0, 0, 1, 1, 2, 3, 3]):
+        chosen = state.reorder(torch.tensor(order))
+        assert chosen.beams == 1
+        torch.testing.assert_close(chosen.memories[0].value, state.memories[0].value[order])
+    assert state.reorder(torch.arange(4)) is state
+
+
+def test_cache_reorder_follows_rows(make_model, batch):
+    model = make_model(topology="decoder-only", num_layers=2, target_layer=1)
+    source, previous, _ = batch
+    state = model.encode(source)
+    order = torch.tensor([2, 0, 3, 1])
+    with torch.no_grad():
+        cache = model.new_cache()
+        model.decode(previous[:, :3], state, cache)
+        cache.reorder(order)
+        moved = model.decode(previous[order][:, :4], state.reorder(order), cache)
+        full = model.decode(previous[:, :4], state)[order][:, 3:]
+    real = previous[order][:, 3].ne(PAD)
+    torch.testing.assert_close(moved[real], full[real], **EXACT)
+
+
+def test_cache_grows_past_its_first_buffer(make_model, batch):
+    model = make_model(topology="decoder-only", num_layers=2, target_layer=0)
+    torch.manual_seed(3)
+    tokens = torch.randint(4, 17, (2, 70))
+    state = model.encode(batch[0][:2])
+    full = model.decode(tokens, state)
+    cache = model.new_cache()
+    with torch.no_grad():
+        steps = [model.decode(tokens[:, : t + 1], state, cache) for t in range(70)]
+    torch.testing.assert_close(torch.cat(steps, 1), full, **EXACT)

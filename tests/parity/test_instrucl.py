@@ -1,0 +1,100 @@
+"""InstruCL against a loop written straight from equation 8, values and gradients."""
+
+import math
+
+import pytest
+import torch
+from parity.cases import CASES, EOS, PAD, name_of
+from parity.reference import Reference
+
+from tdo_plugin.modules.instrucl import (
+    identity_source,
+    instrucl_loss,
+    instruction_index,
+    instruction_state,
+    tag_share_weights,
+)
+
+EXACT = {"rtol": 0, "atol": 1e-9}
+SHARED = [case for case in CASES if case.get("share_embeddings", "all") == "all"]
+
+
+def cosine(one, other):
+    return (one @ other) / (one @ one).sqrt() / (other @ other).sqrt()
+
+
+def equation_8(reference, source, target, layer, temperature):
+    """Each sentence on its own, without padding, from the reference's states."""
+    anchors, positives = [], []
+    for row in range(len(source)):
+        words = source[row, source[row] != PAD][None]
+        wanted = target[row, target[row] != PAD][None]
+        start = torch.tensor([[EOS]])
+        anchors.append(reference.forward(words, start)[1][layer - 1][0, 0])
+        identity = torch.cat([words[:, :1], wanted], 1)
+        positives.append(reference.forward(identity, start)[1][layer - 1][0, 0])
+    losses = []
+    for i, anchor in enumerate(anchors):
+        positive = (cosine(anchor, positives[i]) / temperature).exp()
+        negatives = [
+            (cosine(anchor, other) / temperature).exp() for j, other in enumerate(anchors) if j != i
+        ]
+        losses.append(-(positive / (positive + sum(negatives))).log())
+    return torch.stack(losses)
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.1])
+@pytest.mark.parametrize("case", SHARED, ids=name_of)
+def test_values_and_gradients(case, temperature, make_model, batch):
+    model = make_model(**case)
+    source, _, target = batch
+    parameters = list(model.parameters())
+    for layer in {1, model.spec.source_layers}:
+        state = model.encode(source, (layer,))
+        identity = identity_source(source, target, PAD)
+        side = model.encode(identity, (layer,), states_only=True)
+        losses = instrucl_loss(
+            instruction_state(state.states[layer], state.padding),
+            instruction_state(side.states[layer], side.padding),
+            temperature,
+        )
+        expected = equation_8(Reference(model), source, target, layer, temperature)
+        torch.testing.assert_close(losses, expected, **EXACT)
+        ours = torch.autograd.grad(losses.sum(), parameters, allow_unused=True)
+        theirs = torch.autograd.grad(expected.sum(), parameters, allow_unused=True)
+        for parameter, *pair in zip(parameters, ours, theirs, strict=True):
+            own, other = (torch.zeros_like(parameter) if g is None else g for g in pair)
+            torch.testing.assert_close(own, other, **EXACT)
+
+
+def test_the_tag_is_found_behind_padding(batch):
+    source = batch[0]
+    index = instruction_index(source.eq(PAD))
+    assert index.tolist() == [0, 2, 4, 1]
+    assert (source.gather(1, index[:, None]) != PAD).all()
+
+
+def test_identity_pairs_as_tokens():
+    source = torch.tensor([[PAD, 9, 5, 2], [8, 5, 6, 2]])
+    target = torch.tensor([[7, 2, PAD], [4, 5, 2]])
+    assert identity_source(source, target, PAD).tolist() == [[9, 7, 2, PAD], [8, 4, 5, 2]]
+
+
+def test_one_sentence_has_no_negatives():
+    anchor = torch.randn(1, 4)
+    assert instrucl_loss(anchor, torch.randn(1, 4)).item() == pytest.approx(0, abs=1e-6)
+
+
+def test_equal_states_give_the_logarithm_of_the_batch():
+    state = torch.ones(5, 4)
+    assert instrucl_loss(state, state).tolist() == pytest.approx([math.log(5)] * 5)
+
+
+def test_half_precision_does_not_overflow():
+    state = torch.full((3, 8), 200.0).half()
+    assert torch.isfinite(instrucl_loss(state, -state)).all()
+
+
+def test_tag_shares():
+    weights = tag_share_weights(torch.tensor([4, 4, 4, 7]))
+    assert weights.tolist() == [0.25, 0.25, 0.25, 0.75]

@@ -1,0 +1,104 @@
+"""Two streams equal one joint sequence: logits, losses, gradients, states (float64, 1e-9)."""
+
+import pytest
+import torch
+from parity.cases import CASES, PAD, name_of
+from parity.reference import Reference
+
+from tdo_plugin.modules.cross_entropy import smoothed_cross_entropy
+
+EXACT = {"rtol": 0, "atol": 1e-9}
+
+
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_logits_losses_and_gradients(case, make_model, batch):
+    model = make_model(**case)
+    source, previous, target = batch
+    real = target.ne(PAD)
+
+    logits = model.logits(model.decode(previous, model.encode(source)))
+    expected, _ = Reference(model).forward(source, previous)
+    torch.testing.assert_close(logits[real], expected[real], **EXACT)
+
+    loss = smoothed_cross_entropy(logits.flatten(0, 1), target.flatten(), 0.1, PAD)[0].sum()
+    log_probs = expected.log_softmax(-1)[real]
+    nll = -log_probs.gather(1, target[real][:, None]).sum()
+    others = 0.1 / (log_probs.size(1) - 1)
+    plain_loss = (0.9 - others) * nll - others * log_probs.sum()
+    torch.testing.assert_close(loss, plain_loss, **EXACT)
+
+    names, parameters = zip(*model.named_parameters(), strict=True)
+    ours = torch.autograd.grad(loss, parameters, allow_unused=True)
+    theirs = torch.autograd.grad(plain_loss, parameters, allow_unused=True)
+    for name, own, other in zip(names, ours, theirs, strict=True):
+        assert own is not None, f"{name} has no gradient"
+        torch.testing.assert_close(own, other, **EXACT, msg=lambda text, name=name: name + text)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_source_states_of_every_layer(case, side, make_model, batch):
+    model = make_model(**case)
+    source, previous, _ = batch
+    if side == "right":
+        source = source.flip(1)
+    layers = range(1, model.spec.source_layers + 1)
+    states = model.encode(source, wanted=layers).states
+    expected = Reference(model).forward(source, previous)[1]
+    real = source.ne(PAD)
+    assert len(states) == len(expected)
+    for layer in layers:
+        torch.testing.assert_close(states[layer][real], expected[layer - 1][real], **EXACT)
+        alone = model.encode(source, wanted=(layer,), states_only=True)
+        assert not alone.memories
+        torch.testing.assert_close(alone.states[layer][real], expected[layer - 1][real], **EXACT)
+
+
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_padding_on_either_side_of_the_target(case, make_model, batch):
+    model = make_model(**case)
+    source, previous, _ = batch
+    left = torch.stack([torch.cat([row[row == PAD], row[row != PAD]]) for row in previous])
+    right_logits = model.logits(model.decode(previous, model.encode(source)))
+    left_logits = model.logits(model.decode(left, model.encode(source.flip(1).flip(1))))
+    torch.testing.assert_close(left_logits[left != PAD], right_logits[previous != PAD], **EXACT)
+
+
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_a_sentence_alone_equals_itself_in_a_batch(case, make_model, batch):
+    model = make_model(**case)
+    source, previous, _ = batch
+    together = model.decode(previous, model.encode(source))
+    for row in range(len(source)):
+        alone_source = source[row : row + 1, source[row] != PAD]
+        alone_previous = previous[row : row + 1, previous[row] != PAD]
+        alone = model.decode(alone_previous, model.encode(alone_source))
+        torch.testing.assert_close(alone[0], together[row, previous[row] != PAD], **EXACT)
+
+
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_nothing_leaks_from_later_tokens(case, make_model, batch):
+    model = make_model(**case)
+    source, previous, _ = batch
+    before = model.decode(previous, model.encode(source))
+    for column in range(1, previous.size(1)):
+        changed = previous.clone()
+        changed[:, column:] = torch.where(
+            changed[:, column:].eq(PAD), changed[:, column:], (changed[:, column:] - 3) % 13 + 4
+        )
+        after = model.decode(changed, model.encode(source))
+        assert torch.equal(before[:, :column], after[:, :column])
+        moved = previous[:, column].ne(PAD)
+        assert not torch.isclose(before[moved, column], after[moved, column]).all(-1).any()
+
+
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_a_causal_source_hides_later_tokens(case, make_model, batch):
+    model = make_model(**case)
+    source = batch[0][:1]
+    changed = source.clone()
+    changed[:, -1] = (changed[:, -1] - 3) % 13 + 4
+    layer = model.spec.source_layers
+    before, after = (model.encode(one, (layer,)).states[layer] for one in (source, changed))
+    hidden = torch.equal(before[:, :-1], after[:, :-1])
+    assert hidden == (case.get("source_attention") == "causal")

@@ -1,0 +1,53 @@
+"""The ``tdo`` command as a whole."""
+
+import pytest
+
+import tdo_plugin.cli as cli
+from tdo_plugin.cli import doctor
+from tdo_plugin.errors import UserError
+
+
+def test_every_command_has_help_and_a_parser():
+    for name, parser in cli.build_parser()._subparsers._group_actions[0].choices.items():
+        assert name in cli.COMMANDS
+        assert parser.description
+        assert callable(parser.get_default("run"))
+
+
+def test_help_is_light(run):
+    code = (
+        "import sys; from tdo_plugin.cli import build_parser; build_parser();"
+        "heavy = {'torch', 'numpy', 'fairseq', 'sacrebleu', 'matplotlib'} & set(sys.modules);"
+        "sys.exit(' '.join(heavy) or 0)"
+    )
+    done = run("python", "-c", code)
+    assert done.returncode == 0, done.stderr
+
+
+def test_as_a_module(run):
+    done = run("python", "-m", "tdo_plugin", "--help")
+    assert done.returncode == 0
+    assert "doctor" in done.stdout
+    assert run("python", "-m", "tdo_plugin", "nonsense").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "text"),
+    [
+        (UserError("`--x` must be 1; it is 2"), 2, "tdo doctor: error: `--x` must be 1; it is 2\n"),
+        (KeyboardInterrupt(), 130, ""),
+    ],
+)
+def test_exit_codes(error, code, text, monkeypatch, capsys):
+    def fail(args):
+        raise error
+
+    monkeypatch.setattr(doctor, "run", fail)
+    assert cli.main(["doctor"]) == code
+    assert capsys.readouterr().err == text
+
+
+def test_a_bug_keeps_its_traceback(monkeypatch):
+    monkeypatch.setattr(doctor, "run", lambda args: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        cli.main(["doctor"])

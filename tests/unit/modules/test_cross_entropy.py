@@ -1,0 +1,44 @@
+"""The closed-form loss against fairseq's formula, written out with autograd."""
+
+import pytest
+import torch
+
+from tdo_plugin.modules.cross_entropy import smoothed_cross_entropy
+
+PAD = 1
+
+
+def written_out(logits, target, smoothing):
+    log_probs = logits.log_softmax(-1)
+    nll = -log_probs.gather(1, target[:, None])[:, 0]
+    others = smoothing / (logits.size(1) - 1)
+    loss = (1 - smoothing - others) * nll - others * log_probs.sum(-1)
+    real = target.ne(PAD)
+    return loss * real, nll * real
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.9])
+@pytest.mark.parametrize("tokens", [1, 300])
+def test_values_and_gradients(smoothing, tokens):
+    torch.manual_seed(0)
+    target = torch.randint(0, 11, (tokens,))
+    plain = torch.randn(tokens, 11, dtype=torch.float64, requires_grad=True)
+    fused = plain.detach().clone().requires_grad_()
+    upstream = torch.randn(tokens, dtype=torch.float64)
+
+    loss, nll = smoothed_cross_entropy(fused, target, smoothing, PAD)
+    expected_loss, expected_nll = written_out(plain, target, smoothing)
+    torch.testing.assert_close(loss, expected_loss, rtol=0, atol=1e-12)
+    torch.testing.assert_close(nll, expected_nll, rtol=0, atol=1e-12)
+
+    (loss * upstream).sum().backward()
+    (expected_loss * upstream).sum().backward()
+    torch.testing.assert_close(fused.grad, plain.grad, rtol=0, atol=1e-12)
+
+
+def test_half_precision_is_summed_in_single():
+    logits = torch.randn(5, 4000).half()
+    target = torch.arange(5)
+    loss, _ = smoothed_cross_entropy(logits, target, 0.1, PAD)
+    assert loss.dtype == torch.float32
+    torch.testing.assert_close(loss, written_out(logits.float(), target, 0.1)[0])
