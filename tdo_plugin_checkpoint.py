@@ -10,6 +10,7 @@ import os
 import pickle
 import re
 import shutil
+import sys
 from collections.abc import Callable
 from typing import IO, Any
 
@@ -28,10 +29,8 @@ class CheckpointError(RuntimeError):
 
 def _allowed_globals() -> list[tuple[Any, str]]:
     """(object, dotted name) of all that a checkpoint of fairseq may hold besides tensors."""
-    from fairseq.distributed.utils import _TensorPlaceholder
-
     core = getattr(numpy, "_core", None) or numpy.core
-    found = [argparse.Namespace, collections.defaultdict, _TensorPlaceholder]
+    found: list[Any] = [argparse.Namespace, collections.defaultdict]
     found += [dict, list, tuple, set, int, float, bool, str, bytes, numpy.dtype, numpy.ndarray]
     found += [type(numpy.dtype(code)) for code in "?bBhHiIlLqQefdSU"]
     found += [omegaconf.DictConfig, omegaconf.ListConfig]
@@ -39,6 +38,10 @@ def _allowed_globals() -> list[tuple[Any, str]]:
     found += [getattr(omegaconf, name) for name in vars(omegaconf) if name.endswith("Node")]
     pairs = [(one, f"{one.__module__}.{one.__qualname__}") for one in found]
     pairs.append((Any, "typing.Any"))
+    broadcast = sys.modules.get("fairseq.distributed.utils")
+    if broadcast is not None:  # stands for a tensor while rank 0 sends a checkpoint to the others
+        name = "_TensorPlaceholder"
+        pairs.append((getattr(broadcast, name), f"{broadcast.__name__}.{name}"))
     for home in ("numpy.core.multiarray", "numpy._core.multiarray"):
         pairs.append((core.multiarray.scalar, f"{home}.scalar"))
         pairs.append((core.multiarray._reconstruct, f"{home}._reconstruct"))

@@ -43,7 +43,7 @@ done
 # corpus: the text folder and, from it, the data folder.
 corpus() {
   tdo corpus --out "$run/text" --languages "$LANGUAGES" --train "$SENTENCES" \
-    --valid "$HELD_OUT" --test "$HELD_OUT" --seed 1
+    --valid "$HELD_OUT" --test "$HELD_OUT" --seed 1 --force
   tdo prepare "$run/text" "$run/data" --vocab-size "$VOCABULARY" --normalization identity \
     --workers 2 --fresh
 }

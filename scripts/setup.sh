@@ -80,12 +80,18 @@ step() {
 install_all() {
   local -a torch_arguments
   read -ra torch_arguments <<<"$torch"
-  # The chosen torch takes the place of the pinned one.
+  # The chosen torch takes the place of the pinned one. Another index may lack the pinned versions
+  # of what torch needs, so a chosen torch comes in first and freely.
   grep -v '^torch==' constraints.txt >.venv/constraints.txt
-  local -a pip=(.venv/bin/python -m pip install -c .venv/constraints.txt)
-  step "torch ($torch)" "${pip[@]}" "${torch_arguments[@]}"
+  local -a pip=(.venv/bin/python -m pip install)
+  if [[ $torch == "$DEFAULT_TORCH" ]]; then
+    step "torch ($torch)" "${pip[@]}" -c .venv/constraints.txt "${torch_arguments[@]}"
+  else
+    step "torch ($torch)" env -u PIP_CONSTRAINT "${pip[@]}" "${torch_arguments[@]}"
+  fi
   .venv/bin/python -c 'from importlib.metadata import version as v; print("torch==" + v("torch"))' \
     >>.venv/constraints.txt
+  pip+=(-c .venv/constraints.txt)
   step "this project and what it imports" "${pip[@]}" -e ".[report,dev]"
   step "$FAIRSEQ (is compiled, half a minute)" "${pip[@]}" --no-deps "$FAIRSEQ"
   step "check" .venv/bin/python -m tdo_plugin doctor

@@ -9,7 +9,18 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-COMMANDS = ("doctor",)
+COMMANDS = (
+    "doctor",
+    "average",
+    "corpus",
+    "describe",
+    "flags",
+    "multi30k",
+    "prepare",
+    "report",
+    "train",
+    "translate",
+)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -9,6 +9,7 @@ HELP = "write the embedded corpus: one meaning in seven languages, from a gramma
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write")
     parser.add_argument(
         "--languages", default="en,de,fr,es,ru,tr,ja", metavar="L,L,...",
@@ -39,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    """Check the options, then write the folder."""
     from tdo_plugin.data.corpus import CorpusSettings, parse_languages, write_corpus
 
     settings = CorpusSettings(

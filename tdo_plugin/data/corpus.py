@@ -60,7 +60,9 @@ class CorpusSettings:
             raise UserError(f"`--languages` must name at least two of {known}; it is {named}")
         if self.center not in self.languages:
             listed = ", ".join(self.languages)
-            raise UserError(f"`--center` must be one of `--languages` ({listed}); it is {self.center}")
+            raise UserError(
+                f"`--center` must be one of `--languages` ({listed}); it is {self.center}"
+            )
         for split, share in SHARES.items():
             size = getattr(self, split)
             if size < 0:
@@ -93,11 +95,14 @@ def split_of(kind: str, rank: int) -> str:
 
 
 def draw(split: str, seed: int) -> Iterator[Meaning]:
-    """The meanings of a split in the order of a seed, each once, without end to speak of."""
+    """The meanings of a split in the order of a seed, each once, but for *Anna helps Anna*."""
     for index in range(count_meanings()):
         kind, rank = locate(index, seed)
-        if split_of(kind.name, rank) == split:
-            yield Meaning(kind.name, rank, kind.clause(rank))
+        if split_of(kind.name, rank) != split:
+            continue
+        clause = kind.clause(rank)
+        if not clause.repeats_itself():
+            yield Meaning(kind.name, rank, clause)
 
 
 class _Counter:

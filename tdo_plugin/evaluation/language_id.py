@@ -8,11 +8,19 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.outputs import join_pieces
 
+LONGEST = 4  # characters of an n-gram
+BUCKET_BITS = 18
+BUCKETS = 1 << BUCKET_BITS
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: spreads the hash
+SMOOTHING = 0.1  # added to each bucket's count
+CHUNK = 2_000  # sentences in memory at once
 MAX_LINES = 10_000  # training lines a language
 HELD_OUT = 1_000  # validation lines a language
 UNDETECTABLE = "?"
@@ -32,43 +40,34 @@ class Identifier(Protocol):
 
 
 class CharacterNgrams:
-    """Naive Bayes over character 1- to 4-grams, all languages equally likely beforehand."""
+    """Naive Bayes over hashed character 1- to 4-grams, all languages equally likely beforehand."""
 
     def __init__(self, text: dict[str, list[str]], held_out: dict[str, list[str]]) -> None:
         """Train on lines by language; `held_out` gives the accuracy in the signature.
 
         Raises:
-            UserError: scikit-learn is missing, or fewer than two languages.
+            UserError: fewer than two languages, or one without text.
         """
-        try:
-            import sklearn
-            from sklearn.feature_extraction.text import HashingVectorizer
-            from sklearn.naive_bayes import MultinomialNB
-        except ImportError:
+        empty = [language for language in text if not text[language] or not held_out[language]]
+        if len(text) < 2 or empty:
             raise UserError(
-                "`scikit-learn` must be installed to tell languages apart; it is not "
-                "(pip install scikit-learn)"
-            ) from None
-        if len(text) < 2:
-            raise UserError(f"`DATA` must hold at least two languages; it holds {len(text)}")
+                "`DATA` must hold training and validation text of at least two languages to tell "
+                f"them apart; it lacks {', '.join(empty) or 'a second one'}"
+            )
         self.languages = sorted(text)
-        self._vectorizer = HashingVectorizer(
-            analyzer="char_wb",
-            ngram_range=(1, 4),
-            n_features=2**18,
-            alternate_sign=False,
-            norm="l2",
-        )
-        self._model = MultinomialNB(alpha=1e-3, fit_prior=False)
-        lines, labels = _flatten(text)
-        self._model.fit(self._vectorizer.transform(lines), labels)
-        lines, labels = _flatten(held_out)
-        found = self.identify(lines)
-        self.accuracy = sum(a == b for a, b in zip(found, labels, strict=True)) / len(labels)
+        tables = []
+        for language in self.languages:
+            counts = np.bincount(_ngrams(text[language])[0], minlength=BUCKETS) + SMOOTHING
+            tables.append(np.log(counts / counts.sum()))
+        self._log_probabilities = np.stack(tables)
+        lines = [(line, language) for language, held in held_out.items() for line in held]
+        found = self.identify([line for line, _ in lines])
+        right = sum(a == b for a, (_, b) in zip(found, lines, strict=True))
+        self.accuracy = right / len(lines)
         self.signature = (
-            f"char-ngrams:1-4|model:multinomial-nb|languages:{','.join(self.languages)}"
-            f"|training-lines:{sum(map(len, text.values()))}"
-            f"|held-out-accuracy:{100 * self.accuracy:.1f}%|scikit-learn:{sklearn.__version__}"
+            f"char-ngrams:1-4|model:naive-bayes|buckets:{BUCKETS}|smoothing:{SMOOTHING}"
+            f"|languages:{','.join(self.languages)}|training-lines:{sum(map(len, text.values()))}"
+            f"|held-out-accuracy:{100 * self.accuracy:.1f}%"
         )
 
     def label(self, language: str) -> str | None:
@@ -77,18 +76,37 @@ class CharacterNgrams:
 
     def identify(self, sentences: Sequence[str]) -> list[str]:
         """The likeliest language of each sentence; UNDETECTABLE for one without a letter."""
-        if not sentences:
-            return []
-        found = self._model.predict(self._vectorizer.transform(sentences))
-        return [
-            str(code) if any(map(str.isalpha, sentence)) else UNDETECTABLE
-            for code, sentence in zip(found, sentences, strict=True)
-        ]
+        result: list[str] = []
+        for start in range(0, len(sentences), CHUNK):
+            chunk = sentences[start : start + CHUNK]
+            buckets, rows = _ngrams(chunk)
+            scores = [
+                np.bincount(rows, weights=table[buckets], minlength=len(chunk))
+                for table in self._log_probabilities
+            ]
+            for sentence, best in zip(chunk, np.argmax(scores, axis=0), strict=True):
+                letters = any(map(str.isalpha, sentence))
+                result.append(self.languages[best] if letters else UNDETECTABLE)
+        return result
 
 
-def _flatten(text: dict[str, list[str]]) -> tuple[list[str], list[str]]:
-    pairs = [(line, language) for language, lines in sorted(text.items()) for line in lines]
-    return [line for line, _ in pairs], [language for _, language in pairs]
+def _ngrams(sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Every character n-gram of every sentence: its bucket and the sentence's number."""
+    # a space on either side, so that the beginnings and endings of words are n-grams too
+    text = "".join(f" {' '.join(sentence.split())} \n" for sentence in sentences)
+    codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32).astype(np.uint64)
+    breaks = codes == ord("\n")
+    number = np.cumsum(breaks) - breaks
+    buckets, rows = [], []
+    mixed = np.zeros_like(codes)
+    inside = np.ones_like(breaks)
+    for length in range(1, LONGEST + 1):
+        end = len(codes) - length + 1
+        mixed = (mixed[:end] + codes[length - 1 :] + np.uint64(length)) * MULTIPLIER
+        inside = inside[:end] & ~breaks[length - 1 :]
+        buckets.append((mixed >> np.uint64(64 - BUCKET_BITS))[inside].astype(np.int64))
+        rows.append(number[:end][inside])
+    return np.concatenate(buckets), np.concatenate(rows)
 
 
 def from_training_side(data: DataFolder) -> CharacterNgrams:

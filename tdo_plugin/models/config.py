@@ -31,7 +31,8 @@ class TdoConfig(FairseqDataclass):
     tdo_target_layer: int = field(
         default=6,
         metadata={
-            "help": "decoder-only: layers that the source passes before the target enters (M); 0: one stage"
+            "help": "decoder-only: layers that the source passes before the target enters (M);"
+            " 0: one stage"
         },
     )
     tdo_encoder_layers: int = field(

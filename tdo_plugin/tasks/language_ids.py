@@ -1,5 +1,7 @@
 """True language ids for each sentence of a batch, also of a mixed one."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -41,7 +43,18 @@ class LanguageIdDataset(BaseWrapperDataset):
         batch["id"] = column("id")
         for key in ("src_lang_id", "tgt_lang_id"):
             batch["net_input"][key] = column(key)[:, None]
+        # where each direction collates its own rows, fairseq merges the target's ids only from here
+        batch["tgt_lang_id"] = batch["net_input"]["tgt_lang_id"]
         return batch
+
+
+def _collate_with_ids(
+    collate: Callable[..., Sample | None], samples: list[Any], **options: Any
+) -> Sample | None:
+    batch = collate(samples, **options)
+    if batch:
+        batch["net_input"]["tgt_lang_id"] = batch.pop("tgt_lang_id")
+    return batch
 
 
 class LanguageIdDataManager(MultilingualDatasetManager):
@@ -55,6 +68,12 @@ class LanguageIdDataManager(MultilingualDatasetManager):
     def with_ids(self, dataset: Any, src: str, tgt: str) -> LanguageIdDataset:
         """A direction with the ids of its two languages."""
         return LanguageIdDataset(dataset, self.language_id(src), self.language_id(tgt))
+
+    def load_dataset(self, *args: Any, **kwargs: Any) -> Any:
+        """A split of all directions, whose batches keep the ids of both sides when merged."""
+        dataset = super().load_dataset(*args, **kwargs)
+        dataset.collater = partial(_collate_with_ids, dataset.collater)
+        return dataset
 
     def load_a_dataset(self, *, src: str, tgt: str, **parameters: Any) -> LanguageIdDataset:
         """One direction of one split, by keyword as fairseq calls it."""

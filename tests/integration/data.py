@@ -31,12 +31,13 @@ SIZES = {"train": 24, "valid": 6, "test": 6}
 LONGEST = 7
 
 TASK = ("--langs", ",".join(LANGUAGES), "--lang-pairs", BOTH_WAYS)
+TAG = ("--encoder-langtok", "tgt")
 MODEL = (
     *("--tdo-layers", "3", "--tdo-target-layer", "1", "--tdo-adaptation-dim", "8"),
     *("--tdo-model-dim", "8", "--tdo-heads", "2", "--tdo-ffn-dim", "12"),
 )
 TRAIN = (
-    *("--encoder-langtok", "tgt", "--optimizer", "adam", "--lr", "0.01", "--max-tokens", "120"),
+    *("--optimizer", "adam", "--lr", "0.01", "--max-tokens", "120"),
     *("--seed", "3", "--num-workers", "0", "--cpu", "--sampling-method", "temperature"),
     *("--log-format", "json", "--log-interval", "1"),
 )
@@ -73,7 +74,7 @@ def text(folder: Path) -> None:
 def dictionary(path: Path, languages=LANGUAGES) -> Path:
     """A dictionary of all words of ``languages``, in fairseq's format."""
     words = [word for language in languages for word in NUMBERS[language].split()]
-    path.write_text("".join(f"{word} 1\n" for word in words), encoding="utf-8")
+    path.write_text("".join(f"{word} 1\n" for word in dict.fromkeys(words)), encoding="utf-8")
     return path
 
 
@@ -138,46 +139,54 @@ def kept_logging():
 # --- in this process -------------------------------------------------------------------------
 
 
-def train_config(*flags: str, data=None):
-    """What fairseq-train makes of its command line."""
+def training_arguments(*flags: str, data=None):
+    """fairseq-train's command line, parsed."""
     from fairseq import options
-    from fairseq.dataclass.utils import convert_namespace_to_omegaconf
 
     arguments = [str(data or databin()), *flags]
-    return convert_namespace_to_omegaconf(
-        options.parse_args_and_arch(options.get_training_parser(), input_args=arguments)
-    )
+    return options.parse_args_and_arch(options.get_training_parser(), input_args=arguments)
 
 
 def built(*flags: str, data=None):
-    """(configuration, task, model, criterion) as fairseq-train builds them."""
-    from fairseq import tasks
+    """(task, model, criterion) of a command line, without hydra, which takes a second."""
+    from fairseq import criterions, tasks
 
-    cfg = train_config(*flags, data=data)
-    torch.manual_seed(cfg.common.seed)
-    task = tasks.setup_task(cfg.task)
-    model = task.build_model(cfg.model)
-    return cfg, task, model, task.build_criterion(cfg.criterion)
+    args = training_arguments(*flags, data=data)
+    torch.manual_seed(args.seed)
+    task = tasks.setup_task(args)
+    return task, task.build_model(args), criterions.build_criterion(args, task)
+
+
+def generation(*flags: str, data=None):
+    """(options, task) of fairseq-generate; no model is loaded."""
+    from fairseq import options, tasks
+
+    arguments = [str(data or databin()), "--path", "none", "--cpu", *flags]
+    args = options.parse_args_and_arch(options.get_generation_parser(), input_args=arguments)
+    return args, tasks.setup_task(args)
 
 
 def train(save_dir: Path, *flags: str, data=None) -> list[dict]:
-    """fairseq-train in this process; returns every update's log, not rounded."""
+    """fairseq-train in this process; returns what each batch logs, sums in nats, not rounded."""
     from fairseq import metrics
-    from fairseq.trainer import Trainer
+    from fairseq.dataclass.utils import convert_namespace_to_omegaconf
+    from fairseq.tasks import FairseqTask
     from fairseq_cli.train import main
 
-    updates, original = [], Trainer.train_step
+    batches, original = [], FairseqTask.train_step
 
-    def train_step(trainer, samples, *args, **kwargs):
-        log = original(trainer, samples, *args, **kwargs)
-        updates.append({key: float(value) for key, value in log.items()})
-        return log
+    def train_step(*args, **kwargs):
+        loss, size, logs = original(*args, **kwargs)
+        batches.append({key: float(value) for key, value in logs.items()})
+        return loss, size, logs
 
     metrics.reset()
-    cfg = train_config(*flags, "--save-dir", str(save_dir), data=data)
-    with kept_logging(), mock.patch.object(Trainer, "train_step", train_step):
+    cfg = convert_namespace_to_omegaconf(
+        training_arguments(*flags, "--save-dir", str(save_dir), data=data)
+    )
+    with kept_logging(), mock.patch.object(FairseqTask, "train_step", train_step):
         main(cfg)
-    return updates
+    return batches
 
 
 def iterate(task, split: str, **options):
@@ -194,23 +203,26 @@ def iterate(task, split: str, **options):
 # --- in a process of their own ---------------------------------------------------------------
 
 
-def warning_flags() -> list[str]:
-    """Turns warnings that our own files cause into errors; ``-W`` knows whole names only."""
+def warning_filters() -> str:
+    """Turns warnings that our own files cause into errors; Python knows whole names only here."""
     files = [path.relative_to(PACKAGE.parent) for path in PACKAGE.rglob("*.py")]
     names = [".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in files]
     names += ["tdo_plugin_boot", "tdo_plugin_checkpoint"]
-    return [flag for name in names for flag in ("-W", f"error:::{name}")]
+    return ",".join(f"error:::{name}" for name in names)
 
 
 def environment() -> dict[str, str]:
-    return {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
+    """For our own processes, and those that they start."""
+    settings = {"OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
+    return {**os.environ, **settings, "PYTHONWARNINGS": warning_filters()}
 
 
 def command(name: str, *flags, stdin: str = "", launcher=()) -> subprocess.CompletedProcess:
     """A stock command, ``train`` for fairseq-train, in a process of its own."""
-    full = [sys.executable, *warning_flags(), *launcher, "-m", f"fairseq_cli.{name}"]
+    plugin = () if name in ("preprocess", "score") else ("--user-dir", str(PACKAGE))
+    full = [sys.executable, *launcher, "-m", f"fairseq_cli.{name}", *map(str, flags), *plugin]
     return subprocess.run(
-        [*full, *map(str, flags)],
+        full,
         input=stdin,
         capture_output=True,
         text=True,

@@ -5,23 +5,8 @@ import re
 
 import pytest
 
-TRAIN = [
-    "--arch",
-    "transformer_tiny",
-    "--optimizer",
-    "adam",
-    "--lr",
-    "0.01",
-    "--max-tokens",
-    "300",
-    "--seed",
-    "1",
-    "--cpu",
-    "--log-format",
-    "simple",
-    "--num-workers",
-    "1",
-]
+OPTIONS = {"arch": "transformer_tiny", "optimizer": "adam", "lr": 0.01, "max-tokens": 300}
+TRAIN = ["--cpu", "--bf16", *(f"--{name}={value}" for name, value in OPTIONS.items())]
 
 
 def write_text(folder):
@@ -51,7 +36,7 @@ def trained(run, tmp_path_factory):
     splits = [f"--{split}pref={split}" for split in ("train", "valid", "test")]
     words = ["-s", "aa", "-t", "bb", *splits, "--destdir", "bin"]
     succeed(run("fairseq-preprocess", *words, cwd=folder))
-    words = ["bin", *TRAIN, "--max-update", 3, "--save-dir", "ck", "--bf16"]
+    words = ["bin", *TRAIN, "--max-update", 3, "--save-dir", "ck"]
     log = succeed(run("fairseq-train", *words, cwd=folder))
     assert "'tpu': True" not in log
     assert (folder / "ck" / "checkpoint_last.pt").exists()
@@ -77,16 +62,8 @@ def test_interactive(run, trained):
 
 def test_validate(run, trained):
     words = ["bin", "--path", "ck/checkpoint_last.pt", "--task", "translation", "--cpu"]
-    assert re.search(
-        r"valid \| .*loss [\d.]+", succeed(run("fairseq-validate", *words, cwd=trained))
-    )
-
-
-def test_resume(run, trained):
-    words = ["bin", *TRAIN, "--max-update", 5, "--save-dir", "ck", "--no-save", "--bf16"]
-    log = succeed(run("fairseq-train", *words, cwd=trained))
-    assert re.search(r"Loaded checkpoint .*checkpoint_last.pt", log)
-    assert "num_updates 5" in log
+    output = succeed(run("fairseq-validate", *words, "--max-tokens", 500, cwd=trained))
+    assert re.search(r"valid .*loss [\d.]+", output)
 
 
 @pytest.mark.parametrize("mistake", ["truncated checkpoint", "missing split"])

@@ -1,5 +1,6 @@
 """Concepts and what goes with what: selectional classes, so that sentences make sense."""
 
+# ruff: noqa: SIM905
 from __future__ import annotations
 
 NAMES = "Anna Emma Maria Sofia Laura Nina Martin Robert Daniel Viktor Thomas Oscar".split()
@@ -53,6 +54,7 @@ ODD = {
     ("child", "rich"), ("boy", "rich"), ("girl", "rich"), ("soup", "fresh"), ("rice", "fresh"),
     ("knife", "red"), ("knife", "white"), ("knife", "green"), ("bread", "expensive"),
     ("child", "tall"), ("girl", "tall"), ("tree", "red"), ("tree", "white"),
+    ("tree", "cheap"), ("juice", "hot"), ("tree", "expensive"), ("tree", "heavy"), ("tree", "blue"),
     ("bird", "hungry"), ("door", "heavy"), ("car", "heavy"), ("phone", "heavy"),
 }  # fmt: skip
 PREDICATES = {
@@ -118,8 +120,14 @@ PUNCTUAL = {
 }
 STATIVE = ["know_person", "love"]
 ANIMAL_FOOD = {
-    "dog": "meat bread", "cat": "meat", "bird": "bread", "mouse": "cheese bread", "horse": "bread",
-    "cow": "", "sheep": "bread", "rabbit": "bread",
+    "dog": "meat bread",
+    "cat": "meat",
+    "bird": "bread",
+    "mouse": "cheese bread",
+    "horse": "bread",
+    "cow": "",
+    "sheep": "bread",
+    "rabbit": "bread",
 }
 ANIMAL_DRINK = {"cat": "water milk", "mouse": "water milk"}
 INTRANSITIVE = "sleep work run play sing dance swim laugh cry".split()

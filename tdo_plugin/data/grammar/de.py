@@ -116,14 +116,16 @@ def _middle(c: Clause, time: bool = True) -> str:
     obj = _object(c) if c.obj else ""
     no = "nicht" if c.neg and not (c.obj and c.obj.det in ("a", "mass")) else ""
     late = indefinite or governed
+    place = lex.PLACES[c.place][0] if c.place else ""
     return join(
         lex.TIMES.get(c.time, "") if time else "",
         _phrase(c.to, "d") if c.to else "",
         "" if late else obj,
         "für " + _phrase(c.benefit, "a") if c.benefit else "",
+        place if c.manner else "",
         no,
         "mit " + _phrase(c.companion, "d") if c.companion else "",
-        lex.PLACES[c.place][0] if c.place else "",
+        "" if c.manner else place,
         obj if late else "",
         lex.MANNERS.get(c.manner, ""),
         lex.PLACES[c.goal][1] if c.goal else "",

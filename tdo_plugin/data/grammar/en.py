@@ -48,7 +48,7 @@ def _relative(rel: Clause) -> str:
 
 def _verb(c: Clause, person: int) -> tuple[str, str]:
     """The finite word, and what follows the subject in a question."""
-    base, he, past, ing, *_ = lex.VERBS[c.verb] if c.verb in lex.VERBS else [""] * 5
+    base, he, past, ing, *_ = lex.VERBS.get(c.verb, [""] * 5)
     third = person == 2
     no = "not" if c.neg else ""
     if c.verb in ("be", "exist"):
@@ -106,13 +106,14 @@ def _clause(c: Clause) -> str:
 
 def _existence(c: Clause) -> str:
     assert c.subj is not None and c.loc is not None
-    finite, no = _verb(c, c.subj.person)
+    finite, _ = _verb(c, c.subj.person)
     where = join(lex.RELATIONS[c.loc.relation], _phrase(c.loc.ground))
     what = _phrase(c.subj)
     if c.mood == "yesno":
-        finite += "n't" if c.neg else ""
         return join(finite, "there", what, where)
-    return join("there", finite, no, what, where)
+    if c.neg:
+        what = "no " + what.partition(" ")[2]
+    return join("there", finite, what, where)
 
 
 def linearize(c: Clause) -> str:

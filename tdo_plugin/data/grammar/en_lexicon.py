@@ -1,12 +1,13 @@
 """English words."""
 
+# ruff: noqa: SIM905
 from __future__ import annotations
 
 from tdo_plugin.data.grammar import concepts
 from tdo_plugin.data.grammar.tables import phrases, table
 
-_PLURALS = phrases("""child=children; woman=women; man=men; sheep=sheep; mouse=mice; tomato=tomatoes;
-    potato=potatoes; box=boxes; knife=knives; church=churches; dress=dresses; bus=buses""")
+_PLURALS = phrases("""child=children; woman=women; man=men; sheep=sheep; mouse=mice;
+    tomato=tomatoes; potato=potatoes; box=boxes; knife=knives; church=churches; dress=dresses""")
 
 
 def _plural(noun: str) -> str:
@@ -76,9 +77,7 @@ know know | knows | knew | knowing |
 believe believe | believes | believed | believing |
 """)
 
-MANNERS = {
-    manner: manner for manner in "quickly slowly quietly carefully beautifully".split()
-}
+MANNERS = {manner: manner for manner in "quickly slowly quietly carefully beautifully".split()}
 
 # where | where to
 PLACES = table("""

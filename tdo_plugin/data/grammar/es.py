@@ -87,8 +87,10 @@ def _phrase(np: NP, negated: bool = False) -> str:
     if np.also:
         text += " y " + _phrase(np.also)
     if np.rel:
-        text += " que " + join(_phrase(np.rel.subj) if np.rel.subj else "",
-                               _predication(np.rel, np.rel.subj or NP(np.head)))
+        text += " que " + join(
+            _phrase(np.rel.subj) if np.rel.subj else "",
+            _predication(np.rel, np.rel.subj or NP(np.head)),
+        )
     return text
 
 
@@ -133,8 +135,9 @@ def _complements(c: Clause, time: bool = True) -> str:
 
 
 def _predication(c: Clause, subj: NP, time: bool = True) -> str:
-    return join("no" if c.neg else "", _verb(c, subj.person), _attribute(c, subj),
-                _complements(c, time))
+    return join(
+        "no" if c.neg else "", _verb(c, subj.person), _attribute(c, subj), _complements(c, time)
+    )
 
 
 def _attribute(c: Clause, subj: NP) -> str:
@@ -148,8 +151,11 @@ def _clause(c: Clause) -> str:
     if c.verb == "exist":
         return _existence(c)
     assert c.subj is not None
-    return join(lex.TIMES[c.time] if c.front else "", _phrase(c.subj),
-                _predication(c, c.subj, time=not c.front))
+    return join(
+        lex.TIMES[c.time] if c.front else "",
+        _phrase(c.subj),
+        _predication(c, c.subj, time=not c.front),
+    )
 
 
 def _existence(c: Clause) -> str:

@@ -1,5 +1,6 @@
 """Spanish words."""
 
+# ruff: noqa: SIM905
 from __future__ import annotations
 
 from tdo_plugin.data.grammar.tables import phrases, table

@@ -1,5 +1,6 @@
 """French words."""
 
+# ruff: noqa: SIM905
 from __future__ import annotations
 
 from tdo_plugin.data.grammar.tables import phrases, table
@@ -125,7 +126,7 @@ white blanc | blanche | blancs
 young jeune | jeune | jeunes | jeune
 """)
 
-# je | tu | il | nous | ils | infinitive | participle (* takes être) | future stem | before the object
+# je | tu | il | nous | ils | infinitive | participle (*: être) | future stem | before the object
 VERBS = table("""
 read lis | lis | lit | lisons | lisent | lire | lu | lir |
 write écris | écris | écrit | écrivons | écrivent | écrire | écrit | écrir |

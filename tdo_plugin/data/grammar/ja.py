@@ -78,7 +78,7 @@ def _modal(c: Clause, word: str, group: str) -> str:
     if c.modal == "must":
         return nai + "なければなりません"
     assert c.subj is not None
-    if c.subj.person in (0, 1, 3):
+    if c.subj.person in (0, 3):
         return masu + ("たくないです" if c.neg else "たいです")
     return masu + "たがって" + ("いません" if c.neg else "います")
 
@@ -127,7 +127,9 @@ def _existence(c: Clause) -> str:
     stem = "い" if alive else "あり"
     past = c.tense == "past"
     end = ("ませんでした" if past else "ません") if c.neg else ("ました" if past else "ます")
-    return where + ("は" if c.neg else "") + _phrase(c.subj) + ("は" if c.neg else "が") + stem + end
+    return (
+        where + ("は" if c.neg else "") + _phrase(c.subj) + ("は" if c.neg else "が") + stem + end
+    )
 
 
 def _clause(c: Clause, topic: str = "は", plain: bool = False) -> str:

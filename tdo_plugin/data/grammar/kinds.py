@@ -1,5 +1,6 @@
 """The kinds of sentence: each is a product of lists and a function that joins their elements."""
 
+# ruff: noqa: SIM905
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
@@ -163,6 +164,16 @@ def _affirmed(pairs: list[p.VerbObject]) -> list[p.VerbObject]:
     return [pair for pair in pairs if not pair[2]]
 
 
+def _brief(pairs: list[p.VerbObject]) -> list[p.VerbObject]:
+    """Without what is long in some language, so that two clauses stay within 25 words."""
+    return [pair for pair in pairs if pair[0] != "visit" and pair[1].head != "potato"]
+
+
+def _brief_times(times: list[Time], fronted: bool = False) -> list[Time]:
+    long = ("two_days_ago", "yesterday_evening", "tomorrow_morning")
+    return [t for t in times if t[1] not in long and (fronted or not t[2])]
+
+
 def _intransitive_places(manner: bool) -> list[tuple[str, str, str]]:
     special = {"work": c.WORK_PLACES, "play": c.PLAY_PLACES, "swim": c.SWIM_PLACES}
     return [
@@ -183,19 +194,22 @@ def _comparisons() -> list[tuple[NP, NP, str]]:
                 for adj in c.COMPARABLE[label].split():
                     for det in ("this", "our" if left in c.KIN or label == "thing" else "the"):
                         one, other = NP(left, det), NP(right, "my" if right in c.KIN else "the")
-                        if left != right and not (label == "person" and adj == "young"
-                                                  and "grandmother" in (left, right)):
+                        if left != right and not (
+                            label == "person" and adj == "young" and "grandmother" in (left, right)
+                        ):
                             found.append((one, other, adj))
     return found
 
 
 def _predications() -> list[tuple[NP, str]]:
     found = []
-    for subject in [*p.persons_described(), *p.persons_one()]:
+    for subject in [*p.persons_described(), *(s for s in p.persons_one() if s.det != "the")]:
         for pred in c.PREDICATES["person"].split():
             both = {subject.adj, pred}
-            if (subject.head, pred) in c.ODD or len(both) == 1 or both in (
-                {"rich", "poor"}, {"young", "old"}, {"smart", "kind"}
+            if (
+                (subject.head, pred) in c.ODD
+                or len(both) == 1
+                or both in ({"rich", "poor"}, {"young", "old"}, {"smart", "kind"})
             ):
                 continue
             if subject.head not in c.NAMES:
@@ -216,15 +230,24 @@ def make_kinds() -> list[Kind]:
     simple = p.things_done(c.TRANSITIVE, False) + p.masses(c.MASS_OBJECTS, False)
     rich = p.things_done(c.TRANSITIVE, True) + p.masses(c.MASS_OBJECTS, True)
     sudden, sudden_rich = p.things_done(c.PUNCTUAL, False), p.things_done(c.PUNCTUAL, True)
-    met, gifts = p.persons_met(), p.things_done({v: ("a", n) for v, n in c.DITRANSITIVE.items()}, False)
+    met, gifts = (
+        p.persons_met(),
+        p.things_done({v: ("a", n) for v, n in c.DITRANSITIVE.items()}, False),
+    )
     gifts_rich = p.things_done({v: ("a", n) for v, n in c.DITRANSITIVE.items()}, True)
-    timed, bare, events = p.times("past", "pres", "fut", "hab"), p.bare_times(), p.times("past", "fut")
+    timed, bare, events = (
+        p.times("past", "pres", "fut", "hab"),
+        p.bare_times(),
+        p.times("past", "fut"),
+    )
     past, unfronted = p.times("past"), [t for t in p.times("past", "fut", "hab") if not t[2]]
     mobile = [v for v in rich if v[0] in c.EVERYWHERE_VERBS]
     mobile_simple = [v for v in simple + met if v[0] in c.EVERYWHERE_VERBS]
     careful = [v for v in _affirmed(rich) if v[0] in c.OBJECT_MANNERS]
     places, intr, intr_manner = c.PLACES, _intransitive_places(False), _intransitive_places(True)
-    beasts = [(v, x, "") for v in c.ANIMAL_INTRANSITIVE for x in ("garden", "park", "forest", "village")]
+    beasts = [
+        (v, x, "") for v in c.ANIMAL_INTRANSITIVE for x in ("garden", "park", "forest", "village")
+    ]
     goals = [*places, "lake", "sea"]
     ways = [(v, g) for v in c.MOTION for g in (c.FAR_PLACES if v == "travel" else goals)]
     both = [False, True]
@@ -232,14 +255,19 @@ def make_kinds() -> list[Kind]:
     addressed = [NP("you", "none"), NP("they", "none"), *one]
     modals = [("can", False), ("can", True), ("must", False), ("want", False), ("want", True)]
     modal_times = ["now", *c.TIMES["fut"].split()]
-    pairs = [(a, b) for a in p.names() + [NP(x, "the") for x in c.PERSONS] for b in one if a.head != b.head]
-    clause = _Products(one, simple + met, [t for t in timed if not t[2]], build=_done)
-    short = _Products(one, _affirmed(simple) + _affirmed(met), unfronted, build=_done)
-    relatives = _Products([None], _affirmed(rich) + _affirmed(met), [t for t in past if not t[2]],
-                          build=_done)
+    pairs = [
+        (a, b)
+        for a in p.names() + [NP(x, "the") for x in c.PERSONS]
+        for b in one
+        if a.head != b.head
+    ]
+    brief, brief_rich = _brief(simple + met), _brief(_affirmed(rich + met))
+    clause = _Products(one, brief, _brief_times(timed), build=_done)
+    short = _Products(one, _affirmed(brief), _brief_times(unfronted), build=_done)
+    relatives = _Products([None], brief_rich, _brief_times(past), build=_done)
     relatives_now = _Products([None], _affirmed(rich), [("pres", "", False)], build=_done)
     heads = [(n, d) for n in c.PERSONS if n not in c.KIN for d in ("the", "this")]
-    mains = _Products([None], simple + met, timed, build=_done)
+    mains = _Products([None], brief, _brief_times(timed, fronted=True), build=_done)
     mains_place = _Products([None], mobile_simple, bare, places, build=_done)
     return [
         Kind("act_time", 5, (many, simple, timed), _done),
@@ -253,7 +281,9 @@ def make_kinds() -> list[Kind]:
         Kind("act_sudden_place", 3, (many, sudden_rich, past + bare[:1], places), _done),
         Kind("act_person", 3, (many, met, timed), _done),
         Kind("act_pair", 3, (pairs, simple, timed), _pair_done),
-        Kind("benefit", 3, (many, [v for v in simple if v[0] in c.BENEFACTIVE], one, timed), _benefit),
+        Kind(
+            "benefit", 3, (many, [v for v in simple if v[0] in c.BENEFACTIVE], one, timed), _benefit
+        ),
         Kind("animal_act", 2, (p.animal_meals(), timed), _animal_done),
         Kind("animal_does", 2, (animal, beasts, timed, both), _intransitive),
         Kind("does", 4, (many, intr, timed, both), _intransitive),
@@ -264,30 +294,64 @@ def make_kinds() -> list[Kind]:
         Kind("give", 4, (many, gifts, one, timed + bare), _give),
         Kind("give_described", 3, (one, gifts_rich, one, timed), _give),
         Kind("stative", 1, (many, p.loves(), bare[1:]), _done),
-        Kind("is", 4, (_predications(), ["pres", "past"],
-                       [("very", False), ("very", True), ("too", False)]), _copula),
+        Kind(
+            "is",
+            4,
+            (_predications(), ["pres", "past"], [("very", False), ("very", True), ("too", False)]),
+            _copula,
+        ),
         Kind("is_more", 3, (_comparisons(), ["pres", "past"]), _compare),
         Kind("exist", 4, (p.existing(), p.locations(), ["pres", "past"]), _exist),
         Kind("ask", 5, (addressed, [v for v in _affirmed(mobile)], asked, places), _ask),
         Kind("ask_who", 3, (_affirmed(rich) + _affirmed(met), asked), _ask_who),
-        Kind("ask_what", 2, (described + many, ["read", "write", "buy", "eat", "drink", "draw",
-                                                "look_for", "see", "find"], places, asked), _ask_what),
+        Kind(
+            "ask_what",
+            2,
+            (
+                described + many,
+                ["read", "write", "buy", "eat", "drink", "draw", "look_for", "see", "find"],
+                places,
+                asked,
+            ),
+            _ask_what,
+        ),
         Kind("ask_where", 2, (many, _affirmed(rich + sudden_rich), asked), _ask_where),
         Kind("command", 3, (_affirmed(rich), ["", *c.TIMES["fut"].split()]), _imperative),
-        Kind("modal", 5, (addressed[2:] + p.pronouns(), modals, _affirmed(rich), modal_times), _modal),
+        Kind(
+            "modal", 5, (addressed[2:] + p.pronouns(), modals, _affirmed(rich), modal_times), _modal
+        ),
         Kind("because", 4, (clause, clause), _joined("because")),
-        Kind("when", 3, ([(v, g) for v in ("come", "return") for g in goals], one, one,
-                         simple + sudden + met), _when),
+        Kind(
+            "when",
+            3,
+            ([(v, g) for v in ("come", "return") for g in goals], one, one, simple + sudden + met),
+            _when,
+        ),
         Kind("but", 3, (clause, clause), _joined("but")),
         Kind("and", 2, (short, short), _joined("and")),
         Kind("that", 4, (many, c.CLAUSAL, [False], clause), _said),
         Kind("who_did", 3, (heads, relatives, mains), _with_relative),
         Kind("who_does", 2, (heads, relatives_now, mains_place), _with_relative),
-        Kind("thing_done", 3, (
-            [(n, a) for n in ("book cake car house picture dress").split()
-             for a in ("old", "beautiful", "interesting", "expensive") if a in p.adjectives_of(n)],
-            _Products([*one, *p.pronouns()], [(v, NP("book"), False) for v in
-                                              ("buy", "sell", "see", "choose")],
-                      [t for t in past if not t[2]], places, build=_done),
-            ["pres", "past"], ["very", "too"]), _of_relative),
+        Kind(
+            "thing_done",
+            3,
+            (
+                [
+                    (n, a)
+                    for n in ("book cake car house picture dress").split()
+                    for a in ("old", "beautiful", "interesting", "expensive")
+                    if a in p.adjectives_of(n)
+                ],
+                _Products(
+                    [*one, *p.pronouns()],
+                    [(v, NP("book"), False) for v in ("buy", "sell", "see", "choose")],
+                    [t for t in past if not t[2]],
+                    places,
+                    build=_done,
+                ),
+                ["pres", "past"],
+                ["very", "too"],
+            ),
+            _of_relative,
+        ),
     ]

@@ -51,7 +51,8 @@ class Clause:
     """A clause.
 
     ``tense`` is ``past pres fut hab``; ``mood`` is ``decl yesno who what where imp``; ``modal`` is
-    empty or ``can must want``; ``link`` (``because when that and but``) joins the clause to ``sub``.
+    empty or ``can must want``; ``link`` (``because when that and but``) joins the clause to
+    ``sub``.
     ``front`` puts the adverb of time first. The verb ``be`` has ``pred`` (an adjective), and with
     ``than`` it compares; the verb ``exist`` says that ``subj`` is at ``loc``.
     """
@@ -77,6 +78,15 @@ class Clause:
     than: NP | None = None
     link: str = ""
     sub: Clause | None = None
+
+    def repeats_itself(self) -> bool:
+        """Whether somebody acts on, with or for himself in this clause or one within it."""
+        roles = (self.subj, self.obj, self.to, self.companion, self.benefit)
+        phrases = [np for np in roles if np is not None]
+        heads = [np.head for np in phrases] + [np.also.head for np in phrases if np.also]
+        inner = [np.rel for np in phrases if np.rel]
+        inner += [self.sub] if self.sub else []
+        return len(set(heads)) < len(heads) or any(clause.repeats_itself() for clause in inner)
 
 
 @dataclass(frozen=True)

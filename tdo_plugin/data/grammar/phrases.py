@@ -30,7 +30,9 @@ def persons_one() -> list[NP]:
     """Single persons, fit for every role: names, the, this, my, our."""
     found = names()
     for noun in c.PERSONS:
-        found += [NP(noun, det) for det in (("my", "our", "the") if noun in c.KIN else ("the", "this"))]
+        found += [
+            NP(noun, det) for det in (("my", "our", "the") if noun in c.KIN else ("the", "this"))
+        ]
     return found
 
 
@@ -58,7 +60,9 @@ def persons_described() -> list[NP]:
 def animals() -> list[NP]:
     found = []
     for place, noun in enumerate(c.ANIMALS):
-        found += [NP(noun, det, adj=a) for a in ["", *adjectives_of(noun)] for det in ("the", "this")]
+        found += [
+            NP(noun, det, adj=a) for a in ["", *adjectives_of(noun)] for det in ("the", "this")
+        ]
         found += [NP(noun, "num", plural=True, count=2 + (place + k) % 6) for k in range(3)]
         found += [NP(noun, "my"), NP(noun, "our")]
     return found
@@ -85,7 +89,9 @@ def _object_phrases(noun: str, bare: str, described: bool) -> list[NP]:
         found.append(NP(noun, "this", plural=True, adj=adj))
         if bare == "a":
             found += [NP(noun, det, plural=True, adj=adj) for det in ("many", "some")]
-            found += [NP(noun, "num", plural=True, count=n, adj=adj) for n in (2, 3, 4, 5, 6, 8, 10)]
+            found += [
+                NP(noun, "num", plural=True, count=n, adj=adj) for n in (2, 3, 4, 5, 6, 8, 10)
+            ]
     return found
 
 
@@ -119,7 +125,10 @@ def masses(table: dict[str, list[str]], described: bool) -> list[VerbObject]:
 
 def persons_met() -> list[VerbObject]:
     return [
-        pair for verb in c.PERSON_OBJECTS for phrase in persons_one() for pair in _polar(verb, phrase)
+        pair
+        for verb in c.PERSON_OBJECTS
+        for phrase in persons_one()
+        for pair in _polar(verb, phrase)
     ]
 
 
@@ -130,7 +139,9 @@ def loves() -> list[VerbObject]:
 
 def times(*tenses: str) -> list[tuple[str, str, bool]]:
     """Tense, adverb of time, and whether the adverb stands first; always with an adverb."""
-    return [(t, time, front) for t in tenses for time in c.TIMES[t].split() for front in (False, True)]
+    return [
+        (t, time, front) for t in tenses for time in c.TIMES[t].split() for front in (False, True)
+    ]
 
 
 def bare_times() -> list[tuple[str, str, bool]]:

@@ -1,5 +1,6 @@
 """Russian: six cases, animacy, aspect, no articles, no present copula, numerals that govern."""
 
+# ruff: noqa: RUF001
 from __future__ import annotations
 
 from tdo_plugin.data.grammar import ru_lexicon as lex
@@ -56,8 +57,8 @@ def _counted(np: NP, case: str) -> str:
         number = {2: "двух", 3: "трёх", 4: "четырёх"}[np.count]
         return join(number, _adjective(np, "p", "g", animate), forms[3])
     if small:
-        number = "две" if np.count == 2 and kind == "f" and np.head != "man" else (
-            lex.NUMBERS[np.count]
+        number = (
+            "две" if np.count == 2 and kind == "f" and np.head != "man" else (lex.NUMBERS[np.count])
         )
         plain = "n" if kind == "f" and np.head != "man" else "g"
         return join(number, _adjective(np, "p", plain, False), noun_singular(np.head, "g"))
@@ -135,7 +136,8 @@ def _verb(c: Clause, subj: NP) -> str:
     if c.modal == "must":
         return f"{_MUST[kind]} {perfective}"
     if c.modal:
-        return f"{_MODALS[c.modal][person]} {perfective}"
+        unwanted = c.modal == "want" and c.neg
+        return f"{_MODALS[c.modal][person]} {imperfective if unwanted else perfective}"
     if c.tense == "past":
         denied = c.neg and c.verb not in _PERFECTIVE_DENIED
         incomplete = denied or c.verb in _WITHOUT_RESULT

@@ -1,5 +1,6 @@
 """Russian declension: nouns in the singular, adjectives and pronouns."""
 
+# ruff: noqa: RUF001
 from __future__ import annotations
 
 from functools import lru_cache
@@ -62,9 +63,7 @@ def noun_singular(head: str, case: str) -> str:
     ending = _NOUNS[declension]["gdaip".index(case)]
     if declension == "f3" and case == "i":
         return word[:-1] + "ью" if head != "mother" else "матерью"
-    stem = entry[4] if len(entry) > 4 else (
-        word if declension == "mH" else word[:-1]
-    )
+    stem = entry[4] if len(entry) > 4 else (word if declension == "mH" else word[:-1])
     if ending == "ы" and stem[-1] in _HUSH:
         ending = "и"
     return stem + ending

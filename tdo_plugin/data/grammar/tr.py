@@ -1,5 +1,6 @@
 """Turkish: verb last, case suffixes, one question particle, participles for subordinate clauses."""
 
+# ruff: noqa: RUF002
 from __future__ import annotations
 
 from tdo_plugin.data.grammar import tr_forms as forms
@@ -58,8 +59,11 @@ def _relative(np: NP) -> str:
     stem, soft = _stems(rel.verb)
     if rel.subj is None:
         return join(_middle(rel), forms.participle(stem, soft, rel.neg))
-    return join(_phrase(rel.subj, "gen"), _middle(rel),
-                forms.factive(stem, soft, rel.tense, rel.subj.person, rel.neg, ""))
+    return join(
+        _phrase(rel.subj, "gen"),
+        _middle(rel),
+        forms.factive(stem, soft, rel.tense, rel.subj.person, rel.neg, ""),
+    )
 
 
 def _object(c: Clause) -> str:
@@ -101,10 +105,14 @@ def _verb(c: Clause) -> str:
     if c.modal == "can":
         return forms.able(stem, soft, person, c.neg)
     if c.modal == "must":
-        return forms.personal(forms.attach(stem, "mAlI"), ("(y)Im", "sIn", "", "(y)Iz", "lAr")[person])
+        return forms.personal(
+            forms.attach(stem, "mAlI"), ("(y)Im", "sIn", "", "(y)Iz", "lAr")[person]
+        )
     if c.modal == "want":
-        return forms.attach(stem, "mAk") + " " + forms.personal(
-            *forms.finite("iste", "iste", "pres", person, c.neg)
+        return (
+            forms.attach(stem, "mAk")
+            + " "
+            + forms.personal(*forms.finite("iste", "iste", "pres", person, c.neg))
         )
     base, ending = forms.finite(stem, soft, c.tense, person, c.neg)
     if c.mood != "yesno":
@@ -122,10 +130,8 @@ def _asked(word: str) -> str:
 def _copula(c: Clause) -> str:
     assert c.subj is not None
     word = _adjective(c.pred, c.subj.head)
-    if c.than:
-        phrase = f"{_ablative(c.than)} daha {word}"
-    else:
-        phrase = f"{_DEGREES[c.degree]} {word}"
+    degree = f"{_ablative(c.than)} daha" if c.than else _DEGREES[c.degree]
+    phrase = f"{degree} {word}"
     if c.neg:
         return phrase + (" değildi" if c.tense == "past" else " değil")
     return forms.attach(phrase, "(y)DI") if c.tense == "past" else phrase
@@ -164,8 +170,11 @@ def _nominal(c: Clause, case: str) -> str:
     assert c.subj is not None
     stem, soft = _stems(c.verb)
     subject_case = "gen" if case == "acc" else "n"
-    return join(_phrase(c.subj, subject_case), _middle(c),
-                forms.factive(stem, soft, c.tense, _person(c), c.neg, case))
+    return join(
+        _phrase(c.subj, subject_case),
+        _middle(c),
+        forms.factive(stem, soft, c.tense, _person(c), c.neg, case),
+    )
 
 
 def _question(c: Clause) -> str:

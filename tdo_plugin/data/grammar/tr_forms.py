@@ -1,5 +1,6 @@
 """Turkish suffixes: vowel harmony, buffer sounds, softened stems."""
 
+# ruff: noqa: RUF001
 from __future__ import annotations
 
 from functools import lru_cache
@@ -20,7 +21,7 @@ def ends_in_vowel(word: str) -> bool:
     return word[-1].lower() in _VOWELS
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def attach(stem: str, suffix: str) -> str:
     """``stem`` with ``suffix``, written with archiphonemes.
 

@@ -1,5 +1,6 @@
 """Turkish words."""
 
+# ruff: noqa: RUF001, SIM905
 from __future__ import annotations
 
 from tdo_plugin.data.grammar.tables import phrases, table

@@ -1,0 +1,1 @@
+"""Looking at a model from outside, in torch alone: nothing here knows fairseq."""

@@ -1,0 +1,230 @@
+"""What a model costs: parameters by part, and floating-point operations by a formula.
+
+FLOPs follow the two streams: the source passes its layers once for each sentence, of the last
+layer only its keys and values; target queries read [source ; target so far]. A multiply-add is two
+operations. Counted are matrix products, and of attention the pairs that the mask lets through;
+norms, softmax and additions are left out. Symbols: S source positions, T target positions, d model
+width, f inner size of an FFN, V vocabulary.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, fields
+
+import torch
+from torch import nn
+
+from tdo_plugin.modules.builder import Builder
+from tdo_plugin.modules.feed_forward import Adaptation
+from tdo_plugin.modules.spec import ModelSpec
+from tdo_plugin.modules.stack import DecoderOnlyStack
+from tdo_plugin.modules.translation_model import TranslationModel
+
+# In the order in which a table shows them. Stage 1 is an encoder-decoder's encoder, stage 2 its
+# decoder; "other" is empty for every model of the family as it stands.
+PARTS = (
+    "embeddings",
+    "positions",
+    "stage1_layers",
+    "stage2_layers",
+    "adaptation",
+    "final_norms",
+    "other",
+)
+
+
+def outline(spec: ModelSpec, source_vocabulary: int, target_vocabulary: int) -> TranslationModel:
+    """The model without memory for its parameters (torch's meta device).
+
+    Raises:
+        SpecError: where the vocabularies do not fit the sharing of embeddings.
+    """
+    with torch.device("meta"):
+        return Builder(spec, padding_idx=1).build(source_vocabulary, target_vocabulary)
+
+
+@dataclass(frozen=True)
+class ParameterCount:
+    """Numbers of parameters, tied ones counted once."""
+
+    by_part: dict[str, int]
+    trainable: int
+    frozen: int
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.trainable + self.frozen
+
+
+def count_parameters(model: TranslationModel) -> ParameterCount:
+    """The parameters of a model, for each of ``PARTS``."""
+    by_part: Counter[str] = Counter(dict.fromkeys(PARTS, 0))
+    by_state: Counter[bool] = Counter()
+    for name, parameter in model.named_parameters():
+        by_part[_part(model, name)] += parameter.numel()
+        by_state[parameter.requires_grad] += parameter.numel()
+    return ParameterCount(dict(by_part), by_state[True], by_state[False])
+
+
+def _part(model: TranslationModel, name: str) -> str:
+    """Which part a parameter belongs to."""
+    place = name.split(".")
+    if place[0] in ("source_embedding", "target_embedding", "output_projection"):
+        return "embeddings"
+    if place[0] in ("source_positions", "target_positions"):
+        return "positions"
+    if place[:2] == ["stack", "encoder_layers"]:
+        return "stage1_layers"
+    if place[:2] == ["stack", "decoder_layers"]:
+        return "stage2_layers"
+    if place[:2] == ["stack", "layers"]:
+        assert isinstance(model.stack, DecoderOnlyStack)
+        return "stage1_layers" if int(place[2]) < model.stack.target_layer else "stage2_layers"
+    if place[:2] in (["stack", "entry"], ["stack", "exit"]):
+        module = model.get_submodule(".".join(place[:3]))
+        if isinstance(module, Adaptation):
+            return "adaptation"
+        if isinstance(module, nn.LayerNorm):
+            return "final_norms"
+    return "other"
+
+
+@dataclass(frozen=True)
+class Flops:
+    """Operations of a pass, by kind.
+
+    Attributes:
+        layers: projections of attention, and FFNs.
+        attention: scores and weighted sums.
+        adaptation: the adaptation modules.
+        vocabulary: the output projection.
+    """
+
+    layers: int = 0
+    attention: int = 0
+    adaptation: int = 0
+    vocabulary: int = 0
+
+    @property
+    def total(self) -> int:
+        """All kinds together."""
+        return sum(astuple(self))
+
+    def __add__(self, other: "Flops") -> "Flops":
+        return Flops(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+    def __mul__(self, times: int) -> "Flops":
+        return Flops(*(times * value for value in astuple(self)))
+
+    __rmul__ = __mul__
+
+    def as_dict(self) -> dict[str, int]:
+        """By kind, and ``total``."""
+        kinds: dict[str, int] = {kind.name: getattr(self, kind.name) for kind in fields(self)}
+        return {**kinds, "total": self.total}
+
+
+class FlopModel:
+    """FLOPs of one sentence through a model of the family.
+
+    Args:
+        spec: the numbers.
+        target_vocabulary: V of the output projection.
+    """
+
+    def __init__(self, spec: ModelSpec, target_vocabulary: int) -> None:
+        self.spec = spec
+        self.target_vocabulary = target_vocabulary
+        self._unit = spec.model_dim**2  # a projection d to d of one position is 2 of it
+
+    def training(self, source_length: int, target_length: int) -> Flops:
+        """Forward and backward; a backward pass costs two forward passes."""
+        return 3 * self.forward(source_length, target_length)
+
+    def instrucl(self, source_length: int, target_length: int, layer: int) -> Flops:
+        """What InstruCL adds to training: the identity pair's source (a tag, then the target).
+
+        It passes the layers up to ``layer``, from 1, forward and backward. Where this is the last
+        layer, which the target needs only keys and values of, the rest of it is computed for the
+        sentence's own source as well.
+        """
+        added = self.source_states(target_length + 1, layer)
+        if self.spec.topology == "decoder-only" and layer == self.spec.num_layers:
+            added += self._last_layer_rest(source_length)
+        return 3 * added
+
+    def generation(self, source_length: int, target_length: int, beam: int) -> Flops:
+        """Incremental decoding of ``target_length`` steps; beams share the source.
+
+        Keys and values are cached, so that a row costs as much step by step as at once.
+        """
+        return self.source(source_length) + beam * self.target(source_length, target_length)
+
+    def forward(self, source_length: int, target_length: int) -> Flops:
+        """Source, target and logits once."""
+        return self.source(source_length) + self.target(source_length, target_length)
+
+    def source(self, length: int) -> Flops:
+        """The source up to all that a target reads of it."""
+        passed = self.source_states(length, self.spec.source_layers)
+        if self.spec.topology == "encoder-decoder":
+            memories = Flops(layers=4 * length * self._unit * self.spec.decoder_layers)
+            return passed + self._adaptation(length) + memories
+        return passed + -1 * self._last_layer_rest(length)
+
+    def source_states(self, length: int, layer: int) -> Flops:
+        """The source up to the output of ``layer``, from 1, before any adaptation after it."""
+        flops = sum(
+            (self._joint_layer(length, inner) for inner in self._source_ffns()[:layer]), Flops()
+        )
+        adapted = 0 < self.spec.entry_layer < layer
+        return flops + (self._adaptation(length) if adapted else Flops())
+
+    def target(self, source_length: int, target_length: int) -> Flops:
+        """The target of one row through its layers, and its logits."""
+        spec, length = self.spec, target_length
+        pairs = length * source_length + length * (length + 1) // 2
+        if spec.topology == "encoder-decoder":
+            count, projections = spec.decoder_layers, 12 * self._unit  # two attentions, no memories
+        else:
+            count, projections = spec.num_layers - spec.target_layer, 8 * self._unit
+        layer = Flops(
+            layers=length * (projections + self._ffn(spec.stage2_ffn_dim)),
+            attention=4 * pairs * spec.model_dim,
+        )
+        logits = Flops(vocabulary=2 * length * spec.model_dim * self.target_vocabulary)
+        return count * layer + self._adaptation(length) + logits
+
+    def _source_ffns(self) -> Sequence[int]:
+        """The inner sizes of the layers that the source passes."""
+        spec = self.spec
+        below = [spec.stage1_ffn_dim] * spec.entry_layer
+        return below + [spec.stage2_ffn_dim] * (spec.source_layers - spec.entry_layer)
+
+    def _joint_layer(self, length: int, inner: int) -> Flops:
+        """The source through one layer."""
+        return Flops(
+            layers=length * (8 * self._unit + self._ffn(inner)),
+            attention=self._source_attention(length),
+        )
+
+    def _last_layer_rest(self, length: int) -> Flops:
+        """A joint layer without the keys and values, which is what a target leaves unread."""
+        return Flops(
+            layers=length * (4 * self._unit + self._ffn(self.spec.stage2_ffn_dim)),
+            attention=self._source_attention(length),
+        )
+
+    def _source_attention(self, length: int) -> int:
+        causal = self.spec.source_attention == "causal"
+        pairs = length * (length + 1) // 2 if causal else length * length
+        return 4 * pairs * self.spec.model_dim
+
+    def _ffn(self, inner: int) -> int:
+        """An FFN at one position."""
+        return 4 * self.spec.model_dim * inner
+
+    def _adaptation(self, length: int) -> Flops:
+        """One of the two adaptation modules, where the model has them."""
+        return Flops(adaptation=length * self._ffn(self.spec.adaptation_dim))

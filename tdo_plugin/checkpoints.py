@@ -1,0 +1,267 @@
+"""Averaging the parameters of fairseq checkpoints."""
+
+import json
+import math
+import re
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tdo_plugin.errors import UserError
+from tdo_plugin_checkpoint import safe_load
+
+State = dict[str, Any]
+
+# What fairseq calls a checkpoint of an interval of updates, and of an epoch; and those that are
+# chosen by validation, copies of one of the others for as long as that is kept.
+REGULAR = re.compile(r"checkpoint(\d+|_\d+_(?P<updates>\d+))\.pt")
+CHOSEN = re.compile(r"checkpoint(\.best_.+|_best)\.pt")
+
+# Options that decide what a model's parameters mean; all else on the command line, from the data
+# folder to the learning rate, may differ between checkpoints of one run.
+MEANING = re.compile(
+    r"_name|arch|activation_fn|cross_self_attention|layernorm_embedding|lang_tok\w+|"
+    r"max_(source|target)_positions|(tdo|encoder|decoder|share|adaptive)(_\w+)?|"
+    r"no_(scale_embedding|token_positional_embeddings|cross_attention|decoder_final_norm)"
+)
+FREE = re.compile(r"\w*(dropout|layerdrop|freeze|xformers)\w*")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One checkpoint.
+
+    Attributes:
+        path: of the file.
+        updates: how many updates it has seen; 0 where the file does not say.
+        loss: its validation loss, or whatever metric the run chose the best by; None without one.
+        maximize: whether more of that metric is better.
+    """
+
+    path: Path
+    updates: int
+    loss: float | None = None
+    maximize: bool = False
+
+
+def read(path: Path) -> State:
+    """A checkpoint, its tensors mapped from the file rather than read.
+
+    Raises:
+        UserError: on a file that is missing or is no checkpoint of a model.
+        CheckpointError: on one that is damaged.
+    """
+    if not path.is_file():
+        raise UserError(f"`--inputs` must name files that exist; {path} does not")
+    try:
+        state: State = safe_load(str(path), map_location="cpu", mmap=True)
+    except OSError as error:
+        raise UserError(f"`--inputs` must be readable; {path}: {error.strerror}") from None
+    if not isinstance(state, dict) or not isinstance(state.get("model"), dict):
+        raise UserError(f"`--inputs` must name checkpoints of fairseq; {path} is none")
+    return state
+
+
+def describe(path: Path, state: State) -> Candidate:
+    """What a checkpoint says of itself."""
+    history = state.get("optimizer_history") or [{}]
+    loss = (state.get("extra_state") or {}).get("val_loss")
+    loss = None if loss is None or not math.isfinite(loss) else float(loss)
+    saving = (state.get("cfg") or {}).get("checkpoint") or {}
+    maximize = bool(saving.get("maximize_best_checkpoint_metric", False))
+    return Candidate(path, int(history[-1].get("num_updates", 0)), loss, maximize)
+
+
+def last_of(folder: Path, count: int) -> list[Path]:
+    """The ``count`` regular checkpoints of a folder with the most updates, newest first.
+
+    Raises:
+        UserError: where the folder has fewer.
+    """
+    found: dict[int, Path] = {}
+    for path in sorted(folder.iterdir()):
+        if match := REGULAR.fullmatch(path.name):
+            known = match["updates"]
+            found[int(known) if known else describe(path, read(path)).updates] = path
+    newest = [found[updates] for updates in sorted(found, reverse=True)]
+    return _enough("--last", newest, count, f"checkpoints in {folder}")
+
+
+def best_of(folder: Path, count: int) -> list[Path]:
+    """The ``count`` checkpoints of a folder with the best validation loss, best first.
+
+    Copies of one checkpoint under several names count once. Runs that choose by a metric of
+    which more is better are followed in that.
+
+    Raises:
+        UserError: where fewer have a validation loss.
+    """
+    found: dict[int, Candidate] = {}
+    paths = sorted(folder.iterdir())
+    for names in (REGULAR, CHOSEN):
+        for path in (path for path in paths if names.fullmatch(path.name)):
+            one = describe(path, read(path))
+            if one.loss is not None:
+                found.setdefault(one.updates, one)
+    ranked = sorted(found.values(), key=_rank)
+    return _enough(
+        "--best", [one.path for one in ranked], count, f"checkpoints with validation in {folder}"
+    )
+
+
+def _rank(one: Candidate) -> tuple[float, int]:
+    """Better first; of equals the later."""
+    assert one.loss is not None
+    return -one.loss if one.maximize else one.loss, -one.updates
+
+
+def _enough(option: str, found: list[Path], count: int, what: str) -> list[Path]:
+    if count < 1:
+        raise UserError(f"`{option}` must be at least 1; it is {count}")
+    if count > len(found):
+        raise UserError(
+            f"`{option}` must be at most {len(found)}, the number of {what}; it is {count}"
+        )
+    return found[:count]
+
+
+def average(
+    paths: Sequence[Path], progress: Callable[[Candidate], None] = lambda one: None
+) -> State:
+    """The mean of the parameters, in float64, as a checkpoint in the inputs' own type.
+
+    Configuration and task state are those of the input with most updates, integer entries too;
+    optimizer state is left out; tied parameters stay tied. Inputs are compared before anything is
+    added up, and read one by one: two models are in memory, one of them in float64.
+
+    Args:
+        paths: of the checkpoints.
+        progress: called with each checkpoint before it is added.
+
+    Raises:
+        UserError: on inputs that are missing, damaged, given twice, or of different models.
+    """
+    if len({path.resolve() for path in paths}) < len(paths):
+        raise UserError("`--inputs` must name each checkpoint once; some are there twice")
+    reference = read(paths[0])
+    inputs, ties = [], []
+    for path in paths:
+        state = read(path)
+        _compare(paths[0], reference, path, state)
+        inputs.append(describe(path, state))
+        ties.append(_first_of_storage(state["model"]))
+    newest = max(inputs, key=lambda one: one.updates)
+    names = {name: tuple(tie[name] for tie in ties) for name in reference["model"]}
+    del reference, state
+
+    sums: dict[tuple[str, ...], Tensor] = {}
+    for one in inputs:
+        progress(one)
+        _add(read(one.path)["model"], names, sums, one.path)
+    return _result(read(newest.path), inputs, names, sums)
+
+
+def _first_of_storage(model: Mapping[str, Tensor]) -> dict[str, str]:
+    """For each entry the first one that is the same tensor under another name, or itself."""
+    first: dict[Any, str] = {}
+    for name, value in model.items():
+        first.setdefault(_place(value), name)
+    return {name: first[_place(value)] for name, value in model.items()}
+
+
+def _place(value: Tensor) -> tuple[Any, ...]:
+    storage = value.untyped_storage().data_ptr()
+    return storage, value.storage_offset(), value.shape, value.stride()
+
+
+def _add(
+    model: Mapping[str, Tensor],
+    names: Mapping[str, tuple[str, ...]],
+    sums: dict[tuple[str, ...], Tensor],
+    path: Path,
+) -> None:
+    """Add one model's floating-point entries; those that are tied in all inputs once."""
+    added = set()
+    for name, tie in names.items():
+        value = model[name]
+        if not value.is_floating_point() or tie in added:
+            continue
+        if not torch.isfinite(value).all():
+            raise UserError(f"`--inputs` must hold finite parameters; {name} in {path} does not")
+        added.add(tie)
+        if tie in sums:
+            sums[tie] += value
+        else:
+            sums[tie] = value.to(torch.float64, copy=True)
+
+
+def _result(
+    newest: State,
+    inputs: Sequence[Candidate],
+    names: Mapping[str, tuple[str, ...]],
+    sums: dict[tuple[str, ...], Tensor],
+) -> State:
+    """The checkpoint to write. fairseq wants a training position, even of what it only decodes."""
+    model, means = newest["model"], {}
+    for name, tie in names.items():
+        if tie in sums:
+            means[tie] = (sums.pop(tie) / len(inputs)).to(model[name].dtype)
+        model[name] = means.get(tie, model[name])
+    extra = newest.get("extra_state") or {}
+    averaged = [
+        {"name": one.path.name, "num_updates": one.updates, "val_loss": one.loss} for one in inputs
+    ]
+    kept = ("args", "cfg", "criterion", "optimizer_history", "task_state")
+    return {
+        **{key: newest[key] for key in kept if key in newest},
+        "model": model,
+        "extra_state": {
+            **{key: extra[key] for key in ("train_iterator",) if key in extra},
+            "val_loss": None,
+            "averaged": averaged,
+        },
+    }
+
+
+def _compare(first_path: Path, first: State, path: Path, state: State) -> None:
+    """Raise UserError unless both are checkpoints of one model."""
+    differs = f"`--inputs` must be checkpoints of one model; {first_path} and {path} differ in "
+    own, other = options(first), options(state)
+    for key in sorted({*own, *other}):
+        if own.get(key) != other.get(key):
+            raise UserError(f"{differs}{key}: {own.get(key)} and {other.get(key)}")
+    model, others = first["model"], state["model"]
+    if name := next(iter(sorted(set(model) ^ set(others))), None):
+        raise UserError(f"{differs}{name}, which only one of them has")
+    for name, value in model.items():
+        pair = [f"{_kind(one)} {list(one.shape)}" for one in (value, others[name])]
+        if pair[0] != pair[1]:
+            raise UserError(f"{differs}{name}: {pair[0]} and {pair[1]}")
+    tasks = [one.get("task_state") or {} for one in (first, state)]
+    for key in sorted({*tasks[0], *tasks[1]}):
+        if tasks[0].get(key) != tasks[1].get(key):
+            raise UserError(f"{differs}{key} of the task's state, so in their data")
+
+
+def _kind(value: Tensor) -> str:
+    return str(value.dtype).removeprefix("torch.")
+
+
+def options(state: State) -> dict[str, str]:
+    """The options of a checkpoint that decide what its parameters mean, each as text."""
+    given = state["cfg"]["model"] if state.get("cfg") else state.get("args")
+    pairs: Iterable[tuple[str, Any]] = ()
+    if isinstance(given, Namespace):
+        pairs = vars(given).items()
+    elif isinstance(given, Mapping):
+        pairs = given.items()
+    return {
+        key: json.dumps(value, default=str, sort_keys=True)
+        for key, value in pairs
+        if MEANING.fullmatch(key) and not FREE.fullmatch(key)
+    }

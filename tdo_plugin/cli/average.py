@@ -1,0 +1,98 @@
+"""`tdo average`: one checkpoint with the mean of several checkpoints' parameters."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+
+from tdo_plugin.errors import UserError
+
+HELP = "average the parameters of checkpoints into one that decodes better"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add = parser.add_argument
+    add(
+        "--inputs",
+        type=Path,
+        nargs="+",
+        required=True,
+        metavar="PATH",
+        help="a folder that fairseq-train saved to, or checkpoint files, which are all taken",
+    )
+    chosen = parser.add_mutually_exclusive_group()
+    chosen.add_argument(
+        "--best", type=int, metavar="N", help="of a folder: the N with the best validation loss"
+    )
+    chosen.add_argument(
+        "--last", type=int, metavar="N", help="of a folder: the N with the most updates"
+    )
+    add("--output", type=Path, required=True, metavar="FILE", help="the checkpoint to write")
+    add("--force", action="store_true", help="replace the output where it is there already")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Choose, average, write; says which checkpoints were taken."""
+    _check_output(args.output, args.force)
+    logging.disable(logging.INFO)  # fairseq, which reading a checkpoint imports, greets everybody
+    try:
+        return _run(args)
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+def _run(args: argparse.Namespace) -> int:
+    from tdo_plugin.checkpoints import Candidate, average
+    from tdo_plugin_checkpoint import save_whole
+
+    paths = _choose(args.inputs, args.best, args.last)
+    if args.output.resolve() in {path.resolve() for path in paths}:
+        raise UserError(f"`--output` must be none of the inputs; it is {args.output}")
+    print(f"averaging {len(paths)} checkpoint{'s' if len(paths) > 1 else ''}", flush=True)
+
+    def progress(one: Candidate) -> None:
+        loss = "no validation" if one.loss is None else f"validation {one.loss:.4g}"
+        print(f"  {one.path}: {one.updates} updates, {loss}", flush=True)
+
+    state = average(paths, progress)
+    try:
+        args.output.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"`--output` must be writable; {error.filename}: {error.strerror}"
+        ) from None
+    save_whole(state, str(args.output))
+    print(f"written: {args.output} ({args.output.stat().st_size / 2**20:.1f} MiB)")
+    return 0
+
+
+def _check_output(output: Path, force: bool) -> None:
+    if output.is_dir():
+        raise UserError(f"`--output` must be a file; {output} is a folder")
+    if output.exists() and not force:
+        raise UserError(
+            f"`--output` must be new, or `--force` given to replace it; {output} is there already"
+        )
+
+
+def _choose(inputs: Sequence[Path], best: int | None, last: int | None) -> list[Path]:
+    from tdo_plugin.checkpoints import best_of, last_of
+
+    folders = [path for path in inputs if path.is_dir()]
+    if not folders:
+        if best is not None or last is not None:
+            option = "--last" if best is None else "--best"
+            raise UserError(f"`{option}` must be left out with files, which are all averaged")
+        return list(inputs)
+    if len(inputs) > 1:
+        raise UserError(
+            f"`--inputs` must be one folder or checkpoint files; it has {folders[0]} among others"
+        )
+    if best is not None:
+        return best_of(folders[0], best)
+    if last is not None:
+        return last_of(folders[0], last)
+    raise UserError(f"`--best` or `--last` must be given with a folder; {folders[0]} is one")

@@ -1,0 +1,222 @@
+"""`tdo describe`: what an architecture is, its parameters by part, and its FLOPs."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import logging
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from tdo_plugin.errors import UserError
+
+if TYPE_CHECKING:
+    from tdo_plugin.modules.spec import ModelSpec
+
+HELP = "describe an architecture: parameters by part, and FLOPs per sentence"
+
+SPECIAL_SYMBOLS = 4  # at the head of every fairseq dictionary
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options; the model's own come from fairseq, once this command is really run."""
+    add = parser.add_argument
+    add("--arch", required=True, metavar="NAME", help="as --arch of fairseq-train")
+    add("--vocab-size", type=int, required=True, metavar="V", help="entries of the dictionary")
+    add(
+        "--target-vocab-size",
+        type=int,
+        metavar="V",
+        help="entries of the target's dictionary (default: --vocab-size)",
+    )
+    add("--source-length", type=int, default=30, metavar="S", help="with tag and end (default 30)")
+    add("--target-length", type=int, default=30, metavar="T", help="with the end (default 30)")
+    add("--beam", type=int, default=4, metavar="K", help="beams in generation (default 4)")
+    add(
+        "--instrucl-layer",
+        type=int,
+        metavar="LAYER",
+        help="layer that InstruCL contrasts, from 1 (default: as in training)",
+    )
+    add("--json", action="store_true", help="print one JSON object")
+    _model_options_when_parsing(parser)
+
+
+def _model_options_when_parsing(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the model just before parsing: fairseq, which has them, loads slowly."""
+    parse = parser.parse_known_args
+
+    def parse_known_args(args: Any = None, namespace: Any = None) -> Any:
+        parser.parse_known_args = parse  # type: ignore[method-assign]
+        _add_model_options(parser)
+        return parse(args, namespace)
+
+    parser.parse_known_args = parse_known_args  # type: ignore[method-assign]
+
+
+def _add_model_options(parser: argparse.ArgumentParser) -> None:
+    logging.disable(logging.INFO)  # fairseq greets whoever imports it
+    try:
+        from tdo_plugin.models.tdo_transformer import TdoTransformer
+    finally:
+        logging.disable(logging.NOTSET)
+    group = parser.add_argument_group(
+        "model",
+        "options of fairseq-train that change the architecture",
+        argument_default=argparse.SUPPRESS,  # what is not given is the architecture's to fill in
+    )
+    TdoTransformer.add_args(group)  # type: ignore[arg-type]
+    for side in ("source", "target"):
+        parser.add_argument(
+            f"--max-{side}-positions",
+            type=int,
+            default=1024,
+            metavar="N",
+            help=f"longest {side}; counts for learned positions",
+        )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Build the model without memory, count, print."""
+    description = describe(args)
+    print(json.dumps(description, indent=1) if args.json else table(description))
+    return 0
+
+
+def describe(args: argparse.Namespace) -> dict[str, Any]:
+    """All that is known of the architecture, with stable keys; FLOPs are for one sentence.
+
+    Raises:
+        UserError: on an unknown architecture, or wrong numbers.
+    """
+    from tdo_plugin.analysis.cost import FlopModel, count_parameters, outline
+    from tdo_plugin.models.config import spec_from_args
+    from tdo_plugin.models.presets import PRESETS, fill
+
+    _check(args, list(PRESETS))
+    fill(args, PRESETS[args.arch])
+    spec = spec_from_args(args)
+    target_vocabulary = args.target_vocab_size or args.vocab_size
+    count = count_parameters(outline(spec, args.vocab_size, target_vocabulary))
+    flops = FlopModel(spec, target_vocabulary)
+    lengths = (args.source_length, args.target_length)
+    layer = _instrucl_layer(spec, args.instrucl_layer)
+    return {
+        "arch": args.arch,
+        "model": asdict(spec),
+        "source_vocabulary": args.vocab_size,
+        "target_vocabulary": target_vocabulary,
+        "parameters": count.by_part,
+        "trainable_parameters": count.trainable,
+        "frozen_parameters": count.frozen,
+        "total_parameters": count.total,
+        "source_length": args.source_length,
+        "target_length": args.target_length,
+        "beam": args.beam,
+        "instrucl_layer": layer,
+        "flops": {
+            "training": flops.training(*lengths).as_dict(),
+            "instrucl": layer and flops.instrucl(*lengths, layer).as_dict(),
+            "generation": flops.generation(*lengths, args.beam).as_dict(),
+        },
+    }
+
+
+def _check(args: argparse.Namespace, names: Sequence[str]) -> None:
+    if args.arch not in names:
+        near = difflib.get_close_matches(args.arch, names, 1)
+        guess = f"; did you mean {near[0]}?" if near else ""
+        raise UserError(f"`--arch` must be one of {', '.join(names)}; it is {args.arch}{guess}")
+    least = {"vocab_size": SPECIAL_SYMBOLS, "target_vocab_size": SPECIAL_SYMBOLS}
+    least |= dict.fromkeys(("source_length", "target_length", "beam"), 1)
+    for name, limit in least.items():
+        value = getattr(args, name)
+        if value is not None and value < limit:
+            raise UserError(f"`--{name.replace('_', '-')}` must be at least {limit}; it is {value}")
+
+
+def _instrucl_layer(spec: ModelSpec, asked: int | None) -> int | None:
+    """The layer that is contrasted; None where the model cannot read targets as source."""
+    from tdo_plugin.criterions.instrucl import default_layer
+
+    if spec.share_embeddings != "all":
+        if asked is None:
+            return None
+        raise UserError(
+            "`--instrucl-layer` must be left out unless `--tdo-share-embeddings` is all; "
+            f"that is {spec.share_embeddings}"
+        )
+    layer = default_layer(spec) if asked is None else asked
+    if not 1 <= layer <= spec.source_layers:
+        raise UserError(f"`--instrucl-layer` must be from 1 to {spec.source_layers}; it is {layer}")
+    return layer
+
+
+def table(description: dict[str, Any]) -> str:
+    """The description for reading."""
+    spec, part = description["model"], description["parameters"]
+    lines = [description["arch"], *_rows(_architecture(spec))]
+    vocabularies = (description["source_vocabulary"], description["target_vocabulary"])
+    if spec["topology"] == "encoder-decoder":
+        stages = ("encoder layers", "decoder layers")
+    elif spec["target_layer"] == 0:
+        stages = ("no first stage", "layers")
+    else:
+        stages = ("layers of stage 1", "layers of stage 2")
+    sizes = {
+        "embeddings": part["embeddings"],
+        "positions": part["positions"],
+        stages[0]: part["stage1_layers"],
+        stages[1]: part["stage2_layers"],
+        "adaptation": part["adaptation"],
+        "final norms": part["final_norms"],
+        "other": part["other"],
+        "total": description["total_parameters"],
+        "trainable": description["trainable_parameters"],
+        "frozen": description["frozen_parameters"],
+    }
+    entries = " and ".join(f"{size:,}" for size in dict.fromkeys(vocabularies))
+    lines += ["", f"parameters, vocabulary {entries}, tied ones counted once"]
+    always = ("total", "trainable", "frozen")
+    lines += _rows({name: f"{n:>13,}" for name, n in sizes.items() if n or name in always})
+    flops = description["flops"]
+    costs = {"training": flops["training"]}
+    if flops["instrucl"]:
+        costs[f"InstruCL adds (layer {description['instrucl_layer']})"] = flops["instrucl"]
+    costs[f"generation (beam {description['beam']})"] = flops["generation"]
+    s, t = description["source_length"], description["target_length"]
+    lines += ["", f"GFLOP per sentence, source {s} and target {t} positions"]
+    lines += _rows({name: f"{cost['total'] / 1e9:>13,.3f}" for name, cost in costs.items()})
+    return "\n".join(lines)
+
+
+def _architecture(spec: dict[str, Any]) -> dict[str, str]:
+    if spec["topology"] == "encoder-decoder":
+        layers = f"{spec['encoder_layers']} of the encoder, {spec['decoder_layers']} of the decoder"
+    elif spec["target_layer"] == 0:
+        layers = f"{spec['num_layers']}, the target enters at once (M = 0)"
+    else:
+        layers = f"{spec['num_layers']}, the target enters after {spec['target_layer']} (M)"
+    inner = dict.fromkeys((spec["stage1_ffn_dim"], spec["stage2_ffn_dim"]))
+    one_stage = spec["topology"] == "decoder-only" and spec["target_layer"] == 0
+    ffn = str(spec["stage2_ffn_dim"]) if one_stage else ", then ".join(map(str, inner))
+    return {
+        "topology": spec["topology"],
+        "layers": layers,
+        "source attention": spec["source_attention"],
+        "width": f"{spec['model_dim']}, {spec['num_heads']} heads",
+        "FFN": ffn,
+        "adaptation": str(spec["adaptation_dim"] or "none"),
+        "norm": f"{spec['norm']}-norm",
+        "dropout": f"{spec['dropout']}, attention {spec['attention_dropout']}, "
+        f"activation {spec['activation_dropout']}",
+        "positions": f"{spec['position_embedding']}, {spec['positions']}",
+        "embeddings": f"shared: {spec['share_embeddings']}"
+        + (", frozen" if spec["freeze_embeddings"] else ""),
+    }
+
+
+def _rows(pairs: dict[str, str]) -> list[str]:
+    return [f"  {name:<25}{value}" for name, value in pairs.items()]

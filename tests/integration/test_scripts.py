@@ -1,0 +1,285 @@
+"""The scripts: every command that they print is one that fairseq understands, and they run.
+
+They run from a copy of scripts/ and configs/ whose set-up does nothing and whose .venv is the
+environment of these tests.
+"""
+
+import itertools
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tdo_plugin.data.databin import DataFolder, read_data_folder
+from tdo_plugin.launch.config import read_config
+from tdo_plugin.launch.generation import Decoding, generate_words
+from tdo_plugin.launch.training import Machine, train_words
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFIGS = sorted(p for p in (ROOT / "configs").rglob("*.conf") if p.parent.name != "shared")
+NAMES = [f"{path.parent.name}/{path.stem}" for path in CONFIGS]
+MACHINES = {
+    "cpu": Machine(),
+    "one-gpu": Machine(gpus=1),
+    "one-node": Machine(gpus=4),
+    "two-nodes": Machine(gpus=4, nodes=2, rendezvous="first:29500"),
+}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
+    """What a command's text needs of a data folder."""
+    root = tmp_path_factory.mktemp("data")
+    directions = ["en-de", "de-en", "en-fr", "fr-en"]
+    tests = ["-".join(pair) for pair in itertools.permutations(("en", "de", "fr"), 2)]
+    for name, lines in (
+        ("langs", ["en", "de", "fr"]),
+        ("pairs", directions),
+        ("test-pairs", tests),
+    ):
+        (root / f"{name}.txt").write_text("\n".join(lines) + "\n")
+    (root / "prepared.json").write_text("{}")
+    return read_data_folder(root)
+
+
+def test_no_config_is_forgotten() -> None:
+    rows = {"ted19": 11, "opus100-deep": 7, "opus100-wide": 7}
+    authors = {"ted19": 4, "opus100-deep": 2, "opus100-wide": 2}
+    for folder, count in rows.items():
+        files = [path for path in CONFIGS if path.parent.name == folder]
+        assert len([p for p in files if "-authors" not in p.stem]) == count, folder
+        assert len([p for p in files if "-authors" in p.stem]) == authors[folder], folder
+        heads = {p.read_text().splitlines()[0] for p in files if "-authors" not in p.stem}
+        numbers = sorted(int(re.search(r"row (\d+) of", head)[1]) for head in heads)  # type: ignore[index]
+        assert numbers == list(range(1, count + 1)), folder
+    assert {p.stem for p in CONFIGS if p.parent.name == "quickstart"} == {
+        "prefix-decoder-only",
+        "tdo-adaptation-instrucl",
+    }
+    assert {p.stem for p in CONFIGS if p.parent.name == "multi30k"} >= {
+        "transformer",
+        "prefix-decoder-only",
+        "tdo",
+        "tdo-adaptation-instrucl",
+    }
+    shared = {p.name for p in (ROOT / "configs" / "shared").iterdir()}
+    text = "\n".join(p.read_text() for p in (ROOT / "configs").rglob("*.conf"))
+    assert {name for name in shared if not re.search(rf"include \S*\b{name}", text)} == set()
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("path", CONFIGS, ids=NAMES)
+def test_fairseq_understands_every_training_command(
+    path: Path, machine: str, data: DataFolder
+) -> None:
+    from fairseq import options
+
+    config = read_config(path)
+    where = MACHINES[machine]
+    extra = ["--update-freq", "1"] if where.workers > config.gpus else []
+    words, _ = train_words(config, data, Path("/save"), where, "fp16", extra)
+    arguments = words[words.index("fairseq-train") + 1 :]
+    args = options.parse_args_and_arch(options.get_training_parser(), arguments)
+    assert args.lang_pairs == ",".join(data.directions)
+    assert args.save_dir == "/save"
+    assert args.encoder_langtok == "tgt"
+    assert args.cpu == (machine == "cpu") and args.fp16 == (machine != "cpu")
+    tokens = args.update_freq[0] * args.max_tokens * where.workers
+    whole = config.gpus * args.max_tokens * config.integer("--update-freq", 1)
+    assert extra or tokens == whole
+    if "instrucl" in path.stem:
+        form = ("tag-share", "per-token") if "authors" in path.stem else ("none", "sum")
+        assert (args.instrucl_weighting, args.instrucl_scale) == form
+        assert args.criterion == "label_smoothed_cross_entropy_instrucl"
+    else:
+        assert args.criterion == "label_smoothed_cross_entropy"
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=NAMES)
+def test_configs_agree_with_their_architecture(path: Path, data: DataFolder) -> None:
+    """The numbers that a config spells out are those of the preset that it names."""
+    from fairseq import options
+
+    config = read_config(path)
+    words, _ = train_words(config, data, Path("/save"), Machine(), "fp32", [])
+    arguments = words[1:]
+    args = options.parse_args_and_arch(options.get_training_parser(), arguments)
+    if not args.arch.startswith("tdo_"):
+        return
+    kept, skip = [], False
+    for word in arguments:
+        if word.startswith("--"):
+            skip = word.startswith("--tdo-") and word not in (
+                "--tdo-source-attention", "--tdo-adaptation-dim",
+            )  # fmt: skip
+        if not skip:
+            kept.append(word)
+    preset = options.parse_args_and_arch(options.get_training_parser(), kept)
+    named = {key for key in vars(args) if key.startswith("tdo_")}
+    assert {key: getattr(args, key) for key in named} == {
+        key: getattr(preset, key) for key in named
+    }
+
+
+@pytest.mark.parametrize("gpus", [0, 2])
+@pytest.mark.parametrize("precision", ["fp32", "fp16", "bf16"])
+@pytest.mark.parametrize(
+    "path", [p for p in CONFIGS if p.parent.name in ("multi30k", "quickstart")], ids=str
+)
+def test_fairseq_understands_every_decoding_command(
+    path: Path, precision: str, gpus: int, data: DataFolder
+) -> None:
+    from fairseq import options
+
+    decoding = Decoding(Path("/m.pt"), Path("/out"), gpus=gpus, precision=precision)
+    for direction in data.test_directions:
+        words = generate_words(read_config(path), data, decoding, direction)
+        args = options.parse_args_and_arch(options.get_generation_parser(), words[1:])
+        assert (args.source_lang, args.target_lang) == tuple(direction.split("-"))
+        assert (args.beam, args.encoder_langtok, args.cpu) == (4, "tgt", gpus == 0)
+        assert args.fp16 == (precision == "fp16" and gpus > 0)
+        assert args.bf16 == (precision == "bf16" and gpus > 0)
+
+
+# --- the scripts themselves
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("a clone")
+    for folder in ("scripts", "configs"):
+        shutil.copytree(ROOT / folder, root / folder)
+    (root / "scripts" / "setup.sh").write_text("exit 0\n")
+    (root / ".venv").symlink_to(sys.prefix)
+    return root
+
+
+def script(
+    clone: Path, name: str, *words: object, cwd: Path = Path("/"), code: int = 0
+) -> subprocess.CompletedProcess[str]:
+    result = subprocess.run(
+        ["bash", str(clone / "scripts" / name), *map(str, words)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        check=False,
+    )
+    assert result.returncode == code, result.stdout + result.stderr
+    return result
+
+
+def stock(output: str) -> list[list[str]]:
+    """The commands that a script printed."""
+    return [shlex.split(line[2:]) for line in output.splitlines() if line.startswith("+ ")]
+
+
+@pytest.mark.parametrize(
+    "name", ["preprocess.sh", "train.sh", "generate.sh", "quickstart.sh", "multi30k.sh"]
+)
+def test_help_explains_the_script(clone: Path, name: str) -> None:
+    output = script(clone, name, "--help").stdout
+    assert f"scripts/{name}" in output and "--dry-run" in output
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "message"),
+    [
+        ("train.sh", ["no.conf", "DATA", "--dry-run"], "`CONFIG` must be an existing file"),
+        ("train.sh", ["CONFIG", "/", "--dry-run"], "`DATA` must be a folder that scripts/pre"),
+        ("train.sh", ["CONFIG", "DATA", "--gpus", "-1"], "`--gpus` must be at least 0"),
+        ("train.sh", ["CONFIG", "DATA", "--gpus", "x"], "invalid int value"),
+        ("generate.sh", ["CONFIG", "DATA", "no.pt", "/tmp/o"], "`CHECKPOINT` must be an existing"),
+        ("generate.sh", ["CONFIG", "DATA", "no.pt", "o", "--jobs", "0"], "`--jobs` must be at"),
+        ("preprocess.sh", ["/no/such", "o"], "`TEXT` must be a folder"),
+        ("preprocess.sh", ["/", "o", "--vocab-size", "-1"], "`--vocab-size` must be at least 1"),
+        ("multi30k.sh", ["--form", "both"], "`--form` must be shared or disjoint; it is both"),
+        ("multi30k.sh", ["--systems", "a"], "`--systems` must name files"),
+        ("multi30k.sh", ["--updates", "-3"], "`--updates` must be a whole number above 0"),
+        ("multi30k.sh", ["/no/such"], "`DIR` must be a folder"),
+        ("quickstart.sh", ["--fast"], "`--fast` is not an option"),
+    ],
+)
+def test_bad_input_is_one_line(
+    clone: Path, data: DataFolder, name: str, words: list[str], message: str
+) -> None:
+    places = {"CONFIG": str(CONFIGS[0]), "DATA": str(data.root)}
+    words = [places.get(word, word) for word in words]
+    code = 1 if name in ("multi30k.sh", "quickstart.sh") else 2
+    result = script(clone, name, *words, code=code)
+    assert message in result.stderr and "Traceback" not in result.stderr
+    assert len([line for line in result.stderr.splitlines() if "error" in line]) == 1
+
+
+def test_dry_runs_print_and_touch_nothing(clone: Path, data: DataFolder, tmp_path: Path) -> None:
+    config = ROOT / "configs" / "ted19" / "tdo-prefix.conf"
+    printed = script(
+        clone, "train.sh", config, data.root, "--gpus", 2, "--dry-run", "--seed", 7, cwd=tmp_path
+    )
+    (command,) = stock(printed.stdout)
+    assert command[:4] == ["torchrun", "--standalone", "--nproc-per-node", "2"]
+    assert command[-2:] == ["--seed", "7"]
+    assert "2 GPU(s) x 4000 tokens x update-freq 4 = 32000 tokens" in printed.stdout
+    slurm = script(
+        clone, "train.sh", config, data.root, "--gpus", 4, "--nodes", 2, "--slurm", "--dry-run"
+    )
+    assert stock(slurm.stdout)[0][:3] == ["sbatch", "--nodes", "2"]
+    decoding = script(
+        clone, "generate.sh", config, data.root, "m.pt", "o", "--cpu", "--dry-run", cwd=tmp_path
+    )
+    assert len(stock(decoding.stdout)) == 6
+    assert not list(tmp_path.iterdir())
+
+
+def test_text_to_table(clone: Path, tmp_path: Path) -> None:
+    """Own text, prepared, trained, decoded and scored with the scripts alone."""
+    words = {
+        "en": ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"],
+        "de": ["null", "eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun"],
+        "fr": ["zéro", "un", "deux", "trois", "quatre", "cinq", "six", "sept", "huit", "neuf"],
+    }
+    text, run = tmp_path / "text", tmp_path / "run"
+    text.mkdir()
+    meanings = list(itertools.product(range(10), repeat=3))
+
+    def write(name: str, language: str, chosen: list[tuple[int, ...]]) -> None:
+        lines = (" ".join(words[language][digit] for digit in meaning) for meaning in chosen)
+        (text / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    for other in ("de", "fr"):
+        for language in ("en", other):
+            write(f"train.en-{other}.{language}", language, meanings[:900])
+            write(f"valid.en-{other}.{language}", language, meanings[900:930])
+    for language in words:
+        write(f"test.{language}", language, meanings[930:950])
+    printed = script(clone, "preprocess.sh", text, run / "data", "--vocab-size", 120)
+    assert len([c for c in stock(printed.stdout) if c[0] == "fairseq-preprocess"]) == 3
+    again = script(clone, "preprocess.sh", text, run / "data", "--vocab-size", 120)
+    assert "is whole already" in again.stdout and not stock(again.stdout)
+    other = script(clone, "preprocess.sh", text, run / "data", "--vocab-size", 90, code=2)
+    assert "must be a new folder, or `--fresh` given" in other.stderr
+
+    config = clone / "configs" / "quickstart" / "tdo-adaptation-instrucl.conf"
+    script(
+        clone, "train.sh", config, run / "data", "--cpu", "--save-dir", run / "save",
+        "--max-update", 3, "--tdo-layers", 2, "--tdo-target-layer", 1, "--instrucl-layer", 2,
+        "--num-workers", 0,
+    )  # fmt: skip
+    checkpoint = run / "save" / "checkpoint_last.pt"
+    arguments = ["generate.sh", config, run / "data", checkpoint, run / "out", "--cpu", "--beam", 1]
+    arguments += ["--directions", "en-de,de-fr", "--jobs", 2, "--max-len-b", 5, "--max-len-a", 0]
+    assert "2 of 2" in script(clone, *arguments).stdout
+    assert "2 of 2 directions are whole already" in script(clone, *arguments).stdout
+    report = subprocess.run(
+        [sys.executable, "-m", "tdo_plugin", "report", "--data", str(run / "data"),
+         "--system", f"tdo={run / 'out'}", "--out", str(run / "report"),
+         "--directions", "en-de,de-fr"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert report.returncode == 0, report.stderr
+    assert "zero-shot" in report.stdout and (run / "report" / "heatmap.png").is_file()

@@ -1,0 +1,227 @@
+"""Parameters against the paper's counts, FLOPs against torch's own counter on real models."""
+
+import pytest
+import torch
+from parity.cases import (
+    CASES,
+    DECODER_ONLY,
+    ENCODER_DECODER,
+    NUMBERS,
+    PAD,
+    VARIANTS,
+    VOCABULARY,
+    name_of,
+)
+from torch import nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch.utils.flop_counter import FlopCounterMode
+
+from tdo_plugin.analysis.cost import PARTS, FlopModel, Flops, count_parameters, outline
+from tdo_plugin.modules.builder import Builder
+from tdo_plugin.modules.spec import ModelSpec
+
+SOURCE, TARGET, BEAM = 5, 7, 3
+# the order of the norm changes no matrix product
+FLOP_CASES = [case for case in CASES if case.get("norm") != "pre" or case in VARIANTS]
+SOME_CASES = [*DECODER_ONLY[::3], *ENCODER_DECODER[::3], *VARIANTS]
+
+
+def counted(work):
+    """FLOPs of ``work()`` by torch, attention spelled out as matrix products."""
+    counter = FlopCounterMode(display=False)
+    with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), counter:
+        work()
+    return counter.get_total_flops()
+
+
+def tokens(rows, length):
+    return torch.randint(4, VOCABULARY, (rows, length))
+
+
+@pytest.fixture(params=FLOP_CASES, ids=name_of)
+def built(request):
+    spec = ModelSpec(**{**NUMBERS, **request.param})
+    return Builder(spec, PAD).build(VOCABULARY, VOCABULARY).eval(), FlopModel(spec, VOCABULARY)
+
+
+def hidden_source_pairs(spec, length):
+    """Pairs of source positions that a kernel computes and the causal mask then hides."""
+    return length * (length - 1) // 2 if spec.source_attention == "causal" else 0
+
+
+def test_training_forward(built):
+    """Equal but for the pairs that the causal masks hide, which torch's kernels compute."""
+    model, flops = built
+    spec = model.spec
+
+    def work():
+        model.logits(model.decode(tokens(1, TARGET), model.encode(tokens(1, SOURCE))))
+
+    encdec = spec.topology == "encoder-decoder"
+    source_layers = spec.encoder_layers if encdec else spec.num_layers - 1
+    target_layers = spec.decoder_layers if encdec else spec.num_layers - spec.target_layer
+    hidden = source_layers * hidden_source_pairs(spec, SOURCE)
+    hidden += target_layers * TARGET * (TARGET - 1) // 2
+    assert counted(work) == flops.forward(SOURCE, TARGET).total + 4 * spec.model_dim * hidden
+
+
+def test_generation_with_shared_source(built):
+    model, flops = built
+    spec = model.spec
+
+    def work():
+        source = model.encode(tokens(1, SOURCE)).reorder(torch.zeros(BEAM, dtype=torch.long))
+        cache, target = model.new_cache(), tokens(BEAM, TARGET)
+        for step in range(1, TARGET + 1):
+            model.logits(model.decode(target[:, :step], source, cache))
+
+    encdec = spec.topology == "encoder-decoder"
+    source_layers = spec.encoder_layers if encdec else spec.num_layers - 1
+    hidden = source_layers * hidden_source_pairs(spec, SOURCE)
+    expected = flops.generation(SOURCE, TARGET, BEAM).total + 4 * spec.model_dim * hidden
+    assert counted(work) == expected
+
+
+def test_instrucl(built):
+    """Every layer: the identity pass, and what asking for the state adds to the source's own."""
+    model, flops = built
+    spec = model.spec
+    identity, source = tokens(1, TARGET + 1), tokens(1, SOURCE)
+    plain = counted(lambda: model.encode(source))
+    for layer in range(1, spec.source_layers + 1):
+        work = counted(lambda layer=layer: model.encode(identity, (layer,), states_only=True))
+        work += counted(lambda layer=layer: model.encode(source, (layer,))) - plain
+        hidden = layer * hidden_source_pairs(spec, TARGET + 1)
+        if spec.topology == "decoder-only" and layer == spec.num_layers:
+            hidden += hidden_source_pairs(spec, SOURCE)
+        expected = flops.instrucl(SOURCE, TARGET, layer).total
+        assert 3 * (work - 4 * spec.model_dim * hidden) == expected
+
+
+def test_kinds_add_up():
+    flops = Flops(1, 2, 3, 4)
+    assert 3 * flops == Flops(3, 6, 9, 12)
+    assert (flops + flops).total == 20
+    assert flops.as_dict() == {
+        "layers": 1,
+        "attention": 2,
+        "adaptation": 3,
+        "vocabulary": 4,
+        "total": 10,
+    }
+
+
+def test_formula_by_hand():
+    """Two layers of width 4, one for the source alone, one joint; V = 10, S = 2, T = 3."""
+    spec = ModelSpec(
+        topology="decoder-only",
+        num_layers=2,
+        target_layer=1,
+        model_dim=4,
+        num_heads=1,
+        stage1_ffn_dim=5,
+        stage2_ffn_dim=6,
+        adaptation_dim=7,
+    )
+    forward = FlopModel(spec, 10).forward(2, 3)
+    source_alone = 2 * (8 * 16 + 4 * 4 * 5)
+    keys_and_values = 2 * 4 * 16
+    target = 3 * (8 * 16 + 4 * 4 * 6)
+    assert forward.layers == source_alone + keys_and_values + target
+    assert forward.attention == 4 * 4 * (2 * 2) + 4 * 4 * (3 * 2 + 6)
+    assert forward.adaptation == (2 + 3) * 4 * 4 * 7
+    assert forward.vocabulary == 2 * 3 * 4 * 10
+
+
+SIZES = {
+    "base": (6, 512, 2048, 8, "post", 50_000),
+    "deep": (12, 512, 2048, 8, "pre", 64_000),
+    "wide": (6, 1024, 4096, 16, "pre", 64_000),
+}
+
+
+def paper_spec(size, system, **changed):
+    half, width, inner, heads, norm, vocabulary = SIZES[size]
+    numbers = {
+        "model_dim": width,
+        "num_heads": heads,
+        "stage1_ffn_dim": inner,
+        "stage2_ffn_dim": inner,
+        "norm": norm,
+    }
+    if system == "encoder-decoder":
+        rows = {"topology": system, "encoder_layers": half, "decoder_layers": half}
+    else:
+        rows = {"topology": "decoder-only", "num_layers": 2 * half}
+        if system == "tdo":
+            rows |= {"target_layer": half, "adaptation_dim": inner}
+    return ModelSpec(**{**numbers, **rows, **changed}), vocabulary
+
+
+@pytest.mark.parametrize(
+    ("size", "system", "millions"),
+    [
+        ("base", "encoder-decoder", 70),
+        ("base", "decoder-only", 63),
+        ("base", "tdo", 67),
+        ("deep", "encoder-decoder", 121),
+        ("deep", "decoder-only", 108),
+        ("deep", "tdo", 113),
+        ("wide", "encoder-decoder", 242),
+        ("wide", "decoder-only", 217),
+        ("wide", "tdo", 234),
+    ],
+)
+def test_parameters_are_the_papers(size, system, millions):
+    """Table 1 of the TDO paper prints whole millions, rounded unevenly."""
+    spec, vocabulary = paper_spec(size, system)
+    count = count_parameters(outline(spec, vocabulary, vocabulary))
+    assert abs(count.total / 1e6 - millions) < 1
+    assert count.by_part["embeddings"] == vocabulary * spec.model_dim
+    assert sum(count.by_part.values()) == count.total
+    assert (count.by_part["adaptation"] > 0) == (system == "tdo")
+    assert count.by_part["other"] == 0
+
+
+def test_cost_notes_example():
+    """GFLOP for S = T = 30, d = 512, 6 + 6 layers, V = 50,000, beam 4, computed independently."""
+    tdo, vocabulary = paper_spec("base", "tdo", adaptation_dim=0)
+    encdec, _ = paper_spec("base", "encoder-decoder")
+    two_streams, cross = FlopModel(tdo, vocabulary), FlopModel(encdec, vocabulary)
+    giga = 1e9
+    assert two_streams.forward(30, 30).total / giga == pytest.approx(4.81, abs=0.01)
+    assert cross.forward(30, 30).total / giga == pytest.approx(4.21, abs=0.015)
+    assert two_streams.generation(30, 30, 4).total / giga == pytest.approx(12.87, abs=0.01)
+    assert cross.generation(30, 30, 4).total / giga == pytest.approx(12.83, abs=0.015)
+
+
+@pytest.mark.parametrize(
+    "case", [*DECODER_ONLY[::3], *ENCODER_DECODER[::3], *VARIANTS], ids=name_of
+)
+def test_outline_counts_as_the_real_model(case):
+    spec = ModelSpec(**{**NUMBERS, **case})
+    real = Builder(spec, PAD).build(VOCABULARY, VOCABULARY)
+    count = count_parameters(outline(spec, VOCABULARY, VOCABULARY))
+    assert count == count_parameters(real)
+    assert count.total == sum(parameter.numel() for parameter in real.parameters())
+    assert tuple(count.by_part) == PARTS
+    assert (count.by_part["positions"] > 0) == (spec.position_embedding == "learned")
+    assert (count.by_part["final_norms"] > 0) == (spec.norm == "pre")
+
+
+def test_stages_with_ffns_of_their_own():
+    spec, vocabulary = paper_spec("base", "tdo", stage1_ffn_dim=1024, stage2_ffn_dim=4096)
+    count = count_parameters(outline(spec, vocabulary, vocabulary)).by_part
+    attention_and_norms = 4 * (512 * 512 + 512) + 4 * 512
+    for part, inner in (("stage1_layers", 1024), ("stage2_layers", 4096)):
+        assert count[part] == 6 * (attention_and_norms + 2 * 512 * inner + inner + 512)
+
+
+def test_frozen_and_foreign_parameters():
+    spec, _ = paper_spec("base", "tdo", freeze_embeddings=True)
+    model = outline(spec, 100, 100)
+    count = count_parameters(model)
+    assert count.frozen == 100 * 512
+    model.stack.exit.append(nn.Linear(3, 5, device="meta"))
+    assert count_parameters(model).by_part["other"] == 3 * 5 + 5
+    assert count_parameters(model).trainable == count.trainable + 20

@@ -1,0 +1,72 @@
+"""`tdo corpus` from the command line."""
+
+import argparse
+import io
+
+import pytest
+
+from tdo_plugin.cli import corpus
+from tdo_plugin.data.corpus import CorpusSettings, write_corpus
+from tdo_plugin.errors import UserError
+
+
+def run(*arguments):
+    parser = argparse.ArgumentParser()
+    corpus.add_arguments(parser)
+    return corpus.run(parser.parse_args([str(argument) for argument in arguments]))
+
+
+def small(out, *more):
+    return run("--out", out, "--train", 4, "--valid", 2, "--test", 3, *more)
+
+
+def test_writes_what_was_asked_for(tmp_path, capsys):
+    out = tmp_path / "made" / "here"
+    assert small(out, "--languages", "en, fr,ja", "--seed", 3) == 0
+    captured = capsys.readouterr()
+    assert str(out) in captured.out
+    assert captured.err == ""  # no terminal: silent
+    assert len((out / "train.en-fr.fr").read_text(encoding="utf-8").splitlines()) == 4
+    assert len((out / "test.ja").read_text(encoding="utf-8").splitlines()) == 3
+
+
+def test_defaults_are_all_languages_around_english(tmp_path):
+    small(tmp_path / "c")
+    assert len(list((tmp_path / "c").glob("train.en-*"))) == 12
+
+
+def test_options_reach_the_corpus(tmp_path):
+    small(tmp_path / "a", "--languages", "de,en,fr", "--center", "fr", "--share-center")
+    texts = [(tmp_path / "a" / f"train.fr-{x}.fr").read_bytes() for x in ("de", "en")]
+    assert texts[0] == texts[1]
+    with pytest.raises(UserError, match="--force"):
+        small(tmp_path / "a")
+    assert small(tmp_path / "a", "--force") == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--languages", "en,klingon"), "`--languages`"),
+        (("--languages", ""), "`--languages` must name at least two of .*; it is empty"),
+        (("--languages", "de,fr"), "`--center`"),
+        (("--train", "-3"), "`--train` must not be negative; it is -3"),
+    ],
+)
+def test_mistakes_write_nothing(tmp_path, arguments, message):
+    with pytest.raises(UserError, match=message):
+        run("--out", tmp_path / "c", *arguments)
+    assert not (tmp_path / "c").exists()
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_terminal_sees_a_counter(tmp_path):
+    terminal = Terminal()
+    settings = CorpusSettings(("en", "de"), train=30, valid=2, test=3)
+    write_corpus(tmp_path / "c", settings, progress=terminal)
+    assert "corpus" in terminal.getvalue()
+    assert "\n" not in terminal.getvalue()

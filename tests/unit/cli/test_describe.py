@@ -1,0 +1,163 @@
+"""``tdo describe``, by its output."""
+
+import json
+import time
+
+import pytest
+
+from tdo_plugin import cli
+from tdo_plugin.models.presets import PRESETS
+
+KEYS = [
+    "arch",
+    "model",
+    "source_vocabulary",
+    "target_vocabulary",
+    "parameters",
+    "trainable_parameters",
+    "frozen_parameters",
+    "total_parameters",
+    "source_length",
+    "target_length",
+    "beam",
+    "instrucl_layer",
+    "flops",
+]
+
+
+@pytest.fixture
+def shown(capsys):
+    """``shown(arch, *flags)`` is the object that ``--json`` prints."""
+
+    def show(arch, *flags, vocabulary="64000"):
+        words = ["describe", "--arch", arch, "--vocab-size", vocabulary, "--json", *flags]
+        code = cli.main(words)
+        captured = capsys.readouterr()
+        assert (code, captured.err) == (0, "")
+        return json.loads(captured.out)
+
+    return show
+
+
+@pytest.fixture
+def refused(capsys):
+    """``refused(*flags)`` is the line that a mistake is answered with."""
+
+    def refuse(*flags):
+        words = ["describe", "--arch", "tdo_transformer", "--vocab-size", "100", *flags]
+        assert cli.main(words) == 2
+        captured = capsys.readouterr()
+        assert captured.out == ""
+        assert captured.err.count("\n") == 1
+        return captured.err
+
+    return refuse
+
+
+@pytest.mark.parametrize(
+    ("arch", "vocabulary", "millions"),
+    [
+        ("tdo_encoder_decoder", "50000", 70),
+        ("tdo_prefix_decoder_only", "50000", 63),
+        ("tdo_causal_decoder_only", "50000", 63),
+        ("tdo_transformer", "50000", 67),
+        ("tdo_encoder_decoder_deep", "64000", 121),
+        ("tdo_prefix_decoder_only_deep", "64000", 108),
+        ("tdo_transformer_deep", "64000", 113),
+        ("tdo_encoder_decoder_wide", "64000", 242),
+        ("tdo_prefix_decoder_only_wide", "64000", 217),
+        ("tdo_transformer_wide", "64000", 234),
+    ],
+)
+def test_the_papers_sizes(shown, arch, vocabulary, millions):
+    description = shown(arch, vocabulary=vocabulary)
+    assert list(description) == KEYS
+    assert abs(description["total_parameters"] / 1e6 - millions) < 1
+    assert sum(description["parameters"].values()) == description["total_parameters"]
+
+
+@pytest.mark.parametrize("arch", PRESETS)
+def test_every_preset_as_a_table(arch, capsys):
+    start = time.process_time()
+    assert cli.main(["describe", "--arch", arch, "--vocab-size", "64000"]) == 0
+    assert time.process_time() - start < 3
+    text = capsys.readouterr().out
+    assert text.startswith(arch + "\n")
+    for word in ("topology", "layers", "embeddings", "total", "training", "generation (beam 4)"):
+        assert word in text
+
+
+def test_flags_of_the_model_count(shown):
+    plain = shown("tdo_transformer")
+    changed = shown(
+        "tdo_transformer",
+        *("--tdo-layers", "8", "--tdo-target-layer", "3", "--tdo-stage1-ffn-dim", "100"),
+        *("--tdo-share-embeddings", "decoder", "--target-vocab-size", "9000"),
+        *("--tdo-position-embedding", "learned", "--max-target-positions", "50"),
+        *("--tdo-freeze-embeddings", "--tdo-adaptation-dim=0", "--tdo-norm", "pre"),
+    )
+    assert changed["model"]["num_layers"] == 8
+    attention_and_norms = 4 * (512 * 512 + 512) + 4 * 512
+    stage1 = 3 * (attention_and_norms + 2 * 512 * 100 + 100 + 512)
+    assert changed["parameters"] == {
+        "embeddings": (64000 + 9000) * 512,
+        "positions": (1024 + 2 + 50 + 2) * 512,
+        "stage1_layers": stage1,
+        "stage2_layers": plain["parameters"]["stage2_layers"] * 5 // 6,
+        "adaptation": 0,
+        "final_norms": 2 * 2 * 512,
+        "other": 0,
+    }
+    assert changed["frozen_parameters"] == (64000 + 9000) * 512
+    assert changed["instrucl_layer"] is None
+    assert changed["flops"]["instrucl"] is None
+
+
+def test_lengths_beam_and_layer(shown):
+    short = shown("tdo_transformer")["flops"]
+    assert short["generation"]["vocabulary"] == 4 * 30 * 2 * 512 * 64000
+    assert short["training"]["vocabulary"] == 3 * 30 * 2 * 512 * 64000
+    flags = ("--source-length", "11", "--target-length", "7", "--beam", "2")
+    long = shown("tdo_transformer", *flags, "--instrucl-layer", "2")
+    assert long["flops"]["generation"]["vocabulary"] == 2 * 7 * 2 * 512 * 64000
+    assert long["instrucl_layer"] == 2
+    one_layer = 8 * 512**2 + 4 * 512 * 2048  # identity source: tag and target
+    assert long["flops"]["instrucl"]["layers"] == 3 * 2 * 8 * one_layer
+
+
+def test_default_layer_of_instrucl(shown):
+    layers = {"tdo_transformer": 9, "tdo_encoder_decoder": 6, "tdo_transformer_deep": 18}
+    for arch, layer in layers.items():
+        assert shown(arch)["instrucl_layer"] == layer
+
+
+@pytest.mark.parametrize(
+    ("flags", "parts"),
+    [
+        (("--arch", "tdo_transfomer"), (*PRESETS, "it is tdo_transfomer", "mean tdo_transformer?")),
+        (("--arch", "zzz"), ("`--arch` must be one of", "it is zzz\n")),
+        (("--vocab-size", "-5"), ("`--vocab-size` must be at least 4; it is -5",)),
+        (("--beam", "0"), ("`--beam` must be at least 1; it is 0",)),
+        (("--target-length", "0"), ("`--target-length` must be at least 1",)),
+        (("--tdo-target-layer", "12"), ("`--tdo-target-layer` must be from 0 to 11", "is 12")),
+        (("--target-vocab-size", "50"), ("`--tdo-share-embeddings` must be decoder or none",)),
+        (("--instrucl-layer", "13"), ("`--instrucl-layer` must be from 1 to 12; it is 13",)),
+        (("--instrucl-layer", "0"), ("`--instrucl-layer` must be from 1 to 12; it is 0",)),
+        (
+            ("--instrucl-layer", "3", "--tdo-share-embeddings", "none"),
+            ("`--instrucl-layer` must be left out unless `--tdo-share-embeddings` is all",),
+        ),
+    ],
+)
+def test_mistakes_are_one_line(refused, flags, parts):
+    line = refused(*flags)
+    assert line.startswith("tdo describe: error: ")
+    for part in parts:
+        assert part in line
+
+
+def test_unknown_options_are_refused(capsys):
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["describe", "--arch", "tdo_transformer", "--vocab-size", "9", "--tdo-width", "3"])
+    assert caught.value.code == 2
+    assert "--tdo-width" in capsys.readouterr().err

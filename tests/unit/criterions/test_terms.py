@@ -1,0 +1,312 @@
+"""The criterion: fairseq's own loss where no term is on, equations 8 and 9 where InstruCL is."""
+
+import math
+
+import pytest
+import torch
+from fairseq import metrics
+from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
+from integration.data import INSTRUCL, TAG, TASK, TRAIN, built, iterate
+
+from tdo_plugin.criterions.instrucl import default_layer
+from tdo_plugin.errors import UserError
+from tdo_plugin.modules.spec import ModelSpec
+
+WITHOUT_TAG = ("--task", "tdo_translation", *TASK, *TRAIN)
+BASE = (*WITHOUT_TAG, *TAG)
+SMALL = ("--tdo-model-dim", "8", "--tdo-heads", "2", "--tdo-ffn-dim", "12")
+TOPOLOGIES = {
+    "tdo": ("--arch", "tdo_transformer", "--tdo-layers", "5", "--tdo-target-layer", "2"),
+    "prefix": ("--arch", "tdo_prefix_decoder_only", "--tdo-layers", "3"),
+    "causal": ("--arch", "tdo_causal_decoder_only", "--tdo-layers", "3"),
+    "encoder-decoder": ("--arch", "tdo_encoder_decoder", "--tdo-encoder-layers", "2"),
+}
+DEFAULT_LAYERS = {"tdo": 4, "prefix": 3, "causal": 3, "encoder-decoder": 2}
+TERMS = ("--criterion", "label_smoothed_cross_entropy_terms", "--label-smoothing", "0.1")
+EXACT = {"rtol": 0, "atol": 1e-9}
+
+
+def made(*flags, topology="tdo", double=True, batches=1):
+    """(task, model, criterion, batches) with dropout off."""
+    task, model, criterion = built(*BASE, *TOPOLOGIES[topology], *SMALL, *flags)
+    model = (model.double() if double else model).eval()
+    mixed = [one for one in iterate(task, "train") if len(one["id"]) > 4][:batches]
+    return task, model, criterion, mixed
+
+
+def gradients(model, loss):
+    model.zero_grad()
+    loss.backward()
+    return {
+        name: one.grad.clone() for name, one in model.named_parameters() if one.grad is not None
+    }
+
+
+# --- without terms ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("double", [True, False], ids=["float64", "float32"])
+@pytest.mark.parametrize(
+    "flags",
+    [(), ("--sentence-avg",), ("--ignore-prefix-size", "2"), ("--report-accuracy",)],
+    ids=lambda flags: " ".join(flags) or "plain",
+)
+def test_equals_fairseq(flags, double):
+    task, model, ours, (batch,) = made(*TERMS, *flags, double=double)
+    stock = LabelSmoothedCrossEntropyCriterion(
+        task, ours.sentence_avg, ours.eps, ours.ignore_prefix_size, ours.report_accuracy
+    )
+    assert flags == () or ours.sentence_avg or ours.ignore_prefix_size or ours.report_accuracy
+    tolerance = EXACT if double else {"rtol": 1e-5, "atol": 1e-5}
+    loss, size, logs = ours(model, batch)
+    own = gradients(model, loss)
+    expected, expected_size, expected_logs = stock(model, batch)
+    theirs = gradients(model, expected)
+    assert size == expected_size
+    torch.testing.assert_close(loss, expected, **tolerance)
+    assert own.keys() == theirs.keys()
+    for name in own:
+        torch.testing.assert_close(own[name], theirs[name], **tolerance)
+    for key, value in expected_logs.items():
+        assert float(logs[key]) == pytest.approx(float(value), rel=1e-5), key
+    assert set(logs) - set(expected_logs) == {"objective"}
+    assert float(logs["objective"]) == float(logs["loss"])
+
+
+def test_unreduced():
+    _, model, criterion, (batch,) = made(*TERMS)
+    net_output = model(**batch["net_input"])
+    loss, nll = criterion.compute_loss(model, net_output, batch, reduce=False)
+    assert loss.shape == nll.shape == (batch["target"].numel(),)
+    total, _ = criterion.compute_loss(model, net_output, batch)
+    torch.testing.assert_close(loss.sum(), total)
+
+
+def test_unknown_term():
+    with pytest.raises(UserError, match="`--loss-terms` must be some of instrucl; it has spam"):
+        built(*BASE, *TOPOLOGIES["tdo"], *SMALL, *TERMS, "--loss-terms", "instrucl,spam")
+
+
+def test_the_preset_is_the_term_named_by_hand():
+    _, model, preset, (batch,) = made(*INSTRUCL)
+    _, _, named, _ = made(*TERMS, "--loss-terms", "instrucl", "--instrucl-scale", "per-token")
+    assert preset(model, batch)[0].item() == named(model, batch)[0].item()
+
+
+# --- with InstruCL ---------------------------------------------------------------------------
+
+
+def tag_states(model, batch, layer, pad):
+    """(anchor, positive) of each sentence, alone and unpadded, and its tag."""
+    anchors, positives, tags = [], [], []
+    sources = batch["net_input"]["src_tokens"]
+    for source, target in zip(sources, batch["target"], strict=True):
+        source, target = source[source != pad], target[target != pad]
+        identity = torch.cat([source[:1], target])
+        anchors.append(model.core.encode(source[None], (layer,)).states[layer][0, 0])
+        positives.append(model.core.encode(identity[None], (layer,)).states[layer][0, 0])
+        tags.append(int(source[0]))
+    return anchors, positives, tags
+
+
+def equation_8(anchors, positives, temperature=1.0):
+    def kernel(one, other):
+        return (one @ other / (one.norm() * other.norm()) / temperature).exp()
+
+    losses = []
+    for i, anchor in enumerate(anchors):
+        positive = kernel(anchor, positives[i])
+        negatives = [kernel(anchor, other) for j, other in enumerate(anchors) if j != i]
+        losses.append(-(positive / (positive + sum(negatives))).log())
+    return losses
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+def test_equation_9_in_the_paper_s_form(topology):
+    flags = ("--criterion", "label_smoothed_cross_entropy_instrucl", "--label-smoothing", "0.1")
+    task, model, criterion, (batch,) = made(*flags, topology=topology)
+    layer = DEFAULT_LAYERS[topology]
+    parts = equation_8(*tag_states(model, batch, layer, task.source_dictionary.pad())[:2])
+    stock = LabelSmoothedCrossEntropyCriterion(task, False, 0.1)
+    expected = stock(model, batch)[0] + sum(parts)
+    loss, size, logs = criterion(model, batch)
+    torch.testing.assert_close(loss, expected, **EXACT)
+    assert size == batch["ntokens"]
+    assert float(logs["instrucl_loss"]) == pytest.approx(sum(parts).item())
+    assert float(logs["objective"]) == pytest.approx(expected.item())
+    assert float(logs["loss"]) == pytest.approx((expected - sum(parts)).item())
+    own, theirs = gradients(model, loss), gradients(model, expected)
+    assert own.keys() == theirs.keys()
+    for name in own:
+        torch.testing.assert_close(own[name], theirs[name], **EXACT)
+
+
+@pytest.mark.parametrize("weighting", ["none", "tag-share"])
+@pytest.mark.parametrize("scale", ["sum", "per-token"])
+@pytest.mark.parametrize("topology", ["tdo", "encoder-decoder"])
+def test_the_authors_forms(topology, weighting, scale):
+    flags = ("--instrucl-weighting", weighting, "--instrucl-scale", scale)
+    more = ("--instrucl-layer", "1", "--instrucl-temperature", "0.5", "--instrucl-weight", "0.3")
+    task, model, criterion, (batch,) = made(*INSTRUCL, *flags, *more, topology=topology)
+    pad = task.source_dictionary.pad()
+    anchors, positives, tags = tag_states(model, batch, 1, pad)
+    expected = 0.0
+    for tag, part in zip(tags, equation_8(anchors, positives, 0.5), strict=True):
+        share = sum(other == tag for other in tags) / len(tags)
+        expected = expected + part * (1 - share if weighting == "tag-share" else 1)
+    if scale == "per-token":
+        lengths = [int((row != pad).sum()) for row in batch["net_input"]["src_tokens"]]
+        expected = expected * sum(lengths) / len(lengths)
+    loss, _, logs = criterion(model, batch)
+    torch.testing.assert_close(loss - logs["loss"], 0.3 * expected, **EXACT)
+    # what is logged is equation 8, whatever it weighs
+    parts = sum(equation_8(anchors, positives, 0.5))
+    torch.testing.assert_close(logs["instrucl_loss"], parts.detach(), **EXACT)
+
+
+def test_one_tag_in_a_batch_weighs_nothing_with_tag_shares():
+    task, model, criterion, (batch,) = made(*INSTRUCL, "--instrucl-weighting", "tag-share")
+    source = batch["net_input"]["src_tokens"]
+    tags = [task.source_dictionary.index(f"__{one}__") for one in ("en", "de", "fr", "es")]
+    source[torch.isin(source, torch.tensor(tags))] = tags[0]
+    loss, _, logs = criterion(model, batch)
+    assert float(logs["instrucl_loss"]) > 1
+    torch.testing.assert_close(loss, logs["loss"], **EXACT)
+
+
+def test_strategy_4_contrasts_the_tag_once():
+    """There the target begins with the tag already: the identity source must not have two."""
+    task, model, criterion, (batch,) = made(*INSTRUCL, "--decoder-langtok")
+    (tokens, layer), *rest = criterion.terms["instrucl"].request(model, batch).side_sources
+    assert not rest
+    assert layer == 4
+    first = batch["net_input"]["src_tokens"]
+    for source, target, row in zip(first, batch["target"], tokens, strict=True):
+        pad = task.source_dictionary.pad()
+        source, target, row = (one[one != pad] for one in (source, target, row))
+        assert source[0] == target[0]
+        assert row.tolist() == [int(source[0]), *target[1:].tolist()]
+    assert torch.isfinite(criterion(model, batch)[0])
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+def test_default_layers(topology):
+    _, model, criterion, _ = made(*INSTRUCL, topology=topology)
+    assert criterion.terms["instrucl"].layer(model) == DEFAULT_LAYERS[topology]
+
+
+@pytest.mark.parametrize(("layers", "wanted"), [(1, 1), (2, 2), (6, 5), (12, 9), (24, 18)])
+def test_three_quarters(layers, wanted):
+    numbers = {"model_dim": 8, "num_heads": 2, "stage1_ffn_dim": 8, "stage2_ffn_dim": 8}
+    spec = ModelSpec(topology="decoder-only", num_layers=layers, **numbers)
+    assert default_layer(spec) == wanted
+
+
+NO_TARGET_TAG_FIRST = {
+    2: ("--decoder-langtok",),
+    3: ("--decoder-langtok", "--lang-tok-replacing-bos-eos"),
+    5: ("--encoder-langtok", "src", "--decoder-langtok"),
+    "at the source's end": (*TAG, "--lang-tok-replacing-bos-eos"),
+}
+
+
+@pytest.mark.parametrize("strategy", NO_TARGET_TAG_FIRST, ids=str)
+def test_strategies_without_the_target_s_tag_on_the_source_are_refused(strategy):
+    flags = (*TOPOLOGIES["tdo"], *SMALL, *INSTRUCL, *NO_TARGET_TAG_FIRST[strategy])
+    with pytest.raises(UserError, match="`--encoder-langtok` must be tgt for InstruCL"):
+        built(*WITHOUT_TAG, *flags)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--instrucl-layer", "0"), r"`--instrucl-layer` must be from 1 to 5, .*; it is 0"),
+        (("--instrucl-layer", "6"), r"`--instrucl-layer` must be from 1 to 5, .*; it is 6"),
+        (("--tdo-share-embeddings", "decoder"), "`--tdo-share-embeddings` must be all"),
+        (("--tdo-share-embeddings", "none"), "`--tdo-share-embeddings` must be all"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_models_that_do_not_fit_are_refused(flags, message):
+    _, model, criterion, (batch,) = made(*INSTRUCL, *flags)
+    with pytest.raises(UserError, match=message):
+        criterion(model, batch)
+
+
+def test_layers_of_an_encoder_decoder_end_at_the_encoder():
+    flags = ("--instrucl-layer", "3")
+    _, model, criterion, (batch,) = made(*INSTRUCL, *flags, topology="encoder-decoder")
+    with pytest.raises(UserError, match=r"from 1 to 2, .* encoder-decoder .*; it is 3"):
+        criterion(model, batch)
+
+
+def test_a_stock_model_is_refused():
+    small = ("--encoder-layers", "1", "--decoder-layers", "1", "--share-all-embeddings")
+    sizes = ("--encoder-embed-dim", "8", "--encoder-attention-heads", "2")
+    task, model, criterion = built(*BASE, "--arch", "transformer", *small, *sizes, *INSTRUCL)
+    with pytest.raises(UserError, match="`--arch` must be one of tdo_plugin's for InstruCL"):
+        criterion(model, iterate(task, "train")[0])
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [("--instrucl-temperature", "0"), ("--instrucl-weight", "-1"), ("--instrucl-weight", "nan")],
+    ids=" ".join,
+)
+def test_numbers_out_of_range(flags):
+    with pytest.raises(UserError, match=f"`{flags[0]}` must be"):
+        built(*BASE, *TOPOLOGIES["tdo"], *SMALL, *INSTRUCL, *flags)
+
+
+def test_the_identity_pass_stops_at_its_layer():
+    """It runs the source stream alone and no layer above the one that is contrasted."""
+    _, model, criterion, (batch,) = made(*INSTRUCL, "--instrucl-layer", "2")
+    calls = {index: 0 for index in range(5)}
+    for index, layer in enumerate(model.core.stack.layers):
+        original = layer.source
+
+        def source(*args, index=index, original=original):
+            calls[index] += 1
+            return original(*args)
+
+        layer.source = source
+    criterion(model, batch)
+    # of the last layer a target reads keys and values only
+    assert calls == {0: 2, 1: 2, 2: 1, 3: 1, 4: 0}
+
+
+# --- what is logged --------------------------------------------------------------------------
+
+
+def reduced(criterion, logs):
+    with metrics.aggregate(new_root=True) as found:
+        criterion.reduce_metrics(logs)
+    return found.get_smoothed_values()
+
+
+def test_logs_of_several_workers_are_means_of_all():
+    _, model, criterion, batches = made(*INSTRUCL, batches=3)
+    logs = [criterion(model, batch)[2] for batch in batches]
+    assert criterion.logging_outputs_can_be_summed()
+    tokens = sum(batch["ntokens"] for batch in batches)
+    sentences = sum(len(batch["id"]) for batch in batches)
+    summed = {key: sum(float(log[key]) for log in logs) for key in logs[0]}
+    wanted = {
+        "loss": summed["loss"] / tokens / math.log(2),
+        "nll_loss": summed["nll_loss"] / tokens / math.log(2),
+        "objective": summed["objective"] / tokens / math.log(2),
+        "instrucl_loss": summed["instrucl_loss"] / sentences,
+    }
+    for found in (reduced(criterion, logs), reduced(criterion, [summed])):
+        for key, value in wanted.items():
+            assert float(found[key]) == pytest.approx(value, abs=2e-3), key
+
+
+def test_validation_logs_both_losses():
+    task, model, criterion, _ = made(*INSTRUCL)
+    (batch, *_) = iterate(task, "valid")
+    loss, size, logs = task.valid_step(batch, model, criterion)
+    assert {"loss", "nll_loss", "objective", "instrucl_loss"} <= set(logs)
+    assert float(logs["objective"]) == pytest.approx(loss.item())
+    assert size == batch["ntokens"]
+    assert not any(parameter.grad is not None for parameter in model.parameters())

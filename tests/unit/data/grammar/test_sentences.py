@@ -1,0 +1,79 @@
+"""What holds for the sentences of every language."""
+
+# ruff: noqa: RUF001
+import re
+from itertools import islice
+
+import pytest
+
+from tdo_plugin.data.corpus import draw
+from tdo_plugin.data.grammar import LANGUAGES, linearize
+
+SAMPLE = list(islice(draw("train", 11), 6000))
+SAID = {language: [linearize(m, language) for m in SAMPLE] for language in LANGUAGES}
+SPACED = [language for language in LANGUAGES if language != "ja"]
+
+
+@pytest.mark.parametrize("language", SPACED)
+def test_four_to_twenty_five_words(language):
+    for sentence in SAID[language]:
+        words = [w for w in sentence.split() if any(c.isalpha() for c in w)]
+        assert 4 <= len(words) <= 25, sentence
+
+
+@pytest.mark.parametrize("language", SPACED)
+def test_form_of_a_sentence(language):
+    for sentence in SAID[language]:
+        assert sentence.lstrip("¿")[0].isupper(), sentence
+        assert sentence[-1] in ".?", sentence
+        assert re.search(r"  |\s[.,]|,,|,\.|,\?|^\s|\s$|[_*|]", sentence) is None, sentence
+        assert language == "fr" or " ?" not in sentence
+
+
+def test_japanese_has_its_own_script_and_no_spaces():
+    allowed = re.compile(r"[\u3041-\u309f\u30a1-\u30ff\u4e00-\u9fff々、。]+")
+    for sentence in SAID["ja"]:
+        assert allowed.fullmatch(sentence), sentence
+        assert sentence.endswith("。")
+
+
+def test_scripts():
+    assert all(re.fullmatch(r"[А-Яа-яЁё ,.?]+", s) for s in SAID["ru"])
+    assert all(re.fullmatch(r"[A-Za-z' ,.?]+", s) for s in SAID["en"])
+    assert all(re.fullmatch(r"[A-Za-zÇĞİÖŞÜçğıöşü' ,.?]+", s) for s in SAID["tr"])
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_different_meanings_are_different_sentences(language):
+    """At most one in a hundred sentences may have a second meaning."""
+    assert len(set(SAID[language])) >= 0.99 * len(SAMPLE)
+
+
+def test_questions_are_questions_everywhere():
+    for place, meaning in enumerate(SAMPLE):
+        asked = meaning.clause.mood not in ("decl", "imp")
+        for language in SPACED:
+            assert SAID[language][place].endswith("?") == asked
+        assert SAID["ja"][place].endswith("か。") == asked
+
+
+def test_negation_is_said_everywhere():
+    signs = {
+        "en": r"\b(not|no|cannot)\b",
+        "de": r"\bnicht\b|\bkeine?[mnr]?\b",
+        "fr": r"(\bne |\bn').* pas\b",
+        "es": r"\b[Nn]o\b",
+        "ru": r"\b([Нн]е|нет)\b",
+        "tr": r"m[aıiuüe]yor|m[ae]d[ıi]|m[ae]y|m[ae]z|emez|m[ae]m\b|değil|yok",
+        "ja": "ません|ない|なかった",
+    }
+    simple = [i for i, m in enumerate(SAMPLE) if not m.clause.sub and m.clause.subj
+              and not m.clause.subj.rel]  # fmt: skip
+    assert sum(SAMPLE[i].clause.neg for i in simple) > 300
+    for language, sign in signs.items():
+        for place in simple:
+            found = re.search(sign, SAID[language][place]) is not None
+            if SAMPLE[place].clause.neg:
+                assert found, SAID[language][place]
+            elif language not in ("tr", "ja"):
+                assert not found, SAID[language][place]

@@ -1,0 +1,194 @@
+"""The corpus on disk: files, splits, determinism, memory, and what is refused."""
+
+import json
+import tracemalloc
+from collections import Counter
+from itertools import islice
+
+import pytest
+
+from tdo_plugin.data import corpus
+from tdo_plugin.data.corpus import CorpusSettings, draw, split_of, write_corpus
+from tdo_plugin.data.grammar import LANGUAGES, locate
+from tdo_plugin.errors import UserError
+
+SMALL = {"train": 60, "valid": 12, "test": 15}
+
+
+def settings(*languages, **changes):
+    return CorpusSettings(languages or ("en", "de", "tr"), **{**SMALL, **changes})
+
+
+def lines(path):
+    text = path.read_text(encoding="utf-8")
+    assert text.endswith("\n")
+    return text.splitlines()
+
+
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_files_and_sizes(tmp_path):
+    write_corpus(tmp_path / "c", settings())
+    pairs = [f"{split}.en-{x}.{side}" for split in ("train", "valid") for x in ("de", "tr")
+             for side in ("en", x)]  # fmt: skip
+    tests = ["test.en", "test.de", "test.tr"]
+    assert set(contents(tmp_path / "c")) == {*pairs, *tests, "corpus.json"}
+    for name in [*pairs, *tests]:
+        assert len(lines(tmp_path / "c" / name)) == SMALL[name.split(".")[0]]
+    told = json.loads((tmp_path / "c" / "corpus.json").read_text())
+    assert told["languages"] == ["en", "de", "tr"]
+    assert (told["seed"], told["version"], told["share_center"]) == (1, corpus.VERSION, False)
+
+
+def test_another_center(tmp_path):
+    write_corpus(tmp_path / "c", settings("en", "de", "ja", center="de", valid=0))
+    names = set(contents(tmp_path / "c"))
+    assert {"train.de-en.de", "train.de-en.en", "train.de-ja.ja"} < names
+    assert not any(name.startswith(("valid", "train.en")) for name in names)
+
+
+def test_equal_seeds_give_equal_files_and_others_do_not(tmp_path):
+    for name, seed in (("a", 7), ("b", 7), ("c", 8)):
+        write_corpus(tmp_path / name, settings(seed=seed))
+    assert contents(tmp_path / "a") == contents(tmp_path / "b")
+    other = contents(tmp_path / "c")
+    assert all(other[name] != text for name, text in contents(tmp_path / "a").items())
+
+
+def test_pairs_share_no_english_by_default(tmp_path):
+    write_corpus(tmp_path / "c", settings())
+    de, tr = (lines(tmp_path / "c" / f"train.en-{x}.en") for x in ("de", "tr"))
+    assert not set(de) & set(tr)
+    assert len(set(de + tr)) == 120
+
+
+def test_share_center(tmp_path):
+    write_corpus(tmp_path / "c", settings(share_center=True))
+    de, tr = (lines(tmp_path / "c" / f"train.en-{x}.en") for x in ("de", "tr"))
+    assert de == tr
+
+
+def test_valid_and_test_are_apart_from_train_for_all_seeds(tmp_path):
+    english = {"train": set(), "valid": set(), "test": set()}
+    for seed in (1, 2, 3):
+        write_corpus(tmp_path / f"{seed}", settings(seed=seed, train=400, valid=60, test=60))
+        for path in (tmp_path / f"{seed}").glob("*.en"):
+            english[path.name.split(".")[0]] |= set(lines(path))
+    assert not english["train"] & english["test"]
+    assert not english["train"] & english["valid"]
+    assert not english["valid"] & english["test"]
+
+
+def test_no_duplicates_within_a_split():
+    for split in ("train", "valid", "test"):
+        addresses = [meaning.address for meaning in islice(draw(split, 2), 1500)]
+        assert len(set(addresses)) == 1500
+
+
+def test_each_meaning_has_one_split_in_its_share():
+    found = Counter(
+        split_of(kind.name, rank) for kind, rank in (locate(index, 1) for index in range(8000))
+    )
+    for split, share in corpus.SHARES.items():
+        assert found[split] == pytest.approx(8000 * share / 256, rel=0.1)
+
+
+def test_nobody_acts_on_himself():
+    for meaning in islice(draw("train", 5), 2000):
+        clause = meaning.clause
+        if clause.obj and clause.subj:
+            assert clause.obj.head != clause.subj.head
+
+
+def peak(tmp_path, count):
+    tracemalloc.start()
+    write_corpus(tmp_path / f"{count}", settings("en", "ja", train=count, valid=0, test=0))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return most
+
+
+def test_memory_does_not_grow(tmp_path):
+    """Caches of word forms fill up in the first run; ten times the lines must then fit."""
+    write_corpus(tmp_path / "warm", settings("en", "ja", train=4000, valid=0, test=0, seed=1))
+    short, long = peak(tmp_path, 500), peak(tmp_path, 5000)
+    assert long < short + 500_000
+
+
+@pytest.mark.parametrize(
+    ("languages", "changes", "message"),
+    [
+        (("en", "xx"), {}, "`--languages` must be among en, .*; one is 'xx'"),
+        (("en", "de", "en"), {}, "`--languages` must name each language once; en is twice"),
+        (("en",), {}, "`--languages` must name at least two of .*; it is en"),
+        (("de", "fr"), {}, r"`--center` must be one of `--languages` \(de, fr\); it is en"),
+        (("en", "de"), {"train": -1}, "`--train` must not be negative; it is -1"),
+        (("en", "de"), {"valid": -5}, "`--valid` must not be negative; it is -5"),
+        (("en", "de"), {"test": 10**15}, "`--test` must be at most .*, by the number of meanings"),
+        (("en", "de"), {"train": 10**15}, "`--train` must be at most"),
+    ],
+)
+def test_bad_settings(languages, changes, message):
+    with pytest.raises(UserError, match=message) as caught:
+        settings(*languages, **changes)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_with_files_is_refused_unless_forced(tmp_path):
+    out = tmp_path / "c"
+    out.mkdir()
+    write_corpus(out, settings(train=3))
+    before = contents(out)
+    with pytest.raises(UserError, match="`--out` must be new or empty unless `--force`"):
+        write_corpus(out, settings(train=4))
+    assert contents(out) == before
+    (out / "stale.txt").write_text("old")
+    write_corpus(out, settings(train=4), force=True)
+    assert len(lines(out / "train.en-de.en")) == 4
+    assert not (out / "stale.txt").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["c"]
+
+
+def test_a_file_in_the_way_is_refused(tmp_path):
+    (tmp_path / "c").write_text("mine")
+    with pytest.raises(UserError, match=r"`--out` must be a folder; .* is a file"):
+        write_corpus(tmp_path / "c", settings(), force=True)
+    with pytest.raises(UserError, match="`--out` must be writable"):
+        write_corpus(tmp_path / "c" / "below", settings())
+    assert (tmp_path / "c").read_text() == "mine"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(28, "No space left on device")])
+@pytest.mark.parametrize("existed", [False, True])
+def test_an_interrupt_leaves_nothing_half_written(tmp_path, monkeypatch, error, existed):
+    out = tmp_path / "c"
+    if existed:
+        write_corpus(out, settings(train=3))
+    before = contents(out) if existed else None
+    calls = Counter()
+
+    def say(meaning, language):
+        calls["n"] += 1
+        if calls["n"] > 50:
+            raise error
+        return "word"
+
+    monkeypatch.setattr(corpus, "linearize", say)
+    expected = KeyboardInterrupt if error is KeyboardInterrupt else UserError
+    with pytest.raises(expected):
+        write_corpus(out, settings(), force=True)
+    assert [path.name for path in tmp_path.iterdir()] == (["c"] if existed else [])
+    assert not existed or contents(out) == before
+
+
+def test_all_languages_have_the_same_test_meanings(tmp_path):
+    write_corpus(tmp_path / "c", settings(*LANGUAGES))
+    counts = {language: len(lines(tmp_path / "c" / f"test.{language}")) for language in LANGUAGES}
+    assert set(counts.values()) == {15}
+    asked = {
+        language: [line.rstrip("。").endswith(("?", "か")) for line in
+                   lines(tmp_path / "c" / f"test.{language}")] for language in LANGUAGES
+    }  # fmt: skip
+    assert all(marks == asked["en"] for marks in asked.values())

@@ -1,0 +1,80 @@
+"""What a text folder holds, and what is wrong with it."""
+
+from pathlib import Path
+
+import pytest
+
+from tdo_plugin.data.textfolder import count_lines, read_lines, read_text_folder
+from tdo_plugin.errors import UserError
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    """en-de and en-fr with a parallel test set, and a test set of its own for fr-de."""
+    for other in ("de", "fr"):
+        for language in ("en", other):
+            for split in ("train", "valid"):
+                (tmp_path / f"{split}.en-{other}.{language}").write_text("a b\nc d\n")
+    for language in ("en", "de", "fr"):
+        (tmp_path / f"test.{language}").write_text("a\nb\nc\n")
+    for language in ("fr", "de"):
+        (tmp_path / f"test.fr-de.{language}").write_text("a\n")
+    (tmp_path / "README").write_text("not text to train on")
+    return tmp_path
+
+
+def test_languages_pairs_and_tests_are_found(text: Path) -> None:
+    folder = read_text_folder(text)
+    assert folder.languages == ("en", "de", "fr")
+    assert folder.pairs == (("en", "de"), ("en", "fr"))
+    assert list(folder.directions()) == [("en", "de"), ("de", "en"), ("en", "fr"), ("fr", "en")]
+    # a pair's own test set comes before the parallel one
+    assert list(folder.test_pairs()) == [
+        (("fr", "de"), "test.fr-de"),
+        (("en", "de"), "test"),
+        (("en", "fr"), "test"),
+    ]
+    assert read_text_folder(text, ["fr", "en", "de"]).languages == ("fr", "en", "de")
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("valid.en-de.de", None, r"`TEXT` must hold valid\.en-de\.de"),
+        ("train.en-de.de", "one line\n", "must have as many lines as train.en-de.en, 2; it has 1"),
+        ("test.fr", "one line\n", r"`test\.fr` must have as many lines as test\.de, 3"),
+    ],
+)
+def test_what_does_not_fit_is_refused(
+    text: Path, file: str, content: str | None, message: str
+) -> None:
+    if content is None:
+        (text / file).unlink()
+    else:
+        (text / file).write_text(content)
+    with pytest.raises(UserError, match=message):
+        read_text_folder(text)
+
+
+def test_empty_folders_and_unknown_languages_are_refused(text: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="must name each of en, de, fr once; it is en,tr"):
+        read_text_folder(text, ["en", "tr"])
+    with pytest.raises(UserError, match="must be a folder"):
+        read_text_folder(tmp_path / "none")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UserError, match="has no such file"):
+        read_text_folder(tmp_path / "empty")
+    for language in ("en", "de"):
+        (text / f"valid.en-de.{language}").write_text("")
+    with pytest.raises(UserError, match="must have at least one line"):
+        read_text_folder(text)
+
+
+def test_only_newlines_end_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "text"
+    path.write_bytes("a\u2028b\r\nc\rd\nlast".encode())
+    assert list(read_lines(path)) == ["a\u2028b", "c d", "last"]
+    assert count_lines(path) == 3
+    path.write_bytes(b"\xff\xfe\n")
+    with pytest.raises(UserError, match="must be UTF-8"):
+        list(read_lines(path))

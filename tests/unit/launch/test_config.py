@@ -1,0 +1,49 @@
+"""Config files: includes, the last line wins, what is not understood is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.launch.config import read_config
+
+
+def write(folder: Path, **files: str) -> Path:
+    for name, text in files.items():
+        (folder / f"{name}.conf").write_text(text)
+    return folder / "main.conf"
+
+
+def test_later_lines_replace_earlier_ones(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        base="gpus 8\nprecision fp16\n--lr 0.1 # a remark\n--adam-betas '(0.9, 0.98)'\n--flag\n",
+        main="# head\ninclude base.conf\n\n--lr 0.2\nprecision bf16\n",
+    )
+    config = read_config(path)
+    assert (config.gpus, config.precision) == (8, "bf16")
+    assert config.words() == ["--lr", "0.2", "--adam-betas", "(0.9, 0.98)", "--flag"]
+    assert config.integer("--max-tokens", 4000) == 4000
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"main": "include none.conf"}, r"`include` in main\.conf must be an existing file"),
+        ({"main": "include a.conf", "a": "include main.conf"}, r"main\.conf → a\.conf → main"),
+        ({"main": "gpus none"}, "`gpus` must be a whole number above 0; it is none"),
+        ({"main": "gpus 0"}, "`gpus` must be a whole number above 0; it is 0"),
+        ({"main": "precision fp8"}, "line 1 must be a --flag"),
+        ({"main": "--lr 1\nlr 0.1"}, "line 2 must be a --flag"),
+        ({"main": "--lr '0.1"}, "line 1 must be readable"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, files: dict[str, str], message: str) -> None:
+    with pytest.raises(UserError, match=message) as error:
+        read_config(write(tmp_path, **files))
+    assert "\n" not in str(error.value)
+
+
+def test_a_wrong_path_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="`CONFIG` must be an existing file"):
+        read_config(tmp_path / "none.conf")

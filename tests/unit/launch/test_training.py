@@ -1,0 +1,78 @@
+"""Commands for one worker and many: the batch of an update stays the config's."""
+
+from pathlib import Path
+
+import pytest
+
+from tdo_plugin.data.databin import DataFolder
+from tdo_plugin.errors import UserError
+from tdo_plugin.launch.config import Config
+from tdo_plugin.launch.training import Machine, sbatch_words, train_words
+
+DATA = DataFolder(Path("/d"), ("en", "de"), ("en-de", "de-en"), ("en-de",))
+CONFIG = Config({"--max-tokens": ["4000"], "--update-freq": ["16"]}, gpus=8)
+
+
+def words(machine: Machine, *extra: str, precision: str = "fp16") -> list[str]:
+    return train_words(CONFIG, DATA, Path("/s"), machine, precision, extra)[0]
+
+
+def value(command: list[str], flag: str) -> str:
+    return command[len(command) - 1 - command[::-1].index(flag) + 1]
+
+
+@pytest.mark.parametrize(
+    ("machine", "extra", "expected"),
+    [
+        (Machine(gpus=8), (), "16"),
+        (Machine(gpus=1), (), "128"),
+        (Machine(gpus=0), (), "128"),
+        (Machine(gpus=4, nodes=4, rendezvous="h:1"), (), "8"),
+        (Machine(gpus=8), ("--max-tokens", "2000"), "32"),
+        (Machine(gpus=8), ("--max-tokens=8000",), "8"),
+        (Machine(gpus=3), ("--update-freq", "5"), "5"),
+    ],
+)
+def test_updates_see_as_many_tokens(
+    machine: Machine, extra: tuple[str, ...], expected: str
+) -> None:
+    assert value(words(machine, *extra), "--update-freq") == expected
+
+
+def test_a_batch_that_does_not_divide_is_refused() -> None:
+    with pytest.raises(UserError, match="must divide the config's 512000 tokens"):
+        words(Machine(gpus=3))
+    with pytest.raises(UserError, match="`--max-tokens` must be a whole number"):
+        words(Machine(gpus=1), "--max-tokens", "-5")
+
+
+def test_the_machine_decides_the_launcher() -> None:
+    assert words(Machine(gpus=0))[0] == "fairseq-train"
+    assert "--cpu" in words(Machine(gpus=0)) and "--fp16" not in words(Machine(gpus=0))
+    one = words(Machine(gpus=1))
+    assert one[0] == "fairseq-train" and value(one, "--distributed-world-size") == "1"
+    assert words(Machine(gpus=2))[:5] == [
+        "torchrun", "--standalone", "--nproc-per-node", "2", "fairseq-train",
+    ]  # fmt: skip
+    many = words(Machine(gpus=2, nodes=4, rendezvous="host:29500"), precision="bf16")
+    assert value(many, "--rdzv-endpoint") == "host:29500" and value(many, "--nnodes") == "4"
+    assert "--bf16" in many and "--distributed-world-size" not in many
+    assert Path(value(many, "--user-dir")).is_absolute()
+    assert value(many, "--lang-pairs") == "en-de,de-en"
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [Machine(gpus=-1), Machine(gpus=1, nodes=0), Machine(gpus=0, nodes=2), Machine(1, 2)],
+)
+def test_contradictions_are_refused(machine: Machine) -> None:
+    with pytest.raises(UserError, match="must be"):
+        words(machine)
+
+
+def test_slurm_runs_the_script_once_on_each_machine() -> None:
+    command = sbatch_words(Machine(gpus=4, nodes=2), ["train", "a b"])
+    assert command == [
+        "sbatch", "--nodes", "2", "--ntasks-per-node", "1", "--gpus-per-node", "4",
+        "--wrap", "srun train 'a b'",
+    ]  # fmt: skip

@@ -1,0 +1,134 @@
+"""Every registered name, through fairseq's own training parser on a real command line."""
+
+from argparse import Namespace
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from fairseq import options
+from fairseq.criterions import CRITERION_REGISTRY
+from fairseq.models import ARCH_MODEL_REGISTRY, MODEL_REGISTRY
+from fairseq.tasks import TASK_REGISTRY
+
+import tdo_plugin
+from tdo_plugin.errors import UserError
+from tdo_plugin.models.config import TdoConfig, spec_from_args
+from tdo_plugin.models.presets import PRESETS, fill
+from tdo_plugin.models.tdo_transformer import TdoTransformer
+
+# half the layers (N), width, heads, inner size, norm, dropout on attention weights
+SIZES = {
+    "": (6, 512, 8, 2048, "post", 0.0),
+    "_deep": (12, 512, 8, 2048, "pre", 0.0),
+    "_wide": (6, 1024, 16, 4096, "pre", 0.05),
+    "_small": (3, 128, 4, 512, "post", 0.0),
+}
+SYSTEMS = (
+    "tdo_transformer",
+    "tdo_prefix_decoder_only",
+    "tdo_causal_decoder_only",
+    "tdo_encoder_decoder",
+)
+
+
+def parsed(arch, *flags):
+    words = ["data", "--user-dir", str(Path(tdo_plugin.__file__).parent)]
+    words += ["--task", "tdo_translation", "--lang-pairs", "en-de", "--arch", arch, *flags]
+    return options.parse_args_and_arch(options.get_training_parser(), input_args=words)
+
+
+def ours(registry):
+    return {name for name, one in registry.items() if one.__module__.startswith("tdo_plugin.")}
+
+
+def test_no_name_is_forgotten():
+    assert list(PRESETS) == [system + size for system in SYSTEMS for size in SIZES]
+    assert len(PRESETS) == 16
+    assert ours(ARCH_MODEL_REGISTRY) == set(PRESETS)
+    assert ours(MODEL_REGISTRY) == {"tdo_transformer"}
+    assert ours(TASK_REGISTRY) == {"tdo_translation"}
+    assert ours(CRITERION_REGISTRY) == {
+        "label_smoothed_cross_entropy_terms",
+        "label_smoothed_cross_entropy_instrucl",
+    }
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize("size", SIZES)
+def test_preset(system, size):
+    half, width, heads, inner, norm, attention_dropout = SIZES[size]
+    assert ARCH_MODEL_REGISTRY[system + size] is TdoTransformer
+    spec = spec_from_args(parsed(system + size))
+    assert (spec.model_dim, spec.num_heads) == (width, heads)
+    assert spec.stage1_ffn_dim == spec.stage2_ffn_dim == inner
+    assert spec.norm == norm
+    assert (spec.dropout, spec.attention_dropout) == (0.1, attention_dropout)
+    assert spec.source_attention == ("causal" if "causal" in system else "prefix")
+    assert (spec.positions, spec.position_embedding) == ("independent", "sinusoidal")
+    assert spec.share_embeddings == "all"
+    if system == "tdo_encoder_decoder":
+        assert spec.topology == "encoder-decoder"
+        assert (spec.encoder_layers, spec.decoder_layers) == (half, half)
+        assert spec.adaptation_dim == 0
+    else:
+        two_stages = system == "tdo_transformer"
+        assert spec.topology == "decoder-only"
+        assert spec.num_layers == 2 * half
+        assert spec.target_layer == (half if two_stages else 0)
+        assert spec.adaptation_dim == (inner if two_stages else 0)
+
+
+@pytest.mark.parametrize("arch", PRESETS)
+def test_command_line_overrides(arch):
+    """Each option of the model gets a value that no preset and no default has."""
+    given = {
+        "--tdo-layers": 7,
+        "--tdo-target-layer": 2,
+        "--tdo-encoder-layers": 1,
+        "--tdo-decoder-layers": 2,
+        "--tdo-model-dim": 48,
+        "--tdo-heads": 3,
+        "--tdo-ffn-dim": 40,
+        "--tdo-stage1-ffn-dim": 24,
+        "--tdo-adaptation-dim": 56,
+        "--tdo-norm": "post" if PRESETS[arch].get("tdo_norm") == "pre" else "pre",
+        "--tdo-topology": "decoder-only" if "encoder" in arch else "encoder-decoder",
+        "--tdo-source-attention": "prefix" if "causal" in arch else "causal",
+        "--tdo-positions": "continuous",
+        "--tdo-position-embedding": "learned",
+        "--tdo-share-embeddings": "none",
+        "--dropout": 0.3,
+        "--attention-dropout": 0.2,
+        "--activation-dropout": 0.4,
+        "--max-source-positions": 77,
+        "--max-target-positions": 88,
+    }
+    words = [str(word) for pair in given.items() for word in pair]
+    args = parsed(arch, *words, "--tdo-freeze-embeddings")
+    for flag, value in given.items():
+        assert getattr(args, flag[2:].replace("-", "_")) == value
+    spec = spec_from_args(args)
+    assert spec.freeze_embeddings
+    assert (spec.stage1_ffn_dim, spec.stage2_ffn_dim) == (24, 40)
+    assert (spec.max_source_positions, spec.max_target_positions) == (77, 88)
+    untouched = {option.name for option in fields(TdoConfig)} - {"_name", "tdo_stage2_ffn_dim"}
+    assert untouched - {flag[2:].replace("-", "_") for flag in given} == {"tdo_freeze_embeddings"}
+
+
+@pytest.mark.parametrize("arch", PRESETS)
+def test_a_checkpoints_namespace_is_left_alone(arch):
+    """What a checkpoint of another preset says stands, also where it is the default."""
+    other = Namespace(**vars(parsed("tdo_encoder_decoder_small")))
+    before = dict(vars(other))
+    fill(other, PRESETS[arch])
+    assert vars(other) == before
+
+
+def test_impossible_values_are_named_together():
+    args = parsed("tdo_transformer", "--tdo-target-layer", "12", "--dropout", "1", "--tdo-heads=7")
+    with pytest.raises(UserError) as caught:
+        spec_from_args(args)
+    message = str(caught.value)
+    assert "\n" not in message
+    for part in ("`--tdo-target-layer`", "0 to 11", "it is 12", "`--dropout`", "`--tdo-heads`"):
+        assert part in message

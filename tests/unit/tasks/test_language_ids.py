@@ -1,0 +1,115 @@
+"""Every row of every batch tells its own languages: held against the row's words and tag."""
+
+import pytest
+import torch
+from integration.data import (
+    BOTH_WAYS,
+    LANGUAGES,
+    NUMBERS,
+    TAG,
+    TASK,
+    TDO,
+    TRAIN,
+    built,
+    generation,
+    iterate,
+)
+
+TASK_FLAGS = ("--task", "tdo_translation", *TASK, *TRAIN, *TDO)
+STRATEGY_3 = ("--decoder-langtok", "--lang-tok-replacing-bos-eos")
+
+
+def directions(task, batch):
+    """The direction of each row, read from its words and its tag alone."""
+    dictionary, net_input = task.source_dictionary, batch["net_input"]
+    rows = []
+    for tokens in torch.cat([net_input["src_tokens"], net_input["prev_output_tokens"]], 1):
+        words = [dictionary[int(token)] for token in tokens]
+        (tag,) = {word for word in words if word.startswith("__")}
+        source = [word for word in words[: net_input["src_tokens"].size(1)] if word.isalpha()]
+        possible = [one for one, known in NUMBERS.items() if {*source} <= {*known.split()}]
+        rows.append((possible, tag.strip("_")))
+    return rows
+
+
+def ids(batch, side):
+    column = batch["net_input"][f"{side}_lang_id"]
+    assert column.shape == (len(batch["net_input"]["src_tokens"]), 1)
+    return [LANGUAGES[int(index) - 1] for index in column[:, 0]]
+
+
+def checked(task, batch):
+    """The directions of a batch, whose ids must be those of its words and tags."""
+    pairs = list(zip(ids(batch, "src"), ids(batch, "tgt"), strict=True))
+    for (source, target), (possible, tagged) in zip(pairs, directions(task, batch), strict=True):
+        assert source in possible
+        assert target == tagged
+    return {f"{source}-{target}" for source, target in pairs}
+
+
+@pytest.mark.parametrize("split", ["train", "valid"])
+@pytest.mark.parametrize(
+    "more",
+    [
+        TAG,
+        (*TAG, "--virtual-epoch-size", "40", "--virtual-data-size", "160"),
+        (*TAG, "--sampling-method", "concat"),
+        (*TAG, "--sampling-method", "RoundRobin"),
+        STRATEGY_3,
+        (*STRATEGY_3, "--virtual-epoch-size", "80"),
+    ],
+    ids=" ".join,
+)
+def test_rows_of_mixed_batches(split, more):
+    task, _, _ = built(*TASK_FLAGS, *more)
+    seen = [checked(task, batch) for batch in iterate(task, split)]
+    assert any(len(one) > 2 for one in seen), "no batch is mixed"
+    whole = "--virtual-epoch-size" not in more or split == "valid"
+    assert not whole or set().union(*seen) == set(BOTH_WAYS.split(","))
+
+
+def test_row_order_and_numbers_are_kept():
+    """The wrapper puts its ids into fairseq's order and gives fairseq its own numbers back."""
+    task, _, _ = built(*TASK_FLAGS, *TAG)
+    task.load_dataset("valid")
+    dataset = task.dataset("valid").datasets[1]
+    samples = [dataset[index] for index in (4, 1, 3)]
+    batch, plain = dataset.collater(samples), dataset.dataset.collater(samples)
+    assert batch["id"].tolist() == plain["id"].tolist()
+    assert torch.equal(batch["net_input"]["src_tokens"], plain["net_input"]["src_tokens"])
+    assert torch.equal(batch["target"], plain["target"])
+    assert not dataset.collater([])
+
+
+def test_the_stock_task_does_not_know_them():
+    """Why this task exists: a mixed batch gets the ids of its first direction there."""
+    flags = ("--task", "translation_multi_simple_epoch", *TASK_FLAGS[2:], *TAG, "--enable-lang-ids")
+    task, _, _ = built(*flags)
+    batch = max(iterate(task, "train"), key=lambda one: len({*directions_of(task, one)}))
+    assert len({*directions_of(task, batch)}) > 2
+    assert len(set(batch["net_input"]["src_lang_id"].flatten().tolist())) == 1
+    assert "tgt_lang_id" not in batch["net_input"]
+
+
+def directions_of(task, batch):
+    return [f"{'/'.join(possible)}-{tag}" for possible, tag in directions(task, batch)]
+
+
+@pytest.mark.parametrize("strategy", [TAG, STRATEGY_3], ids=" ".join)
+def test_generation(strategy):
+    _, task = generation("--task", "tdo_translation", *TASK, *strategy, "-s", "de", "-t", "fr")
+    for batch in iterate(task, "test", max_sentences=4):
+        assert set(ids(batch, "src")) == {"de"}
+        assert set(ids(batch, "tgt")) == {"fr"}
+
+
+@pytest.mark.parametrize("strategy", [TAG, STRATEGY_3], ids=" ".join)
+def test_interactive(strategy):
+    _, task = generation("--task", "tdo_translation", *TASK, *strategy, "-s", "es", "-t", "en")
+    lines = ["uno dos", "", "tres"]
+    tokens = [task.source_dictionary.encode_line(line).long() for line in lines]
+    dataset = task.build_dataset_for_inference(tokens, [len(one) for one in tokens])
+    (batch,) = task.get_batch_iterator(dataset, max_sentences=3).next_epoch_itr(shuffle=False)
+    assert sorted(batch["id"].tolist()) == [0, 1, 2]
+    assert set(ids(batch, "src")) == {"es"}
+    assert set(ids(batch, "tgt")) == {"en"}

@@ -1,0 +1,64 @@
+"""Imports go down only, and the models' parts know nothing of fairseq."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parents[2] / "tdo_plugin"
+# a room may import from the rooms named, and from itself
+ALLOWED = {
+    "modules": set(),
+    "analysis": {"modules", "errors"},
+    "models": {"modules", "errors"},
+    "criterions": {"models", "modules", "errors"},
+    "tasks": {"models", "modules", "errors"},
+    "data": {"errors"},
+    "evaluation": {"data", "errors"},
+}
+
+
+def imported(path):
+    """Every module that a file names in an import, wherever in the file it stands."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+
+
+@pytest.mark.parametrize("room", sorted(ALLOWED))
+def test_imports_go_down(room):
+    files = sorted((PACKAGE / room).rglob("*.py"))
+    assert files
+    for path in files:
+        for name in imported(path):
+            parts = name.split(".")
+            if parts[0] == "tdo_plugin" and len(parts) > 1:
+                assert parts[1] in ALLOWED[room] | {room}, f"{path.name} imports {name}"
+
+
+@pytest.mark.parametrize("room", ["modules", "analysis"])
+def test_no_fairseq_below(room):
+    for path in sorted((PACKAGE / room).rglob("*.py")):
+        assert "fairseq" not in {name.split(".")[0] for name in imported(path)}, path.name
+
+
+def test_importing_the_package_pulls_in_nothing_heavy():
+    code = (
+        "import sys, tdo_plugin, tdo_plugin.cli, tdo_plugin.errors; "
+        "print([name for name in ('fairseq', 'torch', 'numpy') if name in sys.modules])"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "[]"
+
+
+def test_parts_never_pull_fairseq_in():
+    code = (
+        "import sys, tdo_plugin.modules.builder, tdo_plugin.data, tdo_plugin.evaluation; "
+        "print('fairseq' in sys.modules)"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "False"
