@@ -74,9 +74,12 @@ trap end_running EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# last_update LOG: "update 300, loss 4.21" from the last such line of a training log.
+# last_update LOG: "update 300 of 600, loss 4.21" from the end of a training log.
 last_update() {
-  sed -n 's/.*| loss \([0-9.]*\) .*num_updates \([0-9]*\).*/update \2, loss \1/p' "$1" | tail -n 1
+  local most
+  most=$(grep -m 1 -o -e '--max-update [0-9]*' "$1" | tail -n 1 || true)
+  sed -n 's/.*train_inner.* loss=\([0-9.]*\),.*num_updates=\([0-9]*\),.*/\2 \1/p' "$1" | tail -n 1 |
+    sed "s/\(.*\) \(.*\)/update \1${most:+ of ${most#* }}, loss \2/"
 }
 
 # train_systems RUN DATA CONFIGS JOBS THREADS SYSTEM... -- FLAG...: train each CONFIGS/SYSTEM.conf
@@ -128,7 +131,8 @@ begin_training() {
 # look_after_trainings: a progress line every half minute; take note of those that ended.
 look_after_trainings() {
   local process line=""
-  for name in "${!running[@]}"; do
+  for name in "${systems[@]}"; do
+    [[ -n ${running[$name]:-} ]] || continue
     process=${running[$name]}
     if kill -0 "$process" 2>/dev/null; then
       line+="${line:+ | }$name: $(last_update "$run/$name/train.log")"

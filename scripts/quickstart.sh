@@ -14,10 +14,11 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/pipeline.sh"
 
 LANGUAGES=en,de,es,tr
-SENTENCES=6000 # training sentences of each pair
-HELD_OUT=200   # validation, and test, sentences
+SENTENCES=8000 # training sentences of each pair
+VALIDATION=100 # validation sentences of each pair
+TEST=200       # test sentences
 VOCABULARY=2000
-LAST=5 # checkpoints to average
+LAST=3 # checkpoints to average
 SYSTEMS=(prefix-decoder-only tdo-adaptation-instrucl)
 CONFIGS=$ROOT/configs/quickstart
 
@@ -43,7 +44,7 @@ done
 # corpus: the text folder and, from it, the data folder.
 corpus() {
   tdo corpus --out "$run/text" --languages "$LANGUAGES" --train "$SENTENCES" \
-    --valid "$HELD_OUT" --test "$HELD_OUT" --seed 1 --force
+    --valid "$VALIDATION" --test "$TEST" --seed 1 --force
   tdo prepare "$run/text" "$run/data" --vocab-size "$VOCABULARY" --normalization identity \
     --workers 2 --fresh
 }
@@ -56,7 +57,7 @@ fi
 if [[ -n $dry ]]; then
   run=$(mktemp -d)
   trap 'rm -rf "$run"' EXIT
-  SENTENCES=100 HELD_OUT=10 VOCABULARY=150
+  SENTENCES=100 VALIDATION=10 TEST=10 VOCABULARY=150
   corpus >"$run/log"
   for name in "${SYSTEMS[@]}"; do
     tdo train "$CONFIGS/$name.conf" "$run/data" --cpu --save-dir "$run/$name/checkpoints" --dry-run
@@ -67,7 +68,7 @@ if [[ -n $dry ]]; then
 fi
 mkdir -p "$run"
 say "corpus ($LANGUAGES), SentencePiece, fairseq-preprocess"
-once "$run/prepared" "$LANGUAGES $SENTENCES $HELD_OUT $VOCABULARY" corpus
+once "$run/prepared" "$LANGUAGES $SENTENCES $VALIDATION $TEST $VOCABULARY" corpus
 say "training of ${SYSTEMS[*]}, side by side"
 train_systems "$run" "$run/data" "$CONFIGS" 2 1 "${SYSTEMS[@]}" -- \
   --log-format simple --log-interval 20 --num-workers 0

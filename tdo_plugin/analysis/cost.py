@@ -70,7 +70,7 @@ def count_parameters(model: TranslationModel) -> ParameterCount:
 def _part(model: TranslationModel, name: str) -> str:
     """Which part a parameter belongs to."""
     place = name.split(".")
-    if place[0] in ("source_embedding", "target_embedding", "output_projection"):
+    if place[0] == "embeddings":
         return "embeddings"
     if place[0] in ("source_positions", "target_positions"):
         return "positions"

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from tdo_plugin.criterions.loss_terms import Answer, Request, Sample, TermLoss
 from tdo_plugin.errors import UserError
+from tdo_plugin.models.config import spec_from_args
 from tdo_plugin.modules.instrucl import (
     identity_source,
     instrucl_loss,
@@ -82,16 +83,19 @@ class InstruCL:
                 f"`--instrucl-weight` must be finite and not negative; it is "
                 f"{options.instrucl_weight}"
             )
-        tag_first = getattr(task.args, "encoder_langtok", None) == "tgt"
-        if not tag_first or getattr(task.args, "lang_tok_replacing_bos_eos", False):
+        args = getattr(task, "args", Namespace())  # tasks without languages may have none
+        tag = getattr(args, "encoder_langtok", None)
+        if tag != "tgt" or getattr(args, "lang_tok_replacing_bos_eos", False):
             raise UserError(
                 "`--encoder-langtok` must be tgt for InstruCL, without "
                 "`--lang-tok-replacing-bos-eos`: it contrasts the target's tag on the source; it "
-                f"is {getattr(task.args, 'encoder_langtok', None)}"
+                f"is {tag}"
             )
         # with a tag on the target too (strategy 4), the target is an identity source already
-        self.target_has_tag = bool(getattr(task.args, "decoder_langtok", False))
+        self.target_has_tag = bool(getattr(args, "decoder_langtok", False))
         self.padding_idx: int = task.source_dictionary.pad()
+        if hasattr(args, "arch"):  # a training ends here rather than at its first batch
+            self._layer(spec_from_args(args) if hasattr(args, "tdo_topology") else None)
 
     def layer(self, model: Any) -> int:
         """The layer to contrast in this model.
@@ -100,9 +104,11 @@ class InstruCL:
             UserError: on another model, one with two source embeddings, or a missing layer.
         """
         core = getattr(model, "core", None)
-        if core is None:
+        return self._layer(None if core is None else core.spec)
+
+    def _layer(self, spec: ModelSpec | None) -> int:
+        if spec is None:
             raise UserError("`--arch` must be one of tdo_plugin's for InstruCL; it is not")
-        spec: ModelSpec = core.spec
         if spec.share_embeddings != "all":
             raise UserError(
                 "`--tdo-share-embeddings` must be all for InstruCL, which reads targets as source;"

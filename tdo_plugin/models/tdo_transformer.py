@@ -190,12 +190,12 @@ class TdoTransformer(FairseqEncoderDecoderModel):
             UserError: on other dictionaries or another architecture.
         """
         own = self.state_dict()
-        for name in ("core.source_embedding.weight", "core.target_embedding.weight"):
-            stored = state_dict.get(name)
-            if stored is not None and len(stored) != len(own[name]):
+        for name in ("core.embeddings.source.weight", "core.embeddings.target.weight"):
+            stored, present = state_dict.get(name), own.get(name)
+            if stored is not None and present is not None and len(stored) != len(present):
                 raise UserError(
                     "the checkpoint must fit the dictionary of the data: it has "
-                    f"{len(stored)} entries, the dictionary {len(own[name])}"
+                    f"{len(stored)} entries, the dictionary {len(present)}"
                 )
         misfits = sorted(
             [name for name in state_dict if name not in own]

@@ -3,6 +3,7 @@
 from torch import nn
 
 from tdo_plugin.modules.attention import MultiheadAttention
+from tdo_plugin.modules.embeddings import Embeddings
 from tdo_plugin.modules.feed_forward import Adaptation, FeedForward
 from tdo_plugin.modules.layer import CrossAttentionLayer, JointLayer
 from tdo_plugin.modules.positions import LearnedPositions, NoPositions, SinusoidalPositions
@@ -31,15 +32,16 @@ class Builder:
         Raises:
             SpecError: where all embeddings are to be shared by vocabularies of different sizes.
         """
-        source, target, output = self.embeddings(source_vocabulary, target_vocabulary)
         source_positions, target_positions = self.positions()
         return TranslationModel(
-            self.spec, self.stack(), source, target, output, source_positions, target_positions
+            self.spec,
+            self.stack(),
+            self.embeddings(source_vocabulary, target_vocabulary),
+            source_positions,
+            target_positions,
         )
 
-    def embeddings(
-        self, source_vocabulary: int, target_vocabulary: int
-    ) -> tuple[nn.Embedding, nn.Embedding, nn.Linear]:
+    def embeddings(self, source_vocabulary: int, target_vocabulary: int) -> Embeddings:
         """Source and target embedding and output projection, tied as the specification says."""
         sharing = self.spec.share_embeddings
         if sharing == "all" and source_vocabulary != target_vocabulary:
@@ -48,17 +50,20 @@ class Builder:
                 f"vocabularies of their own ({source_vocabulary} and {target_vocabulary} entries);"
                 " it is all"
             )
-        target = self.embedding(target_vocabulary)
-        source = target if sharing == "all" else self.embedding(source_vocabulary)
-        output = nn.Linear(self.spec.model_dim, target_vocabulary, bias=False)
-        if sharing == "none":
-            nn.init.normal_(output.weight, std=self.spec.model_dim**-0.5)
-        else:
-            output.weight = target.weight
+        embeddings = Embeddings(
+            self.embedding(source_vocabulary),
+            None if sharing == "all" else self.embedding(target_vocabulary),
+            self.output(target_vocabulary) if sharing == "none" else None,
+        )
         if self.spec.freeze_embeddings:
-            for module in (source, target, output):
-                module.weight.requires_grad_(False)
-        return source, target, output
+            embeddings.requires_grad_(False)
+        return embeddings
+
+    def output(self, vocabulary: int) -> nn.Linear:
+        """An output projection of its own, N(0, 1 / D)."""
+        output = nn.Linear(self.spec.model_dim, vocabulary, bias=False)
+        nn.init.normal_(output.weight, std=self.spec.model_dim**-0.5)
+        return output
 
     def embedding(self, vocabulary: int) -> nn.Embedding:
         """N(0, 1 / D) with a zero row at padding, as fairseq starts it."""
@@ -67,19 +72,17 @@ class Builder:
         nn.init.zeros_(embedding.weight[self.padding_idx])
         return embedding
 
-    def positions(self) -> tuple[nn.Module, nn.Module]:
-        """Position vectors of source and target: one table where one count runs over both."""
+    def positions(self) -> tuple[nn.Module, nn.Module | None]:
+        """Position vectors of source and target; None for the target where both share a table."""
         spec = self.spec
         if spec.position_embedding == "none":
-            return NoPositions(), NoPositions()
+            return NoPositions(), None
         if spec.position_embedding == "sinusoidal":
-            shared = SinusoidalPositions(spec.model_dim, self.padding_idx)
-            return shared, shared
+            return SinusoidalPositions(spec.model_dim, self.padding_idx), None
         # an identity pair reads a tag and a whole target as source
         source_length = max(spec.max_source_positions, spec.max_target_positions + 1)
         if spec.positions == "continuous":
-            table = self.learned_positions(source_length + spec.max_target_positions)
-            return table, table
+            return self.learned_positions(source_length + spec.max_target_positions), None
         return (
             self.learned_positions(source_length),
             self.learned_positions(spec.max_target_positions),

@@ -6,9 +6,9 @@ Shapes: B sentences, R = B * beams rows, S source, T target, D model width, V vo
 import math
 from collections.abc import Collection
 
-import torch.nn.functional as F
 from torch import Tensor, nn
 
+from tdo_plugin.modules.embeddings import Embeddings
 from tdo_plugin.modules.masks import target_mask
 from tdo_plugin.modules.positions import count_positions
 from tdo_plugin.modules.spec import ModelSpec
@@ -26,34 +26,28 @@ class TranslationModel(nn.Module):
     Args:
         spec: the numbers.
         stack: the layers.
-        source_embedding: (V_source, D), may be the same object as ``target_embedding``.
-        target_embedding: (V_target, D).
-        output_projection: D to V_target.
+        embeddings: of tokens, and the output projection.
         source_positions: vectors for the source's positions.
-        target_positions: vectors for the target's positions, may be the same object.
+        target_positions: vectors for the target's positions; None where both share one table.
     """
 
     def __init__(
         self,
         spec: ModelSpec,
         stack: DecoderOnlyStack | EncoderDecoderStack,
-        source_embedding: nn.Embedding,
-        target_embedding: nn.Embedding,
-        output_projection: nn.Linear,
+        embeddings: Embeddings,
         source_positions: nn.Module,
-        target_positions: nn.Module,
+        target_positions: nn.Module | None,
     ) -> None:
         super().__init__()
         self.spec = spec
         self.stack = stack
-        self.source_embedding = source_embedding
-        self.target_embedding = target_embedding
-        self.output_projection = output_projection
+        self.embeddings = embeddings
         self.source_positions = source_positions
         self.target_positions = target_positions
         self.dropout = nn.Dropout(spec.dropout)
-        assert source_embedding.padding_idx is not None
-        self.padding_idx: int = source_embedding.padding_idx
+        assert embeddings.source.padding_idx is not None
+        self.padding_idx: int = embeddings.source.padding_idx
 
     def encode(
         self, src_tokens: Tensor, wanted: Collection[int] = (), states_only: bool = False
@@ -67,9 +61,8 @@ class TranslationModel(nn.Module):
         """
         padding = src_tokens.eq(self.padding_idx)
         positions = count_positions(padding, self.padding_idx)
-        embedded = self._embed(
-            src_tokens, positions, src_tokens.size(1), self.source_embedding, self.source_positions
-        )
+        vectors = self.source_positions(positions, src_tokens.size(1))
+        embedded = self._embed(self.embeddings.source_vectors(src_tokens), vectors)
         return self.stack.source(embedded, padding, wanted, states_only)
 
     def decode(
@@ -94,30 +87,21 @@ class TranslationModel(nn.Module):
         if cache is not None:
             cache.begin(padding[:, start:])
         new = prev_output_tokens[:, start:]
-        embedded = self._embed(
-            new, positions[:, start:], longest, self.target_embedding, self.target_positions
-        )
+        table = self.source_positions if self.target_positions is None else self.target_positions
+        vectors = table(positions[:, start:], longest)
+        embedded = self._embed(self.embeddings.target_vectors(new), vectors)
         mask = target_mask(source.padding, new.size(1), padding)
         return self.stack.target(embedded, source, mask, cache)
 
     def logits(self, features: Tensor) -> Tensor:
         """(..., D) to (..., V)."""
-        scores: Tensor = self.output_projection(features)
-        return scores
+        return self.embeddings.logits(features)
 
     def new_cache(self) -> TargetCache:
         """An empty cache for incremental decoding."""
         return TargetCache(len(self.stack.target_layers))
 
-    def _embed(
-        self,
-        tokens: Tensor,
-        positions: Tensor,
-        longest: int,
-        embedding: nn.Embedding,
-        position_vectors: nn.Module,
-    ) -> Tensor:
-        scaled = F.embedding(tokens, embedding.weight, embedding.padding_idx)
-        scaled = scaled * math.sqrt(self.spec.model_dim)
-        embedded: Tensor = self.dropout(scaled + position_vectors(positions, longest).to(scaled))
+    def _embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
+        scaled = tokens * math.sqrt(self.spec.model_dim)
+        embedded: Tensor = self.dropout(scaled + positions.to(scaled))
         return embedded

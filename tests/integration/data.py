@@ -1,7 +1,9 @@
 """Tiny binarised data, and fairseq's commands run on it, in this process or in one of their own."""
 
 import atexit
+import contextlib
 import functools
+import io
 import json
 import os
 import random
@@ -9,7 +11,6 @@ import re
 import subprocess
 import sys
 import tempfile
-from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
@@ -119,7 +120,7 @@ def databin_two_dictionaries() -> Path:
     return out
 
 
-@contextmanager
+@contextlib.contextmanager
 def kept_logging():
     """fairseq hangs handlers on the root logger and leaves them there."""
     import logging
@@ -187,6 +188,20 @@ def train(save_dir: Path, *flags: str, data=None) -> list[dict]:
     with kept_logging(), mock.patch.object(FairseqTask, "train_step", train_step):
         main(cfg)
     return batches
+
+
+def generate(*flags, data=None) -> str:
+    """fairseq-generate in this process; returns what it prints."""
+    from fairseq import options
+    from fairseq.dataclass.utils import convert_namespace_to_omegaconf
+    from fairseq_cli.generate import main
+
+    arguments = [str(one) for one in (data or databin(), "--cpu", *flags)]
+    args = options.parse_args_and_arch(options.get_generation_parser(), input_args=arguments)
+    printed = io.StringIO()
+    with kept_logging(), contextlib.redirect_stdout(printed):
+        main(convert_namespace_to_omegaconf(args))
+    return printed.getvalue()
 
 
 def iterate(task, split: str, **options):

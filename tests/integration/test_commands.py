@@ -15,6 +15,7 @@ from integration.data import (
     command,
     databin,
     environment,
+    generate,
     hypotheses,
     logged,
     preprocess_flags,
@@ -24,7 +25,7 @@ from integration.data import (
     train,
 )
 
-GENERATE = (*TASK, *TAG, "--cpu", "--beam", "3", "--max-len-b", "10")
+GENERATE = (*TASK, *TAG, "--beam", "3", "--max-len-b", "10")
 DE_FR = ("-s", "de", "-t", "fr", "--gen-subset", "test")
 
 
@@ -37,11 +38,15 @@ def checkpoint(task="tdo_translation", seed="3"):
     return folder / "checkpoint_last.pt"
 
 
+def generate_flags(*flags, task="tdo_translation", path=None):
+    """From German to French, which the model never saw together."""
+    return ("--task", task, *GENERATE, *DE_FR, "--path", path or checkpoint(), *flags)
+
+
 @functools.cache
-def generated(*flags, task="tdo_translation", path=None):
-    """Output of fairseq-generate from German to French."""
-    where = path or checkpoint()
-    return succeed("generate", databin(), "--task", task, *GENERATE, *DE_FR, "--path", where, *flags)
+def generated(*flags, **options):
+    """Output of fairseq-generate, run in this process."""
+    return generate(*generate_flags(*flags, **options))
 
 
 def test_the_filter_makes_warnings_of_our_files_errors():
@@ -72,9 +77,9 @@ def test_train_validate(task, tmp_path):
         *(databin(), "--task", task, *TASK, *TAG, *TRAIN, *TDO, *criterion),
         *("--max-update", "3", "--save-dir", tmp_path),
     )
-    losses = logged(output, "train_loss")
-    assert len(losses) >= 3
-    assert (len(logged(output, "train_instrucl_loss")) >= 3) == (criterion is INSTRUCL)
+    losses = logged(output, "loss")
+    assert len(losses) == 3
+    assert (len(logged(output, "instrucl_loss")) == 3) == (criterion is INSTRUCL)
     (valid_loss,) = logged(output, "valid_loss")
     if task == "tdo_translation":
         again = succeed(
@@ -88,8 +93,10 @@ def test_train_validate(task, tmp_path):
 
 
 def test_generate():
-    output = generated()
+    output = succeed("generate", databin(), "--cpu", *generate_flags())
     found = hypotheses(output)
+    assert found == hypotheses(generated())
+    assert scores(output) == scores(generated())
     assert sorted(found) == list(range(SIZES["test"]))
     assert "__fr__" not in "".join(found.values())
     assert re.search(r"Generate test with beam=3: BLEU4 = ", output)
@@ -143,7 +150,7 @@ def interactive(lines, *flags):
     return command(
         "interactive",
         *(databin(), "--task", "tdo_translation", *GENERATE, "-s", "de", "-t", "fr"),
-        *("--path", checkpoint(), *flags),
+        *("--cpu", "--path", checkpoint(), *flags),
         stdin="".join(line + "\n" for line in lines),
     )
 
@@ -155,8 +162,8 @@ def test_interactive():
     assert done.returncode == 0, done.stderr
     found = hypotheses(done.stdout)
     assert sorted(found) == list(range(5))
-    generate = hypotheses(generated())
-    assert [found[0], found[1], found[3]] == [generate[0], generate[1], generate[2]]
+    batch = hypotheses(generated())
+    assert [found[0], found[1], found[3]] == [batch[0], batch[1], batch[2]]
 
 
 def test_interactive_with_an_over_long_line():

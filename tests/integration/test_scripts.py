@@ -236,6 +236,61 @@ def test_dry_runs_print_and_touch_nothing(clone: Path, data: DataFolder, tmp_pat
     assert not list(tmp_path.iterdir())
 
 
+def test_the_quickstart_shows_its_commands(clone: Path) -> None:
+    from fairseq import options
+
+    printed = stock(script(clone, "quickstart.sh", "--dry-run").stdout)
+    training = [command[1:] for command in printed if command[0] == "fairseq-train"]
+    decoding = [command[1:] for command in printed if command[0] == "fairseq-generate"]
+    assert (len(training), len(decoding)) == (2, 24)
+    parse = options.parse_args_and_arch
+    archs = {parse(options.get_training_parser(), words).arch for words in training}
+    assert archs == {"tdo_prefix_decoder_only_small", "tdo_transformer_small"}
+    assert not (clone / "runs").exists()
+
+
+TRAINING = """
+set -euo pipefail
+source "$(dirname "$0")/pipeline.sh"
+tdo() { [[ $1 == flags ]] && echo "--lr $LR" || true; }
+mkdir -p "$RUN/bin"
+cat >"$RUN/bin/python" <<'END'
+#!/usr/bin/env bash
+[[ $1 == -c ]] && { echo 0; exit; }
+while (($#)); do [[ $1 == --save-dir ]] && save=$2; shift; done
+mkdir -p "$save"
+echo begin >>"$save/updates"
+[[ $save != *$FAIL* ]] || { echo "no luck"; exit 3; }
+END
+chmod +x "$RUN/bin/python"
+VENV=$RUN
+echo made >"$RUN/prepared.json"
+train_systems "$RUN" "$RUN" /configs 2 1 one two -- --seed 1
+"""
+
+
+def test_trainings_resume_and_begin_anew_when_something_changed(
+    clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`train_systems` with a stand-in for fairseq that notes each start in its save-dir."""
+    (clone / "scripts" / "try.sh").write_text(TRAINING)
+
+    def train(lr: str, fail: str, code: int = 0) -> tuple[int, int]:
+        for name, value in (("RUN", str(tmp_path)), ("LR", lr), ("FAIL", fail)):
+            monkeypatch.setenv(name, value)
+        result = script(clone, "try.sh", code=code)
+        assert ("training of two failed" in result.stderr) == (code != 0)
+        files = [tmp_path / name / "checkpoints" / "updates" for name in ("one", "two")]
+        one, two = (len(path.read_text().splitlines()) for path in files)
+        return one, two
+
+    assert train("1", fail="two/", code=1) == (1, 1)
+    one, two = train("1", fail="nobody")  # what failed goes on in the same save-dir
+    assert two == 2 and one in (1, 2)  # the other may have been ended with it
+    assert train("1", fail="nobody") == (one, two)  # all is trained
+    assert train("2", fail="nobody") == (1, 1)  # another config begins anew
+
+
 def test_text_to_table(clone: Path, tmp_path: Path) -> None:
     """Own text, prepared, trained, decoded and scored with the scripts alone."""
     words = {

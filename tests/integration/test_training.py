@@ -51,8 +51,8 @@ def test_stop_and_resume(tmp_path):
 # Sums of a batch in nats: cross-entropy and equation 8. They hold what is trained, whatever a
 # refactoring moves; a change that is meant to change them replaces them.
 STORED = {
-    "loss": [],
-    "instrucl_loss": [],
+    "loss": [274.4440, 300.4329, 187.7455, 329.6551, 194.3679],
+    "instrucl_loss": [42.8938, 44.2240, 15.0014, 68.9896, 13.4525],
 }
 
 
@@ -64,15 +64,14 @@ def test_stored_losses(tmp_path):
         assert [batch[key] for batch in batches] == pytest.approx(values, rel=1e-3), key
 
 
-@pytest.mark.parametrize("wrapper", ["legacy_ddp", "pytorch_ddp"])
-def test_two_processes_equal_two_accumulated_batches(wrapper, tmp_path):
+def test_two_processes_equal_two_accumulated_batches(tmp_path):
     flags = (databin(), *BASE, *TDO, *INSTRUCL, *NO_DROPOUT, "--max-update", "4")
     one = train(tmp_path / "one", *flags[1:], "--update-freq", "2")
     launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
     output = succeed(
         "train",
         *(*flags, "--save-dir", tmp_path / "two", "--distributed-backend", "gloo"),
-        *("--ddp-backend", wrapper, "--distributed-no-spawn"),
+        *("--ddp-backend", "legacy_ddp", "--distributed-no-spawn"),
         launcher=launcher,
     )
     assert len(one) == 8
@@ -80,10 +79,37 @@ def test_two_processes_equal_two_accumulated_batches(wrapper, tmp_path):
     pairs = list(zip(one[::2], one[1::2], strict=True))
     for key, unit, scale in (("loss", "ntokens", 0.6931472), ("instrucl_loss", "nsentences", 1)):
         wanted = [(a[key] + b[key]) / (a[unit] + b[unit]) / scale for a, b in pairs]
-        assert logged(output, f"train_{key}")[:4] == pytest.approx(wanted, abs=2e-3), key
+        assert logged(output, key) == pytest.approx(wanted, abs=2e-3), key
         assert logged(output, f"valid_{key}"), "not logged in validation"
     stored = [parameters(tmp_path / name / "checkpoint_last.pt") for name in ("one", "two")]
     assert_same_parameters(*stored, rtol=1e-3, atol=1e-4)
+
+
+def test_torch_s_own_wrapper():
+    """fairseq's default, ``pytorch_ddp``, runs on GPUs only; torch's wrapper itself runs here.
+
+    It fails at the second batch where a parameter had no part in the first.
+    """
+    from fairseq.distributed import ModuleProxyWrapper
+    from torch import distributed
+
+    task, model, criterion = built(*BASE, *TDO, *INSTRUCL, *NO_DROPOUT)
+    batches = iterate(task, "train")[:2]
+    plain = []
+    for batch in batches:
+        model.zero_grad()
+        criterion(model, batch)[0].backward()
+        plain.append([parameter.grad.clone() for parameter in model.parameters()])
+    distributed.init_process_group("gloo", store=distributed.HashStore(), rank=0, world_size=1)
+    try:
+        wrapped = ModuleProxyWrapper(torch.nn.parallel.DistributedDataParallel(model))
+        for batch, expected in zip(batches, plain, strict=True):
+            wrapped.zero_grad()
+            criterion(wrapped, batch)[0].backward()
+            for parameter, gradient in zip(model.parameters(), expected, strict=True):
+                torch.testing.assert_close(parameter.grad, gradient)
+    finally:
+        distributed.destroy_process_group()
 
 
 def test_a_checkpoint_loads_in_safe_mode(tmp_path):
@@ -92,10 +118,12 @@ def test_a_checkpoint_loads_in_safe_mode(tmp_path):
     train(tmp_path, *BASE, *TDO, *INSTRUCL, "--max-update", "1")
     state = safe_load(tmp_path / "checkpoint_last.pt")
     assert state["task_state"]["languages"] == ["en", "de", "fr", "es"]
-    assert "core.source_embedding.weight" in state["model"]
+    assert "core.embeddings.source.weight" in state["model"]
 
 
-@pytest.mark.parametrize("precision", [("--bf16",), ("--fp16", "--fp16-no-flatten-grads")], ids=" ".join)
+@pytest.mark.parametrize(
+    "precision", [("--bf16",), ("--fp16", "--fp16-no-flatten-grads")], ids=" ".join
+)
 def test_half_precision_trains(precision, tmp_path):
     """Forward, backward and update in half precision stay near those in single precision."""
     flags = (*BASE, *TDO, *INSTRUCL, *NO_DROPOUT, "--max-update", "4")
@@ -112,7 +140,7 @@ def test_frozen_embeddings_stay(tmp_path):
     train(tmp_path, *flags, "--max-update", "2", "--weight-decay", "0.1")
     after = parameters(tmp_path / "checkpoint_last.pt")
     for name in after:
-        frozen = "embedding" in name or "output_projection" in name
+        frozen = "embeddings" in name
         assert torch.equal(before[name], after[name]) == frozen, name
 
 
@@ -120,13 +148,18 @@ def test_frozen_embeddings_have_no_gradient():
     task, model, criterion = built(*BASE, *TDO, *INSTRUCL, "--tdo-freeze-embeddings")
     criterion(model, iterate(task, "train")[0])[0].backward()
     for name, parameter in model.named_parameters():
-        frozen = "embedding" in name or "output_projection" in name
+        frozen = "embeddings" in name
         assert (parameter.grad is None) == frozen, name
 
 
 ARCHITECTURES = {
     "learned positions": ("--tdo-position-embedding", "learned"),
-    "no positions, causal": ("--tdo-position-embedding", "none", "--tdo-source-attention", "causal"),
+    "no positions, causal": (
+        "--tdo-position-embedding",
+        "none",
+        "--tdo-source-attention",
+        "causal",
+    ),
     "one count": ("--tdo-positions", "continuous"),
     "one learned count": ("--tdo-positions", "continuous", "--tdo-position-embedding", "learned"),
     "pre-norm": ("--tdo-norm", "pre", "--tdo-stage1-ffn-dim", "20", "--attention-dropout", "0.1"),
@@ -167,10 +200,9 @@ def test_two_dictionaries_train_and_decode(tmp_path):
             data=databin_two_dictionaries(),
         )
         stored = parameters(save / "checkpoint_last.pt")
-        source, target = (stored[f"core.{side}_embedding.weight"] for side in ("source", "target"))
+        source, target = (stored[f"core.embeddings.{side}.weight"] for side in ("source", "target"))
         assert len(source) < len(target)
-        tied = torch.equal(target, stored["core.output_projection.weight"])
-        assert tied == (sharing == "decoder")
+        assert ("core.embeddings.output.weight" in stored) == (sharing == "none")
     output = succeed(
         "generate",
         *(databin_two_dictionaries(), "--path", save / "checkpoint_last.pt", "--cpu"),

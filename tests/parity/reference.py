@@ -92,9 +92,9 @@ class Reference:
 
     # --- embeddings and masks ----------------------------------------------------------------
 
-    def embed(self, tokens, embedding, table, first=0):
+    def embed(self, tokens, weight, table, first=0):
         positions = positions_of(tokens, self.pad, first)
-        embedded = F.embedding(tokens, embedding.weight) * math.sqrt(self.spec.model_dim)
+        embedded = F.embedding(tokens, weight) * math.sqrt(self.spec.model_dim)
         if self.spec.position_embedding == "sinusoidal":
             vectors = [
                 [sinusoid(int(p), self.spec.model_dim, self.pad) for p in row] for row in positions
@@ -129,9 +129,10 @@ class Reference:
         """Logits (B, T, V) and the source's state after every layer, a list from layer 1."""
         model, spec = self.model, self.spec
         split = source.size(1)
-        x = self.embed(source, model.source_embedding, model.source_positions)
+        x = self.embed(source, model.embeddings.source.weight, model.source_positions)
         first = source.ne(self.pad).sum(1) if spec.positions == "continuous" else 0
-        y = self.embed(target, model.target_embedding, model.target_positions, first)
+        table = model.target_positions or model.source_positions
+        y = self.embed(target, model.embeddings.target_weight, table, first)
         square = self.visible(source, target)
         states = []
         if spec.topology == "decoder-only":
@@ -153,7 +154,7 @@ class Reference:
             for layer in model.stack.decoder_layers:
                 y = self.decoder_layer(layer, y, x, square, split)
         y = self.sequence(model.stack.exit, y)
-        return y @ model.output_projection.weight.T, states
+        return y @ model.embeddings.output_weight.T, states
 
     def decoder_layer(self, layer, y, x, square, split):
         y = self.sublayer(

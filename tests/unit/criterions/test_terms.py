@@ -228,24 +228,53 @@ def test_strategies_without_the_target_s_tag_on_the_source_are_refused(strategy)
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_models_that_do_not_fit_are_refused(flags, message):
-    _, model, criterion, (batch,) = made(*INSTRUCL, *flags)
+    """Both before a training starts, and where the criterion meets another model later."""
+    with pytest.raises(UserError, match=message):
+        made(*INSTRUCL, *flags)
+    _, model, criterion, (batch,) = made(*INSTRUCL)
+    _, other, _, _ = made(*TERMS, *flags)
+    if flags[0].startswith("--instrucl"):
+        criterion.terms["instrucl"].options.instrucl_layer = int(flags[1])
+        other = model
+    with pytest.raises(UserError, match=message):
+        criterion(other, batch)
+
+
+def test_layers_of_an_encoder_decoder_end_at_the_encoder():
+    with pytest.raises(UserError, match=r"from 1 to 2, .* encoder-decoder .*; it is 3"):
+        made(*INSTRUCL, "--instrucl-layer", "3", topology="encoder-decoder")
+
+
+STOCK = (
+    *("--arch", "transformer", "--encoder-layers", "1", "--decoder-layers", "1"),
+    *("--encoder-embed-dim", "8", "--encoder-attention-heads", "2", "--share-all-embeddings"),
+)
+
+
+def test_a_stock_model_is_refused():
+    message = "`--arch` must be one of tdo_plugin's for InstruCL"
+    with pytest.raises(UserError, match=message):
+        built(*BASE, *STOCK, *INSTRUCL)
+    _, _, criterion, (batch,) = made(*INSTRUCL)
+    _, model, _ = built(*BASE, *STOCK, *TERMS)
     with pytest.raises(UserError, match=message):
         criterion(model, batch)
 
 
-def test_layers_of_an_encoder_decoder_end_at_the_encoder():
-    flags = ("--instrucl-layer", "3")
-    _, model, criterion, (batch,) = made(*INSTRUCL, *flags, topology="encoder-decoder")
-    with pytest.raises(UserError, match=r"from 1 to 2, .* encoder-decoder .*; it is 3"):
-        criterion(model, batch)
+def test_a_stock_model_without_terms():
+    """The plain criterion is for every model."""
+    task, model, criterion = built(*BASE, *STOCK, *TERMS)
+    batch = iterate(task, "train")[0]
+    stock = LabelSmoothedCrossEntropyCriterion(task, False, 0.1)
+    torch.testing.assert_close(criterion(model.eval(), batch)[0], stock(model, batch)[0])
 
 
-def test_a_stock_model_is_refused():
-    small = ("--encoder-layers", "1", "--decoder-layers", "1", "--share-all-embeddings")
-    sizes = ("--encoder-embed-dim", "8", "--encoder-attention-heads", "2")
-    task, model, criterion = built(*BASE, "--arch", "transformer", *small, *sizes, *INSTRUCL)
-    with pytest.raises(UserError, match="`--arch` must be one of tdo_plugin's for InstruCL"):
-        criterion(model, iterate(task, "train")[0])
+def test_a_task_without_tags_is_refused():
+    with pytest.raises(UserError, match="`--encoder-langtok` must be tgt for InstruCL"):
+        built(
+            *("--task", "translation", "-s", "en", "-t", "de", "--optimizer", "adam"),
+            *(*TOPOLOGIES["tdo"], *SMALL, *INSTRUCL),
+        )
 
 
 @pytest.mark.parametrize(

@@ -167,8 +167,9 @@ def test_batch_composition_and_padding_do_not_matter(case):
     assert_equal(plain(search(models, right)), together)
 
 
-def test_source_is_computed_once_and_stored_once_for_its_beams():
-    model, steps, passes = make(seed=9, **TWO_STAGE), [], []
+def watched_search(model, beam):
+    """(sentences, rows, addresses of the source's memory) of each step, and the source's passes."""
+    steps, passes = [], []
     decode, encode = TargetStream.forward, SourceStream.forward
 
     def forward(stream, tokens, encoder_out, *args, **kwargs):
@@ -185,15 +186,23 @@ def test_source_is_computed_once_and_stored_once_for_its_beams():
         mock.patch.object(TargetStream, "forward", forward),
         mock.patch.object(SourceStream, "forward", count),
     ):
-        search([model], source(), 2, max_length=30)
-    assert len(passes) == 1
-    sentences = [sentences for sentences, _, _ in steps]
-    assert all(rows == 2 * count for count, rows, _ in steps)
-    # finished sentences leave, and only then is the source's memory touched
-    assert sentences == sorted(sentences, reverse=True)
-    assert len(set(sentences)) > 1
-    for before, after in zip(steps, steps[1:], strict=False):
-        assert (before[2] == after[2]) == (before[0] == after[0])
+        search([model], source(), beam, max_length=12)
+    return steps, passes
+
+
+def test_source_is_computed_once_and_stored_once_for_its_beams():
+    shrunk = 0
+    for seed in range(12):
+        steps, passes = watched_search(make(seed=seed, **TWO_STAGE), 2)
+        assert len(passes) == 1
+        sentences = [sentences for sentences, _, _ in steps]
+        assert all(rows == 2 * count for count, rows, _ in steps)
+        # finished sentences leave, and only then is the source's memory touched
+        assert sentences == sorted(sentences, reverse=True)
+        for before, after in zip(steps, steps[1:], strict=False):
+            assert (before[2] == after[2]) == (before[0] == after[0])
+        shrunk += sentences[0] > sentences[-1]
+    assert shrunk, "in no search a sentence ended before the others"
 
 
 def test_only_new_positions_are_computed():
@@ -227,7 +236,7 @@ def test_sampling_follows_its_seed():
 def test_longer_than_the_first_cache_buffer():
     model = make(position_embedding="learned", **TWO_STAGE)
     with torch.no_grad():  # never ends by itself
-        model.core.output_projection.weight[EOS] = 0
+        model.core.embeddings.output_weight[EOS] = 0
     (hypotheses,) = search([model], source()[:1], 2, max_length=70)
     tokens = hypotheses[0]["tokens"]
     assert len(tokens) == 71

@@ -1,0 +1,45 @@
+"""Token embeddings and the output projection, each matrix registered once however it is shared."""
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+class Embeddings(nn.Module):
+    """Up to three matrices: of source tokens, of target tokens, and of the output.
+
+    Args:
+        source: (V_source, D).
+        target: (V_target, D); None where source and target share one.
+        output: D to V_target; None where it is the target's matrix transposed.
+    """
+
+    def __init__(
+        self, source: nn.Embedding, target: nn.Embedding | None, output: nn.Linear | None
+    ) -> None:
+        super().__init__()
+        self.source = source
+        self.target = target
+        self.output = output
+
+    @property
+    def target_weight(self) -> Tensor:
+        """The target's matrix, (V_target, D)."""
+        return self.source.weight if self.target is None else self.target.weight
+
+    @property
+    def output_weight(self) -> Tensor:
+        """The matrix that scores the target's vocabulary, (V_target, D)."""
+        return self.target_weight if self.output is None else self.output.weight
+
+    def source_vectors(self, tokens: Tensor) -> Tensor:
+        """(B, S) to (B, S, D)."""
+        vectors: Tensor = self.source(tokens)
+        return vectors
+
+    def target_vectors(self, tokens: Tensor) -> Tensor:
+        """(R, T) to (R, T, D)."""
+        return F.embedding(tokens, self.target_weight, self.source.padding_idx)
+
+    def logits(self, features: Tensor) -> Tensor:
+        """(..., D) to (..., V_target)."""
+        return F.linear(features, self.output_weight)

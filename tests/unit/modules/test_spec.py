@@ -1,0 +1,82 @@
+"""A specification takes what makes sense and names everything else."""
+
+from dataclasses import FrozenInstanceError
+
+import pytest
+
+from tdo_plugin.modules.spec import ModelSpec, SpecError
+
+SIZES = {"model_dim": 8, "num_heads": 2, "stage1_ffn_dim": 12, "stage2_ffn_dim": 12}
+TWO_STAGE = {**SIZES, "topology": "decoder-only", "num_layers": 4, "target_layer": 2}
+ENCODER_DECODER = {**SIZES, "topology": "encoder-decoder", "encoder_layers": 2, "decoder_layers": 3}
+
+
+def test_layers_are_counted_over_what_the_source_passes():
+    spec = ModelSpec(**TWO_STAGE)
+    assert (spec.source_layers, spec.entry_layer) == (4, 2)
+    spec = ModelSpec(**ENCODER_DECODER)
+    assert (spec.source_layers, spec.entry_layer) == (2, 2)
+
+
+def test_it_cannot_be_changed():
+    with pytest.raises(FrozenInstanceError):
+        ModelSpec(**TWO_STAGE).num_layers = 3
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(TypeError, match="spam"):
+        ModelSpec(**TWO_STAGE, spam=1)
+
+
+@pytest.mark.parametrize("layers", [1, 2, 7])
+def test_every_place_for_the_target(layers):
+    for place in range(layers):
+        ModelSpec(**{**TWO_STAGE, "num_layers": layers, "target_layer": place})
+    for place in (-1, layers, layers + 3):
+        with pytest.raises(SpecError, match=f"`--tdo-target-layer` must be from 0 to {layers - 1}"):
+            ModelSpec(**{**TWO_STAGE, "num_layers": layers, "target_layer": place})
+
+
+WRONG = [
+    ({"topology": "decoder"}, "`--tdo-topology` must be one of decoder-only, encoder-decoder"),
+    ({"source_attention": "both"}, "`--tdo-source-attention` must be one of prefix, causal"),
+    ({"norm": "Pre"}, "`--tdo-norm` must be one of pre, post; it is Pre"),
+    ({"positions": ""}, "`--tdo-positions` must be one of independent, continuous"),
+    ({"position_embedding": "rotary"}, "`--tdo-position-embedding` must be one of sinusoidal"),
+    ({"share_embeddings": "encoder"}, "`--tdo-share-embeddings` must be one of all, decoder, none"),
+    ({"model_dim": 0}, "`--tdo-model-dim` must be positive; it is 0"),
+    ({"model_dim": 9}, r"`--tdo-model-dim` must be a multiple of `--tdo-heads` \(2\); it is 9"),
+    ({"model_dim": 2}, "`--tdo-model-dim` must be at least 4 for sinusoidal positions"),
+    ({"num_heads": 0}, "`--tdo-heads` must be positive"),
+    ({"stage1_ffn_dim": -4}, "`--tdo-stage1-ffn-dim` must be positive; it is -4"),
+    ({"stage2_ffn_dim": 0}, "`--tdo-stage2-ffn-dim` must be positive; it is 0"),
+    ({"adaptation_dim": -1}, "`--tdo-adaptation-dim` must not be negative; it is -1"),
+    ({"dropout": 1.0}, "`--dropout` must be at least 0 and below 1; it is 1.0"),
+    ({"attention_dropout": -0.1}, "`--attention-dropout` must be at least 0"),
+    ({"activation_dropout": float("nan")}, "`--activation-dropout` must be at least 0"),
+    ({"max_source_positions": 0}, "`--max-source-positions` must be positive"),
+    ({"max_target_positions": -1}, "`--max-target-positions` must be positive"),
+    ({"num_layers": 0}, "`--tdo-layers` must be positive; it is 0"),
+    ({"target_layer": 0, "adaptation_dim": 4}, "`--tdo-adaptation-dim` must be 0 where"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), WRONG, ids=[str(change) for change, _ in WRONG])
+def test_wrong_values(change, message):
+    with pytest.raises(SpecError, match=message) as raised:
+        ModelSpec(**{**TWO_STAGE, **change})
+    assert ";" not in str(raised.value).replace("; it is", ""), "more than one complaint"
+
+
+@pytest.mark.parametrize("name", ["encoder_layers", "decoder_layers"])
+def test_encoder_decoders_need_both(name):
+    with pytest.raises(SpecError, match=f"`--tdo-{name.replace('_', '-')}` must be positive"):
+        ModelSpec(**{**ENCODER_DECODER, name: 0})
+
+
+def test_all_complaints_at_once():
+    with pytest.raises(SpecError) as raised:
+        ModelSpec(**{**TWO_STAGE, "norm": "x", "dropout": 7, "num_layers": -2, "num_heads": 0})
+    for flag in ("--tdo-norm", "--dropout", "--tdo-layers", "--tdo-heads"):
+        assert f"`{flag}`" in str(raised.value)
+    assert "\n" not in str(raised.value)
