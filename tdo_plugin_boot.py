@@ -287,6 +287,33 @@ def _quiet_hydra(module):
     module.convert_namespace_to_omegaconf = convert_namespace_to_omegaconf
 
 
+@mend(
+    "restored-task",
+    "resuming gives the task no chance to compare its dictionary with the checkpoint's",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.trainer",
+)
+def _restore_task(module):
+    real, loaded = module.checkpoint_utils, {}
+    original = module.Trainer.load_checkpoint
+
+    def load_checkpoint_to_cpu(*args, **kwargs):
+        state = real.load_checkpoint_to_cpu(*args, **kwargs)
+        loaded.update(state.get("task_state") or {})
+        return state
+
+    def load_checkpoint(self, *args, **kwargs):
+        loaded.clear()
+        extra_state = original(self, *args, **kwargs)
+        if loaded and self.task is not None:
+            self.task.load_state_dict(dict(loaded))
+        return extra_state
+
+    module.checkpoint_utils = _overlay(real, load_checkpoint_to_cpu=load_checkpoint_to_cpu)
+    module.Trainer.load_checkpoint = load_checkpoint
+
+
 # --- the hook --------------------------------------------------------------------------------
 
 _callbacks = []
@@ -358,6 +385,10 @@ def _message(kind, value):
     if getattr(kind, "one_line", False):
         return text
     if text.startswith(STOCK_MISTAKES):
+        # fairseq's trainer hides the reason that a model gives behind one of its own
+        reason = value.__context__
+        if getattr(type(reason), "one_line", False):
+            return f"{text.partition(';')[0]}: {reason}"
         return " ".join(text.split("\n\t")[:2])
     if kind.__name__ == "ProcessRaisedException":  # torch's spawn passes a worker's error as text
         name, _, message = text.strip().rpartition("\n")[2].partition(": ")

@@ -10,4 +10,4 @@
 # printed; --dry-run only prints them. `tdo report` scores OUT.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/pipeline.sh"
-command_or_help translate "$@"
+command_or_help generate "$@"

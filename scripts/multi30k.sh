@@ -17,7 +17,7 @@
 #   --average   checkpoints to average (default 5)
 #   --out       where everything goes (default: runs/multi30k-FORM)
 #   --fresh     begin again; otherwise interrupted trainings resume and whole results stay
-#   --dry-run   only print the stock training and decoding commands
+#   --dry-run   make the data, then only print the stock training and decoding commands
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/pipeline.sh"
 
@@ -66,8 +66,10 @@ if [[ -n $updates ]]; then
   flags+=(--max-update "$updates")
 fi
 IFS=, read -ra names <<<"$systems"
+[[ -z $(printf '%s\n' "${names[@]}" | sort | uniq -d) ]] ||
+  die "\`--systems\` must name each system once; it is $systems"
 for name in "${names[@]}"; do
-  [[ -f $CONFIGS/$name.conf ]] ||
+  [[ -n $name && -f $CONFIGS/$name.conf ]] ||
     die "\`--systems\` must name files of $CONFIGS; $name is none of them"
 done
 run=${run:-$ROOT/runs/multi30k-$form}
@@ -75,7 +77,7 @@ run=${run:-$ROOT/runs/multi30k-$form}
 set_up
 SECONDS=0
 if [[ -n $fresh && -z $dry ]]; then
-  rm -rf "$run/text" "$run/data" "$run/report" "${names[@]/#/$run/}"
+  begin_again "$run" "${names[@]}"
 fi
 mkdir -p "$run"
 say "Multi30k ($form), SentencePiece, fairseq-preprocess"
@@ -85,13 +87,13 @@ if [[ -n $raw ]]; then
 else
   tdo multi30k --raw "$ROOT/runs/multi30k-raw" --download --form "$form" --out "$run/text"
 fi
-tdo prepare "$run/text" "$run/data" --vocab-size "$VOCABULARY" --workers 2
+tdo preprocess "$run/text" "$run/data" --vocab-size "$VOCABULARY" --workers 2
 if [[ -n $dry ]]; then
   read -ra where <<<"$(machine)"
   for name in "${names[@]}"; do
     tdo train "$CONFIGS/$name.conf" "$run/data" "${where[@]}" --save-dir "$run/$name/checkpoints" \
       --dry-run "${flags[@]}"
-    tdo translate "$CONFIGS/$name.conf" "$run/data" "$run/$name/average.pt" "$run/$name/output" \
+    tdo generate "$CONFIGS/$name.conf" "$run/data" "$run/$name/average.pt" "$run/$name/output" \
       "${where[@]}" --dry-run
   done
   exit 0

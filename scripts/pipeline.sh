@@ -47,12 +47,21 @@ once() {
   echo "$key" >"$stamp"
 }
 
+# begin_again RUN SYSTEM...: remove what a run has made.
+begin_again() {
+  local run=$1 name
+  shift
+  for name in text data report prepared "$@"; do
+    rm -rf "${run:?}/$name"
+  done
+}
+
 # at_least_one OPTION VALUE: die unless VALUE is a whole number above 0.
 at_least_one() {
   [[ $2 =~ ^[1-9][0-9]*$ ]] || die "\`$1\` must be a whole number above 0; it is $2"
 }
 
-# machine: the options of `tdo train` and `tdo translate` for one GPU, or the CPU without one.
+# machine: the options of `tdo train` and `tdo generate` for one GPU, or the CPU without one.
 machine() {
   if [[ $("$VENV/bin/python" -c 'import torch; print(torch.cuda.device_count())') == 0 ]]; then
     echo --cpu
@@ -118,7 +127,7 @@ begin_training() {
     return
   fi
   if [[ ! -f $folder/begun || "$(cat "$folder/begun")" != "$key" ]]; then
-    rm -rf "$folder/checkpoints" "$folder/trained" "$folder/average.pt"
+    rm -rf "$folder"/{checkpoints,trained,averaged,average.pt}
     echo "$key" >"$folder/begun"
   fi
   tdo train "$config" "$data" --save-dir "$folder/checkpoints" "${where[@]}" --dry-run "$@"
@@ -164,7 +173,7 @@ decode_systems() {
     once "$folder/averaged" "$(cat "$folder/trained") $last" \
       tdo average --inputs "$folder/checkpoints" --last "$last" --output "$folder/average.pt"
     say "$name: decoding"
-    tdo translate "$configs/$name.conf" "$data" "$folder/average.pt" "$folder/output" \
+    tdo generate "$configs/$name.conf" "$data" "$folder/average.pt" "$folder/output" \
       --jobs "$jobs" "${where[@]}"
   done
 }

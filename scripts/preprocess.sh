@@ -10,4 +10,4 @@
 # only prints them.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/pipeline.sh"
-command_or_help prepare "$@"
+command_or_help preprocess "$@"

@@ -5,7 +5,8 @@
 #
 #   --fresh     begin again; otherwise a step whose result is whole is not done again
 #   --out DIR   where everything goes (default: runs/quickstart)
-#   --dry-run   only print the stock training and decoding commands
+#   --dry-run   only print the stock training and decoding commands, of a tiny corpus that is
+#               thrown away again
 #
 # Compares a prefix decoder-only model with the two-stage model (TDO) with adaptation modules and
 # InstruCL, on trained and on zero-shot directions. On two CPU cores it takes about ten minutes
@@ -13,11 +14,11 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/pipeline.sh"
 
-LANGUAGES=en,de,es,tr
-SENTENCES=8000 # training sentences of each pair
+LANGUAGES=en,de,es
+SENTENCES=16000 # training sentences of each pair
 VALIDATION=100 # validation sentences of each pair
 TEST=200       # test sentences
-VOCABULARY=2000
+VOCABULARY=1000
 LAST=3 # checkpoints to average
 SYSTEMS=(prefix-decoder-only tdo-adaptation-instrucl)
 CONFIGS=$ROOT/configs/quickstart
@@ -45,14 +46,14 @@ done
 corpus() {
   tdo corpus --out "$run/text" --languages "$LANGUAGES" --train "$SENTENCES" \
     --valid "$VALIDATION" --test "$TEST" --seed 1 --force
-  tdo prepare "$run/text" "$run/data" --vocab-size "$VOCABULARY" --normalization identity \
+  tdo preprocess "$run/text" "$run/data" --vocab-size "$VOCABULARY" --normalization identity \
     --workers 2 --fresh
 }
 
 set_up
 SECONDS=0
 if [[ -n $fresh && -z $dry ]]; then
-  rm -rf "$run/text" "$run/data" "$run/report" "${SYSTEMS[@]/#/$run/}"
+  begin_again "$run" "${SYSTEMS[@]}"
 fi
 if [[ -n $dry ]]; then
   run=$(mktemp -d)
@@ -61,7 +62,7 @@ if [[ -n $dry ]]; then
   corpus >"$run/log"
   for name in "${SYSTEMS[@]}"; do
     tdo train "$CONFIGS/$name.conf" "$run/data" --cpu --save-dir "$run/$name/checkpoints" --dry-run
-    tdo translate "$CONFIGS/$name.conf" "$run/data" "$run/$name/average.pt" "$run/$name/output" \
+    tdo generate "$CONFIGS/$name.conf" "$run/data" "$run/$name/average.pt" "$run/$name/output" \
       --cpu --dry-run
   done
   exit 0
@@ -71,7 +72,7 @@ say "corpus ($LANGUAGES), SentencePiece, fairseq-preprocess"
 once "$run/prepared" "$LANGUAGES $SENTENCES $VALIDATION $TEST $VOCABULARY" corpus
 say "training of ${SYSTEMS[*]}, side by side"
 train_systems "$run" "$run/data" "$CONFIGS" 2 1 "${SYSTEMS[@]}" -- \
-  --log-format simple --log-interval 20 --num-workers 0
+  --log-format simple --log-interval 50 --num-workers 0
 say "averaging and decoding"
 decode_systems "$run" "$run/data" "$CONFIGS" 2 "$LAST" "${SYSTEMS[@]}"
 say "scoring"

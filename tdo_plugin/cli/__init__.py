@@ -15,11 +15,11 @@ COMMANDS = (
     "corpus",
     "describe",
     "flags",
+    "generate",
     "multi30k",
-    "prepare",
+    "preprocess",
     "report",
     "train",
-    "translate",
 )
 
 

@@ -139,19 +139,11 @@ def _check(args: argparse.Namespace, names: Sequence[str]) -> None:
 
 def _instrucl_layer(spec: ModelSpec, asked: int | None) -> int | None:
     """The layer that is contrasted; None where the model cannot read targets as source."""
-    from tdo_plugin.criterions.instrucl import default_layer
+    from tdo_plugin.criterions.instrucl import instrucl_layer
 
-    if spec.share_embeddings != "all":
-        if asked is None:
-            return None
-        raise UserError(
-            "`--instrucl-layer` must be left out unless `--tdo-share-embeddings` is all; "
-            f"that is {spec.share_embeddings}"
-        )
-    layer = default_layer(spec) if asked is None else asked
-    if not 1 <= layer <= spec.source_layers:
-        raise UserError(f"`--instrucl-layer` must be from 1 to {spec.source_layers}; it is {layer}")
-    return layer
+    if spec.share_embeddings != "all" and asked is None:
+        return None
+    return instrucl_layer(spec, asked)
 
 
 def table(description: dict[str, Any]) -> str:

@@ -64,6 +64,28 @@ def default_layer(spec: ModelSpec) -> int:
     return math.ceil(0.75 * spec.num_layers)
 
 
+def instrucl_layer(spec: ModelSpec | None, asked: int | None) -> int:
+    """The layer to contrast: ``asked``, or the default.
+
+    Raises:
+        UserError: on another model (None), one with two source embeddings, or a missing layer.
+    """
+    if spec is None:
+        raise UserError("`--arch` must be one of tdo_plugin's for InstruCL; it is not")
+    if spec.share_embeddings != "all":
+        raise UserError(
+            "`--tdo-share-embeddings` must be all for InstruCL, which reads targets as source; it "
+            f"is {spec.share_embeddings}"
+        )
+    layer = default_layer(spec) if asked is None else asked
+    if not 1 <= layer <= spec.source_layers:
+        raise UserError(
+            f"`--instrucl-layer` must be from 1 to {spec.source_layers}, the layers that the "
+            f"source of this {spec.topology} model passes; it is {layer}"
+        )
+    return layer
+
+
 class InstruCL:
     """Draws the tag of each sentence towards the tag of its identity pair.
 
@@ -85,56 +107,44 @@ class InstruCL:
             )
         args = getattr(task, "args", Namespace())  # tasks without languages may have none
         tag = getattr(args, "encoder_langtok", None)
-        if tag != "tgt" or getattr(args, "lang_tok_replacing_bos_eos", False):
+        if tag != "tgt":
             raise UserError(
-                "`--encoder-langtok` must be tgt for InstruCL, without "
-                "`--lang-tok-replacing-bos-eos`: it contrasts the target's tag on the source; it "
-                f"is {tag}"
+                "`--encoder-langtok` must be tgt for InstruCL, which contrasts the target's tag on "
+                f"the source; it is {tag}"
+            )
+        if getattr(args, "lang_tok_replacing_bos_eos", False):
+            raise UserError(
+                "`--lang-tok-replacing-bos-eos` must be off for InstruCL, which contrasts the tag "
+                "at the source's beginning; it is on"
             )
         # with a tag on the target too (strategy 4), the target is an identity source already
         self.target_has_tag = bool(getattr(args, "decoder_langtok", False))
         self.padding_idx: int = task.source_dictionary.pad()
         if hasattr(args, "arch"):  # a training ends here rather than at its first batch
-            self._layer(spec_from_args(args) if hasattr(args, "tdo_topology") else None)
+            spec = spec_from_args(args) if hasattr(args, "tdo_topology") else None
+            instrucl_layer(spec, options.instrucl_layer)
 
     def layer(self, model: Any) -> int:
-        """The layer to contrast in this model.
-
-        Raises:
-            UserError: on another model, one with two source embeddings, or a missing layer.
-        """
+        """The layer to contrast in this model; raises as :func:`instrucl_layer`."""
         core = getattr(model, "core", None)
-        return self._layer(None if core is None else core.spec)
-
-    def _layer(self, spec: ModelSpec | None) -> int:
-        if spec is None:
-            raise UserError("`--arch` must be one of tdo_plugin's for InstruCL; it is not")
-        if spec.share_embeddings != "all":
-            raise UserError(
-                "`--tdo-share-embeddings` must be all for InstruCL, which reads targets as source;"
-                f" it is {spec.share_embeddings}"
-            )
-        asked: int | None = self.options.instrucl_layer
-        layer = default_layer(spec) if asked is None else asked
-        if not 1 <= layer <= spec.source_layers:
-            raise UserError(
-                f"`--instrucl-layer` must be from 1 to {spec.source_layers}, the layers that the "
-                f"source of this {spec.topology} model passes; it is {layer}"
-            )
-        return layer
+        return instrucl_layer(None if core is None else core.spec, self.options.instrucl_layer)
 
     def request(self, model: Any, sample: Sample) -> Request:
         layer = self.layer(model)
-        return Request((layer,), ((self._identity(sample), layer),))
+        identity: Tensor = sample["target"]
+        if not self.target_has_tag:
+            src_tokens = sample["net_input"]["src_tokens"]
+            identity = identity_source(src_tokens, identity, self.padding_idx)
+        return Request((layer,), ((identity, layer),))
 
     def loss(self, answer: Answer, sample: Sample) -> TermLoss:
         src_tokens = sample["net_input"]["src_tokens"]
         padding = src_tokens.eq(self.padding_idx)
         (states,) = answer.source_states.values()
-        (identity_states,) = answer.side_states
+        ((identity, identity_states),) = answer.side_sources
         losses = instrucl_loss(
             instruction_state(states, padding),
-            instruction_state(identity_states, self._identity(sample).eq(self.padding_idx)),
+            instruction_state(identity_states, identity.eq(self.padding_idx)),
             self.options.instrucl_temperature,
         )
         weighted = losses
@@ -145,10 +155,3 @@ class InstruCL:
         if self.options.instrucl_scale == "per-token":
             total = total * (~padding).sum() / len(src_tokens)
         return TermLoss(total, {"loss": losses.detach().sum()})
-
-    def _identity(self, sample: Sample) -> Tensor:
-        """Source tokens of the identity pairs, (B, T) or (B, 1 + T)."""
-        target: Tensor = sample["target"]
-        if self.target_has_tag:
-            return target
-        return identity_source(sample["net_input"]["src_tokens"], target, self.padding_idx)

@@ -74,6 +74,8 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
             the objective, the number of tokens (of sentences with ``--sentence-avg``) that the
             gradient is divided by, and what to log.
         """
+        if self.terms and not reduce:
+            raise ValueError("a loss term is a sum over the batch and cannot be left unreduced")
         requests = {name: term.request(model, sample) for name, term in self.terms.items()}
         net_output = model(
             **sample["net_input"],
@@ -95,7 +97,7 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
             request = requests[name]
             answer = Answer(
                 {layer: net_output[1]["source_states"][layer] for layer in request.source_states},
-                [next(side_states) for _ in request.side_sources],
+                [(tokens, next(side_states)) for tokens, _ in request.side_sources],
             )
             part = term.loss(answer, sample)
             objective = objective + part.loss
@@ -129,7 +131,7 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
         size = total("sample_size")
         metrics.log_scalar("objective", total("objective") / size / math.log(2), size, round=3)
         for key in logging_outputs[0]:
-            if key.partition("_")[0] in TERMS:
+            if key.startswith(tuple(f"{name}_" for name in TERMS)):
                 sentences = total("nsentences")
                 metrics.log_scalar(key, total(key) / sentences, sentences, round=3)
 

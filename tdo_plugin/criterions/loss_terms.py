@@ -25,10 +25,10 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """The states (B, S, D) that a request named."""
+    """The states (B, S, D) that a request named; those of a side source beside its tokens."""
 
     source_states: dict[int, Tensor] = field(default_factory=dict)
-    side_states: Sequence[Tensor] = ()
+    side_sources: Sequence[tuple[Tensor, Tensor]] = ()
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,10 @@ TASK_FLAGS = (
 )
 
 
+LENGTHS = ("max_source_positions", "max_target_positions")
+MAX_POSITIONS = 1024  # fairseq's default for a task
+
+
 @dataclass(frozen=True)
 class Decoding:
     """How to decode: the checkpoint, where results go, and the machine."""
@@ -54,6 +58,9 @@ def generate_words(
     for flag in TASK_FLAGS:
         if flag in config.flags:
             words += [flag, *config.flags[flag]]
+    if "--max-source-positions" in config.flags:
+        # a limit that spares memory in training; sinusoidal positions have none in decoding
+        words += ["--model-overrides", str(dict.fromkeys(LENGTHS, MAX_POSITIONS))]
     words += ["--langs", ",".join(data.languages), "--lang-pairs", ",".join(data.directions)]
     words += ["--source-lang", source, "--target-lang", target]
     words += ["--path", str(decoding.checkpoint), "--gen-subset", decoding.subset]

@@ -2,18 +2,28 @@
 
 from argparse import Namespace
 from dataclasses import dataclass, field, fields
+from typing import get_args
 
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.modules.spec import ModelSpec, SpecError
+from tdo_plugin.modules.spec import (
+    EmbeddingSharing,
+    ModelSpec,
+    NormOrder,
+    PositionCount,
+    PositionEmbedding,
+    SourceAttention,
+    SpecError,
+    Topology,
+)
 
-TOPOLOGIES = ChoiceEnum(["decoder-only", "encoder-decoder"])
-SOURCE_ATTENTIONS = ChoiceEnum(["prefix", "causal"])
-NORMS = ChoiceEnum(["pre", "post"])
-POSITIONS = ChoiceEnum(["independent", "continuous"])
-POSITION_EMBEDDINGS = ChoiceEnum(["sinusoidal", "learned", "none"])
-SHARINGS = ChoiceEnum(["all", "decoder", "none"])
+TOPOLOGIES = ChoiceEnum(get_args(Topology))
+SOURCE_ATTENTIONS = ChoiceEnum(get_args(SourceAttention))
+NORMS = ChoiceEnum(get_args(NormOrder))
+POSITIONS = ChoiceEnum(get_args(PositionCount))
+POSITION_EMBEDDINGS = ChoiceEnum(get_args(PositionEmbedding))
+SHARINGS = ChoiceEnum(get_args(EmbeddingSharing))
 
 
 @dataclass
@@ -25,21 +35,21 @@ class TdoConfig(FairseqDataclass):
         metadata={"help": "one stack for both streams, or encoder and decoder"},
     )
     tdo_layers: int = field(
-        default=12,
+        default=0,
         metadata={"help": "decoder-only: layers of both stages together (the paper's 2N)"},
     )
     tdo_target_layer: int = field(
-        default=6,
+        default=0,
         metadata={
             "help": "decoder-only: layers that the source passes before the target enters (M);"
             " 0: one stage"
         },
     )
     tdo_encoder_layers: int = field(
-        default=6, metadata={"help": "encoder-decoder: layers of the encoder (N)"}
+        default=0, metadata={"help": "encoder-decoder: layers of the encoder (N)"}
     )
     tdo_decoder_layers: int = field(
-        default=6, metadata={"help": "encoder-decoder: layers of the decoder"}
+        default=0, metadata={"help": "encoder-decoder: layers of the decoder"}
     )
     tdo_source_attention: SOURCE_ATTENTIONS = field(  # type: ignore[valid-type]
         default="prefix",
@@ -100,6 +110,12 @@ def spec_from_args(args: Namespace) -> ModelSpec:
     """
     names = {option.name for option in fields(TdoConfig)} - {"_name", "tdo_ffn_dim"}
     values = {name: getattr(args, name) for name in names}
+    one_stage = values["tdo_topology"] == "decoder-only" and values["tdo_target_layer"] == 0
+    if one_stage and values["tdo_stage1_ffn_dim"]:
+        raise UserError(
+            "`--tdo-stage1-ffn-dim` must be left out where `--tdo-target-layer` is 0: there is no "
+            f"first stage; it is {values['tdo_stage1_ffn_dim']}"
+        )
     values["tdo_stage1_ffn_dim"] = values["tdo_stage1_ffn_dim"] or args.tdo_ffn_dim
     values["tdo_stage2_ffn_dim"] = values["tdo_stage2_ffn_dim"] or args.tdo_ffn_dim
     try:

@@ -21,6 +21,7 @@ from torch import Tensor
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.config import TdoConfig, spec_from_args
 from tdo_plugin.modules.builder import Builder
+from tdo_plugin.modules.dropout import Dropout
 from tdo_plugin.modules.spec import SpecError
 from tdo_plugin.modules.stack import SourceState
 from tdo_plugin.modules.target_cache import TargetCache
@@ -78,7 +79,6 @@ class TargetStream(_Borrowed, FairseqIncrementalDecoder):
         encoder_out: SourceState,
         incremental_state: dict[str, Any] | None = None,
         features_only: bool = False,
-        **unused: Any,
     ) -> tuple[Tensor, dict[str, Any]]:
         """Logits (R, T, V) of all positions, or of those that the incremental state lacks."""
         cache = None
@@ -87,6 +87,12 @@ class TargetStream(_Borrowed, FairseqIncrementalDecoder):
         features = self.core.decode(prev_output_tokens, encoder_out, cache)
         output = features if features_only else self.core.logits(features)
         return output, {"attn": [None]}
+
+    def extract_features(
+        self, prev_output_tokens: Tensor, encoder_out: SourceState, **state: Any
+    ) -> tuple[Tensor, dict[str, Any]]:
+        """As :meth:`forward`, without the output projection: features (R, T, D)."""
+        return self.forward(prev_output_tokens, encoder_out, features_only=True, **state)
 
     def output_layer(self, features: Tensor) -> Tensor:
         """Features (..., D) to logits (..., V)."""
@@ -148,8 +154,6 @@ class TdoTransformer(FairseqEncoderDecoderModel):
         tgt_lang_id: Tensor | None = None,
         source_states: Sequence[int] = (),
         side_sources: Sequence[tuple[Tensor, int]] = (),
-        features_only: bool = False,
-        return_all_hiddens: bool = False,
     ) -> tuple[Tensor, dict[str, Any]]:
         """Logits (B, T, V), and what a loss term asked for.
 
@@ -163,19 +167,26 @@ class TdoTransformer(FairseqEncoderDecoderModel):
                 under ``source_states``.
             side_sources: further source tokens, each with the layer whose output is wanted;
                 returned under ``side_states``. They pass no layer above that one.
-            features_only: leave the output projection out.
-            return_all_hiddens: accepted for fairseq's sake; ask for ``source_states`` instead.
         """
         source = self.core.encode(src_tokens, source_states)
-        output, extra = self.decoder(
-            prev_output_tokens, encoder_out=source, features_only=features_only
-        )
+        output, extra = self.decoder(prev_output_tokens, encoder_out=source)
         extra["source_states"] = source.states
         extra["side_states"] = [
             self.core.encode(tokens, (layer,), states_only=True).states[layer]
             for tokens, layer in side_sources
         ]
         return output, extra
+
+    def prepare_for_inference_(self, cfg: Any) -> None:
+        """As fairseq's; ``--retain-dropout`` keeps every dropout on, or that of modules named."""
+        super().prepare_for_inference_(cfg)
+        if getattr(cfg.generation, "retain_dropout", False):
+            names = getattr(cfg.generation, "retain_dropout_modules", None)
+            for module in self.core.modules():
+                if names is None or type(module).__name__ in names:
+                    for part in module.modules() if names else [module]:
+                        if isinstance(part, Dropout):
+                            part.retained = True
 
     def load_state_dict(
         self,

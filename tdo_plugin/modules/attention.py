@@ -11,6 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from tdo_plugin.modules.dropout import Dropout
+
 
 class KeyValue(NamedTuple):
     """Keys and values, each (rows, H, length, E)."""
@@ -38,9 +40,13 @@ class Projection(nn.Linear):
 
 
 def project(x: Tensor, *projections: Projection) -> list[Tensor]:
-    """Several projections of ``x`` (..., D) in one matrix product."""
-    if len(projections) == 1:
-        return [projections[0](x)]
+    """Several projections of ``x`` (..., D), in one matrix product where that pays.
+
+    Packing copies the weights; with few rows, as in a step of decoding, that costs more than the
+    products.
+    """
+    if x.numel() < x.size(-1) ** 2 // 2:
+        return [part(x) for part in projections]
     weight = torch.cat([part.weight for part in projections])
     bias = torch.cat([part.bias for part in projections])
     outputs = F.linear(x, weight, bias).split([part.out_features for part in projections], -1)
@@ -62,25 +68,24 @@ class MultiheadAttention(nn.Module):
     def __init__(self, model_dim: int, num_heads: int, dropout: float = 0.0) -> None:
         super().__init__()
         self.num_heads = num_heads
-        self.dropout = dropout
-        for name in ("query", "key", "value"):
-            self.add_module(name, Projection(model_dim, model_dim, gain=1 / math.sqrt(2)))
+        self.dropout = Dropout(dropout)
+        self.query = Projection(model_dim, model_dim, gain=1 / math.sqrt(2))
+        self.key = Projection(model_dim, model_dim, gain=1 / math.sqrt(2))
+        self.value = Projection(model_dim, model_dim, gain=1 / math.sqrt(2))
         self.out = Projection(model_dim, model_dim)
 
     def queries_keys_values(self, x: Tensor) -> tuple[Tensor, KeyValue]:
         """(rows, length, D) to queries (rows, H, length, E) and keys and values of the same."""
-        query, key, value = map(
-            self._split_heads, project(x, self._part("query"), *self._key_value())
-        )
+        query, key, value = map(self._split_heads, project(x, self.query, self.key, self.value))
         return query, KeyValue(key, value)
 
     def queries(self, x: Tensor) -> Tensor:
         """(rows, length, D) to (rows, H, length, E)."""
-        return self._split_heads(self._part("query")(x))
+        return self._split_heads(self.query(x))
 
     def keys_values(self, x: Tensor) -> KeyValue:
         """(rows, length, D) to keys and values, each (rows, H, length, E)."""
-        return KeyValue(*map(self._split_heads, project(x, *self._key_value())))
+        return KeyValue(*map(self._split_heads, project(x, self.key, self.value)))
 
     def attend(self, query: Tensor, memory: KeyValue, mask: Tensor) -> Tensor:
         """Queries over the memory of the same rows.
@@ -94,7 +99,7 @@ class MultiheadAttention(nn.Module):
             (rows, T, D), after the output projection.
         """
         mixed = F.scaled_dot_product_attention(
-            query, *memory, attn_mask=mask, dropout_p=self.dropout if self.training else 0.0
+            query, *memory, attn_mask=mask, dropout_p=self.dropout.active_rate
         )
         return self._merge_heads(mixed)
 
@@ -111,7 +116,7 @@ class MultiheadAttention(nn.Module):
         """
         beams = _fold_beams(query, source.key.size(0))
         mixed = F.scaled_dot_product_attention(
-            beams, *source, attn_mask=mask, dropout_p=self.dropout if self.training else 0.0
+            beams, *source, attn_mask=mask, dropout_p=self.dropout.active_rate
         )
         return self._merge_heads(_unfold_beams(mixed, query))
 
@@ -135,25 +140,18 @@ class MultiheadAttention(nn.Module):
         Returns:
             (R, T, D), after the output projection.
         """
-        sentences, scale = source.key.size(0), query.size(-1) ** -0.5
+        sentences = source.key.size(0)
+        query = query * query.size(-1) ** -0.5  # before the product: it must fit half precision
         beams = _fold_beams(query, sentences)
         over_source = (beams @ source.key.transpose(-1, -2)).masked_fill(~source_mask, -math.inf)
         over_target = (query @ target.key.transpose(-1, -2)).masked_fill(~target_mask, -math.inf)
-        scores = torch.cat([_unfold_beams(over_source, query), over_target], -1) * scale
+        scores = torch.cat([_unfold_beams(over_source, query), over_target], -1)
         accurate = torch.promote_types(scores.dtype, torch.float32)
         weights = scores.softmax(-1, dtype=accurate).to(query.dtype)
-        weights = F.dropout(weights, self.dropout, self.training)
+        weights = self.dropout(weights)
         on_source, on_target = weights.split([source.key.size(2), target.key.size(2)], -1)
         from_source = _unfold_beams(_fold_beams(on_source, sentences) @ source.value, query)
         return self._merge_heads(from_source + on_target @ target.value)
-
-    def _part(self, name: str) -> Projection:
-        part = self.get_submodule(name)
-        assert isinstance(part, Projection)
-        return part
-
-    def _key_value(self) -> tuple[Projection, Projection]:
-        return self._part("key"), self._part("value")
 
     def _split_heads(self, x: Tensor) -> Tensor:
         split: Tensor = x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 ROWS = 256  # tokens at a time, so that a block of logits stays near the cache
 
@@ -22,9 +23,9 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         other = smoothing / (vocabulary - 1)
         real = target.ne(padding_idx)
         dtype = torch.promote_types(logits.dtype, torch.float32)
-        blocks = [block.to(dtype) for block in logits.split(ROWS)]
-        normalizer = torch.cat([block.logsumexp(1) for block in blocks])
-        total = torch.cat([block.sum(1) for block in blocks])
+        blocks = (block.to(dtype) for block in logits.split(ROWS))
+        sums = [(block.logsumexp(1), block.sum(1)) for block in blocks]
+        normalizer, total = (torch.cat(parts) for parts in zip(*sums, strict=True))
         chosen = logits.gather(1, target[:, None])[:, 0].to(dtype)
         nll = (normalizer - chosen) * real
         smooth = (vocabulary * normalizer - total) * real
@@ -35,14 +36,15 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         return ctx.peak * nll + other * smooth, nll
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, *upstream: Tensor | None) -> tuple[Tensor | None, None, None, None]:
         if upstream[0] is None:
             return None, None, None, None
         logits, target, normalizer, real = ctx.saved_tensors
         scale = upstream[0] * real
         gradient = torch.empty_like(logits)
-        for rows in torch.arange(len(target), device="cpu").split(ROWS):
-            block = slice(int(rows[0]), int(rows[-1]) + 1)
+        for start in range(0, len(target), ROWS):
+            block = slice(start, start + ROWS)
             # the coefficients of a row's logits in the loss add up to nothing, so that the
             # normalizer has weight 1: softmax - other everywhere, less the peak at the target
             part = (logits[block].to(normalizer.dtype) - normalizer[block, None]).exp_()

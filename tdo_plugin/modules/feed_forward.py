@@ -3,6 +3,8 @@
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from tdo_plugin.modules.dropout import Dropout
+
 
 class FeedForward(nn.Module):
     """W2 ReLU(W1 x + b1) + b2 (Vaswani et al., 2017, equation 2), torch's linear start.
@@ -19,13 +21,12 @@ class FeedForward(nn.Module):
         self.inner_output = nn.Identity()
         self.outer = nn.Linear(inner_dim, model_dim)
         self.outer_output = nn.Identity()
-        self.activation_dropout = activation_dropout
+        self.activation_dropout = Dropout(activation_dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., D) to (..., D)."""
         inner = F.relu(self.inner_output(self.inner(x)))
-        inner = F.dropout(inner, self.activation_dropout, self.training)
-        outer: Tensor = self.outer_output(self.outer(inner))
+        outer: Tensor = self.outer_output(self.outer(self.activation_dropout(inner)))
         return outer
 
 
@@ -38,7 +39,7 @@ class Adaptation(nn.Module):
     def __init__(self, feed_forward: FeedForward, dropout: float = 0.0) -> None:
         super().__init__()
         self.feed_forward = feed_forward
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., D) to (..., D)."""

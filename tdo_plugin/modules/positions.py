@@ -10,6 +10,12 @@ import torch
 from torch import Tensor, nn
 
 
+class TooLongError(ValueError):
+    """A sequence with more positions than the model has learned."""
+
+    one_line = True
+
+
 def count_positions(padding: Tensor, padding_idx: int) -> Tensor:
     """Positions (B, L) of tokens whose ``padding`` (B, L) is false."""
     real = (~padding).long()
@@ -22,6 +28,8 @@ class SinusoidalPositions(nn.Module):
     Has no parameters and no limit; the table grows when a longer sentence comes.
     """
 
+    table: Tensor
+
     def __init__(self, model_dim: int, padding_idx: int) -> None:
         super().__init__()
         self.model_dim = model_dim
@@ -32,7 +40,7 @@ class SinusoidalPositions(nn.Module):
 
     def forward(self, positions: Tensor, longest: int) -> Tensor:
         """Positions (B, L), none above ``longest`` + padding index, to (B, L, D)."""
-        table = self.get_buffer("table")
+        table = self.table
         if longest + self.padding_idx >= table.size(0):
             table = self._build(2 * (longest + self.padding_idx)).to(table)
             self.register_buffer("table", table, persistent=False)
@@ -62,10 +70,10 @@ class LearnedPositions(nn.Module):
         """Positions (B, L) to (B, L, D).
 
         Raises:
-            ValueError: where ``longest`` is above ``max_positions``.
+            TooLongError: where ``longest`` is above ``max_positions``.
         """
         if longest > self.max_positions:
-            raise ValueError(
+            raise TooLongError(
                 f"a sequence must have at most {self.max_positions} positions; it has {longest}"
             )
         embedded: Tensor = self.embedding(positions)

@@ -2,6 +2,8 @@
 
 from torch import Tensor, nn
 
+from tdo_plugin.modules.dropout import Dropout
+
 
 class Residual(nn.Module):
     """A sublayer is called between ``before`` and ``after``; subclasses say where the norm is."""
@@ -9,7 +11,7 @@ class Residual(nn.Module):
     def __init__(self, norm: nn.Module, dropout: float = 0.0) -> None:
         super().__init__()
         self.norm = norm
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
     def before(self, x: Tensor) -> Tensor:
         """What the sublayer reads, (..., D)."""

@@ -98,6 +98,11 @@ class ModelSpec:
                 f"`{_flag('model_dim')}` must be a multiple of `{_flag('num_heads')}`"
                 f" ({self.num_heads}); it is {self.model_dim}"
             )
+        if self.position_embedding == "none" and self.positions == "continuous":
+            problems.append(
+                f"`{_flag('positions')}` must be left out where `{_flag('position_embedding')}` is "
+                "none; it is continuous"
+            )
         if self.position_embedding == "sinusoidal" and self.model_dim in (1, 2, 3):
             problems.append(
                 f"`{_flag('model_dim')}` must be at least 4 for sinusoidal positions; "
@@ -106,15 +111,26 @@ class ModelSpec:
         return problems
 
     def _wrong_layers(self) -> list[str]:
+        own, foreign = ("num_layers", "target_layer"), ("encoder_layers", "decoder_layers")
         if self.topology == "encoder-decoder":
-            return [
+            own, foreign = foreign, own
+        problems = [
+            f"`{_flag(name)}` must be left out where `{_flag('topology')}` is {self.topology}; it "
+            f"is {getattr(self, name)}"
+            for name in foreign
+            if getattr(self, name) != 0
+        ]
+        if self.topology == "encoder-decoder":
+            return problems + [
                 f"`{_flag(name)}` must be positive; it is {getattr(self, name)}"
-                for name in ("encoder_layers", "decoder_layers")
+                for name in own
                 if getattr(self, name) <= 0
             ]
         if self.num_layers <= 0:
-            return [f"`{_flag('num_layers')}` must be positive; it is {self.num_layers}"]
-        problems = []
+            return [
+                *problems,
+                f"`{_flag('num_layers')}` must be positive; it is {self.num_layers}",
+            ]
         if not 0 <= self.target_layer < self.num_layers:
             problems.append(
                 f"`{_flag('target_layer')}` must be from 0 to {self.num_layers - 1}, one below "

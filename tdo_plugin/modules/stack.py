@@ -60,12 +60,18 @@ class SourceState:
         present = self.sentences * self.beams
         if self.beams == 1 and rows.numel() > present and rows.numel() % present == 0:
             beams = rows.numel() // present
-            if bool((rows.view(present, beams) == torch.arange(present).to(rows)[:, None]).all()):
+            if bool(
+                (
+                    rows.view(present, beams) == torch.arange(present, device=rows.device)[:, None]
+                ).all()
+            ):
                 return replace(self, beams=beams)
         if rows.numel() == present and self.beams > 1:
             return self
         if self.beams == 1:
-            unmoved = rows.numel() == present and torch.equal(rows, torch.arange(present).to(rows))
+            unmoved = rows.numel() == present and torch.equal(
+                rows, torch.arange(present, device=rows.device)
+            )
             return self if unmoved else self.select(rows)
         return self.select(rows.view(-1, self.beams)[:, 0].div(self.beams, rounding_mode="floor"))
 

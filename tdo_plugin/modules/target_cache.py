@@ -3,7 +3,6 @@
 Shapes: R rows (beams of all sentences), H heads, P positions so far, E head width.
 """
 
-import torch
 from torch import Tensor
 
 from tdo_plugin.modules.attention import KeyValue
@@ -19,35 +18,26 @@ class TargetCache:
 
     def __init__(self, num_layers: int) -> None:
         self.num_layers = num_layers
-        self.padding: Tensor | None = None  # (R, P), true at padding
-        self._buffer: Tensor | None = None
+        self.length = 0  # P, with the positions of the present step
         self._start = 0
+        self._buffer: Tensor | None = None
 
-    @property
-    def length(self) -> int:
-        """P, with the positions of the present step."""
-        return 0 if self.padding is None else self.padding.size(1)
-
-    def begin(self, padding: Tensor) -> Tensor:
-        """Announce the new positions of a step, (R, T); returns the padding of all, (R, P)."""
+    def begin(self, new: int) -> None:
+        """Announce the number of new positions of a step, T."""
         self._start = self.length
-        self.padding = padding if self.padding is None else torch.cat([self.padding, padding], 1)
-        return self.padding
+        self.length += new
 
     def extend(self, layer: int, new: KeyValue) -> KeyValue:
         """Append one layer's keys and values (R, H, T, E); returns all, (R, H, P, E)."""
         buffer = self._room(new.key)
-        end = self._start + new.key.size(2)
         for kind, part in enumerate(new):
-            buffer[layer, kind, :, :, self._start : end] = part
-        return KeyValue(*buffer[layer, :, :, :, :end])
+            buffer[layer, kind, :, :, self._start : self.length] = part
+        return KeyValue(*buffer[layer, :, :, :, : self.length])
 
     def reorder(self, rows: Tensor) -> None:
         """Keep these of the present rows, in this order (R',)."""
-        if self.padding is None or self._buffer is None:
-            return
-        self.padding = self.padding.index_select(0, rows)
-        self._buffer = self._buffer.index_select(2, rows)
+        if self._buffer is not None:
+            self._buffer = self._buffer.index_select(2, rows)
 
     def _room(self, like: Tensor) -> Tensor:
         """The buffer, grown where the announced positions do not fit."""

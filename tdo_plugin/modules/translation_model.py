@@ -8,6 +8,7 @@ from collections.abc import Collection
 
 from torch import Tensor, nn
 
+from tdo_plugin.modules.dropout import Dropout
 from tdo_plugin.modules.embeddings import Embeddings
 from tdo_plugin.modules.masks import target_mask
 from tdo_plugin.modules.positions import count_positions
@@ -45,7 +46,7 @@ class TranslationModel(nn.Module):
         self.embeddings = embeddings
         self.source_positions = source_positions
         self.target_positions = target_positions
-        self.dropout = nn.Dropout(spec.dropout)
+        self.dropout = Dropout(spec.dropout)
         assert embeddings.source.padding_idx is not None
         self.padding_idx: int = embeddings.source.padding_idx
 
@@ -84,9 +85,9 @@ class TranslationModel(nn.Module):
             positions = positions + lengths[:, None] * ~padding
             longest += source.padding.size(1)
         start = 0 if cache is None else cache.length
-        if cache is not None:
-            cache.begin(padding[:, start:])
         new = prev_output_tokens[:, start:]
+        if cache is not None:
+            cache.begin(new.size(1))
         table = self.source_positions if self.target_positions is None else self.target_positions
         vectors = table(positions[:, start:], longest)
         embedded = self._embed(self.embeddings.target_vectors(new), vectors)

@@ -29,6 +29,10 @@ class LanguageIdDataset(BaseWrapperDataset):
         languages = {"src_lang_id": self.src_lang_id, "tgt_lang_id": self.tgt_lang_id}
         return {**self.dataset[index], **languages}
 
+    def num_tokens_vec(self, indices: Any) -> Any:
+        """Lengths of many sentences at once, for batching by tokens."""
+        return self.dataset.num_tokens_vec(indices)
+
     def collater(self, samples: list[Sample], **options: Any) -> Sample:
         """A batch; fairseq sorts it by length, so each row's origin is traced through its id."""
         traced = [{**sample, "id": origin} for origin, sample in enumerate(samples)]

@@ -1,6 +1,7 @@
 """Multilingual translation with true language ids, everywhere."""
 
 import hashlib
+import inspect
 from argparse import Namespace
 from typing import Any
 
@@ -54,6 +55,51 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         except ValueError as error:
             raise UserError(" ".join(str(error).split())) from None
 
+    def check_dicts(
+        self, dicts: dict[str, Dictionary], source_langs: list[str], target_langs: list[str]
+    ) -> None:
+        """As fairseq's.
+
+        Raises:
+            UserError: where languages of one side have different dictionaries.
+        """
+        try:
+            super().check_dicts(dicts, source_langs, target_langs)
+        except AssertionError:
+            raise UserError(
+                "`data` must hold one dictionary for all source languages and one for all target "
+                "languages; it holds several"
+            ) from None
+
+    def build_model(self, args: Namespace, from_checkpoint: bool = False) -> Any:
+        """As fairseq's.
+
+        Raises:
+            UserError: on a model that takes no language ids.
+        """
+        model = super().build_model(args, from_checkpoint)
+        if "tgt_lang_id" not in inspect.signature(model.forward).parameters:
+            raise UserError(
+                "`--arch` must take language ids with `--task tdo_translation`; "
+                f"{getattr(args, 'arch', 'this one')} does not, "
+                "`--task translation_multi_simple_epoch` trains it"
+            )
+        return model
+
+    def build_generator(self, models: Any, args: Any, *more: Any, **options: Any) -> Any:
+        """As fairseq's.
+
+        Raises:
+            UserError: where alignments are asked for: with one softmax over source and target no
+                attention over the source stands alone.
+        """
+        if getattr(args, "print_alignment", None):
+            raise UserError(
+                "`--print-alignment` must be left out: these models keep no attention weights; "
+                f"it is {args.print_alignment}"
+            )
+        return super().build_generator(models, args, *more, **options)
+
     def load_dataset(self, split: str, *args: Any, **kwargs: Any) -> None:
         """As fairseq's.
 
@@ -62,7 +108,9 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         """
         try:
             super().load_dataset(split, *args, **kwargs)
-        except (FileNotFoundError, KeyError):
+        except (FileNotFoundError, KeyError) as error:
+            if isinstance(error, KeyError) and not str(error.args[0]).startswith("main:"):
+                raise
             raise UserError(
                 f"`data` must hold split {split} for each of {', '.join(self.lang_pairs)}; "
                 f"{self.args.data} does not"
@@ -86,18 +134,18 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         Raises:
             UserError: on sentences that are too long, unless they are to be left out.
         """
-        if not ignore_invalid_inputs:
-            _, ignored = dataset.filter_indices_by_size(indices, max_positions)
-            if len(ignored):
-                raise UserError(
-                    f"sentences must have at most {max_positions} tokens (source, target); "
-                    f"{len(ignored)} have more, the first is number {ignored[0]} with "
-                    f"{dataset.size(ignored[0])}; `--skip-invalid-size-inputs-valid-test` leaves "
-                    "them out, `--truncate-source` cuts them"
-                )
-        return super().filter_indices_by_size(
-            indices, dataset, max_positions, ignore_invalid_inputs
-        )
+        if ignore_invalid_inputs:
+            return super().filter_indices_by_size(indices, dataset, max_positions, True)
+        kept, ignored = dataset.filter_indices_by_size(indices, max_positions)
+        if len(ignored):
+            raise UserError(
+                "`--max-source-positions` and `--max-target-positions` must hold every sentence; "
+                f"they are {max_positions}, {len(ignored)} sentences are longer, the first is "
+                f"number {ignored[0]} with {dataset.size(ignored[0])} tokens "
+                "(`--skip-invalid-size-inputs-valid-test` leaves them out, `--truncate-source` "
+                "cuts them)"
+            )
+        return kept
 
     def state_dict(self) -> dict[str, Any]:
         """What a checkpoint remembers of its data."""

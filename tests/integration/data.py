@@ -37,6 +37,11 @@ MODEL = (
     *("--tdo-layers", "3", "--tdo-target-layer", "1", "--tdo-adaptation-dim", "8"),
     *("--tdo-model-dim", "8", "--tdo-heads", "2", "--tdo-ffn-dim", "12"),
 )
+# turns a model of TDO's into an encoder-decoder
+ENCODER_DECODER = (
+    *("--tdo-topology", "encoder-decoder", "--tdo-layers", "0", "--tdo-target-layer", "0"),
+    *("--tdo-encoder-layers", "2", "--tdo-decoder-layers", "1"),
+)
 TRAIN = (
     *("--optimizer", "adam", "--lr", "0.01", "--max-tokens", "120"),
     *("--seed", "3", "--num-workers", "0", "--cpu", "--sampling-method", "temperature"),

@@ -6,6 +6,7 @@ import pytest
 import torch
 from integration.data import (
     CROSS_ENTROPY,
+    ENCODER_DECODER,
     INSTRUCL,
     TAG,
     TASK,
@@ -51,8 +52,8 @@ def test_stop_and_resume(tmp_path):
 # Sums of a batch in nats: cross-entropy and equation 8. They hold what is trained, whatever a
 # refactoring moves; a change that is meant to change them replaces them.
 STORED = {
-    "loss": [274.4440, 300.4329, 187.7455, 329.6551, 194.3679],
-    "instrucl_loss": [42.8938, 44.2240, 15.0014, 68.9896, 13.4525],
+    "loss": [274.9967, 304.5338, 176.0057, 314.1320, 196.7218],
+    "instrucl_loss": [42.5164, 41.5425, 15.7465, 72.2427, 15.0910],
 }
 
 
@@ -163,7 +164,7 @@ ARCHITECTURES = {
     "one count": ("--tdo-positions", "continuous"),
     "one learned count": ("--tdo-positions", "continuous", "--tdo-position-embedding", "learned"),
     "pre-norm": ("--tdo-norm", "pre", "--tdo-stage1-ffn-dim", "20", "--attention-dropout", "0.1"),
-    "encoder-decoder": ("--tdo-topology", "encoder-decoder", "--tdo-decoder-layers", "1"),
+    "encoder-decoder": ENCODER_DECODER,
     "own source embedding": ("--tdo-share-embeddings", "decoder"),
 }
 

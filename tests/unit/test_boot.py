@@ -17,7 +17,7 @@ import tdo_plugin_boot
 from tdo_plugin.errors import UserError
 
 BY_NAME = {one.name: one for one in tdo_plugin_boot.MENDS}
-ALWAYS = {"safe-checkpoints", "whole-checkpoints", "bf16-inference"}
+ALWAYS = {"safe-checkpoints", "whole-checkpoints", "bf16-inference", "restored-task"}
 FAKE_FAIRSEQ = {
     "__init__.py": "import fairseq.options\nfrom dataclasses import dataclass\n"
     "@dataclass\nclass Part:\n    x: int = 0\n"
@@ -177,7 +177,7 @@ class Status(torch.utils.data.Dataset):
     def __len__(self):
         return 1
     def __getitem__(self, index):
-        import fairseq, tdo_plugin_boot
+        import fairseq.trainer, tdo_plugin_boot
         from fairseq.models.transformer import TransformerConfig
         applied = {m["name"] for m in tdo_plugin_boot.mends() if m["status"] == "applied"}
         return len(applied)

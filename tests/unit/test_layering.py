@@ -17,6 +17,7 @@ ALLOWED = {
     "tasks": {"models", "modules", "errors"},
     "data": {"errors"},
     "evaluation": {"data", "errors"},
+    "launch": {"data", "errors"},
 }
 
 

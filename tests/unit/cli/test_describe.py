@@ -141,11 +141,11 @@ def test_default_layer_of_instrucl(shown):
         (("--target-length", "0"), ("`--target-length` must be at least 1",)),
         (("--tdo-target-layer", "12"), ("`--tdo-target-layer` must be from 0 to 11", "is 12")),
         (("--target-vocab-size", "50"), ("`--tdo-share-embeddings` must be decoder or none",)),
-        (("--instrucl-layer", "13"), ("`--instrucl-layer` must be from 1 to 12; it is 13",)),
-        (("--instrucl-layer", "0"), ("`--instrucl-layer` must be from 1 to 12; it is 0",)),
+        (("--instrucl-layer", "13"), ("`--instrucl-layer` must be from 1 to 12, the layers that",)),
+        (("--instrucl-layer", "0"), ("`--instrucl-layer` must be from 1 to 12, the layers that",)),
         (
             ("--instrucl-layer", "3", "--tdo-share-embeddings", "none"),
-            ("`--instrucl-layer` must be left out unless `--tdo-share-embeddings` is all",),
+            ("`--tdo-share-embeddings` must be all for InstruCL",),
         ),
     ],
 )

@@ -263,7 +263,8 @@ def test_a_stock_model_is_refused():
 
 def test_a_stock_model_without_terms():
     """The plain criterion is for every model."""
-    task, model, criterion = built(*BASE, *STOCK, *TERMS)
+    stock_task = ("--task", "translation_multi_simple_epoch", *BASE[2:])
+    task, model, criterion = built(*stock_task, *STOCK, *TERMS)
     batch = iterate(task, "train")[0]
     stock = LabelSmoothedCrossEntropyCriterion(task, False, 0.1)
     torch.testing.assert_close(criterion(model.eval(), batch)[0], stock(model, batch)[0])

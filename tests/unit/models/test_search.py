@@ -1,5 +1,6 @@
 """fairseq's own generator on our models, against plain beam search on the plain reference."""
 
+import itertools
 import math
 from unittest import mock
 
@@ -199,7 +200,7 @@ def test_source_is_computed_once_and_stored_once_for_its_beams():
         assert all(rows == 2 * count for count, rows, _ in steps)
         # finished sentences leave, and only then is the source's memory touched
         assert sentences == sorted(sentences, reverse=True)
-        for before, after in zip(steps, steps[1:], strict=False):
+        for before, after in itertools.pairwise(steps):
             assert (before[2] == after[2]) == (before[0] == after[0])
         shrunk += sentences[0] > sentences[-1]
     assert shrunk, "in no search a sentence ended before the others"

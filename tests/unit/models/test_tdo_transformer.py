@@ -1,9 +1,20 @@
 """The model as fairseq sees it: architectures, options, parameters, and what it refuses to load."""
 
+from argparse import Namespace
+
 import pytest
 import torch
 from fairseq.models import ARCH_CONFIG_REGISTRY, ARCH_MODEL_REGISTRY
-from integration.data import TAG, TASK, TDO, TRAIN, built, iterate, training_arguments
+from integration.data import (
+    ENCODER_DECODER,
+    TAG,
+    TASK,
+    TDO,
+    TRAIN,
+    built,
+    iterate,
+    training_arguments,
+)
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.config import TdoConfig, spec_from_args
@@ -88,7 +99,6 @@ def test_the_command_line_goes_before_the_preset():
 def test_every_option_reaches_the_specification():
     """An option that does nothing would leave the specification as it was."""
     changed = {
-        "tdo_topology": "encoder-decoder",
         "tdo_layers": "5",
         "tdo_target_layer": "2",
         "tdo_source_attention": "causal",
@@ -103,18 +113,18 @@ def test_every_option_reaches_the_specification():
         "attention_dropout": "0.3",
         "activation_dropout": "0.4",
         "tdo_positions": "continuous",
-        "tdo_position_embedding": "none",
+        "tdo_position_embedding": "learned",
         "tdo_share_embeddings": "none",
         "tdo_freeze_embeddings": None,
-        "tdo_encoder_layers": "3",
-        "tdo_decoder_layers": "4",
     }
+    encoder_decoder = {"tdo_encoder_layers": "3", "tdo_decoder_layers": "4"}
     options = {name for name in TdoConfig.__dataclass_fields__ if name != "_name"}
-    assert options == set(changed)
-    plain = spec_of(*TDO)
-    for name, value in changed.items():
-        flags = ["--" + name.replace("_", "-"), *([value] if value else [])]
-        assert spec_of(*TDO, *flags) != plain, name
+    assert options == {"tdo_topology", *changed, *encoder_decoder}
+    for base, changes in ((TDO, changed), ((*TDO, *ENCODER_DECODER), encoder_decoder)):
+        plain = spec_of(*base)
+        for name, value in changes.items():
+            flags = ["--" + name.replace("_", "-"), *([value] if value else [])]
+            assert spec_of(*base, *flags) != plain, name
 
 
 def test_limits_are_the_task_s():
@@ -146,7 +156,9 @@ def test_extras_do_not_change_the_logits():
     assert sorted(extra["source_states"]) == [1, 3]
     expected = model.core.encode(net_input["src_tokens"], (2,)).states[2]
     torch.testing.assert_close(extra["side_states"][0], expected, rtol=0, atol=1e-12)
-    features, _ = model(**net_input, features_only=True)
+    languages = ("src_lang_id", "tgt_lang_id")
+    tokens = {key: value for key, value in net_input.items() if key not in languages}
+    features, _ = model.extract_features(**tokens)
     torch.testing.assert_close(model.decoder.output_layer(features), plain, rtol=0, atol=1e-12)
 
 
@@ -192,7 +204,7 @@ def test_it_loads_what_it_saved():
         ("--tdo-ffn-dim", "16"),
         ("--tdo-adaptation-dim", "0"),
         ("--tdo-norm", "pre"),
-        ("--tdo-topology", "encoder-decoder"),
+        ENCODER_DECODER,
         ("--tdo-share-embeddings", "none"),
     ],
     ids=" ".join,
@@ -211,3 +223,28 @@ def test_another_number_of_words_is_refused_in_one_line():
     name = "core.embeddings.source.weight"
     with pytest.raises(UserError, match="it has 36 entries, the dictionary 35"):
         model.load_state_dict({**state, name: torch.cat([state[name], state[name][:1]])})
+
+
+def inference(model, **generation):
+    """Two decodings of the same batch after fairseq prepared the model for it."""
+    model.eval()
+    model.prepare_for_inference_(
+        Namespace(generation=Namespace(**generation), common=Namespace(bf16=False))
+    )
+    tokens = torch.tensor([[4, 5, 6, 2]])
+    return [model(tokens, None, tokens)[0] for _ in range(2)]
+
+
+def test_dropout_is_off_in_inference_unless_retained():
+    dropout = ("--dropout", "0.5", "--attention-dropout", "0.5")
+    _, model, _ = built(*BASE, *TDO, *dropout)
+    assert torch.equal(*inference(model))
+    for modules in (None, ["FeedForward"], ["MultiheadAttention"]):
+        _, model, _ = built(*BASE, *TDO, *dropout, "--activation-dropout", "0.5")
+        assert not torch.equal(
+            *inference(model, retain_dropout=True, retain_dropout_modules=modules)
+        )
+    _, model, _ = built(*BASE, *TDO, *dropout)
+    assert torch.equal(
+        *inference(model, retain_dropout=True, retain_dropout_modules=["NoSuchModule"])
+    )

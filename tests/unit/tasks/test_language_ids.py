@@ -54,6 +54,7 @@ def checked(task, batch):
         TAG,
         (*TAG, "--virtual-epoch-size", "40", "--virtual-data-size", "160"),
         (*TAG, "--sampling-method", "concat"),
+        (*TAG, "--enable-lang-ids"),
         (*TAG, "--sampling-method", "RoundRobin"),
         STRATEGY_3,
         (*STRATEGY_3, "--virtual-epoch-size", "80"),
@@ -66,6 +67,12 @@ def test_rows_of_mixed_batches(split, more):
     assert any(len(one) > 2 for one in seen), "no batch is mixed"
     whole = "--virtual-epoch-size" not in more or split == "valid"
     assert not whole or set().union(*seen) == set(BOTH_WAYS.split(","))
+
+
+def test_workers_of_the_data_loader_know_them():
+    task, _, _ = built(*TASK_FLAGS, *STRATEGY_3)
+    batches = iterate(task, "valid", num_workers=1)
+    assert sum(len(checked(task, batch)) > 2 for batch in batches)
 
 
 def test_row_order_and_numbers_are_kept():

@@ -1,4 +1,4 @@
-"""`tdo translate`: decode directions with the stock `fairseq-generate`, several at a time."""
+"""`tdo generate`: decode directions with the stock `fairseq-generate`, several at a time."""
 
 from __future__ import annotations
 

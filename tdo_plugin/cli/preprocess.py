@@ -1,4 +1,4 @@
-"""`tdo prepare`: text folder → SentencePiece → `fairseq-preprocess` for every pair."""
+"""`tdo preprocess`: text folder → SentencePiece → `fairseq-preprocess` for every pair."""
 
 from __future__ import annotations
 
