@@ -172,7 +172,7 @@ ARCHITECTURES = {
 @pytest.mark.parametrize("name", ARCHITECTURES)
 def test_every_choice_learns(name):
     """A few steps on one batch take its loss down, and no parameter is left without a gradient."""
-    flags = (*BASE, *TDO, *CROSS_ENTROPY, *ARCHITECTURES[name], "--tdo-encoder-layers", "2")
+    flags = (*BASE, *TDO, *CROSS_ENTROPY, *ARCHITECTURES[name])
     task, model, criterion = built(*flags)
     batch = iterate(task, "train")[0]
     optimizer = torch.optim.Adam(model.parameters(), 0.01)

@@ -160,9 +160,14 @@ def test_message():
     message = tdo_plugin_boot._message
     assert message(UserError, UserError("a")) == "a"
     assert message(ValueError, ValueError("a")) is None
-    assert message(FileNotFoundError, "Dataset not found: test (bin)").startswith("Dataset")
+    missing = FileNotFoundError("Dataset not found: test (bin)")
+    assert message(FileNotFoundError, missing).startswith("Dataset")
     text = "Error(s) in loading state_dict for M:\n\tsize mismatch for w: a.\n\tsize mismatch for v"
-    assert message(RuntimeError, text).endswith("M: size mismatch for w: a.")
+    assert message(RuntimeError, RuntimeError(text)).endswith("M: size mismatch for w: a.")
+    hidden = RuntimeError("Cannot load model parameters from checkpoint x.pt; please ensure a lot")
+    hidden.__context__ = UserError("the dictionary differs")
+    expected = "Cannot load model parameters from checkpoint x.pt: the dictionary differs"
+    assert message(RuntimeError, hidden) == expected
     spawned = type("ProcessRaisedException", (Exception,), {})
     text = "\n-- Process 0 terminated\nTraceback ...\ntdo_plugin.errors.UserError: a: b\n"
     assert message(spawned, spawned(text)) == "a: b"

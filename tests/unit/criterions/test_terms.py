@@ -213,7 +213,8 @@ NO_TARGET_TAG_FIRST = {
 @pytest.mark.parametrize("strategy", NO_TARGET_TAG_FIRST, ids=str)
 def test_strategies_without_the_target_s_tag_on_the_source_are_refused(strategy):
     flags = (*TOPOLOGIES["tdo"], *SMALL, *INSTRUCL, *NO_TARGET_TAG_FIRST[strategy])
-    with pytest.raises(UserError, match="`--encoder-langtok` must be tgt for InstruCL"):
+    message = r"`--(encoder-langtok|lang-tok-replacing-bos-eos)` must be (tgt|off) for InstruCL"
+    with pytest.raises(UserError, match=message):
         built(*WITHOUT_TAG, *flags)
 
 
@@ -251,20 +252,24 @@ STOCK = (
 )
 
 
+STOCK_TASK = ("--task", "translation_multi_simple_epoch", *BASE[2:])
+
+
 def test_a_stock_model_is_refused():
     message = "`--arch` must be one of tdo_plugin's for InstruCL"
     with pytest.raises(UserError, match=message):
-        built(*BASE, *STOCK, *INSTRUCL)
+        built(*STOCK_TASK, *STOCK, *INSTRUCL)
     _, _, criterion, (batch,) = made(*INSTRUCL)
-    _, model, _ = built(*BASE, *STOCK, *TERMS)
+    _, model, _ = built(*STOCK_TASK, *STOCK, *TERMS)
     with pytest.raises(UserError, match=message):
         criterion(model, batch)
+    with pytest.raises(UserError, match="`--arch` must take language ids"):
+        built(*BASE, *STOCK, *TERMS)
 
 
 def test_a_stock_model_without_terms():
     """The plain criterion is for every model."""
-    stock_task = ("--task", "translation_multi_simple_epoch", *BASE[2:])
-    task, model, criterion = built(*stock_task, *STOCK, *TERMS)
+    task, model, criterion = built(*STOCK_TASK, *STOCK, *TERMS)
     batch = iterate(task, "train")[0]
     stock = LabelSmoothedCrossEntropyCriterion(task, False, 0.1)
     torch.testing.assert_close(criterion(model.eval(), batch)[0], stock(model, batch)[0])
