@@ -174,7 +174,7 @@ def generation(*flags: str, data=None):
 
 def train(save_dir: Path, *flags: str, data=None) -> list[dict]:
     """fairseq-train in this process; returns what each batch logs, sums in nats, not rounded."""
-    from fairseq import metrics
+    from fairseq import checkpoint_utils, metrics
     from fairseq.dataclass.utils import convert_namespace_to_omegaconf
     from fairseq.tasks import FairseqTask
     from fairseq_cli.train import main
@@ -187,6 +187,8 @@ def train(save_dir: Path, *flags: str, data=None) -> list[dict]:
         return loss, size, logs
 
     metrics.reset()
+    # fairseq keeps the best loss of a process, of whatever training, on this function
+    vars(checkpoint_utils.save_checkpoint).clear()
     cfg = convert_namespace_to_omegaconf(
         training_arguments(*flags, "--save-dir", str(save_dir), data=data)
     )
