@@ -58,7 +58,8 @@ def generate_words(
     for flag in TASK_FLAGS:
         if flag in config.flags:
             words += [flag, *config.flags[flag]]
-    if "--max-source-positions" in config.flags:
+    learned = config.flags.get("--tdo-position-embedding") == ["learned"]
+    if "--max-source-positions" in config.flags and not learned:
         # a limit that spares memory in training; sinusoidal positions have none in decoding
         words += ["--model-overrides", str(dict.fromkeys(LENGTHS, MAX_POSITIONS))]
     words += ["--langs", ",".join(data.languages), "--lang-pairs", ",".join(data.directions)]
