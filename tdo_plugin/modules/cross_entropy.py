@@ -47,11 +47,13 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
             block = slice(start, start + ROWS)
             # the coefficients of a row's logits in the loss add up to nothing, so that the
             # normalizer has weight 1: softmax - other everywhere, less the peak at the target
-            part = (logits[block].to(normalizer.dtype) - normalizer[block, None]).exp_()
-            part.sub_(ctx.other)
-            part.mul_(scale[block, None])
+            # in place where the types agree: a copy of the logits' size is time
+            part = gradient[block].to(normalizer.dtype)
+            torch.sub(logits[block], normalizer[block, None], out=part)
+            part.exp_().sub_(ctx.other).mul_(scale[block, None])
             part.scatter_add_(1, target[block, None], -(ctx.peak * scale[block])[:, None])
-            gradient[block] = part
+            if part.dtype != gradient.dtype:
+                gradient[block] = part
         return gradient, None, None, None
 
 

@@ -1,7 +1,26 @@
-"""Dropout that can stay on while a model decodes."""
+"""Dropout that can stay on while a model decodes, and that draws few random numbers on the CPU."""
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+STEPS = 1 << 16  # a CPU mask takes 16 random bits an element
+
+
+def _cpu_dropout(x: Tensor, rate: float) -> Tensor:
+    """``F.dropout`` with four elements' masks cut from each 64-bit draw.
+
+    torch's CPU generator draws one number after the other, and in a small model that is a good
+    part of a training step. The rate is rounded to a multiple of 2^-16, and what is kept is scaled
+    by that rate, so that the expectation is exact.
+    """
+    dropped = round(rate * STEPS)
+    if dropped == STEPS:
+        return x * 0
+    draws = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(1 << 63), None)
+    bits = draws.view(torch.int16)[: x.numel()].view(x.shape)
+    kept = bits.ge(dropped - STEPS // 2)
+    return x * kept.to(x.dtype).mul_(STEPS / (STEPS - dropped))
 
 
 class Dropout(nn.Module):
@@ -22,4 +41,7 @@ class Dropout(nn.Module):
         return self.rate if self.training or self.retained else 0.0
 
     def forward(self, x: Tensor) -> Tensor:
-        return F.dropout(x, self.active_rate, self.active_rate > 0)
+        rate = self.active_rate
+        if rate == 0:
+            return x
+        return _cpu_dropout(x, rate) if x.device.type == "cpu" else F.dropout(x, rate, True)
