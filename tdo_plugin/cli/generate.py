@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.launch.options import gpus_here, own_and_stock, take_rest
+from tdo_plugin.launch.options import gpus_here, machine_options, own_and_stock, take_rest
 
 HELP = "decode test sets: prints a fairseq-generate command for each direction, then runs them"
 
@@ -36,18 +36,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
     add("--batch-size", type=int, default=100, metavar="N", help="sentences a batch (default 100)")
     add("--jobs", type=int, default=1, metavar="N", help="directions at a time (default 1)")
     add("--threads", type=int, default=1, metavar="N", help="CPU threads of each (default 1)")
-    add(
-        "--gpus",
-        type=int,
-        metavar="N",
-        help="GPUs to share the jobs among (default: all of this machine)",
-    )
-    add("--cpu", action="store_true", help="decode on the CPU")
-    add(
-        "--precision",
-        choices=("fp32", "fp16", "bf16"),
-        help="number format on a GPU (default: the config's)",
-    )
+    machine_options(parser)
     add("--dry-run", action="store_true", help="only print the commands")
 
 

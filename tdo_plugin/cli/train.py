@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.launch.options import gpus_here, own_and_stock, take_rest
+from tdo_plugin.launch.options import gpus_here, machine_options, own_and_stock, take_rest
 
 HELP = "train a config's system on a data folder: prints the fairseq-train command, then runs it"
 
@@ -31,13 +31,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="where checkpoints go (default: checkpoints/FOLDER-CONFIG); training resumes there",
     )
-    add(
-        "--gpus",
-        type=int,
-        metavar="N",
-        help="GPUs of this machine to use (default: all that it has)",
-    )
-    add("--cpu", action="store_true", help="train on the CPU, though there is a GPU")
+    machine_options(parser)
     add("--nodes", type=int, default=1, metavar="N", help="machines that train together")
     add(
         "--rendezvous",
@@ -49,11 +43,6 @@ def _options(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="submit to Slurm: sbatch an allocation of --nodes with --gpus each",
     )
-    add(
-        "--precision",
-        choices=("fp32", "fp16", "bf16"),
-        help="number format on a GPU (default: the config's)",
-    )
     add("--dry-run", action="store_true", help="only print the command")
 
 
@@ -61,6 +50,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the command and, unless --dry-run, replace this process by it."""
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.launch.config import read_config
+    from tdo_plugin.launch.environment import settings
     from tdo_plugin.launch.generation import program
     from tdo_plugin.launch.training import Machine, sbatch_words, train_words
 
@@ -99,12 +89,15 @@ def run(args: argparse.Namespace) -> int:
         inner += extra
         print("each node: " + shlex.join(words), flush=True)
         words = sbatch_words(machine, inner)
+    variables = {} if args.slurm else settings(gpus)
+    for name, value in variables.items():
+        print(f"with {name}={value}")
     print("+ " + shlex.join(words), flush=True)
     if args.dry_run:
         return 0
     command = words if args.slurm else program(words)
     try:
-        os.execvp(command[0], command)
+        os.execvpe(command[0], command, {**os.environ, **variables})
     except OSError as error:
         raise UserError(f"`{command[0]}` must be installed; {error.strerror}") from None
 

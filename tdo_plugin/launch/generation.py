@@ -18,6 +18,7 @@ from pathlib import Path
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.config import Config
+from tdo_plugin.launch.environment import settings
 from tdo_plugin.launch.training import PLUGIN
 
 # what generation must know of the task that trained the model; fairseq does not take it from the
@@ -138,7 +139,7 @@ def _generate(
     partial, final = decoding.out / f"{direction}.partial", decoding.out / direction
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
-    environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+    environment = {**os.environ, **settings(decoding.gpus, threads)}
     if decoding.gpus:
         environment["CUDA_VISIBLE_DEVICES"] = _device(device)
     log = partial / "log.txt"

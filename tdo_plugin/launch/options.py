@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.launch.config import PRECISIONS
 
 
 def take_rest(parser: argparse.ArgumentParser, program: str) -> None:
@@ -35,6 +36,14 @@ def own_and_stock(
     declare(parser)
     _, stock = parser.parse_known_args([w for w in args.rest if w != "--"], namespace=args)
     return stock
+
+
+def machine_options(parser: argparse.ArgumentParser) -> None:
+    """Declare where to compute, and in which number format."""
+    add = parser.add_argument
+    add("--gpus", type=int, metavar="N", help="GPUs of this machine to use (default: all)")
+    add("--cpu", action="store_true", help="compute on the CPU, though there is a GPU")
+    add("--precision", choices=PRECISIONS, help="number format on a GPU (default: the config's)")
 
 
 def gpus_here(args: argparse.Namespace) -> int:
