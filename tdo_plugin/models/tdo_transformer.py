@@ -120,7 +120,12 @@ class TargetStream(_Borrowed, FairseqIncrementalDecoder):
 
 @register_model(MODEL_NAME)
 class TdoTransformer(FairseqEncoderDecoderModel):
-    """Encoder-decoder, causal and prefix decoder-only, and two-stage decoder-only (TDO) models."""
+    """Encoder-decoder, causal and prefix decoder-only, and two-stage decoder-only (TDO) models.
+
+    ``builder`` makes the parts; an experiment may put another in its place.
+    """
+
+    builder: type[Builder] = Builder
 
     def __init__(self, encoder: SourceStream, decoder: TargetStream) -> None:
         super().__init__(encoder, decoder)
@@ -140,7 +145,7 @@ class TdoTransformer(FairseqEncoderDecoderModel):
                 "dictionaries of their own; it is all"
             )
         try:
-            core = Builder(spec, source.pad()).build(len(source), len(target))
+            core = cls.builder(spec, source.pad()).build(len(source), len(target))
         except SpecError as error:
             raise UserError(str(error)) from None
         return cls(SourceStream(source, core), TargetStream(target, core))

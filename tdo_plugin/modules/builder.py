@@ -104,9 +104,9 @@ class Builder:
                 self.exit(),
                 causal,
             )
-        stages = [spec.stage1_ffn_dim] * spec.target_layer
-        stages += [spec.stage2_ffn_dim] * (spec.num_layers - spec.target_layer)
-        layers = [self.joint_layer(ffn_dim) for ffn_dim in stages]
+        layers = [self.joint_layer(spec.stage1_ffn_dim) for _ in range(spec.target_layer)]
+        while len(layers) < spec.num_layers:
+            layers.append(self.second_stage_layer())
         return DecoderOnlyStack(layers, spec.target_layer, self.entry(), self.exit(), causal)
 
     def entry(self) -> nn.Module:
@@ -134,6 +134,10 @@ class Builder:
         return JointLayer(
             self.attention(), self.feed_forward(ffn_dim), self.residual(), self.residual()
         )
+
+    def second_stage_layer(self) -> JointLayer:
+        """A layer that both streams pass."""
+        return self.joint_layer(self.spec.stage2_ffn_dim)
 
     def cross_attention_layer(self) -> CrossAttentionLayer:
         """An encoder-decoder's decoder layer."""

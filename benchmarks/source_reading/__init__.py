@@ -1,0 +1,127 @@
+"""Why two-stage models begin slowly: a second stage that reads the source in other ways.
+
+In the second stage of a TDO model one set of attention weights serves three: the source among
+itself, the target's own history, and the target's reading of the source. This experiment gives the
+last one weights, or a place, of its own, which an encoder-decoder's cross-attention has both.
+
+A ``--user-dir`` for fairseq: ``--arch tdo_source_reading`` is ``tdo_transformer_small`` with the
+variant that the environment variable ``SOURCE_READING`` names. For training only: it cannot decode.
+"""
+
+import os
+from argparse import Namespace
+from typing import NamedTuple
+
+from fairseq.models import register_model, register_model_architecture
+from torch import Tensor
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.models.presets import PRESETS, fill
+from tdo_plugin.models.tdo_transformer import TdoTransformer
+from tdo_plugin.modules.attention import KeyValue, MultiheadAttention
+from tdo_plugin.modules.builder import Builder
+from tdo_plugin.modules.feed_forward import FeedForward
+from tdo_plugin.modules.layer import JointLayer, KeyValueStore
+from tdo_plugin.modules.masks import TargetMask
+from tdo_plugin.modules.residual import Residual
+
+
+class Reading(NamedTuple):
+    """Which projections are the reading's own, and whether it comes after self-attention."""
+
+    own: tuple[str, ...]
+    after: bool
+
+
+ALL = ("query", "key", "value", "out")
+READINGS = {
+    "shared-beside": Reading((), False),
+    "query-beside": Reading(("query",), False),
+    "key-value-beside": Reading(("key", "value"), False),
+    "query-key-value-beside": Reading(("query", "key", "value"), False),
+    "own-beside": Reading(ALL, False),
+    "shared-after": Reading((), True),
+    "own-after": Reading(ALL, True),
+}
+
+
+class ReadingLayer(JointLayer):
+    """A joint layer whose target reads the source in a softmax apart.
+
+    Shapes as in :mod:`tdo_plugin.modules.layer`.
+    """
+
+    def __init__(
+        self,
+        attention: MultiheadAttention,
+        reading: MultiheadAttention,
+        after: bool,
+        feed_forward: FeedForward,
+        attention_residual: Residual,
+        reading_residual: Residual,
+        feed_forward_residual: Residual,
+    ) -> None:
+        super().__init__(attention, feed_forward, attention_residual, feed_forward_residual)
+        self.reading = reading
+        self.reading_residual = reading_residual if after else None
+
+    def source(self, x: Tensor, mask: Tensor) -> tuple[Tensor, KeyValue]:
+        memory = self.memory(x)
+        return super().source(x, mask)[0], memory
+
+    def memory(self, source: Tensor) -> KeyValue:
+        return self.reading.keys_values(self.attention_residual.before(source))
+
+    def target(
+        self, x: Tensor, memory: KeyValue, mask: TargetMask, store: KeyValueStore | None, index: int
+    ) -> Tensor:
+        normed = self.attention_residual.before(x)
+        query, own = self.attention.queries_keys_values(normed)
+        attended = self.attention.attend(query, own, mask.target)
+        if self.reading_residual is None:
+            read = self.reading.attend_shared(self.reading.queries(normed), memory, mask.source)
+            x = self.attention_residual.after(x, attended + read)
+        else:
+            x = self.attention_residual.after(x, attended)
+            query = self.reading.queries(self.reading_residual.before(x))
+            read = self.reading.attend_shared(query, memory, mask.source)
+            x = self.reading_residual.after(x, read)
+        return self._feed_forward(x)
+
+
+class ReadingBuilder(Builder):
+    """Builds reading layers above the target's entry."""
+
+    def second_stage_layer(self) -> ReadingLayer:
+        reading = READINGS[variant()]
+        attention, other = self.attention(), self.attention()
+        for name in set(ALL) - set(reading.own):
+            setattr(other, name, getattr(attention, name))
+        feed_forward = self.feed_forward(self.spec.stage2_ffn_dim)
+        residuals = [self.residual() for _ in range(3)]
+        return ReadingLayer(attention, other, reading.after, feed_forward, *residuals)
+
+
+def variant() -> str:
+    """What ``SOURCE_READING`` names.
+
+    Raises:
+        UserError: it names none of the variants.
+    """
+    name = os.environ.get("SOURCE_READING", "")
+    if name not in READINGS:
+        raise UserError(f"`SOURCE_READING` must be one of {', '.join(READINGS)}; it is {name!r}")
+    return name
+
+
+@register_model("tdo_source_reading")
+class SourceReading(TdoTransformer):
+    """A TDO model with :class:`ReadingLayer` in its second stage."""
+
+    builder = ReadingBuilder
+
+
+@register_model_architecture("tdo_source_reading", "tdo_source_reading")
+def small(args: Namespace) -> None:
+    """The small preset."""
+    fill(args, PRESETS["tdo_transformer_small"])

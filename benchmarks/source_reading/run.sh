@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# How fast the first thousand updates learn, by how the second stage reads the source: bits per
+# token over the last 200 of 1,000 updates on the quickstart's corpus, one row a variant.
+#
+#   benchmarks/source_reading/run.sh [DATA] [--updates N] [--variants A,B,...]
+#
+#   DATA        the quickstart's binarized corpus (default: runs/quickstart/data, which
+#               scripts/quickstart.sh makes)
+#   --updates   updates of each training, at least 200 (default 1000, one to two minutes on one core)
+#   --variants  which (default: all of them)
+#
+# encoder-decoder (2 + 2 layers) and joint (TDO, M = 2 of 4) are the models as they are; the others
+# are described in __init__.py. Trainings run one after the other, on one CPU thread; their logs
+# stay in runs/source-reading.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/pipeline.sh"
+
+data=$ROOT/runs/quickstart/data updates=1000
+variants=encoder-decoder,own-after,own-beside,query-key-value-beside,shared-after,query-beside
+variants+=,shared-beside,key-value-beside,joint
+while (($#)); do
+  case $1 in
+    --updates | --variants)
+      (($# > 1)) || die "\`$1\` must be followed by its value; nothing follows it"
+      if [[ $1 == --updates ]]; then updates=$2; else variants=$2; fi
+      shift
+      ;;
+    --help | -h)
+      print_help
+      exit 0
+      ;;
+    -*) die "\`$1\` is not an option of this script; --help lists them" ;;
+    *) data=$(realpath -m "$1") ;;
+  esac
+  shift
+done
+at_least_one --updates "$updates"
+((updates >= 200)) || die "\`--updates\` must be at least 200; it is $updates"
+[[ -d $data ]] || die "\`DATA\` must be a folder; $data is not one (scripts/quickstart.sh makes it)"
+set_up
+
+logs=$ROOT/runs/source-reading
+mkdir -p "$logs"
+export OMP_NUM_THREADS=1 PYTHONPATH=$ROOT${PYTHONPATH:+:$PYTHONPATH}
+printf '| %-22s | bits per token |\n|---|---|\n' "reading"
+IFS=, read -ra names <<<"$variants"
+for name in "${names[@]}"; do
+  case $name in
+    encoder-decoder)
+      model=(--arch tdo_encoder_decoder_small --tdo-encoder-layers 2 --tdo-decoder-layers 2)
+      ;;
+    joint) model=(--arch tdo_transformer_small --tdo-layers 4 --tdo-target-layer 2) ;;
+    *)
+      model=(--user-dir "$ROOT/benchmarks/source_reading" --arch tdo_source_reading)
+      model+=(--tdo-layers 4 --tdo-target-layer 2)
+      ;;
+  esac
+  SOURCE_READING=$name tdo train "$ROOT/configs/quickstart/prefix-decoder-only.conf" "$data" --cpu \
+    --save-dir "$logs/none" --no-save --disable-validation --log-format simple --log-interval 200 \
+    --max-update "$updates" --tdo-adaptation-dim 0 "${model[@]}" >"$logs/$name.log" 2>&1 ||
+    die "training of $name failed: $(tail -n 1 "$logs/$name.log")"
+  printf '| %-22s | %14s |\n' "$name" \
+    "$(sed -n 's/.*train_inner.* nll_loss=\([0-9.]*\),.*/\1/p' "$logs/$name.log" | tail -n 1)"
+done

@@ -1,0 +1,93 @@
+"""The experiment on how the second stage reads the source."""
+
+import importlib.util
+import sys
+
+import pytest
+import torch
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.modules.builder import Builder
+from tdo_plugin.modules.spec import ModelSpec
+
+SPEC = ModelSpec(
+    topology="decoder-only",
+    num_layers=4,
+    target_layer=2,
+    model_dim=16,
+    num_heads=2,
+    stage1_ffn_dim=32,
+    stage2_ffn_dim=32,
+    adaptation_dim=0,
+    dropout=0.0,
+)
+OWN = {
+    "shared-beside": 0,
+    "query-beside": 1,
+    "key-value-beside": 2,
+    "query-key-value-beside": 3,
+    "own-beside": 4,
+    "shared-after": 0,
+    "own-after": 4,
+}
+
+
+@pytest.fixture(scope="module")
+def experiment(root):
+    if "source_reading" not in sys.modules:
+        place = root / "benchmarks" / "source_reading" / "__init__.py"
+        spec = importlib.util.spec_from_file_location("source_reading", place)
+        sys.modules["source_reading"] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(sys.modules["source_reading"])
+    return sys.modules["source_reading"]
+
+
+def size(model):
+    return sum(one.numel() for one in {id(one): one for one in model.parameters()}.values())
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_what_is_its_own_is_counted_and_trained(experiment, monkeypatch, name):
+    monkeypatch.setenv("SOURCE_READING", name)
+    torch.manual_seed(0)
+    model = experiment.ReadingBuilder(SPEC, 1).build(20, 20)
+    projection = 16 * 16 + 16
+    norm = 2 * 16 * ("after" in name)
+    extra = SPEC.num_layers - SPEC.target_layer
+    assert size(model) == size(Builder(SPEC, 1).build(20, 20)) + extra * (
+        OWN[name] * projection + norm
+    )
+    src, prev = torch.randint(4, 20, (3, 5)), torch.randint(4, 20, (3, 6))
+    model.logits(model.decode(prev, model.encode(src))).square().sum().backward()
+    # the last layer's source side has nothing that reads it
+    assert all(one.grad is not None for one in model.parameters())
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_no_look_ahead(experiment, monkeypatch, name):
+    monkeypatch.setenv("SOURCE_READING", name)
+    torch.manual_seed(0)
+    model = experiment.ReadingBuilder(SPEC, 1).build(20, 20).eval()
+    src, prev = torch.randint(4, 20, (2, 5)), torch.randint(4, 20, (2, 6))
+    changed = prev.clone()
+    changed[:, 4] = (prev[:, 4] - 4 + 1) % 16 + 4
+    before, after = (model.logits(model.decode(x, model.encode(src))) for x in (prev, changed))
+    assert torch.equal(before[:, :4], after[:, :4])
+    assert not torch.allclose(before[:, 4:], after[:, 4:])
+
+
+def test_all_are_tested(experiment):
+    assert set(OWN) == set(experiment.READINGS)
+
+
+def test_an_unknown_name_is_refused(experiment, monkeypatch):
+    monkeypatch.setenv("SOURCE_READING", "sideways")
+    with pytest.raises(UserError, match="SOURCE_READING"):
+        experiment.variant()
+
+
+def test_the_script_refuses_what_is_not_there(root, run, tmp_path):
+    script = root / "benchmarks" / "source_reading" / "run.sh"
+    refused = run("/bin/bash", script, tmp_path / "none")
+    assert refused.returncode == 1
+    assert refused.stderr.count("\n") == 1 and "`DATA`" in refused.stderr
