@@ -3,161 +3,11 @@
 # ruff: noqa: SIM905
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from math import prod
-from typing import Any
-
+from tdo_plugin.data.grammar import clauses as b
 from tdo_plugin.data.grammar import concepts as c
 from tdo_plugin.data.grammar import phrases as p
-from tdo_plugin.data.grammar.meaning import NP, Clause, Loc
-
-Time = tuple[str, str, bool]
-
-
-@dataclass(frozen=True)
-class Kind:
-    """``weight`` is the kind's share in a block of draws; ``size`` its number of meanings."""
-
-    name: str
-    weight: int
-    parts: tuple[Sequence[Any], ...]
-    build: Callable[..., Clause]
-
-    @property
-    def size(self) -> int:
-        return prod(len(part) for part in self.parts)
-
-    def clause(self, rank: int) -> Clause:
-        """Mixed-radix decoding of ``rank`` in ``range(size)``: different ranks, other clauses."""
-        chosen = []
-        for part in self.parts:
-            rank, digit = divmod(rank, len(part))
-            chosen.append(part[digit])
-        return self.build(*chosen)
-
-
-def _done(subj: NP, act: p.VerbObject, when: Time, place: str = "", **more: Any) -> Clause:
-    return Clause(
-        act[0], subj, act[1], neg=act[2], tense=when[0], time=when[1], front=when[2], place=place,
-        **more,
-    )  # fmt: skip
-
-
-def _intransitive(subj: NP, verb_place: tuple[str, str, str], when: Time, neg: bool) -> Clause:
-    verb, place, manner = verb_place
-    return Clause(
-        verb, subj, tense=when[0], time=when[1], front=when[2], neg=neg, place=place, manner=manner
-    )
-
-
-def _with(subj: NP, verb_place: tuple[str, str, str], when: Time, other: NP) -> Clause:
-    return replace(_intransitive(subj, verb_place, when, False), companion=other)
-
-
-def _motion(subj: NP, way: tuple[str, str], when: Time, neg: bool) -> Clause:
-    return Clause(way[0], subj, goal=way[1], tense=when[0], time=when[1], front=when[2], neg=neg)
-
-
-def _motion_with(subj: NP, way: tuple[str, str], when: Time, other: NP) -> Clause:
-    return replace(_motion(subj, way, when, False), companion=other)
-
-
-def _animal_done(meal: tuple[NP, p.VerbObject], when: Time) -> Clause:
-    return _done(meal[0], meal[1], when)
-
-
-def _give(subj: NP, act: p.VerbObject, to: NP, when: Time) -> Clause:
-    return _done(subj, act, when, to=to)
-
-
-def _benefit(subj: NP, act: p.VerbObject, benefit: NP, when: Time) -> Clause:
-    return _done(subj, act, when, benefit=benefit)
-
-
-def _manner(subj: NP, act: p.VerbObject, when: Time, turn: int) -> Clause:
-    manners = c.OBJECT_MANNERS[act[0]].split()
-    return _done(subj, act, when, manner=manners[turn])
-
-
-def _copula(subj_pred: tuple[NP, str], tense: str, how: tuple[str, bool]) -> Clause:
-    subj, pred = subj_pred
-    return Clause("be", subj, pred=pred, tense=tense, degree=how[0], neg=how[1])
-
-
-def _compare(pair: tuple[NP, NP, str], tense: str) -> Clause:
-    return Clause("be", pair[0], than=pair[1], pred=pair[2], tense=tense)
-
-
-def _exist(what: tuple[NP, bool, str], loc: Loc, tense: str) -> Clause:
-    return Clause("exist", what[0], neg=what[1], mood=what[2], loc=loc, tense=tense)
-
-
-def _ask(subj: NP, act: p.VerbObject, when: Time, place: str) -> Clause:
-    return replace(_done(subj, act, when, place, mood="yesno"), neg=False, front=False)
-
-
-def _ask_who(act: p.VerbObject, when: Time) -> Clause:
-    return Clause(act[0], None, act[1], tense=when[0], time=when[1], mood="who")
-
-
-def _ask_what(subj: NP, verb: str, place: str, when: Time) -> Clause:
-    return Clause(verb, subj, tense=when[0], time=when[1], place=place, mood="what")
-
-
-def _ask_where(subj: NP, act: p.VerbObject, when: Time) -> Clause:
-    return Clause(act[0], subj, act[1], tense=when[0], time=when[1], mood="where")
-
-
-def _imperative(act: p.VerbObject, time: str) -> Clause:
-    return Clause(act[0], NP("you", "none"), act[1], tense="fut", time=time, mood="imp")
-
-
-def _modal(subj: NP, modal: tuple[str, bool], act: p.VerbObject, time: str) -> Clause:
-    return Clause(act[0], subj, act[1], modal=modal[0], neg=modal[1], time=time, front=False)
-
-
-def _joined(link: str) -> Callable[..., Clause]:
-    def build(first: Clause, second: Clause) -> Clause:
-        return replace(first, link=link, sub=second)
-
-    return build
-
-
-def _when(goal: tuple[str, str], who: NP, subj: NP, act: p.VerbObject) -> Clause:
-    arrival = Clause(goal[0], who, goal=goal[1], tense="past")
-    return Clause(act[0], subj, act[1], neg=act[2], tense="past", link="when", sub=arrival)
-
-
-def _said(subj: NP, verb: str, neg: bool, content: Clause) -> Clause:
-    return Clause(verb, subj, neg=neg, link="that", sub=content)
-
-
-def _with_relative(head: tuple[str, str], rel: Clause, main: Clause) -> Clause:
-    return replace(main, subj=NP(head[0], head[1], rel=rel))
-
-
-def _of_relative(noun_pred: tuple[str, str], rel: Clause, tense: str, degree: str) -> Clause:
-    head = NP(noun_pred[0], "the", rel=replace(rel, obj=None))
-    return Clause("be", head, pred=noun_pred[1], tense=tense, degree=degree)
-
-
-def _pair_done(pair: tuple[NP, NP], act: p.VerbObject, when: Time) -> Clause:
-    return _done(replace(pair[0], also=pair[1]), act, when)
-
-
-class _Products(Sequence[Clause]):
-    """Clauses made on demand: a list that is as long as a kind, without its memory."""
-
-    def __init__(self, *parts: Sequence[Any], build: Callable[..., Clause]) -> None:
-        self._kind = Kind("", 1, parts, build)
-        self._size = self._kind.size
-
-    def __len__(self) -> int:
-        return self._size
-
-    def __getitem__(self, rank: Any) -> Any:
-        return self._kind.clause(rank)
+from tdo_plugin.data.grammar.clauses import Kind, Products, Time
+from tdo_plugin.data.grammar.meaning import NP
 
 
 def _affirmed(pairs: list[p.VerbObject]) -> list[p.VerbObject]:
@@ -224,134 +74,141 @@ def _predications() -> list[tuple[NP, str]]:
     return found
 
 
-def make_kinds() -> list[Kind]:
-    """All kinds, the frequent ones first; the weights add up to the length of a block."""
-    one, many, described, animal = p.persons_one(), p.persons(), p.persons_described(), p.animals()
-    simple = p.things_done(c.TRANSITIVE, False) + p.masses(c.MASS_OBJECTS, False)
-    rich = p.things_done(c.TRANSITIVE, True) + p.masses(c.MASS_OBJECTS, True)
-    sudden, sudden_rich = p.things_done(c.PUNCTUAL, False), p.things_done(c.PUNCTUAL, True)
-    met, gifts = (
-        p.persons_met(),
-        p.things_done({v: ("a", n) for v, n in c.DITRANSITIVE.items()}, False),
-    )
-    gifts_rich = p.things_done({v: ("a", n) for v, n in c.DITRANSITIVE.items()}, True)
-    timed, bare, events = (
-        p.times("past", "pres", "fut", "hab"),
-        p.bare_times(),
-        p.times("past", "fut"),
-    )
-    past, unfronted = p.times("past"), [t for t in p.times("past", "fut", "hab") if not t[2]]
-    mobile = [v for v in rich if v[0] in c.EVERYWHERE_VERBS]
-    mobile_simple = [v for v in simple + met if v[0] in c.EVERYWHERE_VERBS]
-    careful = [v for v in _affirmed(rich) if v[0] in c.OBJECT_MANNERS]
-    places, intr, intr_manner = c.PLACES, _intransitive_places(False), _intransitive_places(True)
-    beasts = [
-        (v, x, "") for v in c.ANIMAL_INTRANSITIVE for x in ("garden", "park", "forest", "village")
-    ]
-    goals = [*places, "lake", "sea"]
-    ways = [(v, g) for v in c.MOTION for g in (c.FAR_PLACES if v == "travel" else goals)]
-    both = [False, True]
-    asked = [w for w in p.times("past", "fut", "hab") if not w[2]]
-    addressed = [NP("you", "none"), NP("they", "none"), *one]
-    modals = [("can", False), ("can", True), ("must", False), ("want", False), ("want", True)]
-    modal_times = ["now", *c.TIMES["fut"].split()]
-    pairs = [
-        (a, b)
-        for a in p.names() + [NP(x, "the") for x in c.PERSONS]
-        for b in one
-        if a.head != b.head
-    ]
-    brief, brief_rich = _brief(simple + met), _brief(_affirmed(rich + met))
-    clause = _Products(one, brief, _brief_times(timed), build=_done)
-    short = _Products(one, _affirmed(brief), _brief_times(unfronted), build=_done)
-    relatives = _Products([None], brief_rich, _brief_times(past), build=_done)
-    relatives_now = _Products([None], _affirmed(rich), [("pres", "", False)], build=_done)
-    heads = [(n, d) for n in c.PERSONS if n not in c.KIN for d in ("the", "this")]
-    mains = _Products([None], brief, _brief_times(timed, fronted=True), build=_done)
-    mains_place = _Products([None], mobile_simple, bare, places, build=_done)
+class _Lists:
+    """What several kinds choose from."""
+
+    def __init__(self) -> None:
+        self.one, self.many, self.described = p.persons_one(), p.persons(), p.persons_described()
+        self.addressed = [NP("you", "none"), NP("they", "none"), *self.one]
+        self.simple = p.things_done(c.TRANSITIVE, False) + p.masses(c.MASS_OBJECTS, False)
+        self.rich = p.things_done(c.TRANSITIVE, True) + p.masses(c.MASS_OBJECTS, True)
+        self.sudden = p.things_done(c.PUNCTUAL, False)
+        self.sudden_rich = p.things_done(c.PUNCTUAL, True)
+        self.met = p.persons_met()
+        self.mobile = [v for v in self.rich if v[0] in c.EVERYWHERE_VERBS]
+        self.mobile_simple = [v for v in self.simple + self.met if v[0] in c.EVERYWHERE_VERBS]
+        self.timed, self.bare = p.times("past", "pres", "fut", "hab"), p.bare_times()
+        self.past = p.times("past")
+        self.unfronted = [t for t in p.times("past", "fut", "hab") if not t[2]]
+        self.goals = [*c.PLACES, "lake", "sea"]
+        self.both = [False, True]
+
+
+def _acts(x: _Lists) -> list[Kind]:
+    """Somebody does something to something."""
+    careful = [v for v in _affirmed(x.rich) if v[0] in c.OBJECT_MANNERS]
+    steady = [t for t in x.timed if not t[2]]
+    people = p.names() + [NP(noun, "the") for noun in c.PERSONS]
+    pairs = [(a, b) for a in people for b in x.one if a.head != b.head]
+    benefits = [v for v in x.simple if v[0] in c.BENEFACTIVE]
     return [
-        Kind("act_time", 5, (many, simple, timed), _done),
-        Kind("act_described", 5, (many, rich, timed + bare), _done),
-        Kind("act_described_subject", 4, (described, simple + met, timed + bare), _done),
-        Kind("act_place", 4, (many, mobile_simple, bare, places), _done),
-        Kind("act_full", 4, (described, mobile, timed, places), _done),
-        Kind("act_pronoun", 5, (p.pronouns(), mobile, timed, places), _done),
-        Kind("act_manner", 3, (many, careful, [t for t in timed if not t[2]], range(3)), _manner),
-        Kind("act_sudden", 3, (many, sudden, events), _done),
-        Kind("act_sudden_place", 3, (many, sudden_rich, past + bare[:1], places), _done),
-        Kind("act_person", 3, (many, met, timed), _done),
-        Kind("act_pair", 3, (pairs, simple, timed), _pair_done),
+        Kind("act_time", 5, (x.many, x.simple, x.timed), b.done),
+        Kind("act_described", 5, (x.many, x.rich, x.timed + x.bare), b.done),
+        Kind("act_described_subject", 4, (x.described, x.simple + x.met, x.timed + x.bare), b.done),
+        Kind("act_place", 4, (x.many, x.mobile_simple, x.bare, c.PLACES), b.done),
+        Kind("act_full", 4, (x.described, x.mobile, x.timed, c.PLACES), b.done),
+        Kind("act_pronoun", 5, (p.pronouns(), x.mobile, x.timed, c.PLACES), b.done),
+        Kind("act_manner", 3, (x.many, careful, steady, range(3)), b.manner),
+        Kind("act_sudden", 3, (x.many, x.sudden, p.times("past", "fut")), b.done),
+        Kind("act_sudden_place", 3, (x.many, x.sudden_rich, x.past + x.bare[:1], c.PLACES), b.done),
+        Kind("act_person", 3, (x.many, x.met, x.timed), b.done),
+        Kind("act_pair", 3, (pairs, x.simple, x.timed), b.pair_done),
+        Kind("benefit", 3, (x.many, benefits, x.one, x.timed), b.benefit),
+        Kind("animal_act", 2, (p.animal_meals(), x.timed), b.animal_done),
+    ]
+
+
+def _movements(x: _Lists) -> list[Kind]:
+    """Somebody does something, goes somewhere, or gives something to somebody."""
+    grounds = ("garden", "park", "forest", "village")
+    beasts = [(v, place, "") for v in c.ANIMAL_INTRANSITIVE for place in grounds]
+    plain, careful = _intransitive_places(False), _intransitive_places(True)
+    shared = [v for v in plain if v[0] != "sleep"]
+    ways = [(v, g) for v in c.MOTION for g in (c.FAR_PLACES if v == "travel" else x.goals)]
+    given = {v: ("a", n) for v, n in c.DITRANSITIVE.items()}
+    gifts, gifts_rich = p.things_done(given, False), p.things_done(given, True)
+    return [
+        Kind("animal_does", 2, (p.animals(), beasts, x.timed, x.both), b.intransitive),
+        Kind("does", 4, (x.many, plain, x.timed, x.both), b.intransitive),
+        Kind("does_manner", 3, (x.many, careful, x.timed + x.bare, x.both), b.intransitive),
+        Kind("does_with", 3, (x.many, shared, x.timed, x.one), b.accompanied),
+        Kind("goes", 3, (x.many, ways, x.timed, x.both), b.motion),
+        Kind("goes_with", 3, (x.many, ways, x.timed + x.bare, x.one), b.motion_with),
+        Kind("give", 4, (x.many, gifts, x.one, x.timed + x.bare), b.give),
+        Kind("give_described", 3, (x.one, gifts_rich, x.one, x.timed), b.give),
+    ]
+
+
+def _states(x: _Lists) -> list[Kind]:
+    """How somebody or something is, and what there is."""
+    tenses = ["pres", "past"]
+    degrees = [("very", False), ("very", True), ("too", False)]
+    return [
+        Kind("stative", 1, (x.many, p.loves(), x.bare[1:]), b.done),
+        Kind("is", 4, (_predications(), tenses, degrees), b.copula),
+        Kind("is_more", 3, (_comparisons(), tenses), b.compare),
+        Kind("exist", 4, (p.existing(), p.locations(), tenses), b.exist),
+    ]
+
+
+def _questions_and_wishes(x: _Lists) -> list[Kind]:
+    seen = ["read", "write", "buy", "eat", "drink", "draw", "look_for", "see", "find"]
+    modals = [("can", False), ("can", True), ("must", False), ("want", False), ("want", True)]
+    future = c.TIMES["fut"].split()
+    rich, anything = _affirmed(x.rich), _affirmed(x.rich + x.sudden_rich)
+    able = x.addressed[2:] + p.pronouns()
+    return [
+        Kind("ask", 5, (x.addressed, _affirmed(x.mobile), x.unfronted, c.PLACES), b.ask),
+        Kind("ask_who", 3, (rich + _affirmed(x.met), x.unfronted), b.ask_who),
+        Kind("ask_what", 2, (x.described + x.many, seen, c.PLACES, x.unfronted), b.ask_what),
+        Kind("ask_where", 2, (x.many, anything, x.unfronted), b.ask_where),
+        Kind("command", 3, (rich, ["", *future]), b.imperative),
+        Kind("modal", 5, (able, modals, rich, ["now", *future]), b.modal),
+    ]
+
+
+def _compounds(x: _Lists) -> list[Kind]:
+    """Two clauses, one beside or within the other."""
+    brief, brief_rich = _brief(x.simple + x.met), _brief(_affirmed(x.rich + x.met))
+    clause = Products(x.one, brief, _brief_times(x.timed), build=b.done)
+    short = Products(x.one, _affirmed(brief), _brief_times(x.unfronted), build=b.done)
+    arrivals = [(v, g) for v in ("come", "return") for g in x.goals]
+    return [
+        Kind("because", 4, (clause, clause), b.joined("because")),
+        Kind("when", 3, (arrivals, x.one, x.one, x.simple + x.sudden + x.met), b.when),
+        Kind("but", 3, (clause, clause), b.joined("but")),
+        Kind("and", 2, (short, short), b.joined("and")),
+        Kind("that", 4, (x.many, c.CLAUSAL, [False], clause), b.said),
+        *_relatives(x, brief, brief_rich),
+    ]
+
+
+def _relatives(x: _Lists, brief: list[p.VerbObject], brief_rich: list[p.VerbObject]) -> list[Kind]:
+    heads = [(n, d) for n in c.PERSONS if n not in c.KIN for d in ("the", "this")]
+    did = Products([None], brief_rich, _brief_times(x.past), build=b.done)
+    does = Products([None], _affirmed(x.rich), [("pres", "", False)], build=b.done)
+    mains = Products([None], brief, _brief_times(x.timed, fronted=True), build=b.done)
+    mains_place = Products([None], x.mobile_simple, x.bare, c.PLACES, build=b.done)
+    things = "book cake car house picture dress".split()
+    qualities = ("old", "beautiful", "interesting", "expensive")
+    described = [(n, a) for n in things for a in qualities if a in p.adjectives_of(n)]
+    obtained = Products(
+        [*x.one, *p.pronouns()],
+        [(v, NP("book"), False) for v in ("buy", "sell", "see", "choose")],
+        [t for t in x.past if not t[2]],
+        c.PLACES,
+        build=b.done,
+    )
+    return [
+        Kind("who_did", 3, (heads, did, mains), b.with_relative),
+        Kind("who_does", 2, (heads, does, mains_place), b.with_relative),
         Kind(
-            "benefit", 3, (many, [v for v in simple if v[0] in c.BENEFACTIVE], one, timed), _benefit
-        ),
-        Kind("animal_act", 2, (p.animal_meals(), timed), _animal_done),
-        Kind("animal_does", 2, (animal, beasts, timed, both), _intransitive),
-        Kind("does", 4, (many, intr, timed, both), _intransitive),
-        Kind("does_manner", 3, (many, intr_manner, timed + bare, both), _intransitive),
-        Kind("does_with", 3, (many, [x for x in intr if x[0] != "sleep"], timed, one), _with),
-        Kind("goes", 3, (many, ways, timed, both), _motion),
-        Kind("goes_with", 3, (many, ways, timed + bare, one), _motion_with),
-        Kind("give", 4, (many, gifts, one, timed + bare), _give),
-        Kind("give_described", 3, (one, gifts_rich, one, timed), _give),
-        Kind("stative", 1, (many, p.loves(), bare[1:]), _done),
-        Kind(
-            "is",
-            4,
-            (_predications(), ["pres", "past"], [("very", False), ("very", True), ("too", False)]),
-            _copula,
-        ),
-        Kind("is_more", 3, (_comparisons(), ["pres", "past"]), _compare),
-        Kind("exist", 4, (p.existing(), p.locations(), ["pres", "past"]), _exist),
-        Kind("ask", 5, (addressed, [v for v in _affirmed(mobile)], asked, places), _ask),
-        Kind("ask_who", 3, (_affirmed(rich) + _affirmed(met), asked), _ask_who),
-        Kind(
-            "ask_what",
-            2,
-            (
-                described + many,
-                ["read", "write", "buy", "eat", "drink", "draw", "look_for", "see", "find"],
-                places,
-                asked,
-            ),
-            _ask_what,
-        ),
-        Kind("ask_where", 2, (many, _affirmed(rich + sudden_rich), asked), _ask_where),
-        Kind("command", 3, (_affirmed(rich), ["", *c.TIMES["fut"].split()]), _imperative),
-        Kind(
-            "modal", 5, (addressed[2:] + p.pronouns(), modals, _affirmed(rich), modal_times), _modal
-        ),
-        Kind("because", 4, (clause, clause), _joined("because")),
-        Kind(
-            "when",
-            3,
-            ([(v, g) for v in ("come", "return") for g in goals], one, one, simple + sudden + met),
-            _when,
-        ),
-        Kind("but", 3, (clause, clause), _joined("but")),
-        Kind("and", 2, (short, short), _joined("and")),
-        Kind("that", 4, (many, c.CLAUSAL, [False], clause), _said),
-        Kind("who_did", 3, (heads, relatives, mains), _with_relative),
-        Kind("who_does", 2, (heads, relatives_now, mains_place), _with_relative),
-        Kind(
-            "thing_done",
-            3,
-            (
-                [
-                    (n, a)
-                    for n in ("book cake car house picture dress").split()
-                    for a in ("old", "beautiful", "interesting", "expensive")
-                    if a in p.adjectives_of(n)
-                ],
-                _Products(
-                    [*one, *p.pronouns()],
-                    [(v, NP("book"), False) for v in ("buy", "sell", "see", "choose")],
-                    [t for t in past if not t[2]],
-                    places,
-                    build=_done,
-                ),
-                ["pres", "past"],
-                ["very", "too"],
-            ),
-            _of_relative,
+            "thing_done", 3, (described, obtained, ["pres", "past"], ["very", "too"]), b.of_relative
         ),
     ]
+
+
+def make_kinds() -> list[Kind]:
+    """All kinds; their order is part of the corpus, their weights add up to a block's length."""
+    x = _Lists()
+    return [*_acts(x), *_movements(x), *_states(x), *_questions_and_wishes(x), *_compounds(x)]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tdo_plugin.data.grammar.kinds import Kind, make_kinds
+from tdo_plugin.data.grammar.clauses import Kind
+from tdo_plugin.data.grammar.kinds import make_kinds
 from tdo_plugin.data.grammar.meaning import Meaning
 from tdo_plugin.data.grammar.permutation import permute, round_keys
 

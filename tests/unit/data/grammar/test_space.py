@@ -44,7 +44,7 @@ def test_there_are_at_least_ten_million_meanings():
 
 def test_count_is_exact_on_a_small_space(monkeypatch):
     from tdo_plugin.data.grammar import space
-    from tdo_plugin.data.grammar.kinds import Kind
+    from tdo_plugin.data.grammar.clauses import Kind
 
     kinds = [
         Kind("a", 2, (range(3), range(4)), lambda x, y: (x, y)),
