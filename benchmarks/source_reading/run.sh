@@ -2,12 +2,13 @@
 # How fast the first thousand updates learn, by how the second stage reads the source: bits per
 # token over the last 200 of 1,000 updates on the quickstart's corpus, one row a variant.
 #
-#   benchmarks/source_reading/run.sh [DATA] [--updates N] [--variants A,B,...]
+#   benchmarks/source_reading/run.sh [DATA] [--updates N] [--variants A,B,...] [--dry-run]
 #
 #   DATA        the quickstart's binarized corpus (default: runs/quickstart/data, which
 #               scripts/quickstart.sh makes)
 #   --updates   updates of each training, at least 200 (default 1000, one to two minutes on one core)
 #   --variants  which (default: all of them)
+#   --dry-run   only print the stock training commands
 #
 # encoder-decoder (2 + 2 layers) and joint (TDO, M = 2 of 4) are the models as they are; the others
 # are described in __init__.py. Trainings run one after the other, on one CPU thread; their logs
@@ -15,7 +16,7 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/pipeline.sh"
 
-data=$ROOT/runs/quickstart/data updates=1000
+data=$ROOT/runs/quickstart/data updates=1000 dry=""
 variants=encoder-decoder,own-after,own-beside,query-key-value-beside,shared-after,query-beside
 variants+=,shared-beside,key-value-beside,joint
 while (($#)); do
@@ -25,6 +26,7 @@ while (($#)); do
       if [[ $1 == --updates ]]; then updates=$2; else variants=$2; fi
       shift
       ;;
+    --dry-run) dry=1 ;;
     --help | -h)
       print_help
       exit 0
@@ -40,9 +42,9 @@ at_least_one --updates "$updates"
 set_up
 
 logs=$ROOT/runs/source-reading
-mkdir -p "$logs"
+[[ -n $dry ]] || mkdir -p "$logs"
 export OMP_NUM_THREADS=1 PYTHONPATH=$ROOT${PYTHONPATH:+:$PYTHONPATH}
-printf '| %-22s | bits per token |\n|---|---|\n' "reading"
+[[ -n $dry ]] || printf '| %-22s | bits per token |\n|---|---|\n' "reading"
 IFS=, read -ra names <<<"$variants"
 for name in "${names[@]}"; do
   case $name in
@@ -55,9 +57,15 @@ for name in "${names[@]}"; do
       model+=(--tdo-layers 4 --tdo-target-layer 2)
       ;;
   esac
-  SOURCE_READING=$name tdo train "$ROOT/configs/quickstart/prefix-decoder-only.conf" "$data" --cpu \
-    --save-dir "$logs/none" --no-save --disable-validation --log-format simple --log-interval 200 \
-    --max-update "$updates" --tdo-adaptation-dim 0 "${model[@]}" >"$logs/$name.log" 2>&1 ||
+  export SOURCE_READING=$name
+  command=(tdo train "$ROOT/configs/shared/quickstart.conf" "$data" --cpu --save-dir "$logs/none"
+    --no-save --disable-validation --log-format simple --log-interval 200
+    --max-update "$updates" "${model[@]}")
+  if [[ -n $dry ]]; then
+    "${command[@]}" --dry-run
+    continue
+  fi
+  "${command[@]}" >"$logs/$name.log" 2>&1 ||
     die "training of $name failed: $(tail -n 1 "$logs/$name.log")"
   printf '| %-22s | %14s |\n' "$name" \
     "$(sed -n 's/.*train_inner.* nll_loss=\([0-9.]*\),.*/\1/p' "$logs/$name.log" | tail -n 1)"

@@ -155,7 +155,7 @@ def test_fairseq_understands_every_decoding_command(
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("a clone")
-    for folder in ("scripts", "configs"):
+    for folder in ("scripts", "configs", "benchmarks"):
         shutil.copytree(ROOT / folder, root / folder)
     (root / "scripts" / "setup.sh").write_text("exit 0\n")
     (root / ".venv").symlink_to(sys.prefix)
@@ -249,6 +249,37 @@ def test_the_quickstart_shows_its_commands(clone: Path) -> None:
     parse = options.parse_args_and_arch
     archs = {parse(options.get_training_parser(), words).arch for words in training}
     assert archs == {"tdo_prefix_decoder_only_small", "tdo_transformer_small"}
+    assert not (clone / "runs").exists()
+
+
+BUILDING = """
+import shlex, sys
+from fairseq import options
+from tdo_plugin.models.config import spec_from_args
+for line in sys.stdin:
+    parser = options.get_training_parser()
+    args = options.parse_args_and_arch(parser, shlex.split(line)[1:])
+    print(args.arch, spec_from_args(args).topology, args.max_update)
+"""
+
+
+def test_the_experiments_models_can_be_built(clone: Path, data: DataFolder) -> None:
+    printed = script(
+        clone, "../benchmarks/source_reading/run.sh", data.root, "--updates", 300, "--dry-run"
+    )
+    built = subprocess.run(
+        [sys.executable, "-c", BUILDING],
+        input="\n".join(shlex.join(command) for command in stock(printed.stdout)),
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=True,
+    )
+    assert built.stdout.splitlines() == [
+        "tdo_encoder_decoder_small encoder-decoder 300",
+        *["tdo_source_reading decoder-only 300"] * 7,
+        "tdo_transformer_small decoder-only 300",
+    ]
     assert not (clone / "runs").exists()
 
 
