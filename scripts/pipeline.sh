@@ -127,12 +127,12 @@ begin_training() {
     return
   fi
   if [[ ! -f $folder/begun || "$(cat "$folder/begun")" != "$key" ]]; then
-    rm -rf "$folder"/{checkpoints,trained,averaged,average.pt}
+    rm -rf "$folder"/{checkpoints,train.log,trained,averaged,average.pt}
     echo "$key" >"$folder/begun"
   fi
   tdo train "$config" "$data" --save-dir "$folder/checkpoints" "${where[@]}" --dry-run "$@"
   OMP_NUM_THREADS=$threads "$VENV/bin/python" -m tdo_plugin train "$config" "$data" \
-    --save-dir "$folder/checkpoints" "${where[@]}" "$@" >"$folder/train.log" 2>&1 &
+    --save-dir "$folder/checkpoints" "${where[@]}" "$@" >>"$folder/train.log" 2>&1 &
   running[$name]=$!
   say "$name: training begins (all of it: $folder/train.log)"
 }

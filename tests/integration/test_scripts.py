@@ -322,7 +322,9 @@ def test_trainings_resume_and_begin_anew_when_something_changed(
     one, two = train("1", fail="nobody")  # what failed goes on in the same save-dir
     assert two == 2 and one in (1, 2)  # the other may have been ended with it
     assert train("1", fail="nobody") == (one, two)  # all is trained
+    assert "no luck" in (tmp_path / "two" / "train.log").read_text()  # nor is its log lost
     assert train("2", fail="nobody") == (1, 1)  # another config begins anew
+    assert "no luck" not in (tmp_path / "two" / "train.log").read_text()
 
 
 def test_text_to_table(clone: Path, tmp_path: Path) -> None:
