@@ -2,7 +2,7 @@
 
 In the second stage of a TDO model one set of attention weights serves three: the source among
 itself, the target's own history, and the target's reading of the source. This experiment gives the
-last one weights, or a place, of its own, which an encoder-decoder's cross-attention has both.
+last one weights, or a place, of its own; an encoder-decoder's cross-attention has both.
 
 A ``--user-dir`` for fairseq: ``--arch tdo_source_reading`` is ``tdo_transformer_small`` with the
 variant that the environment variable ``SOURCE_READING`` names. For training only: it cannot decode.

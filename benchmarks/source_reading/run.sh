@@ -6,19 +6,21 @@
 #
 #   DATA        the quickstart's binarized corpus (default: runs/quickstart/data, which
 #               scripts/quickstart.sh makes)
-#   --updates   updates of each training, at least 200 (default 1000, one to two minutes on one core)
+#   --updates   updates of each training, a multiple of 200 (default 1000, one to two minutes on one
+#               core)
 #   --variants  which (default: all of them)
 #   --dry-run   only print the stock training commands
 #
-# encoder-decoder (2 + 2 layers) and joint (TDO, M = 2 of 4) are the models as they are; the others
-# are described in __init__.py. Trainings run one after the other, on one CPU thread; their logs
-# stay in runs/source-reading.
+# encoder-decoder (2 + 2 layers) and joint (TDO, M = 2 of 4, no adaptation) are the models as they
+# are; the others are described in __init__.py. Trainings run one after the other, on one CPU
+# thread; their logs stay in runs/source-reading.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/pipeline.sh"
 
-data=$ROOT/runs/quickstart/data updates=1000 dry=""
-variants=encoder-decoder,own-after,own-beside,query-key-value-beside,shared-after,query-beside
-variants+=,shared-beside,key-value-beside,joint
+ALL=encoder-decoder,own-after,own-beside,query-key-value-beside,shared-after,query-beside
+ALL+=,shared-beside,key-value-beside,joint
+
+data=$ROOT/runs/quickstart/data updates=1000 variants=$ALL dry=""
 while (($#)); do
   case $1 in
     --updates | --variants)
@@ -37,7 +39,11 @@ while (($#)); do
   shift
 done
 at_least_one --updates "$updates"
-((updates >= 200)) || die "\`--updates\` must be at least 200; it is $updates"
+((updates % 200 == 0)) || die "\`--updates\` must be a multiple of 200; it is $updates"
+IFS=, read -ra names <<<"$variants"
+for name in "${names[@]}"; do
+  [[ ,$ALL, == *,$name,* ]] || die "\`--variants\` must name some of $ALL; $name is none of them"
+done
 [[ -d $data ]] || die "\`DATA\` must be a folder; $data is not one (scripts/quickstart.sh makes it)"
 set_up
 
@@ -45,16 +51,16 @@ logs=$ROOT/runs/source-reading
 [[ -n $dry ]] || mkdir -p "$logs"
 export OMP_NUM_THREADS=1 PYTHONPATH=$ROOT${PYTHONPATH:+:$PYTHONPATH}
 [[ -n $dry ]] || printf '| %-22s | bits per token |\n|---|---|\n' "reading"
-IFS=, read -ra names <<<"$variants"
+two_stages=(--tdo-layers 4 --tdo-target-layer 2 --tdo-adaptation-dim 0)
 for name in "${names[@]}"; do
   case $name in
     encoder-decoder)
       model=(--arch tdo_encoder_decoder_small --tdo-encoder-layers 2 --tdo-decoder-layers 2)
       ;;
-    joint) model=(--arch tdo_transformer_small --tdo-layers 4 --tdo-target-layer 2) ;;
+    joint) model=(--arch tdo_transformer_small "${two_stages[@]}") ;;
     *)
       model=(--user-dir "$ROOT/benchmarks/source_reading" --arch tdo_source_reading)
-      model+=(--tdo-layers 4 --tdo-target-layer 2)
+      model+=("${two_stages[@]}")
       ;;
   esac
   export SOURCE_READING=$name
@@ -62,6 +68,7 @@ for name in "${names[@]}"; do
     --no-save --disable-validation --log-format simple --log-interval 200
     --max-update "$updates" "${model[@]}")
   if [[ -n $dry ]]; then
+    echo "with SOURCE_READING=$name PYTHONPATH=$PYTHONPATH"
     "${command[@]}" --dry-run
     continue
   fi

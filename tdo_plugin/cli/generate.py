@@ -45,6 +45,7 @@ def run(args: argparse.Namespace) -> int:
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.launch import generation
     from tdo_plugin.launch.config import read_config
+    from tdo_plugin.launch.environment import announce, settings
 
     stock = own_and_stock(args, _options)
     config = read_config(args.config)
@@ -64,13 +65,17 @@ def run(args: argparse.Namespace) -> int:
         direction: generation.generate_words(config, data, decoding, direction)
         for direction in data.select(args.directions)
     }
+    variables = settings(gpus, args.threads)
     if args.dry_run:
+        announce(variables)
         for words in commands.values():
             print("+ " + shlex.join(words))
         return 0
     if not args.checkpoint.is_file():
         raise UserError(f"`CHECKPOINT` must be an existing file; {args.checkpoint} is not one")
     todo = {d: w for d, w in commands.items() if not generation.is_whole(decoding, d, w)}
+    if todo:
+        announce(variables)
     for words in todo.values():
         print("+ " + shlex.join(words), flush=True)
     start, total, count = time.monotonic(), len(commands), len(commands) - len(todo)
@@ -82,7 +87,7 @@ def run(args: argparse.Namespace) -> int:
         count += 1
         print(f"{direction} done, {count} of {total}, {time.monotonic() - start:.0f} s", flush=True)
 
-    generation.generate_all(todo, decoding, args.jobs, args.threads, done)
+    generation.generate_all(todo, decoding, args.jobs, variables, done)
     return 0
 
 

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the command and, unless --dry-run, replace this process by it."""
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.launch.config import read_config
-    from tdo_plugin.launch.environment import settings
+    from tdo_plugin.launch.environment import announce, settings
     from tdo_plugin.launch.generation import program
     from tdo_plugin.launch.training import Machine, sbatch_words, train_words
 
@@ -89,9 +89,8 @@ def run(args: argparse.Namespace) -> int:
         inner += extra
         print("each node: " + shlex.join(words), flush=True)
         words = sbatch_words(machine, inner)
-    variables = {} if args.slurm else settings(gpus)
-    for name, value in variables.items():
-        print(f"with {name}={value}")
+    variables = settings(gpus)
+    announce(variables)
     print("+ " + shlex.join(words), flush=True)
     if args.dry_run:
         return 0

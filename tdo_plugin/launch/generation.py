@@ -18,7 +18,6 @@ from pathlib import Path
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.config import Config
-from tdo_plugin.launch.environment import settings
 from tdo_plugin.launch.training import PLUGIN
 
 # what generation must know of the task that trained the model; fairseq does not take it from the
@@ -90,10 +89,10 @@ def generate_all(
     commands: dict[str, list[str]],
     decoding: Decoding,
     jobs: int,
-    threads: int,
+    variables: dict[str, str],
     done: Callable[[str], None],
 ) -> None:
-    """Run one command a direction, `jobs` at a time, each with `threads` CPU threads.
+    """Run one command a direction, `jobs` at a time, each with these environment variables.
 
     Jobs share the GPUs in turn. Results get their name only when a command has ended well.
 
@@ -111,7 +110,7 @@ def generate_all(
         device = devices.get()
         try:
             if not stop.is_set():
-                _generate(direction, commands[direction], decoding, threads, device, running)
+                _generate(direction, commands[direction], decoding, variables, device, running)
         finally:
             devices.put(device)
         return direction
@@ -132,14 +131,14 @@ def _generate(
     direction: str,
     words: list[str],
     decoding: Decoding,
-    threads: int,
+    variables: dict[str, str],
     device: int,
     running: set[subprocess.Popen[bytes]],
 ) -> None:
     partial, final = decoding.out / f"{direction}.partial", decoding.out / direction
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
-    environment = {**os.environ, **settings(decoding.gpus, threads)}
+    environment = {**os.environ, **variables}
     if decoding.gpus:
         environment["CUDA_VISIBLE_DEVICES"] = _device(device)
     log = partial / "log.txt"

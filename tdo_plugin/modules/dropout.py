@@ -12,12 +12,14 @@ def _cpu_dropout(x: Tensor, rate: float) -> Tensor:
 
     torch's CPU generator draws one number after the other, and in a small model that is a good
     part of a training step. The rate is rounded to a multiple of 2^-16, and what is kept is scaled
-    by that rate, so that the expectation is exact.
+    by that rate, so that the expectation is exact but for the rounding of x's type.
     """
     dropped = round(rate * STEPS)
     if dropped == STEPS:
         return x * 0
-    draws = torch.empty((x.numel() + 3) // 4, dtype=torch.int64).random_(-(1 << 63), None)
+    draws = torch.empty((x.numel() + 3) // 4, dtype=torch.int64, device=x.device).random_(
+        -(1 << 63), None
+    )
     bits = draws.view(torch.int16)[: x.numel()].view(x.shape)
     kept = bits.ge(dropped - STEPS // 2)
     return x * kept.to(x.dtype).mul_(STEPS / (STEPS - dropped))

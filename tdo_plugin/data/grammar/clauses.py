@@ -70,11 +70,11 @@ def give(subj: NP, act: p.VerbObject, to: NP, when: Time) -> Clause:
     return done(subj, act, when, to=to)
 
 
-def benefit(subj: NP, act: p.VerbObject, benefit: NP, when: Time) -> Clause:
+def done_for(subj: NP, act: p.VerbObject, benefit: NP, when: Time) -> Clause:
     return done(subj, act, when, benefit=benefit)
 
 
-def manner(subj: NP, act: p.VerbObject, when: Time, turn: int) -> Clause:
+def done_in_manner(subj: NP, act: p.VerbObject, when: Time, turn: int) -> Clause:
     manners = c.OBJECT_MANNERS[act[0]].split()
     return done(subj, act, when, manner=manners[turn])
 
@@ -112,7 +112,7 @@ def imperative(act: p.VerbObject, time: str) -> Clause:
     return Clause(act[0], NP("you", "none"), act[1], tense="fut", time=time, mood="imp")
 
 
-def modal(subj: NP, modal: tuple[str, bool], act: p.VerbObject, time: str) -> Clause:
+def with_modal(subj: NP, modal: tuple[str, bool], act: p.VerbObject, time: str) -> Clause:
     return Clause(act[0], subj, act[1], modal=modal[0], neg=modal[1], time=time, front=False)
 
 
@@ -123,7 +123,7 @@ def joined(link: str) -> Callable[..., Clause]:
     return build
 
 
-def when(goal: tuple[str, str], who: NP, subj: NP, act: p.VerbObject) -> Clause:
+def when_arrived(goal: tuple[str, str], who: NP, subj: NP, act: p.VerbObject) -> Clause:
     arrival = Clause(goal[0], who, goal=goal[1], tense="past")
     return Clause(act[0], subj, act[1], neg=act[2], tense="past", link="when", sub=arrival)
 

@@ -3,7 +3,7 @@
 # ruff: noqa: SIM905
 from __future__ import annotations
 
-from tdo_plugin.data.grammar import clauses as b
+from tdo_plugin.data.grammar import clauses as build
 from tdo_plugin.data.grammar import concepts as c
 from tdo_plugin.data.grammar import phrases as p
 from tdo_plugin.data.grammar.clauses import Kind, Products, Time
@@ -99,22 +99,32 @@ def _acts(x: _Lists) -> list[Kind]:
     careful = [v for v in _affirmed(x.rich) if v[0] in c.OBJECT_MANNERS]
     steady = [t for t in x.timed if not t[2]]
     people = p.names() + [NP(noun, "the") for noun in c.PERSONS]
-    pairs = [(a, b) for a in people for b in x.one if a.head != b.head]
+    pairs = [(one, other) for one in people for other in x.one if one.head != other.head]
     benefits = [v for v in x.simple if v[0] in c.BENEFACTIVE]
     return [
-        Kind("act_time", 5, (x.many, x.simple, x.timed), b.done),
-        Kind("act_described", 5, (x.many, x.rich, x.timed + x.bare), b.done),
-        Kind("act_described_subject", 4, (x.described, x.simple + x.met, x.timed + x.bare), b.done),
-        Kind("act_place", 4, (x.many, x.mobile_simple, x.bare, c.PLACES), b.done),
-        Kind("act_full", 4, (x.described, x.mobile, x.timed, c.PLACES), b.done),
-        Kind("act_pronoun", 5, (p.pronouns(), x.mobile, x.timed, c.PLACES), b.done),
-        Kind("act_manner", 3, (x.many, careful, steady, range(3)), b.manner),
-        Kind("act_sudden", 3, (x.many, x.sudden, p.times("past", "fut")), b.done),
-        Kind("act_sudden_place", 3, (x.many, x.sudden_rich, x.past + x.bare[:1], c.PLACES), b.done),
-        Kind("act_person", 3, (x.many, x.met, x.timed), b.done),
-        Kind("act_pair", 3, (pairs, x.simple, x.timed), b.pair_done),
-        Kind("benefit", 3, (x.many, benefits, x.one, x.timed), b.benefit),
-        Kind("animal_act", 2, (p.animal_meals(), x.timed), b.animal_done),
+        Kind("act_time", 5, (x.many, x.simple, x.timed), build.done),
+        Kind("act_described", 5, (x.many, x.rich, x.timed + x.bare), build.done),
+        Kind(
+            "act_described_subject",
+            4,
+            (x.described, x.simple + x.met, x.timed + x.bare),
+            build.done,
+        ),
+        Kind("act_place", 4, (x.many, x.mobile_simple, x.bare, c.PLACES), build.done),
+        Kind("act_full", 4, (x.described, x.mobile, x.timed, c.PLACES), build.done),
+        Kind("act_pronoun", 5, (p.pronouns(), x.mobile, x.timed, c.PLACES), build.done),
+        Kind("act_manner", 3, (x.many, careful, steady, range(3)), build.done_in_manner),
+        Kind("act_sudden", 3, (x.many, x.sudden, p.times("past", "fut")), build.done),
+        Kind(
+            "act_sudden_place",
+            3,
+            (x.many, x.sudden_rich, x.past + x.bare[:1], c.PLACES),
+            build.done,
+        ),
+        Kind("act_person", 3, (x.many, x.met, x.timed), build.done),
+        Kind("act_pair", 3, (pairs, x.simple, x.timed), build.pair_done),
+        Kind("benefit", 3, (x.many, benefits, x.one, x.timed), build.done_for),
+        Kind("animal_act", 2, (p.animal_meals(), x.timed), build.animal_done),
     ]
 
 
@@ -128,14 +138,14 @@ def _movements(x: _Lists) -> list[Kind]:
     given = {v: ("a", n) for v, n in c.DITRANSITIVE.items()}
     gifts, gifts_rich = p.things_done(given, False), p.things_done(given, True)
     return [
-        Kind("animal_does", 2, (p.animals(), beasts, x.timed, x.both), b.intransitive),
-        Kind("does", 4, (x.many, plain, x.timed, x.both), b.intransitive),
-        Kind("does_manner", 3, (x.many, careful, x.timed + x.bare, x.both), b.intransitive),
-        Kind("does_with", 3, (x.many, shared, x.timed, x.one), b.accompanied),
-        Kind("goes", 3, (x.many, ways, x.timed, x.both), b.motion),
-        Kind("goes_with", 3, (x.many, ways, x.timed + x.bare, x.one), b.motion_with),
-        Kind("give", 4, (x.many, gifts, x.one, x.timed + x.bare), b.give),
-        Kind("give_described", 3, (x.one, gifts_rich, x.one, x.timed), b.give),
+        Kind("animal_does", 2, (p.animals(), beasts, x.timed, x.both), build.intransitive),
+        Kind("does", 4, (x.many, plain, x.timed, x.both), build.intransitive),
+        Kind("does_manner", 3, (x.many, careful, x.timed + x.bare, x.both), build.intransitive),
+        Kind("does_with", 3, (x.many, shared, x.timed, x.one), build.accompanied),
+        Kind("goes", 3, (x.many, ways, x.timed, x.both), build.motion),
+        Kind("goes_with", 3, (x.many, ways, x.timed + x.bare, x.one), build.motion_with),
+        Kind("give", 4, (x.many, gifts, x.one, x.timed + x.bare), build.give),
+        Kind("give_described", 3, (x.one, gifts_rich, x.one, x.timed), build.give),
     ]
 
 
@@ -144,10 +154,10 @@ def _states(x: _Lists) -> list[Kind]:
     tenses = ["pres", "past"]
     degrees = [("very", False), ("very", True), ("too", False)]
     return [
-        Kind("stative", 1, (x.many, p.loves(), x.bare[1:]), b.done),
-        Kind("is", 4, (_predications(), tenses, degrees), b.copula),
-        Kind("is_more", 3, (_comparisons(), tenses), b.compare),
-        Kind("exist", 4, (p.existing(), p.locations(), tenses), b.exist),
+        Kind("stative", 1, (x.many, p.loves(), x.bare[1:]), build.done),
+        Kind("is", 4, (_predications(), tenses, degrees), build.copula),
+        Kind("is_more", 3, (_comparisons(), tenses), build.compare),
+        Kind("exist", 4, (p.existing(), p.locations(), tenses), build.exist),
     ]
 
 
@@ -158,37 +168,37 @@ def _questions_and_wishes(x: _Lists) -> list[Kind]:
     rich, anything = _affirmed(x.rich), _affirmed(x.rich + x.sudden_rich)
     able = x.addressed[2:] + p.pronouns()
     return [
-        Kind("ask", 5, (x.addressed, _affirmed(x.mobile), x.unfronted, c.PLACES), b.ask),
-        Kind("ask_who", 3, (rich + _affirmed(x.met), x.unfronted), b.ask_who),
-        Kind("ask_what", 2, (x.described + x.many, seen, c.PLACES, x.unfronted), b.ask_what),
-        Kind("ask_where", 2, (x.many, anything, x.unfronted), b.ask_where),
-        Kind("command", 3, (rich, ["", *future]), b.imperative),
-        Kind("modal", 5, (able, modals, rich, ["now", *future]), b.modal),
+        Kind("ask", 5, (x.addressed, _affirmed(x.mobile), x.unfronted, c.PLACES), build.ask),
+        Kind("ask_who", 3, (rich + _affirmed(x.met), x.unfronted), build.ask_who),
+        Kind("ask_what", 2, (x.described + x.many, seen, c.PLACES, x.unfronted), build.ask_what),
+        Kind("ask_where", 2, (x.many, anything, x.unfronted), build.ask_where),
+        Kind("command", 3, (rich, ["", *future]), build.imperative),
+        Kind("modal", 5, (able, modals, rich, ["now", *future]), build.with_modal),
     ]
 
 
 def _compounds(x: _Lists) -> list[Kind]:
     """Two clauses, one beside or within the other."""
     brief, brief_rich = _brief(x.simple + x.met), _brief(_affirmed(x.rich + x.met))
-    clause = Products(x.one, brief, _brief_times(x.timed), build=b.done)
-    short = Products(x.one, _affirmed(brief), _brief_times(x.unfronted), build=b.done)
+    clause = Products(x.one, brief, _brief_times(x.timed), build=build.done)
+    short = Products(x.one, _affirmed(brief), _brief_times(x.unfronted), build=build.done)
     arrivals = [(v, g) for v in ("come", "return") for g in x.goals]
     return [
-        Kind("because", 4, (clause, clause), b.joined("because")),
-        Kind("when", 3, (arrivals, x.one, x.one, x.simple + x.sudden + x.met), b.when),
-        Kind("but", 3, (clause, clause), b.joined("but")),
-        Kind("and", 2, (short, short), b.joined("and")),
-        Kind("that", 4, (x.many, c.CLAUSAL, [False], clause), b.said),
+        Kind("because", 4, (clause, clause), build.joined("because")),
+        Kind("when", 3, (arrivals, x.one, x.one, x.simple + x.sudden + x.met), build.when_arrived),
+        Kind("but", 3, (clause, clause), build.joined("but")),
+        Kind("and", 2, (short, short), build.joined("and")),
+        Kind("that", 4, (x.many, c.CLAUSAL, [False], clause), build.said),
         *_relatives(x, brief, brief_rich),
     ]
 
 
 def _relatives(x: _Lists, brief: list[p.VerbObject], brief_rich: list[p.VerbObject]) -> list[Kind]:
     heads = [(n, d) for n in c.PERSONS if n not in c.KIN for d in ("the", "this")]
-    did = Products([None], brief_rich, _brief_times(x.past), build=b.done)
-    does = Products([None], _affirmed(x.rich), [("pres", "", False)], build=b.done)
-    mains = Products([None], brief, _brief_times(x.timed, fronted=True), build=b.done)
-    mains_place = Products([None], x.mobile_simple, x.bare, c.PLACES, build=b.done)
+    did = Products([None], brief_rich, _brief_times(x.past), build=build.done)
+    does = Products([None], _affirmed(x.rich), [("pres", "", False)], build=build.done)
+    mains = Products([None], brief, _brief_times(x.timed, fronted=True), build=build.done)
+    mains_place = Products([None], x.mobile_simple, x.bare, c.PLACES, build=build.done)
     things = "book cake car house picture dress".split()
     qualities = ("old", "beautiful", "interesting", "expensive")
     described = [(n, a) for n in things for a in qualities if a in p.adjectives_of(n)]
@@ -197,13 +207,16 @@ def _relatives(x: _Lists, brief: list[p.VerbObject], brief_rich: list[p.VerbObje
         [(v, NP("book"), False) for v in ("buy", "sell", "see", "choose")],
         [t for t in x.past if not t[2]],
         c.PLACES,
-        build=b.done,
+        build=build.done,
     )
     return [
-        Kind("who_did", 3, (heads, did, mains), b.with_relative),
-        Kind("who_does", 2, (heads, does, mains_place), b.with_relative),
+        Kind("who_did", 3, (heads, did, mains), build.with_relative),
+        Kind("who_does", 2, (heads, does, mains_place), build.with_relative),
         Kind(
-            "thing_done", 3, (described, obtained, ["pres", "past"], ["very", "too"]), b.of_relative
+            "thing_done",
+            3,
+            (described, obtained, ["pres", "past"], ["very", "too"]),
+            build.of_relative,
         ),
     ]
 

@@ -59,7 +59,6 @@ def test_what_is_its_own_is_counted_and_trained(experiment, monkeypatch, name):
     )
     src, prev = torch.randint(4, 20, (3, 5)), torch.randint(4, 20, (3, 6))
     model.logits(model.decode(prev, model.encode(src))).square().sum().backward()
-    # the last layer's source side has nothing that reads it
     assert all(one.grad is not None for one in model.parameters())
 
 
@@ -74,6 +73,18 @@ def test_no_look_ahead(experiment, monkeypatch, name):
     before, after = (model.logits(model.decode(x, model.encode(src))) for x in (prev, changed))
     assert torch.equal(before[:, :4], after[:, :4])
     assert not torch.allclose(before[:, 4:], after[:, 4:])
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_padding_is_not_read(experiment, monkeypatch, name):
+    monkeypatch.setenv("SOURCE_READING", name)
+    torch.manual_seed(0)
+    model = experiment.ReadingBuilder(SPEC, 1).build(20, 20).double().eval()
+    src, prev = torch.randint(4, 20, (2, 5)), torch.randint(4, 20, (2, 6))
+    src[0, :2] = 1
+    both = model.logits(model.decode(prev, model.encode(src)))
+    alone = model.logits(model.decode(prev[:1], model.encode(src[:1, 2:])))
+    torch.testing.assert_close(both[:1], alone, rtol=0, atol=1e-9)
 
 
 def test_all_are_tested(experiment):

@@ -25,17 +25,22 @@ def test_on_a_gpu_nothing_but_threads_is_set() -> None:
     assert settings(1, 3) == {"OMP_NUM_THREADS": "3"}
 
 
-def test_what_the_user_has_set_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
-    assert "GLIBC_TUNABLES" in settings(0)
-    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.check=0")
+@pytest.fixture(autouse=True)
+def untuned(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith(("GLIBC_TUNABLES", "MALLOC_"))]:
+        monkeypatch.delenv(name)
+
+
+@pytest.mark.parametrize("name", ["GLIBC_TUNABLES", "MALLOC_TRIM_THRESHOLD_"])
+def test_what_the_user_has_tuned_stays(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    assert set(settings(0, 2)) == {"GLIBC_TUNABLES", "OMP_NUM_THREADS"}
+    monkeypatch.setenv(name, "131072")
     assert settings(0) == {}
+    assert settings(0, 2) == {"OMP_NUM_THREADS": "2"}
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library")
-def test_freed_memory_is_not_fetched_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
-
+def test_freed_memory_is_not_fetched_anew() -> None:
     def faults(**variables: str) -> int:
         environment = {**os.environ, **variables}
         command = [sys.executable, "-c", FAULTS]

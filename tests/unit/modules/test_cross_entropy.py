@@ -36,9 +36,17 @@ def test_values_and_gradients(smoothing, tokens):
     torch.testing.assert_close(fused.grad, plain.grad, rtol=0, atol=1e-12)
 
 
-def test_half_precision_is_summed_in_single():
-    logits = torch.randn(5, 4000).half()
-    target = torch.arange(5)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_is_summed_in_single(dtype):
+    torch.manual_seed(0)
+    logits = torch.randn(300, 4000).to(dtype).requires_grad_()
+    single = logits.detach().float().requires_grad_()
+    target = torch.arange(300)
     loss, _ = smoothed_cross_entropy(logits, target, 0.1, PAD)
+    expected = written_out(single, target, 0.1)[0]
     assert loss.dtype == torch.float32
-    torch.testing.assert_close(loss, written_out(logits.float(), target, 0.1)[0])
+    torch.testing.assert_close(loss, expected)
+    loss.sum().backward()
+    expected.sum().backward()
+    # the same number, rounded to the type of the logits
+    torch.testing.assert_close(logits.grad, single.grad.to(dtype), rtol=1e-2, atol=1e-6)
