@@ -10,11 +10,12 @@
 #   --form      shared: all English sentences in all three pairs; disjoint: the training set cut
 #               into three parts, one for each pair, so that zero-shot is truly zero-shot
 #   --systems   configs of configs/multi30k (default: transformer,prefix-decoder-only,tdo,
-#               tdo-adaptation-instrucl)
+#               tdo-adaptation-instrucl,tdo-adaptation-instrucl-authors)
 #   --updates   updates of each training (default: the configs')
 #   --threads   CPU threads of each training (default 1)
 #   --jobs      trainings, and decodings, at a time (default 2)
-#   --average   checkpoints to average (default 5)
+#   --average   checkpoints to average (default 1, the last as it is: at 1,500 updates models still
+#               improve so fast that an average of the last five lags behind, see docs/results.md)
 #   --out       where everything goes (default: runs/multi30k-FORM)
 #   --fresh     begin again; otherwise interrupted trainings resume and whole results stay
 #   --dry-run   make the data, then only print the stock training and decoding commands
@@ -24,8 +25,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/pipeline.sh"
 VOCABULARY=8000
 CONFIGS=$ROOT/configs/multi30k
 
-raw="" form=shared systems=transformer,prefix-decoder-only,tdo,tdo-adaptation-instrucl
-updates="" threads=1 jobs=2 last=5 run="" fresh="" dry=""
+raw="" form=shared updates="" threads=1 jobs=2 last=1 run="" fresh="" dry=""
+systems=transformer,prefix-decoder-only,tdo,tdo-adaptation-instrucl,tdo-adaptation-instrucl-authors
 while (($#)); do
   case $1 in
     --form | --systems | --updates | --threads | --jobs | --average | --out)
