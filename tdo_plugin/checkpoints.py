@@ -31,6 +31,9 @@ MEANING = re.compile(
 )
 FREE = re.compile(r"\w*(dropout|layerdrop|freeze|xformers)\w*")
 
+# A tensor in which fairseq's modules remember their type and device; its number is never set.
+TYPE_ONLY = re.compile(r"(.+\.)?_float_tensor")
+
 
 @dataclass(frozen=True)
 class Candidate:
@@ -189,7 +192,7 @@ def _add(
     added = set()
     for name, tie in names.items():
         value = model[name]
-        if not value.is_floating_point() or tie in added:
+        if not value.is_floating_point() or tie in added or TYPE_ONLY.fullmatch(name):
             continue
         if not torch.isfinite(value).all():
             raise UserError(f"`--inputs` must hold finite parameters; {name} in {path} does not")

@@ -252,6 +252,19 @@ def test_options_that_train_only_may_differ(save):
     assert average([save("a.pt", checkpoint(1)), save("b.pt", other)])
 
 
+def test_an_entry_that_fairseq_never_sets_may_hold_anything(save):
+    """fairseq's sinusoidal positions save an uninitialised number."""
+    name, paths = "encoder.embed_positions._float_tensor", []
+    for updates, value in enumerate((1.0, float("nan"))):
+        state = checkpoint(updates)
+        state["model"][name] = torch.tensor([value])
+        paths.append(save(f"{updates}.pt", state))
+    mean = average(paths)["model"]
+    expected = sum(checkpoint(updates)["model"]["layer.weight"] for updates in (0, 1)) / 2
+    assert torch.equal(mean["layer.weight"], expected)
+    assert name in mean
+
+
 def test_missing_damaged_and_foreign_files(save, tmp_path, capsys):
     good, out = save("a.pt", checkpoint(1)), ("--output", tmp_path / "out.pt")
     missing = tmp_path / "none.pt"
