@@ -340,7 +340,7 @@ def _execute(exec_module, module):
 
     name = module.__name__
     if name == "fairseq":
-        _install_excepthook()
+        _install_one_line_errors()
     with contextlib.ExitStack() as stack:
         for around in (m for m in MENDS if not m.modules):
             around.status = "applied" if around.needed() else "not needed"
@@ -351,6 +351,12 @@ def _execute(exec_module, module):
     if name == "fairseq":
         while _callbacks:
             _callbacks.pop(0)()
+
+
+def _install_one_line_errors():
+    import tdo_plugin_messages
+
+    tdo_plugin_messages.install()
 
 
 def _mend_after(name, module):
@@ -370,54 +376,13 @@ def after_fairseq(callback) -> None:
         _callbacks.append(callback)
 
 
-# Users' mistakes that fairseq itself reports with a traceback.
-STOCK_MISTAKES = (
-    "Dataset not found",
-    "Model file not found",
-    "Cannot load model parameters from checkpoint",
-    "Error(s) in loading state_dict",
-)
-
-
-def _message(kind, value):
-    """The one line to print for an error, or None where the traceback is wanted."""
-    text = str(value)
-    if getattr(kind, "one_line", False):
-        return text
-    if text.startswith(STOCK_MISTAKES):
-        # fairseq's trainer hides the reason that a model gives behind one of its own
-        reason = value.__context__
-        if getattr(type(reason), "one_line", False):
-            return f"{text.partition(';')[0]}: {reason}"
-        return " ".join(text.split("\n\t")[:2])
-    if kind.__name__ == "ProcessRaisedException":  # torch's spawn passes a worker's error as text
-        name, _, message = text.strip().rpartition("\n")[2].partition(": ")
-        module, _, cls = name.rpartition(".")
-        if getattr(getattr(sys.modules.get(module), cls, None), "one_line", False):
-            return message
-    return None
-
-
-def _install_excepthook():
-    previous = sys.excepthook
-
-    def excepthook(kind, value, traceback):
-        message = _message(kind, value)
-        if message is None:
-            previous(kind, value, traceback)
-        else:
-            print(f"error: {message}", file=sys.stderr)
-
-    sys.excepthook = excepthook
-
-
 def install() -> None:
     """Put the finder in front, once. Mends modules that were imported before (no ``.pth`` ran)."""
     if _Finder in sys.meta_path:
         return
     sys.meta_path.insert(0, _Finder)
     if "fairseq" in sys.modules:
-        _install_excepthook()
+        _install_one_line_errors()
         for name in [name for name in sys.modules if name.startswith("fairseq.")]:
             _mend_after(name, sys.modules[name])
 

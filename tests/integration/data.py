@@ -227,9 +227,9 @@ def iterate(task, split: str, **options):
 
 def warning_filters() -> str:
     """Turns warnings that our own files cause into errors; Python knows whole names only here."""
-    files = [path.relative_to(PACKAGE.parent) for path in PACKAGE.rglob("*.py")]
+    paths = [*PACKAGE.rglob("*.py"), *PACKAGE.parent.glob("tdo_plugin_*.py")]
+    files = [path.relative_to(PACKAGE.parent) for path in paths]
     names = [".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in files]
-    names += ["tdo_plugin_boot", "tdo_plugin_checkpoint"]
     return ",".join(f"error:::{name}" for name in names)
 
 

@@ -14,7 +14,6 @@ import pytest
 import torch
 
 import tdo_plugin_boot
-from tdo_plugin.errors import UserError
 
 BY_NAME = {one.name: one for one in tdo_plugin_boot.MENDS}
 ALWAYS = {"safe-checkpoints", "whole-checkpoints", "bf16-inference", "restored-task"}
@@ -154,24 +153,6 @@ def test_errors_of_users_are_one_line_and_others_keep_their_traceback(run, root,
     done = run_with_fake(run, root, fake_fairseq, head + "raise ValueError('bug')")
     assert done.returncode == 1
     assert done.stderr.startswith("Traceback")
-
-
-def test_message():
-    message = tdo_plugin_boot._message
-    assert message(UserError, UserError("a")) == "a"
-    assert message(ValueError, ValueError("a")) is None
-    missing = FileNotFoundError("Dataset not found: test (bin)")
-    assert message(FileNotFoundError, missing).startswith("Dataset")
-    text = "Error(s) in loading state_dict for M:\n\tsize mismatch for w: a.\n\tsize mismatch for v"
-    assert message(RuntimeError, RuntimeError(text)).endswith("M: size mismatch for w: a.")
-    hidden = RuntimeError("Cannot load model parameters from checkpoint x.pt; please ensure a lot")
-    hidden.__context__ = UserError("the dictionary differs")
-    expected = "Cannot load model parameters from checkpoint x.pt: the dictionary differs"
-    assert message(RuntimeError, hidden) == expected
-    spawned = type("ProcessRaisedException", (Exception,), {})
-    text = "\n-- Process 0 terminated\nTraceback ...\ntdo_plugin.errors.UserError: a: b\n"
-    assert message(spawned, spawned(text)) == "a: b"
-    assert message(spawned, spawned(text.replace("errors.UserError", "x.Bug"))) is None
 
 
 WORKERS = """

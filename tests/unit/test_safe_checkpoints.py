@@ -11,7 +11,7 @@ import pytest
 import torch
 from fairseq import checkpoint_utils
 
-import tdo_plugin_boot
+import tdo_plugin_messages
 from tdo_plugin_checkpoint import (
     TRUST,
     CheckpointError,
@@ -98,7 +98,7 @@ def test_a_malicious_file_is_refused_and_does_nothing(path, tmp_path):
         checkpoint_utils.load_checkpoint_to_cpu(path)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "harm").exists()
-    assert tdo_plugin_boot._message(caught.type, caught.value) == str(caught.value)
+    assert tdo_plugin_messages.one_line(caught.type, caught.value) == str(caught.value)
 
 
 def test_a_plain_pickle_is_refused(path, tmp_path):

@@ -1,0 +1,52 @@
+"""Errors that users can mend, as one line instead of a traceback.
+
+It stands beside ``tdo_plugin_boot``, which installs it when fairseq is imported, because importing
+anything of ``tdo_plugin`` would register the whole package. An exception class asks for the one
+line by a true ``one_line``.
+"""
+
+import sys
+from types import TracebackType
+
+# Users' mistakes that fairseq itself reports with a traceback.
+STOCK_MISTAKES = (
+    "Dataset not found",
+    "Model file not found",
+    "Cannot load model parameters from checkpoint",
+    "Error(s) in loading state_dict",
+)
+
+
+def one_line(kind: type[BaseException], value: BaseException) -> str | None:
+    """The line to print for an exception, or None where the traceback is wanted."""
+    text = str(value)
+    if getattr(kind, "one_line", False):
+        return text
+    if text.startswith(STOCK_MISTAKES):
+        # fairseq's trainer hides the reason that a model gives behind one of its own
+        reason = value.__context__
+        if getattr(type(reason), "one_line", False):
+            return f"{text.partition(';')[0]}: {reason}"
+        return " ".join(text.split("\n\t")[:2])
+    if kind.__name__ == "ProcessRaisedException":  # torch's spawn passes a worker's error as text
+        name, _, message = text.strip().rpartition("\n")[2].partition(": ")
+        module, _, cls = name.rpartition(".")
+        if getattr(getattr(sys.modules.get(module), cls, None), "one_line", False):
+            return message
+    return None
+
+
+def install() -> None:
+    """Put it before the present ``sys.excepthook``, which gets what is not a user's mistake."""
+    previous = sys.excepthook
+
+    def excepthook(
+        kind: type[BaseException], value: BaseException, traceback: TracebackType | None
+    ) -> None:
+        line = one_line(kind, value)
+        if line is None:
+            previous(kind, value, traceback)
+        else:
+            print(f"error: {line}", file=sys.stderr)
+
+    sys.excepthook = excepthook

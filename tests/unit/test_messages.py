@@ -1,0 +1,21 @@
+"""What becomes one line, and what keeps its traceback."""
+
+from tdo_plugin.errors import UserError
+from tdo_plugin_messages import one_line
+
+
+def test_only_users_mistakes_become_one_line():
+    assert one_line(UserError, UserError("a")) == "a"
+    assert one_line(ValueError, ValueError("a")) is None
+    missing = FileNotFoundError("Dataset not found: test (bin)")
+    assert one_line(FileNotFoundError, missing).startswith("Dataset")
+    text = "Error(s) in loading state_dict for M:\n\tsize mismatch for w: a.\n\tsize mismatch for v"
+    assert one_line(RuntimeError, RuntimeError(text)).endswith("M: size mismatch for w: a.")
+    hidden = RuntimeError("Cannot load model parameters from checkpoint x.pt; please ensure a lot")
+    hidden.__context__ = UserError("the dictionary differs")
+    expected = "Cannot load model parameters from checkpoint x.pt: the dictionary differs"
+    assert one_line(RuntimeError, hidden) == expected
+    spawned = type("ProcessRaisedException", (Exception,), {})
+    text = "\n-- Process 0 terminated\nTraceback ...\ntdo_plugin.errors.UserError: a: b\n"
+    assert one_line(spawned, spawned(text)) == "a: b"
+    assert one_line(spawned, spawned(text.replace("errors.UserError", "x.Bug"))) is None
