@@ -171,7 +171,7 @@ decode_systems() {
   for name in "$@"; do
     folder=$run/$name
     once "$folder/averaged" "$(cat "$folder/trained") $last" \
-      tdo average --inputs "$folder/checkpoints" --last "$last" --output "$folder/average.pt"
+      tdo average --inputs "$folder/checkpoints" --last "$last" --output "$folder/average.pt" --force
     say "$name: decoding"
     tdo generate "$configs/$name.conf" "$data" "$folder/average.pt" "$folder/output" \
       --jobs "$jobs" "${where[@]}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import itertools
 import os
 import urllib.error
 import urllib.request
@@ -86,9 +87,10 @@ def write_corpus(raw: Path, out: Path, form: str) -> dict[str, int]:
     """Write the text folder of one form and return the training sentences of each pair.
 
     `shared`: every pair has all English training sentences, so two other languages are linked
-    through the same sentences. `disjoint`: sentence i goes to pair i mod 3 alone, so no English
-    sentence is in two pairs and zero-shot directions have never met. Validation text is the same
-    in both; the test set is parallel over the four languages.
+    through the same sentences. `disjoint`: sentence i goes to pair i mod 3 alone, or to that of an
+    equal English sentence before it, so no English sentence is in two pairs and zero-shot
+    directions have never met. Validation text is the same in both; the test set is parallel over
+    the four languages.
     """
     if form not in FORMS:
         raise UserError(f"`--form` must be one of {', '.join(FORMS)}; it is {form}")
@@ -98,12 +100,15 @@ def write_corpus(raw: Path, out: Path, form: str) -> dict[str, int]:
         for split in SPLITS
         for language in (HUB, *OTHERS)
     }
+    english = text["train", HUB]
+    first = {line: number for number, line in reversed([*enumerate(english)])}
+    parts = [first[line] % len(OTHERS) for line in english]
     sizes = {}
     for part, other in enumerate(OTHERS):
-        keep = slice(part, None, len(OTHERS)) if form == "disjoint" else slice(None)
+        keep = [form == "shared" or own == part for own in parts]
         for language in (HUB, other):
             name = f"{HUB}-{other}.{language}"
-            train = text["train", language][keep]
+            train = [*itertools.compress(text["train", language], keep)]
             write_text(out / f"train.{name}", train)
             write_text(out / f"valid.{name}", text["val", language])
             sizes[f"{HUB}-{other}"] = len(train)

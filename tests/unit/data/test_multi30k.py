@@ -57,6 +57,19 @@ def test_disjoint_form_shares_no_english_sentence(raw: Path, tmp_path: Path) -> 
         assert all(a.split()[1:] == b.split()[1:] for a, b in pair)
 
 
+def test_an_english_sentence_that_recurs_stays_in_its_pair(raw: Path, tmp_path: Path) -> None:
+    lines = ["a", "b", "c", "d", "a", "b", "c"]  # counted by thirds, a to c would be in two pairs
+    (raw / "train.en.gz").write_bytes(gzip.compress(("\n".join(lines) + "\n").encode()))
+    multi30k.write_corpus(raw, tmp_path / "text", "disjoint")
+    parts = [
+        sorted(read_lines(tmp_path / "text" / f"train.en-{other}.en")) for other in multi30k.OTHERS
+    ]
+    assert parts == [["a", "a", "d"], ["b", "b"], ["c", "c"]]
+    assert list(read_lines(tmp_path / "text" / "train.en-de.de")) == [
+        f"de train {number}" for number in (0, 3, 4)
+    ]
+
+
 def test_changed_and_missing_files_are_refused(raw: Path) -> None:
     multi30k.check(raw)
     (raw / "val.cs.gz").write_bytes(b"changed")
