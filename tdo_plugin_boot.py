@@ -314,6 +314,32 @@ def _restore_task(module):
     module.Trainer.load_checkpoint = load_checkpoint
 
 
+@mend(
+    "user-dir-by-name",
+    "--user-dir tdo_plugin is found only in the present folder",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.utils",
+)
+def _user_dir_by_name(module):
+    """Take the name of an installed package, wherever an editable install keeps it."""
+    original = module.import_user_module
+
+    def import_user_module(args):
+        import argparse
+        import importlib.util
+        import os
+
+        given = getattr(args, "user_dir", None)
+        if given and given.isidentifier() and not os.path.exists(given):
+            spec = importlib.util.find_spec(given)
+            for folder in spec.submodule_search_locations or () if spec else ():
+                args = argparse.Namespace(user_dir=folder)
+        return original(args)
+
+    module.import_user_module = import_user_module
+
+
 # --- the hook --------------------------------------------------------------------------------
 
 _callbacks = []

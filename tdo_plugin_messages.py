@@ -1,12 +1,15 @@
-"""Errors that users can mend, as one line instead of a traceback.
+"""Errors that users can mend, and interrupts, as one line instead of a traceback.
 
 It stands beside ``tdo_plugin_boot``, which installs it when fairseq is imported, because importing
 anything of ``tdo_plugin`` would register the whole package. An exception class asks for the one
 line by a true ``one_line``.
 """
 
+import errno
 import sys
 from types import TracebackType
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 # Users' mistakes that fairseq itself reports with a traceback.
 STOCK_MISTAKES = (
@@ -14,6 +17,7 @@ STOCK_MISTAKES = (
     "Model file not found",
     "Cannot load model parameters from checkpoint",
     "Error(s) in loading state_dict",
+    "The dataset is empty",
 )
 
 
@@ -28,6 +32,12 @@ def one_line(kind: type[BaseException], value: BaseException) -> str | None:
         if getattr(type(reason), "one_line", False):
             return f"{text.partition(';')[0]}: {reason}"
         return " ".join(text.split("\n\t")[:2])
+    if issubclass(kind, KeyboardInterrupt):
+        return "interrupted"
+    if isinstance(value, OSError) and (value.filename is not None or value.errno in FULL):
+        return text  # a place that is missing, not ours or full; its name is in the text
+    if kind is FileNotFoundError and value.errno is None:  # fairseq gives the path alone
+        return f"there is no {text}"
     if kind.__name__ == "ProcessRaisedException":  # torch's spawn passes a worker's error as text
         name, _, message = text.strip().rpartition("\n")[2].partition(": ")
         module, _, cls = name.rpartition(".")

@@ -11,8 +11,3 @@ die() {
   printf '%s: error: %s\n' "$(basename "$0")" "$*" >&2
   exit 1
 }
-
-# need TOOL HINT: die with one line that says what to install unless TOOL is on the PATH.
-need() {
-  command -v "$1" >/dev/null 2>&1 || die "$1 is not installed: $2"
-}

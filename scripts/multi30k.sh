@@ -19,6 +19,9 @@
 #   --out       where everything goes (default: runs/multi30k-FORM)
 #   --fresh     begin again; otherwise interrupted trainings resume and whole results stay
 #   --dry-run   make the data, then only print the stock training and decoding commands
+#
+# LID=FILE has fastText's lid.176 tell languages apart (also: lid.176.bin or .ftz in the clone),
+# instead of a classifier trained on the corpus.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/pipeline.sh"
 
@@ -76,6 +79,7 @@ done
 run=${run:-$ROOT/runs/multi30k-$form}
 
 set_up
+choose_lid
 SECONDS=0
 if [[ -n $fresh && -z $dry ]]; then
   begin_again "$run" "${names[@]}"
@@ -95,7 +99,7 @@ if [[ -n $dry ]]; then
     tdo train "$CONFIGS/$name.conf" "$run/data" "${where[@]}" --save-dir "$run/$name/checkpoints" \
       --dry-run "${flags[@]}"
     tdo generate "$CONFIGS/$name.conf" "$run/data" "$run/$name/average.pt" "$run/$name/output" \
-      "${where[@]}" --dry-run
+      --jobs "$jobs" "${where[@]}" --dry-run
   done
   exit 0
 fi

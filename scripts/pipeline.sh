@@ -178,11 +178,26 @@ decode_systems() {
   done
 }
 
+# choose_lid: languages are told apart by fastText's lid.176 where LID names its file, or lid.176.bin
+# or lid.176.ftz lies in the clone; else by a classifier trained on the corpus.
+declare -a lid=()
+choose_lid() {
+  local file
+  for file in ${LID:+"$LID"} "$ROOT"/lid.176.{bin,ftz}; do
+    [[ -f $file || $file == "${LID:-}" ]] || continue
+    [[ -f $file ]] || die "\`LID\` must name fastText's lid.176; $file is no file"
+    "$VENV/bin/python" -c 'import fasttext' 2>/dev/null ||
+      die "the module fasttext must be installed for $file: $VENV/bin/pip install fasttext-predict"
+    lid=(--lid "$file")
+    return
+  done
+}
+
 # report_systems RUN DATA SYSTEM...: score, and say where everything is.
 report_systems() {
   local run=$1 data=$2 name
   shift 2
-  local -a systems=()
+  local -a systems=("${lid[@]}")
   for name in "$@"; do
     systems+=(--system "$name=$run/$name/output")
   done

@@ -10,7 +10,8 @@
 #
 # Compares a prefix decoder-only model with the two-stage model (TDO) with adaptation modules and
 # InstruCL, on trained and on zero-shot directions. On two CPU cores it takes about ten minutes
-# after set-up.
+# after set-up. LID=FILE has fastText's lid.176 tell languages apart (also: lid.176.bin or .ftz in
+# the clone), instead of a classifier trained on the corpus.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/pipeline.sh"
 
@@ -22,6 +23,7 @@ VOCABULARY=1000
 LAST=3 # checkpoints to average
 SYSTEMS=(prefix-decoder-only tdo-adaptation-instrucl)
 CONFIGS=$ROOT/configs/quickstart
+FLAGS=(--log-format simple --log-interval 50 --num-workers 0)
 
 run=$ROOT/runs/quickstart fresh="" dry=""
 while (($#)); do
@@ -51,6 +53,7 @@ corpus() {
 }
 
 set_up
+choose_lid
 SECONDS=0
 if [[ -n $fresh && -z $dry ]]; then
   begin_again "$run" "${SYSTEMS[@]}"
@@ -60,10 +63,12 @@ if [[ -n $dry ]]; then
   trap 'rm -rf "$run"' EXIT
   SENTENCES=100 VALIDATION=10 TEST=10 VOCABULARY=150
   corpus >"$run/log"
+  read -ra where <<<"$(machine)"
   for name in "${SYSTEMS[@]}"; do
-    tdo train "$CONFIGS/$name.conf" "$run/data" --cpu --save-dir "$run/$name/checkpoints" --dry-run
+    tdo train "$CONFIGS/$name.conf" "$run/data" --save-dir "$run/$name/checkpoints" \
+      "${where[@]}" --dry-run "${FLAGS[@]}"
     tdo generate "$CONFIGS/$name.conf" "$run/data" "$run/$name/average.pt" "$run/$name/output" \
-      --cpu --dry-run
+      --jobs 2 "${where[@]}" --dry-run
   done
   exit 0
 fi
@@ -71,8 +76,7 @@ mkdir -p "$run"
 say "corpus ($LANGUAGES), SentencePiece, fairseq-preprocess"
 once "$run/prepared" "$LANGUAGES $SENTENCES $VALIDATION $TEST $VOCABULARY" corpus
 say "training of ${SYSTEMS[*]}, side by side"
-train_systems "$run" "$run/data" "$CONFIGS" 2 1 "${SYSTEMS[@]}" -- \
-  --log-format simple --log-interval 50 --num-workers 0
+train_systems "$run" "$run/data" "$CONFIGS" 2 1 "${SYSTEMS[@]}" -- "${FLAGS[@]}"
 say "averaging and decoding"
 decode_systems "$run" "$run/data" "$CONFIGS" 2 "$LAST" "${SYSTEMS[@]}"
 say "scoring"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Makes .venv with everything that training, decoding and the tests need. Running it again when
-# nothing changed takes a moment and installs nothing.
+# nothing changed takes a moment and installs nothing. With --dry-run it only prints what it would run.
 #
 #   PYTHON     the Python to use, 3.10 to 3.13 (default: the first one found; remove .venv to change)
 #   TDO_TORCH  another torch, as pip arguments; it is remembered in .venv. For example
@@ -14,6 +14,18 @@ FAIRSEQ="fairseq==0.12.2"
 STAMP=.venv/set-up-is-complete
 CHOSEN_TORCH=.venv/chosen-torch
 LOG=.venv/setup.log
+TORCH_PIN='from importlib.metadata import version; print("torch==" + version("torch"))'
+
+dry=""
+case $* in
+  "") ;;
+  --dry-run) dry=1 ;;
+  --help | -h)
+    sed -n '2,/^set -euo/{/^#/s/^# \{0,1\}//p}' "$0"
+    exit 0
+    ;;
+  *) die "\`$*\` is not an option of this script; --help lists them" ;;
+esac
 
 torch=${TDO_TORCH:-$(cat "$CHOSEN_TORCH" 2>/dev/null || echo "$DEFAULT_TORCH")}
 key=$({ echo "$ROOT $torch"; cat pyproject.toml constraints.txt scripts/setup.sh; } | cksum)
@@ -63,7 +75,8 @@ check_compiler() {
 make_venv() {
   "$PYTHON" -c 'import venv, ensurepip' 2>/dev/null ||
     die "$PYTHON cannot make virtual environments: install its venv module (Debian, Ubuntu: apt-get install python3-venv)"
-  "$PYTHON" -m venv --clear .venv || die "could not make the virtual environment $VENV"
+  echo "set-up: virtual environment .venv ($("$PYTHON" --version))"
+  [[ -n $dry ]] || "$PYTHON" -m venv --clear .venv || die "could not make the virtual environment $VENV"
 }
 
 # step TEXT COMMAND...: a progress line, the command's noise into the log.
@@ -71,7 +84,11 @@ step() {
   local text=$1
   shift
   echo "set-up: $text"
-  if ! "$@" >>"$LOG" 2>&1; then
+  if [[ -n $dry ]]; then
+    printf '+'
+    printf ' %q' "$@"
+    echo
+  elif ! "$@" >>"$LOG" 2>&1; then
     tail -n 5 "$LOG" >&2
     die "set-up failed at: $text; all of it is in $ROOT/$LOG"
   fi
@@ -80,25 +97,25 @@ step() {
 install_all() {
   local -a torch_arguments
   read -ra torch_arguments <<<"$torch"
+  local pins=.venv/constraints.txt
   # The chosen torch takes the place of the pinned one. Another index may lack the pinned versions
   # of what torch needs, so a chosen torch comes in first and freely.
-  grep -v '^torch==' constraints.txt >.venv/constraints.txt
+  [[ -n $dry ]] || grep -v '^torch==' constraints.txt >"$pins"
   local -a pip=(.venv/bin/python -m pip install)
   if [[ $torch == "$DEFAULT_TORCH" ]]; then
-    step "torch ($torch)" "${pip[@]}" -c .venv/constraints.txt "${torch_arguments[@]}"
+    step "torch ($torch)" "${pip[@]}" -c "$pins" "${torch_arguments[@]}"
   else
     step "torch ($torch)" env -u PIP_CONSTRAINT "${pip[@]}" "${torch_arguments[@]}"
   fi
-  .venv/bin/python -c 'from importlib.metadata import version as v; print("torch==" + v("torch"))' \
-    >>.venv/constraints.txt
-  pip+=(-c .venv/constraints.txt)
+  [[ -n $dry ]] || .venv/bin/python -c "$TORCH_PIN" >>"$pins"
+  pip+=(-c "$pins")
   step "this project and what it imports" "${pip[@]}" -e ".[report,dev]"
   step "$FAIRSEQ (is compiled, half a minute)" "${pip[@]}" --no-deps "$FAIRSEQ"
   step "check" .venv/bin/python -m tdo_plugin doctor
 }
 
 is_complete && exit 0
-if command -v flock >/dev/null 2>&1; then
+if [[ -z $dry ]] && command -v flock >/dev/null 2>&1; then
   exec 9>.venv-lock
   flock 9 # another set-up of this folder may be under way
   is_complete && exit 0
@@ -107,17 +124,17 @@ find_python
 check_compiler
 # What was interrupted is begun again; what was complete is brought up to date.
 if [[ -f $STAMP && -x .venv/bin/python ]] && is_good_python .venv/bin/python; then
-  rm "$STAMP"
+  [[ -n $dry ]] || rm "$STAMP"
 else
-  echo "set-up: virtual environment .venv ($("$PYTHON" --version))"
   make_venv
 fi
-: >"$LOG"
+[[ -n $dry ]] || : >"$LOG"
 # Versions for isolated builds as well: older pips read the first variable, newer ones the second.
 # The path is relative because pip splits these variables at spaces.
 export PIP_CONSTRAINT=.venv/constraints.txt PIP_BUILD_CONSTRAINT=.venv/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_USER=0
 install_all
+[[ -z $dry ]] || exit 0
 echo "$torch" >"$CHOSEN_TORCH"
 echo "$key" >"$STAMP"
 echo "set-up: done"

@@ -1,12 +1,22 @@
 #!/usr/bin/env bash
-# Set-up if needed, formatting, linting, types, tests. Arguments go to pytest.
+# Set-up if needed, formatting, linting, types, tests. Arguments go to pytest; with --dry-run before
+# them the commands are only printed.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-bash "$ROOT/scripts/setup.sh"
+run() {
+  "$@"
+}
+if [[ ${1:-} == --dry-run ]]; then
+  shift
+  run() {
+    echo "+ $*"
+  }
+fi
+run bash "$ROOT/scripts/setup.sh"
 cd "$ROOT"
 export OMP_NUM_THREADS=1
-.venv/bin/ruff check .
-.venv/bin/ruff format --check .
-.venv/bin/mypy
-.venv/bin/python -m pytest -n 2 "$@"
+run .venv/bin/ruff check .
+run .venv/bin/ruff format --check .
+run .venv/bin/mypy
+run .venv/bin/python -m pytest -n 2 "$@"

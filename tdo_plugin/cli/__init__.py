@@ -9,6 +9,8 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from tdo_plugin_messages import one_line
+
 COMMANDS = (
     "doctor",
     "average",
@@ -46,10 +48,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = build_parser().parse_args(argv)
     try:
         return int(args.run(args))
-    except KeyboardInterrupt:
-        return 130
-    except Exception as error:
-        if not getattr(type(error), "one_line", False):
+    except BaseException as error:
+        line = one_line(type(error), error)
+        if line is None:
             raise
-        print(f"tdo {args.command}: error: {error}", file=sys.stderr)
-        return 2
+        print(f"tdo {args.command}: error: {line}", file=sys.stderr)
+        return 130 if isinstance(error, KeyboardInterrupt) else 2

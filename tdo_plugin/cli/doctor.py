@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass
 from importlib import import_module, metadata
 from pathlib import Path
 
+import tdo_plugin_boot
+
 HELP = "say what is installed, what is wrong, and the exact line that mends it"
 
 FAIRSEQ_VERSION = "0.12.2"
@@ -77,7 +79,7 @@ def check_device() -> Check:
     except ImportError as error:
         return Check("device", "wrong", f"torch cannot be imported: {error}", "pip install torch")
     if not torch.cuda.is_available():
-        kernels = "fused attention: flash (CPU); bf16: yes; fp16: slow"
+        kernels = "fused attention: flash, without attention dropout; bf16: yes; fp16: slow"
         return Check("device", "ok", f"CPU, {torch.get_num_threads()} threads; {kernels}")
     capability = torch.cuda.get_device_capability()
     kernels = ["memory-efficient"] if capability >= (5, 0) else []
@@ -122,6 +124,9 @@ def check_fairseq() -> list[Check]:
     logging.disable(logging.INFO)
     try:
         import_module("fairseq")
+        for one in tdo_plugin_boot.MENDS:
+            for module in one.modules:
+                import_module(module)
     except Exception as error:
         detail = f"{version} cannot be imported: {type(error).__name__}: {error}"
         return [Check("fairseq", "wrong", detail, FAIRSEQ_AGAIN)]
@@ -145,8 +150,6 @@ def examine() -> list[Check]:
 
 def run(args: argparse.Namespace) -> int:
     """Print all findings; exit code 0 when nothing is wrong, else 1."""
-    import tdo_plugin_boot
-
     checks, mends = examine(), tdo_plugin_boot.mends()
     fine = all(check.status != "wrong" for check in checks)
     if args.json:

@@ -8,7 +8,13 @@ import time
 from pathlib import Path
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.launch.options import gpus_here, machine_options, own_and_stock, take_rest
+from tdo_plugin.launch.options import (
+    gpus_here,
+    machine_options,
+    own_and_stock,
+    precision_here,
+    take_rest,
+)
 
 HELP = "decode test sets: prints a fairseq-generate command for each direction, then runs them"
 
@@ -34,7 +40,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
     )
     add("--beam", type=int, default=4, metavar="N", help="beam size (default 4)")
     add("--batch-size", type=int, default=100, metavar="N", help="sentences a batch (default 100)")
-    add("--jobs", type=int, default=1, metavar="N", help="directions at a time (default 1)")
+    add("--jobs", type=int, metavar="N", help="directions at a time (default: one a GPU)")
     add("--threads", type=int, default=1, metavar="N", help="CPU threads of each (default 1)")
     machine_options(parser)
     add("--dry-run", action="store_true", help="only print the commands")
@@ -50,15 +56,16 @@ def run(args: argparse.Namespace) -> int:
     stock = own_and_stock(args, _options)
     config = read_config(args.config)
     data = read_data_folder(args.data.resolve())
-    _check(args)
     gpus = gpus_here(args)
+    args.jobs = max(1, gpus) if args.jobs is None else args.jobs
+    _check(args)
     decoding = generation.Decoding(
         checkpoint=args.checkpoint.resolve(),
         out=args.out.resolve(),
         beam=args.beam,
         batch_size=args.batch_size,
         gpus=gpus,
-        precision=args.precision or config.precision,
+        precision=precision_here(args, config, gpus),
         extra=tuple(stock),
     )
     commands = {

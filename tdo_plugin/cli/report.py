@@ -76,7 +76,6 @@ def run(args: argparse.Namespace) -> int:
         args.out / "results.json", [json.dumps(report.as_json(), indent=1, ensure_ascii=False)]
     )
     write_text(args.out / "results.md", [tables.markdown_report(report).rstrip("\n")])
-    heatmap.draw(report, data.languages, args.out / "heatmap.png", args.metric)
     print()
     print(tables.terminal(tables.per_direction(report)))
     print()
@@ -84,7 +83,8 @@ def run(args: argparse.Namespace) -> int:
     print()
     for line in tables.notes(report):
         print(line)
-    print()
+    print(flush=True)
+    heatmap.draw(report, data.languages, args.out / "heatmap.png", args.metric)
     for name in ("results.md", "results.json", "heatmap.png"):
         print(args.out.resolve() / name)
     return 0

@@ -9,7 +9,13 @@ import sys
 from pathlib import Path
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.launch.options import gpus_here, machine_options, own_and_stock, take_rest
+from tdo_plugin.launch.options import (
+    gpus_here,
+    machine_options,
+    own_and_stock,
+    precision_here,
+    take_rest,
+)
 
 HELP = "train a config's system on a data folder: prints the fairseq-train command, then runs it"
 
@@ -64,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     if args.slurm:
         machine = Machine(gpus, args.nodes, args.rendezvous or "FIRST-NODE:29500")
     words, note = train_words(
-        config, data, save_dir.resolve(), machine, args.precision or config.precision, extra
+        config, data, save_dir.resolve(), machine, precision_here(args, config, gpus), extra
     )
     print(note, flush=True)
     if args.slurm:

@@ -148,9 +148,9 @@ class FastText:
             self._model: Any = fasttext.load_model(str(path))
         except ValueError as error:
             raise UserError(f"`--lid` must be a fastText model; {path}: {error}") from None
-        labels = getattr(self._model, "get_labels", None) or self._model.labels
-        known = labels() if callable(labels) else labels
-        self._known = {label.removeprefix("__label__") for label in known}
+        # all of them, likely or not: fasttext-predict has no other list of its labels
+        labels, _ = self._model.predict("a", k=-1, threshold=-1.0)
+        self._known = {label.removeprefix("__label__") for label in labels}
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         self.signature = f"fasttext:{path.name}|sha256:{digest[:16]}"
 

@@ -101,10 +101,9 @@ def evaluate(
     systems: dict[str, Path],
     directions: Iterable[str],
     identifier: Identifier,
-    subset: str = "test",
     progress: Callable[[str], None] = lambda _: None,
 ) -> Report:
-    """Score each system's FOLDER/DIRECTION/generate-SUBSET.txt against the raw references.
+    """Score each system's FOLDER/DIRECTION/generate-test.txt against the raw references.
 
     Raises:
         UserError: an output is missing or not whole, or a reference is missing.
@@ -119,7 +118,7 @@ def evaluate(
         rows = []
         for direction in chosen:
             reference, target = references[direction], direction.split("-")[1]
-            output = folder / direction / f"generate-{subset}.txt"
+            output = folder / direction / "generate-test.txt"
             hypotheses = read_hypotheses(output, len(reference))
             label = identifier.label(target)
             found = Counter(identifier.identify(hypotheses)) if label else Counter()

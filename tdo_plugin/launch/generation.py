@@ -41,7 +41,6 @@ class Decoding:
 
     checkpoint: Path
     out: Path
-    subset: str = "test"
     beam: int = 4
     batch_size: int = 100
     gpus: int = 0
@@ -64,7 +63,7 @@ def generate_words(
         words += ["--model-overrides", str(dict.fromkeys(LENGTHS, MAX_POSITIONS))]
     words += ["--langs", ",".join(data.languages), "--lang-pairs", ",".join(data.directions)]
     words += ["--source-lang", source, "--target-lang", target]
-    words += ["--path", str(decoding.checkpoint), "--gen-subset", decoding.subset]
+    words += ["--path", str(decoding.checkpoint), "--gen-subset", "test"]
     words += ["--beam", str(decoding.beam), "--batch-size", str(decoding.batch_size)]
     words += ["--results-path", str(decoding.out / f"{direction}.partial")]
     if not decoding.gpus:

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.launch.config import PRECISIONS
+from tdo_plugin.launch.config import PRECISIONS, Config
 
 
 def take_rest(parser: argparse.ArgumentParser, program: str) -> None:
@@ -61,3 +61,19 @@ def gpus_here(args: argparse.Namespace) -> int:
     import torch
 
     return torch.cuda.device_count()
+
+
+def precision_here(args: argparse.Namespace, config: Config, gpus: int) -> str:
+    """The number format: what `--precision` says, else the config's; on the CPU fp32.
+
+    Raises:
+        UserError: another one is asked for on the CPU.
+    """
+    if gpus:
+        return args.precision or config.precision
+    if args.precision not in (None, "fp32"):
+        raise UserError(
+            f"`--precision` must be fp32 on the CPU; it is {args.precision} "
+            f"(fairseq's own --{args.precision} is handed on)"
+        )
+    return "fp32"

@@ -4,6 +4,8 @@ They run from a copy of scripts/ and configs/ whose set-up does nothing and whos
 environment of these tests.
 """
 
+import argparse
+import ast
 import itertools
 import os
 import re
@@ -23,6 +25,7 @@ from tdo_plugin.launch.training import Machine, train_words
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGS = sorted(p for p in (ROOT / "configs").rglob("*.conf") if p.parent.name != "shared")
 NAMES = [f"{path.parent.name}/{path.stem}" for path in CONFIGS]
+MULTI30K = ROOT.parent / "shared" / "data" / "multi30k"
 MACHINES = {
     "cpu": Machine(),
     "one-gpu": Machine(gpus=1),
@@ -45,6 +48,14 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
         (root / f"{name}.txt").write_text("\n".join(lines) + "\n")
     (root / "prepared.json").write_text("{}")
     return read_data_folder(root)
+
+
+def torchrun(words: list[str]) -> argparse.Namespace:
+    """A command as torchrun's own parser reads it."""
+    from torch.distributed.run import parse_args
+
+    assert words[0] == "torchrun"
+    return parse_args(words[1:])
 
 
 def test_no_config_is_forgotten() -> None:
@@ -83,7 +94,13 @@ def test_fairseq_understands_every_training_command(
     where = MACHINES[machine]
     extra = ["--update-freq", "1"] if where.workers > config.gpus else []
     words, _ = train_words(config, data, Path("/save"), where, "fp16", extra)
-    arguments = words[words.index("fairseq-train") + 1 :]
+    program = words.index("fairseq-train")
+    if program:
+        launcher = torchrun(words[: program + 1])
+        assert launcher.training_script == "fairseq-train"
+        assert launcher.nnodes.split(":")[-1] == str(where.nodes)
+        assert launcher.nproc_per_node == str(where.gpus)
+    arguments = words[program + 1 :]
     args = options.parse_args_and_arch(options.get_training_parser(), arguments)
     assert args.lang_pairs == ",".join(data.directions)
     assert args.save_dir == "/save"
@@ -129,21 +146,21 @@ def test_configs_agree_with_their_architecture(path: Path, data: DataFolder) -> 
     }
 
 
-@pytest.mark.parametrize("gpus", [0, 2])
-@pytest.mark.parametrize("precision", ["fp32", "fp16", "bf16"])
 @pytest.mark.parametrize(
-    "path", [p for p in CONFIGS if p.parent.name in ("multi30k", "quickstart")], ids=str
+    ("gpus", "precision"), [(0, "fp32"), (0, "fp16"), (2, "fp16"), (2, "bf16")]
 )
+@pytest.mark.parametrize("path", CONFIGS, ids=NAMES)
 def test_fairseq_understands_every_decoding_command(
     path: Path, precision: str, gpus: int, data: DataFolder
 ) -> None:
     from fairseq import options
 
     decoding = Decoding(Path("/m.pt"), Path("/out"), gpus=gpus, precision=precision)
-    for direction in data.test_directions:
+    for direction in ("en-de", "de-fr"):
         words = generate_words(read_config(path), data, decoding, direction)
         args = options.parse_args_and_arch(options.get_generation_parser(), words[1:])
         assert (args.source_lang, args.target_lang) == tuple(direction.split("-"))
+        assert isinstance(ast.literal_eval(args.model_overrides), dict)
         assert (args.beam, args.encoder_langtok, args.cpu) == (4, "tgt", gpus == 0)
         assert args.fp16 == (precision == "fp16" and gpus > 0)
         assert args.bf16 == (precision == "bf16" and gpus > 0)
@@ -157,6 +174,7 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("a clone")
     for folder in ("scripts", "configs", "benchmarks"):
         shutil.copytree(ROOT / folder, root / folder)
+    shutil.copy(ROOT / "scripts" / "setup.sh", root / "scripts" / "real-setup.sh")
     (root / "scripts" / "setup.sh").write_text("exit 0\n")
     (root / ".venv").symlink_to(sys.prefix)
     return root
@@ -183,11 +201,12 @@ def stock(output: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize(
-    "name", ["preprocess.sh", "train.sh", "generate.sh", "quickstart.sh", "multi30k.sh"]
+    "name",
+    ["preprocess.sh", "train.sh", "generate.sh", "quickstart.sh", "multi30k.sh", "real-setup.sh"],
 )
 def test_help_explains_the_script(clone: Path, name: str) -> None:
     output = script(clone, name, "--help").stdout
-    assert f"scripts/{name}" in output and "--dry-run" in output
+    assert "--dry-run" in output
 
 
 @pytest.mark.parametrize(
@@ -219,6 +238,26 @@ def test_bad_input_is_one_line(
     assert len([line for line in result.stderr.splitlines() if "error" in line]) == 1
 
 
+def test_a_dry_set_up_installs_nothing(clone: Path, tmp_path: Path) -> None:
+    bare = tmp_path / "bare clone"
+    shutil.copytree(clone / "scripts", bare / "scripts")
+    for name in ("pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, bare)
+    shutil.move(bare / "scripts" / "real-setup.sh", bare / "scripts" / "setup.sh")
+    commands = stock(script(bare, "setup.sh", "--dry-run").stdout)
+    installed = [words[-1] for words in commands if words[1:4] == ["-m", "pip", "install"]]
+    assert installed == ["torch==2.13.0", ".[report,dev]", "fairseq==0.12.2"]
+    assert commands[-1][1:] == ["-m", "tdo_plugin", "doctor"]
+    assert not (bare / ".venv").exists()
+    wrong = script(bare, "setup.sh", "--dry", code=1)
+    assert (
+        wrong.stderr
+        == "setup.sh: error: `--dry` is not an option of this script; --help lists them\n"
+    )
+    shown = stock(script(bare, "test.sh", "--dry-run", "-k", "x").stdout)
+    assert [words[-1] for words in shown][1:] == [".", ".", ".venv/bin/mypy", "x"]
+
+
 def test_dry_runs_print_and_touch_nothing(clone: Path, data: DataFolder, tmp_path: Path) -> None:
     config = ROOT / "configs" / "ted19" / "tdo-prefix.conf"
     printed = script(
@@ -227,11 +266,20 @@ def test_dry_runs_print_and_touch_nothing(clone: Path, data: DataFolder, tmp_pat
     (command,) = stock(printed.stdout)
     assert command[:4] == ["torchrun", "--standalone", "--nproc-per-node", "2"]
     assert command[-2:] == ["--seed", "7"]
+    assert torchrun(command).nproc_per_node == "2"
     assert "2 GPU(s) x 4000 tokens x update-freq 4 = 32000 tokens" in printed.stdout
     slurm = script(
         clone, "train.sh", config, data.root, "--gpus", 4, "--nodes", 2, "--slurm", "--dry-run"
     )
-    assert stock(slurm.stdout)[0][:3] == ["sbatch", "--nodes", "2"]
+    (submitted,) = stock(slurm.stdout)
+    assert submitted[:3] == ["sbatch", "--nodes", "2"]
+    inner = shlex.split(submitted[submitted.index("--wrap") + 1])
+    assert inner[0] == "srun" and inner[2:5] == ["-m", "tdo_plugin", "train"]
+    node = script(clone, "train.sh", *inner[5:], "--rendezvous", "first:29500", "--dry-run")
+    each = re.search(r"^each node: (.*)$", slurm.stdout, re.M)
+    assert each and stock(node.stdout) == [
+        shlex.split(each[1].replace("FIRST-NODE:29500", "first:29500"))
+    ]
     decoding = script(
         clone, "generate.sh", config, data.root, "m.pt", "o", "--cpu", "--dry-run", cwd=tmp_path
     )
@@ -249,7 +297,33 @@ def test_the_quickstart_shows_its_commands(clone: Path) -> None:
     parse = options.parse_args_and_arch
     archs = {parse(options.get_training_parser(), words).arch for words in training}
     assert archs == {"tdo_prefix_decoder_only_small", "tdo_transformer_small"}
+    directions = [parse(options.get_generation_parser(), words).target_lang for words in decoding]
+    assert sorted(directions) == sorted(["de", "en", "es"] * 4)
     assert not (clone / "runs").exists()
+
+
+@pytest.mark.skipif(not MULTI30K.is_dir(), reason="needs Multi30k's files")
+def test_multi30k_shows_its_commands(clone: Path, tmp_path: Path) -> None:
+    from fairseq import options
+
+    words = [MULTI30K, "--form", "disjoint", "--dry-run", "--out", tmp_path / "run"]
+    words += ["--systems", "transformer,tdo-adaptation-instrucl-authors", "--updates", 7]
+    printed = stock(script(clone, "multi30k.sh", *words).stdout)
+    parsers = {
+        "fairseq-train": (options.get_training_parser, 2),
+        "fairseq-generate": (options.get_generation_parser, 24),
+        "fairseq-preprocess": (options.get_preprocessing_parser, 6),
+    }
+    for program, (parser, count) in parsers.items():
+        commands = [command[1:] for command in printed if command[0] == program]
+        assert len(commands) == count, program
+        for command in commands:
+            if program == "fairseq-preprocess":
+                assert parser().parse_args(command).source_lang in ("en", "de", "fr", "cs")
+            else:
+                args = options.parse_args_and_arch(parser(), command)
+                assert getattr(args, "max_update", 7) == 7
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["data", "text"]
 
 
 BUILDING = """
@@ -398,7 +472,11 @@ def test_text_to_table(clone: Path, tmp_path: Path) -> None:
             write(f"valid.en-{other}.{language}", language, meanings[900:930])
     for language in words:
         write(f"test.{language}", language, meanings[930:950])
-    printed = script(clone, "preprocess.sh", text, run / "data", "--vocab-size", 120)
+    preprocess = ["preprocess.sh", text, run / "data", "--vocab-size", 120]
+    shown = stock(script(clone, *preprocess, "--dry-run").stdout)
+    assert not run.exists()
+    printed = script(clone, *preprocess)
+    assert [c[:9] for c in stock(printed.stdout)] == [c[:9] for c in shown]
     assert len([c for c in stock(printed.stdout) if c[0] == "fairseq-preprocess"]) == 3
     again = script(clone, "preprocess.sh", text, run / "data", "--vocab-size", 120)
     assert "is whole already" in again.stdout and not stock(again.stdout)

@@ -10,10 +10,18 @@ from tdo_plugin.modules.cross_entropy import smoothed_cross_entropy
 EXACT = {"rtol": 0, "atol": 1e-9}
 
 
+def padding_first(rows):
+    """The same rows, padded on the left."""
+    return torch.stack([torch.cat([row[row == PAD], row[row != PAD]]) for row in rows])
+
+
+@pytest.mark.parametrize("padding", ["source left, target right", "source right, target left"])
 @pytest.mark.parametrize("case", CASES, ids=name_of)
-def test_logits_losses_and_gradients(case, make_model, batch):
+def test_logits_losses_and_gradients(case, padding, make_model, batch):
     model = make_model(**case)
     source, previous, target = batch
+    if padding == "source right, target left":
+        source, previous, target = source.flip(1), padding_first(previous), padding_first(target)
     real = target.ne(PAD)
 
     logits = model.logits(model.decode(previous, model.encode(source)))
@@ -58,9 +66,9 @@ def test_source_states_of_every_layer(case, side, make_model, batch):
 def test_padding_on_either_side_of_the_target(case, make_model, batch):
     model = make_model(**case)
     source, previous, _ = batch
-    left = torch.stack([torch.cat([row[row == PAD], row[row != PAD]]) for row in previous])
-    right_logits = model.logits(model.decode(previous, model.encode(source)))
-    left_logits = model.logits(model.decode(left, model.encode(source.flip(1).flip(1))))
+    left, state = padding_first(previous), model.encode(source)
+    right_logits = model.logits(model.decode(previous, state))
+    left_logits = model.logits(model.decode(left, state))
     torch.testing.assert_close(left_logits[left != PAD], right_logits[previous != PAD], **EXACT)
 
 
@@ -90,6 +98,19 @@ def test_nothing_leaks_from_later_tokens(case, make_model, batch):
         assert torch.equal(before[:, :column], after[:, :column])
         moved = previous[:, column].ne(PAD)
         assert not torch.isclose(before[moved, column], after[moved, column]).all(-1).any()
+
+
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_targets_leave_no_trace_in_the_source(case, make_model, batch):
+    model = make_model(**case)
+    source, previous, _ = batch
+    state = model.encode(source, range(1, model.spec.source_layers + 1))
+    held = [*state.states.values(), *(part for memory in state.memories for part in memory)]
+    before = [one.clone() for one in held]
+    first = model.decode(previous, state)
+    model.decode((previous - 3) % 13 + 4, state)
+    assert all(map(torch.equal, held, before))
+    assert torch.equal(model.decode(previous, state), first)
 
 
 @pytest.mark.parametrize("case", CASES, ids=name_of)

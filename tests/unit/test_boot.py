@@ -16,7 +16,13 @@ import torch
 import tdo_plugin_boot
 
 BY_NAME = {one.name: one for one in tdo_plugin_boot.MENDS}
-ALWAYS = {"safe-checkpoints", "whole-checkpoints", "bf16-inference", "restored-task"}
+ALWAYS = {
+    "safe-checkpoints",
+    "whole-checkpoints",
+    "bf16-inference",
+    "restored-task",
+    "user-dir-by-name",
+}
 FAKE_FAIRSEQ = {
     "__init__.py": "import fairseq.options\nfrom dataclasses import dataclass\n"
     "@dataclass\nclass Part:\n    x: int = 0\n"
@@ -203,6 +209,14 @@ def test_bf16_is_not_tpu_unless_asked():
     parser = options.get_training_parser
     assert not options.parse_args_and_arch(parser(), words).tpu
     assert options.parse_args_and_arch(parser(), [*words, "--tpu"]).tpu
+
+
+def test_the_user_dir_may_be_a_packages_name(run, tmp_path):
+    words = ["--user-dir", "tdo_plugin", "--arch", "tdo_transformer", "--tdo-layers", "x"]
+    done = run("fairseq-train", "data", *words, cwd=tmp_path)
+    assert "argument --tdo-layers: invalid int value: 'x'" in done.stderr
+    done = run("fairseq-train", "--user-dir", "no_such_plugin", cwd=tmp_path)
+    assert done.stderr == f"error: there is no {tmp_path / 'no_such_plugin'}\n"
 
 
 @pytest.mark.parametrize(("bf16", "dtype"), [(True, torch.bfloat16), (False, torch.float32)])

@@ -7,6 +7,12 @@ from tdo_plugin_messages import one_line
 def test_only_users_mistakes_become_one_line():
     assert one_line(UserError, UserError("a")) == "a"
     assert one_line(ValueError, ValueError("a")) is None
+    assert one_line(KeyboardInterrupt, KeyboardInterrupt()) == "interrupted"
+    place = PermissionError(13, "Permission denied", "/x")
+    assert one_line(PermissionError, place) == "[Errno 13] Permission denied: '/x'"
+    assert one_line(OSError, OSError(28, "No space left")) == "[Errno 28] No space left"
+    assert one_line(ConnectionError, ConnectionResetError(104, "reset")) is None
+    assert one_line(FileNotFoundError, FileNotFoundError("/x/plug")) == "there is no /x/plug"
     missing = FileNotFoundError("Dataset not found: test (bin)")
     assert one_line(FileNotFoundError, missing).startswith("Dataset")
     text = "Error(s) in loading state_dict for M:\n\tsize mismatch for w: a.\n\tsize mismatch for v"

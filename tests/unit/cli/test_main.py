@@ -35,7 +35,12 @@ def test_as_a_module(run):
     ("error", "code", "text"),
     [
         (UserError("`--x` must be 1; it is 2"), 2, "tdo doctor: error: `--x` must be 1; it is 2\n"),
-        (KeyboardInterrupt(), 130, ""),
+        (KeyboardInterrupt(), 130, "tdo doctor: error: interrupted\n"),
+        (
+            NotADirectoryError(20, "Not a directory", "/x/y"),
+            2,
+            "tdo doctor: error: [Errno 20] Not a directory: '/x/y'\n",
+        ),
     ],
 )
 def test_exit_codes(error, code, text, monkeypatch, capsys):

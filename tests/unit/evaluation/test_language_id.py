@@ -26,10 +26,15 @@ def test_the_classifier_learns_from_the_training_side(data: DataFolder) -> None:
 @pytest.fixture
 def lid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file, and a stand-in for the `fasttext` module that knows three labels."""
-    model = SimpleNamespace(
-        get_labels=lambda: ["__label__en", "__label__no", "__label__zh"],
-        predict=lambda text: (("__label__no",) if "ikke" in text else ("__label__en",), (0.9,)),
-    )
+
+    def predict(text: str, k: int = 1, threshold: float = 0.0) -> tuple[tuple[str, ...], object]:
+        labels = ["__label__en", "__label__no", "__label__zh"]
+        if "ikke" in text:
+            labels.sort(key="__label__no".__ne__)
+        found = labels if k == -1 and threshold < 0 else labels[:k]
+        return tuple(found), (1 / 3,) * len(found)
+
+    model = SimpleNamespace(predict=predict)
     monkeypatch.setitem(sys.modules, "fasttext", SimpleNamespace(load_model=lambda path: model))
     path = tmp_path / "lid.176.bin"
     path.write_bytes(b"model")

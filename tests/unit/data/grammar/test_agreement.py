@@ -141,7 +141,9 @@ def test_french_gender():
             assert not adjective or adjective == "jeune" or (adjective[-1] == "e") == female
     after = r" (rouge|bleu|bleue|vert|verte|blanc|blanche|noir|noire|lourd|lourde|cher|chère)\b"
     for nouns, female in ((feminine, True), (masculine, False)):
-        for _, adjective in matches(rf"\b({nouns}){after}", text):
+        found = matches(rf"\b({nouns}){after}", text)
+        assert len(found) > 20
+        for _, adjective in found:
             assert adjective == "rouge" or adjective.endswith("e") == female
 
 
@@ -231,8 +233,6 @@ def test_russian_cases():
     for _, adjective, noun in found:
         assert noun.endswith("у"), noun
         assert not adjective or adjective.endswith(("ую ", "юю ")), adjective
-    for (noun,) in matches(r"\bпозвони(?:л|ла|ли|т|м)\b (\w+)", text):
-        assert noun.endswith(("у", "ю", "е", "и", "й")), noun
 
 
 # --- Turkish ---
@@ -245,14 +245,10 @@ def last_vowel(word):
 
 
 @pytest.mark.parametrize(
-    ("pattern", "round_", "unround"),
-    [
-        (r"(\w+)(lar|ler)\b", None, None),
-        (r"(\w+?)(?:l)(arı|eri)\b", None, None),
-        (r"(\w+[^aıoueiöü])(da|de|ta|te)\b", None, None),
-    ],
+    "pattern",
+    [r"(\w+)(lar|ler)\b", r"(\w+?)(?:l)(arı|eri)\b", r"(\w+[^aıoueiöü])(da|de|ta|te)\b"],
 )
-def test_turkish_low_harmony(pattern, round_, unround):
+def test_turkish_low_harmony(pattern):
     loans = {"saat"}
     found = [g for g in matches(pattern, said("tr")) if g[0] not in loans]
     found = [g for g in found if re.search(r"[aıoueiöü]", g[0].lower())]
