@@ -314,15 +314,21 @@ def _restore_task(module):
     module.Trainer.load_checkpoint = load_checkpoint
 
 
+class UserDirError(FileNotFoundError):
+    """``--user-dir`` leads nowhere."""
+
+    one_line = True
+
+
 @mend(
     "user-dir-by-name",
-    "--user-dir tdo_plugin is found only in the present folder",
+    "--user-dir tdo_plugin, from another folder, does not find an editable install",
     "fairseq 0.12.2",
     lambda: True,
     "fairseq.utils",
 )
 def _user_dir_by_name(module):
-    """Take the name of an installed package, wherever an editable install keeps it."""
+    """Where fairseq finds no folder, take the installed package of that name."""
     original = module.import_user_module
 
     def import_user_module(args):
@@ -330,12 +336,19 @@ def _user_dir_by_name(module):
         import importlib.util
         import os
 
-        given = getattr(args, "user_dir", None)
-        if given and given.isidentifier() and not os.path.exists(given):
-            spec = importlib.util.find_spec(given)
-            for folder in spec.submodule_search_locations or () if spec else ():
-                args = argparse.Namespace(user_dir=folder)
-        return original(args)
+        try:
+            return original(args)
+        except FileNotFoundError:
+            given = str(args.user_dir)
+            if os.path.exists(given):  # found; the plugin itself misses a file
+                raise
+        spec = importlib.util.find_spec(given) if given.isidentifier() else None
+        folders = list(spec.submodule_search_locations or ()) if spec else []
+        if not folders:
+            raise UserDirError(
+                f"`--user-dir` must be a folder or an installed package; {given} is neither"
+            )
+        return original(argparse.Namespace(user_dir=folders[0]))
 
     module.import_user_module = import_user_module
 

@@ -6,9 +6,17 @@ line by a true ``one_line``.
 """
 
 import errno
+import os
 import sys
 from types import TracebackType
 
+TRACEBACK = "TDO_TRACEBACK"  # set to 1, it keeps every traceback
+
+# A place that the user named cannot be read or written.
+PLACES = (
+    *(errno.ENOENT, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG),
+    *(errno.EACCES, errno.EPERM, errno.EROFS),
+)
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 # Users' mistakes that fairseq itself reports with a traceback.
@@ -23,6 +31,8 @@ STOCK_MISTAKES = (
 
 def one_line(kind: type[BaseException], value: BaseException) -> str | None:
     """The line to print for an exception, or None where the traceback is wanted."""
+    if os.environ.get(TRACEBACK) == "1":
+        return None
     text = str(value)
     if getattr(kind, "one_line", False):
         return text
@@ -34,10 +44,10 @@ def one_line(kind: type[BaseException], value: BaseException) -> str | None:
         return " ".join(text.split("\n\t")[:2])
     if issubclass(kind, KeyboardInterrupt):
         return "interrupted"
-    if isinstance(value, OSError) and (value.filename is not None or value.errno in FULL):
-        return text  # a place that is missing, not ours or full; its name is in the text
-    if kind is FileNotFoundError and value.errno is None:  # fairseq gives the path alone
-        return f"there is no {text}"
+    if isinstance(value, OSError) and value.errno in PLACES and isinstance(value.filename, str):
+        return text
+    if isinstance(value, OSError) and value.errno in FULL:
+        return text
     if kind.__name__ == "ProcessRaisedException":  # torch's spawn passes a worker's error as text
         name, _, message = text.strip().rpartition("\n")[2].partition(": ")
         module, _, cls = name.rpartition(".")

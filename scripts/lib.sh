@@ -11,3 +11,15 @@ die() {
   printf '%s: error: %s\n' "$(basename "$0")" "$*" >&2
   exit 1
 }
+
+# print_help: the comment at the head of the running script.
+print_help() {
+  sed -n '2,/^set -euo/{/^#/s/^# \{0,1\}//p}' "$0"
+}
+
+# show COMMAND...: print a command so that a shell can read it.
+show() {
+  printf '+'
+  printf ' %q' "$@"
+  echo
+}

@@ -3,11 +3,6 @@
 
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-# print_help: the comment at the head of the running script.
-print_help() {
-  sed -n '2,/^set -euo/{/^#/s/^# \{0,1\}//p}' "$0"
-}
-
 set_up() {
   bash "$ROOT/scripts/setup.sh"
 }
@@ -197,7 +192,7 @@ choose_lid() {
 report_systems() {
   local run=$1 data=$2 name
   shift 2
-  local -a systems=("${lid[@]}")
+  local -a systems=(${lid[@]+"${lid[@]}"}) # an empty array is an error in older bash
   for name in "$@"; do
     systems+=(--system "$name=$run/$name/output")
   done

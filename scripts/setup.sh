@@ -1,12 +1,23 @@
 #!/usr/bin/env bash
 # Makes .venv with everything that training, decoding and the tests need. Running it again when
-# nothing changed takes a moment and installs nothing. With --dry-run it only prints what it would run.
+# nothing changed takes a moment and installs nothing. With --dry-run it only prints its commands.
 #
 #   PYTHON     the Python to use, 3.10 to 3.13 (default: the first one found; remove .venv to change)
 #   TDO_TORCH  another torch, as pip arguments; it is remembered in .venv. For example
 #              TDO_TORCH="torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu"
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+dry=""
+case $* in
+  "") ;;
+  --dry-run) dry=1 ;;
+  --help | -h)
+    print_help
+    exit 0
+    ;;
+  *) die "\`$*\` is not an option of this script; --help lists them" ;;
+esac
 cd "$ROOT"
 
 DEFAULT_TORCH="torch==2.13.0"
@@ -15,17 +26,6 @@ STAMP=.venv/set-up-is-complete
 CHOSEN_TORCH=.venv/chosen-torch
 LOG=.venv/setup.log
 TORCH_PIN='from importlib.metadata import version; print("torch==" + version("torch"))'
-
-dry=""
-case $* in
-  "") ;;
-  --dry-run) dry=1 ;;
-  --help | -h)
-    sed -n '2,/^set -euo/{/^#/s/^# \{0,1\}//p}' "$0"
-    exit 0
-    ;;
-  *) die "\`$*\` is not an option of this script; --help lists them" ;;
-esac
 
 torch=${TDO_TORCH:-$(cat "$CHOSEN_TORCH" 2>/dev/null || echo "$DEFAULT_TORCH")}
 key=$({ echo "$ROOT $torch"; cat pyproject.toml constraints.txt scripts/setup.sh; } | cksum)
@@ -76,7 +76,11 @@ make_venv() {
   "$PYTHON" -c 'import venv, ensurepip' 2>/dev/null ||
     die "$PYTHON cannot make virtual environments: install its venv module (Debian, Ubuntu: apt-get install python3-venv)"
   echo "set-up: virtual environment .venv ($("$PYTHON" --version))"
-  [[ -n $dry ]] || "$PYTHON" -m venv --clear .venv || die "could not make the virtual environment $VENV"
+  if [[ -n $dry ]]; then
+    show "$PYTHON" -m venv --clear .venv
+    return
+  fi
+  "$PYTHON" -m venv --clear .venv || die "could not make the virtual environment $VENV"
 }
 
 # step TEXT COMMAND...: a progress line, the command's noise into the log.
@@ -85,9 +89,7 @@ step() {
   shift
   echo "set-up: $text"
   if [[ -n $dry ]]; then
-    printf '+'
-    printf ' %q' "$@"
-    echo
+    show "$@"
   elif ! "$@" >>"$LOG" 2>&1; then
     tail -n 5 "$LOG" >&2
     die "set-up failed at: $text; all of it is in $ROOT/$LOG"
@@ -100,7 +102,11 @@ install_all() {
   local pins=.venv/constraints.txt
   # The chosen torch takes the place of the pinned one. Another index may lack the pinned versions
   # of what torch needs, so a chosen torch comes in first and freely.
-  [[ -n $dry ]] || grep -v '^torch==' constraints.txt >"$pins"
+  if [[ -n $dry ]]; then
+    echo "$pins: constraints.txt, with the torch that is installed"
+  else
+    grep -v '^torch==' constraints.txt >"$pins"
+  fi
   local -a pip=(.venv/bin/python -m pip install)
   if [[ $torch == "$DEFAULT_TORCH" ]]; then
     step "torch ($torch)" "${pip[@]}" -c "$pins" "${torch_arguments[@]}"
@@ -132,6 +138,7 @@ fi
 # Versions for isolated builds as well: older pips read the first variable, newer ones the second.
 # The path is relative because pip splits these variables at spaces.
 export PIP_CONSTRAINT=.venv/constraints.txt PIP_BUILD_CONSTRAINT=.venv/constraints.txt
+[[ -z $dry ]] || show export PIP_CONSTRAINT="$PIP_CONSTRAINT" PIP_BUILD_CONSTRAINT="$PIP_CONSTRAINT"
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_USER=0
 install_all
 [[ -z $dry ]] || exit 0

@@ -10,7 +10,7 @@ run() {
 if [[ ${1:-} == --dry-run ]]; then
   shift
   run() {
-    echo "+ $*"
+    show "$@"
   }
 fi
 run bash "$ROOT/scripts/setup.sh"

@@ -2,12 +2,13 @@
 # How fast the first thousand updates learn, by how the second stage reads the source: bits per
 # token over the last 200 of 1,000 updates on the quickstart's corpus, one row a variant.
 #
-#   benchmarks/source_reading/run.sh [DATA] [--updates N] [--variants A,B,...] [--dry-run]
+#   benchmarks/source_reading/run.sh [DATA] [--updates N] [--seed N] [--variants A,B,...] [--dry-run]
 #
 #   DATA        the quickstart's binarized corpus (default: runs/quickstart/data, which
 #               scripts/quickstart.sh makes)
 #   --updates   updates of each training, a multiple of 200 (default 1000, one to two minutes on one
 #               core)
+#   --seed      random seed of each training (default 1)
 #   --variants  which (default: all of them)
 #   --dry-run   only print the stock training commands
 #
@@ -20,12 +21,16 @@ source "$(dirname "${BASH_SOURCE[0]}")/../../scripts/pipeline.sh"
 ALL=encoder-decoder,own-after,own-beside,query-key-value-beside,shared-after,query-beside
 ALL+=,shared-beside,key-value-beside,joint
 
-data=$ROOT/runs/quickstart/data updates=1000 variants=$ALL dry=""
+data=$ROOT/runs/quickstart/data updates=1000 seed=1 variants=$ALL dry=""
 while (($#)); do
   case $1 in
-    --updates | --variants)
+    --updates | --seed | --variants)
       (($# > 1)) || die "\`$1\` must be followed by its value; nothing follows it"
-      if [[ $1 == --updates ]]; then updates=$2; else variants=$2; fi
+      case $1 in
+        --updates) updates=$2 ;;
+        --seed) seed=$2 ;;
+        --variants) variants=$2 ;;
+      esac
       shift
       ;;
     --dry-run) dry=1 ;;
@@ -39,6 +44,7 @@ while (($#)); do
   shift
 done
 at_least_one --updates "$updates"
+at_least_one --seed "$seed"
 ((updates % 200 == 0)) || die "\`--updates\` must be a multiple of 200; it is $updates"
 IFS=, read -ra names <<<"$variants"
 for name in "${names[@]}"; do
@@ -66,14 +72,14 @@ for name in "${names[@]}"; do
   export SOURCE_READING=$name
   command=(tdo train "$ROOT/configs/shared/quickstart.conf" "$data" --cpu --save-dir "$logs/none"
     --no-save --disable-validation --log-format simple --log-interval 200
-    --max-update "$updates" "${model[@]}")
+    --max-update "$updates" --seed "$seed" "${model[@]}")
   if [[ -n $dry ]]; then
     echo "with SOURCE_READING=$name PYTHONPATH=$PYTHONPATH"
     "${command[@]}" --dry-run
     continue
   fi
-  "${command[@]}" >"$logs/$name.log" 2>&1 ||
-    die "training of $name failed: $(tail -n 1 "$logs/$name.log")"
+  "${command[@]}" >"$logs/$name-$seed.log" 2>&1 ||
+    die "training of $name failed: $(tail -n 1 "$logs/$name-$seed.log")"
   printf '| %-22s | %14s |\n' "$name" \
-    "$(sed -n 's/.*train_inner.* nll_loss=\([0-9.]*\),.*/\1/p' "$logs/$name.log" | tail -n 1)"
+    "$(sed -n 's/.*train_inner.* nll_loss=\([0-9.]*\),.*/\1/p' "$logs/$name-$seed.log" | tail -n 1)"
 done

@@ -146,10 +146,12 @@ class FastText:
             ) from None
         try:
             self._model: Any = fasttext.load_model(str(path))
-        except ValueError as error:
-            raise UserError(f"`--lid` must be a fastText model; {path}: {error}") from None
-        # all of them, likely or not: fasttext-predict has no other list of its labels
-        labels, _ = self._model.predict("a", k=-1, threshold=-1.0)
+            # all of them, likely or not: fasttext-predict has no other list of its labels
+            labels, _ = self._model.predict("a", k=-1, threshold=-1.0)
+        except ValueError as error:  # of a bad file, or of the package fasttext with numpy 2
+            raise UserError(
+                f"`--lid` must be a fastText model that fasttext-predict reads; {path}: {error}"
+            ) from None
         self._known = {label.removeprefix("__label__") for label in labels}
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         self.signature = f"fasttext:{path.name}|sha256:{digest[:16]}"

@@ -25,6 +25,9 @@ from tdo_plugin.launch.training import Machine, train_words
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGS = sorted(p for p in (ROOT / "configs").rglob("*.conf") if p.parent.name != "shared")
 NAMES = [f"{path.parent.name}/{path.stem}" for path in CONFIGS]
+# without what a user's settings would change in the scripts
+OWN = ("TDO_TORCH", "LID", "SLURM_JOB_NODELIST", "TDO_TRACEBACK")
+PLAIN = {name: value for name, value in os.environ.items() if name not in OWN}
 MULTI30K = ROOT.parent / "shared" / "data" / "multi30k"
 MACHINES = {
     "cpu": Machine(),
@@ -188,7 +191,7 @@ def script(
         cwd=cwd,
         capture_output=True,
         text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        env={**PLAIN, "OMP_NUM_THREADS": "1", "PYTHON": sys.executable},
         check=False,
     )
     assert result.returncode == code, result.stdout + result.stderr
@@ -206,7 +209,12 @@ def stock(output: str) -> list[list[str]]:
 )
 def test_help_explains_the_script(clone: Path, name: str) -> None:
     output = script(clone, name, "--help").stdout
+    assert ("TDO_TORCH" if "setup" in name else f"scripts/{name}") in output
     assert "--dry-run" in output
+    elsewhere = subprocess.run(
+        ["bash", name, "--help"], cwd=clone / "scripts", capture_output=True, text=True, check=False
+    )
+    assert elsewhere.stdout == output
 
 
 @pytest.mark.parametrize(
@@ -247,6 +255,7 @@ def test_a_dry_set_up_installs_nothing(clone: Path, tmp_path: Path) -> None:
     commands = stock(script(bare, "setup.sh", "--dry-run").stdout)
     installed = [words[-1] for words in commands if words[1:4] == ["-m", "pip", "install"]]
     assert installed == ["torch==2.13.0", ".[report,dev]", "fairseq==0.12.2"]
+    assert commands[0] == [sys.executable, "-m", "venv", "--clear", ".venv"]
     assert commands[-1][1:] == ["-m", "tdo_plugin", "doctor"]
     assert not (bare / ".venv").exists()
     wrong = script(bare, "setup.sh", "--dry", code=1)
@@ -254,8 +263,9 @@ def test_a_dry_set_up_installs_nothing(clone: Path, tmp_path: Path) -> None:
         wrong.stderr
         == "setup.sh: error: `--dry` is not an option of this script; --help lists them\n"
     )
-    shown = stock(script(bare, "test.sh", "--dry-run", "-k", "x").stdout)
-    assert [words[-1] for words in shown][1:] == [".", ".", ".venv/bin/mypy", "x"]
+    shown = stock(script(bare, "test.sh", "--dry-run", "-k", "x or y").stdout)
+    assert shown[0] == ["bash", str(bare / "scripts" / "setup.sh")]
+    assert [words[-1] for words in shown][1:] == [".", ".", ".venv/bin/mypy", "x or y"]
 
 
 def test_dry_runs_print_and_touch_nothing(clone: Path, data: DataFolder, tmp_path: Path) -> None:
@@ -365,6 +375,70 @@ def test_the_experiments_models_can_be_built(clone: Path, data: DataFolder) -> N
         topology = "encoder-decoder" if name == "encoder-decoder" else "decoder-only"
         assert line.startswith(f"{name} {topology} 0 400 "), line
     assert not (clone / "runs").exists()
+
+
+LID = """
+set -euo pipefail
+source "$(dirname "$0")/pipeline.sh"
+tdo() { echo "$@"; }
+choose_lid
+report_systems /run /data one
+"""
+
+
+def test_lid_176_is_taken_where_its_file_is(
+    clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (clone / "scripts" / "report.sh").write_text(LID)
+    words = "report --data /data --out /run/report"
+    assert script(clone, "report.sh").stdout.startswith(f"{words} --system one=/run/one/output\n")
+    model = tmp_path / "lid 176.bin"
+    monkeypatch.setitem(PLAIN, "LID", str(model))
+    wrong = script(clone, "report.sh", code=1)
+    assert f"`LID` must name fastText's lid.176; {model} is no file" in wrong.stderr
+    model.touch()
+    (tmp_path / "fasttext.py").write_text("raise ImportError")
+    monkeypatch.setitem(PLAIN, "PYTHONPATH", str(tmp_path))
+    assert "pip install fasttext-predict" in script(clone, "report.sh", code=1).stderr
+    (tmp_path / "fasttext.py").write_text("")
+    assert script(clone, "report.sh").stdout.startswith(f"{words} --lid {model} --system one=")
+    monkeypatch.delitem(PLAIN, "LID")
+    (clone / "lid.176.ftz").touch()
+    found = script(clone, "report.sh").stdout
+    (clone / "lid.176.ftz").unlink()
+    assert found.startswith(f"{words} --lid {clone / 'lid.176.ftz'} --system one=")
+
+
+def test_precision_and_jobs_follow_the_machine(
+    data: DataFolder,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from tdo_plugin.cli import main
+    from tdo_plugin.launch import generation
+
+    config = str(ROOT / "configs" / "quickstart" / "prefix-decoder-only.conf")
+    train = ["train", config, str(data.root), "--dry-run"]
+    assert main([*train, "--cpu", "--precision", "fp16"]) == 2
+    assert "`--precision` must be fp32 on the CPU; it is fp16" in capsys.readouterr().err
+    for words, flag in (
+        (["--cpu", "--precision", "fp32"], None),
+        (["--cpu", "--bf16"], "--bf16"),
+        (["--gpus", "1", "--precision", "fp16"], "--fp16"),
+    ):
+        assert main([*train, *words]) == 0
+        (command,) = stock(capsys.readouterr().out)
+        assert {"--fp16", "--bf16"} & set(command) == ({flag} if flag else set())
+    asked: list[int] = []
+    monkeypatch.setattr(
+        generation, "generate_all", lambda commands, decoding, jobs, *more: asked.append(jobs)
+    )
+    (tmp_path / "m.pt").touch()
+    generate = ["generate", config, str(data.root), str(tmp_path / "m.pt"), str(tmp_path / "o")]
+    for words in (["--cpu"], ["--gpus", "3"], ["--gpus", "3", "--jobs", "2"]):
+        assert main([*generate, *words]) == 0
+    assert asked == [1, 3, 2]
 
 
 def test_processes_get_the_variables_that_are_printed(

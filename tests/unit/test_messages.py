@@ -4,6 +4,11 @@ from tdo_plugin.errors import UserError
 from tdo_plugin_messages import one_line
 
 
+def test_tracebacks_can_be_had(monkeypatch):
+    monkeypatch.setenv("TDO_TRACEBACK", "1")
+    assert one_line(UserError, UserError("a")) is None
+
+
 def test_only_users_mistakes_become_one_line():
     assert one_line(UserError, UserError("a")) == "a"
     assert one_line(ValueError, ValueError("a")) is None
@@ -12,7 +17,10 @@ def test_only_users_mistakes_become_one_line():
     assert one_line(PermissionError, place) == "[Errno 13] Permission denied: '/x'"
     assert one_line(OSError, OSError(28, "No space left")) == "[Errno 28] No space left"
     assert one_line(ConnectionError, ConnectionResetError(104, "reset")) is None
-    assert one_line(FileNotFoundError, FileNotFoundError("/x/plug")) == "there is no /x/plug"
+    worker = FileNotFoundError("Caught FileNotFoundError in DataLoader worker process 0.\n...")
+    assert one_line(FileNotFoundError, worker) is None
+    assert one_line(OSError, OSError(9, "Bad file descriptor", 7)) is None
+    assert one_line(BlockingIOError, BlockingIOError(11, "try again", "/x")) is None
     missing = FileNotFoundError("Dataset not found: test (bin)")
     assert one_line(FileNotFoundError, missing).startswith("Dataset")
     text = "Error(s) in loading state_dict for M:\n\tsize mismatch for w: a.\n\tsize mismatch for v"
