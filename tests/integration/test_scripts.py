@@ -25,9 +25,8 @@ from tdo_plugin.launch.training import Machine, train_words
 ROOT = Path(__file__).resolve().parents[2]
 CONFIGS = sorted(p for p in (ROOT / "configs").rglob("*.conf") if p.parent.name != "shared")
 NAMES = [f"{path.parent.name}/{path.stem}" for path in CONFIGS]
-# without what a user's settings would change in the scripts
-OWN = ("TDO_TORCH", "LID", "SLURM_JOB_NODELIST", "TDO_TRACEBACK")
-PLAIN = {name: value for name, value in os.environ.items() if name not in OWN}
+# variables by which a user's settings would change what scripts do
+SETTINGS = ("TDO_TORCH", "LID", "SLURM_JOB_NODELIST", "TDO_TRACEBACK")
 MULTI30K = ROOT.parent / "shared" / "data" / "multi30k"
 MACHINES = {
     "cpu": Machine(),
@@ -184,14 +183,16 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def script(
-    clone: Path, name: str, *words: object, cwd: Path = Path("/"), code: int = 0
+    clone: Path, name: str, *words: object, cwd: Path = Path("/"), code: int = 0, **settings: object
 ) -> subprocess.CompletedProcess[str]:
+    environment = {key: value for key, value in os.environ.items() if key not in SETTINGS}
+    environment |= {"OMP_NUM_THREADS": "1", "PYTHON": sys.executable}
     result = subprocess.run(
         ["bash", str(clone / "scripts" / name), *map(str, words)],
         cwd=cwd,
         capture_output=True,
         text=True,
-        env={**PLAIN, "OMP_NUM_THREADS": "1", "PYTHON": sys.executable},
+        env=environment | {key: str(value) for key, value in settings.items()},
         check=False,
     )
     assert result.returncode == code, result.stdout + result.stderr
@@ -386,25 +387,23 @@ report_systems /run /data one
 """
 
 
-def test_lid_176_is_taken_where_its_file_is(
-    clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lid_176_is_taken_where_its_file_is(clone: Path, tmp_path: Path) -> None:
     (clone / "scripts" / "report.sh").write_text(LID)
     words = "report --data /data --out /run/report"
     assert script(clone, "report.sh").stdout.startswith(f"{words} --system one=/run/one/output\n")
     model = tmp_path / "lid 176.bin"
-    monkeypatch.setitem(PLAIN, "LID", str(model))
-    wrong = script(clone, "report.sh", code=1)
+    wrong = script(clone, "report.sh", code=1, LID=model)
     assert f"`LID` must name fastText's lid.176; {model} is no file" in wrong.stderr
     model.touch()
     (tmp_path / "fasttext.py").write_text("raise ImportError")
-    monkeypatch.setitem(PLAIN, "PYTHONPATH", str(tmp_path))
-    assert "pip install fasttext-predict" in script(clone, "report.sh", code=1).stderr
+    given = {"LID": model, "PYTHONPATH": tmp_path}
+    missing = script(clone, "report.sh", code=1, **given).stderr
+    assert "pip install fasttext-predict" in missing
     (tmp_path / "fasttext.py").write_text("")
-    assert script(clone, "report.sh").stdout.startswith(f"{words} --lid {model} --system one=")
-    monkeypatch.delitem(PLAIN, "LID")
+    scored = script(clone, "report.sh", **given).stdout
+    assert scored.startswith(f"{words} --lid {model} --system one=")
     (clone / "lid.176.ftz").touch()
-    found = script(clone, "report.sh").stdout
+    found = script(clone, "report.sh", PYTHONPATH=tmp_path).stdout
     (clone / "lid.176.ftz").unlink()
     assert found.startswith(f"{words} --lid {clone / 'lid.176.ftz'} --system one=")
 
@@ -502,15 +501,13 @@ train_systems "$RUN" "$RUN" /configs 2 1 one two -- --seed 1
 
 
 def test_trainings_resume_and_begin_anew_when_something_changed(
-    clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    clone: Path, tmp_path: Path
 ) -> None:
     """`train_systems` with a stand-in for fairseq that notes each start in its save-dir."""
     (clone / "scripts" / "try.sh").write_text(TRAINING)
 
     def train(lr: str, fail: str, code: int = 0) -> tuple[int, int]:
-        for name, value in (("RUN", str(tmp_path)), ("LR", lr), ("FAIL", fail)):
-            monkeypatch.setenv(name, value)
-        result = script(clone, "try.sh", code=code)
+        result = script(clone, "try.sh", code=code, RUN=tmp_path, LR=lr, FAIL=fail)
         assert ("training of two failed" in result.stderr) == (code != 0)
         files = [tmp_path / name / "checkpoints" / "updates" for name in ("one", "two")]
         one, two = (len(path.read_text().splitlines()) for path in files)
