@@ -1,0 +1,129 @@
+"""Every config's commands are ones that fairseq and torchrun understand."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from integration.configs import CONFIGS, ROOT, torchrun
+
+from tdo_plugin.data.databin import DataFolder
+from tdo_plugin.launch.config import read_config
+from tdo_plugin.launch.generation import Decoding, generate_words
+from tdo_plugin.launch.training import Machine, train_words
+
+NAMES = [f"{path.parent.name}/{path.stem}" for path in CONFIGS]
+MACHINES = {
+    "cpu": Machine(),
+    "one-gpu": Machine(gpus=1),
+    "one-node": Machine(gpus=4),
+    "two-nodes": Machine(gpus=4, nodes=2, rendezvous="first:29500"),
+}
+
+
+def test_no_config_is_forgotten() -> None:
+    rows = {"ted19": 11, "opus100-deep": 7, "opus100-wide": 7}
+    authors = {"ted19": 4, "opus100-deep": 2, "opus100-wide": 2}
+    for folder, count in rows.items():
+        files = [path for path in CONFIGS if path.parent.name == folder]
+        assert len([p for p in files if "-authors" not in p.stem]) == count, folder
+        assert len([p for p in files if "-authors" in p.stem]) == authors[folder], folder
+        heads = {p.read_text().splitlines()[0] for p in files if "-authors" not in p.stem}
+        numbers = sorted(int(re.search(r"row (\d+) of", head)[1]) for head in heads)  # type: ignore[index]
+        assert numbers == list(range(1, count + 1)), folder
+    assert {p.stem for p in CONFIGS if p.parent.name == "quickstart"} == {
+        "prefix-decoder-only",
+        "tdo-adaptation-instrucl",
+    }
+    assert {p.stem for p in CONFIGS if p.parent.name == "multi30k"} >= {
+        "transformer",
+        "prefix-decoder-only",
+        "tdo",
+        "tdo-adaptation-instrucl",
+    }
+    shared = {p.name for p in (ROOT / "configs" / "shared").iterdir()}
+    text = "\n".join(p.read_text() for p in (ROOT / "configs").rglob("*.conf"))
+    assert {name for name in shared if not re.search(rf"include \S*\b{name}", text)} == set()
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("path", CONFIGS, ids=NAMES)
+def test_fairseq_understands_every_training_command(
+    path: Path, machine: str, data: DataFolder
+) -> None:
+    from fairseq import options
+
+    config = read_config(path)
+    where = MACHINES[machine]
+    extra = ["--update-freq", "1"] if where.workers > config.gpus else []
+    words, _ = train_words(config, data, Path("/save"), where, "fp16", extra)
+    program = words.index("fairseq-train")
+    if program:
+        launcher = torchrun(words[: program + 1])
+        assert launcher.training_script == "fairseq-train"
+        assert launcher.nnodes.split(":")[-1] == str(where.nodes)
+        assert launcher.nproc_per_node == str(where.gpus)
+    arguments = words[program + 1 :]
+    args = options.parse_args_and_arch(options.get_training_parser(), arguments)
+    assert args.lang_pairs == ",".join(data.directions)
+    assert args.save_dir == "/save"
+    assert args.encoder_langtok == "tgt"
+    assert args.cpu == (machine == "cpu") and args.fp16 == (machine != "cpu")
+    tokens = args.update_freq[0] * args.max_tokens * where.workers
+    whole = config.gpus * args.max_tokens * config.integer("--update-freq", 1)
+    assert extra or tokens == whole
+    if "instrucl" in path.stem:
+        form = ("tag-share", "per-token") if "authors" in path.stem else ("none", "sum")
+        assert (args.instrucl_weighting, args.instrucl_scale) == form
+        assert args.criterion == "label_smoothed_cross_entropy_instrucl"
+    else:
+        assert args.criterion == "label_smoothed_cross_entropy"
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=NAMES)
+def test_configs_agree_with_their_architecture(path: Path, data: DataFolder) -> None:
+    """The numbers that a config spells out are those of the preset that it names."""
+    from fairseq import options
+
+    config = read_config(path)
+    words, _ = train_words(config, data, Path("/save"), Machine(), "fp32", [])
+    arguments = words[1:]
+    args = options.parse_args_and_arch(options.get_training_parser(), arguments)
+    if not args.arch.startswith("tdo_"):
+        return
+    # the quickstart takes the small model with fewer layers
+    layers = ("--tdo-layers", "--tdo-target-layer")
+    own = layers if path.parent.name == "quickstart" else ()
+    kept, skip = [], False
+    for word in arguments:
+        if word.startswith("--"):
+            skip = word.startswith("--tdo-") and word not in (
+                "--tdo-source-attention", "--tdo-adaptation-dim", *own,
+            )  # fmt: skip
+        if not skip:
+            kept.append(word)
+    preset = options.parse_args_and_arch(options.get_training_parser(), kept)
+    named = {key for key in vars(args) if key.startswith("tdo_")}
+    assert {key: getattr(args, key) for key in named} == {
+        key: getattr(preset, key) for key in named
+    }
+
+
+@pytest.mark.parametrize(
+    ("gpus", "precision"), [(0, "fp32"), (0, "fp16"), (2, "fp16"), (2, "bf16")]
+)
+@pytest.mark.parametrize("path", CONFIGS, ids=NAMES)
+def test_fairseq_understands_every_decoding_command(
+    path: Path, precision: str, gpus: int, data: DataFolder
+) -> None:
+    from fairseq import options
+
+    decoding = Decoding(Path("/m.pt"), Path("/out"), gpus=gpus, precision=precision)
+    for direction in ("en-de", "de-fr"):
+        words = generate_words(read_config(path), data, decoding, direction)
+        args = options.parse_args_and_arch(options.get_generation_parser(), words[1:])
+        assert (args.source_lang, args.target_lang) == tuple(direction.split("-"))
+        assert isinstance(ast.literal_eval(args.model_overrides), dict)
+        assert (args.beam, args.encoder_langtok, args.cpu) == (4, "tgt", gpus == 0)
+        assert args.fp16 == (precision == "fp16" and gpus > 0)
+        assert args.bf16 == (precision == "bf16" and gpus > 0)
