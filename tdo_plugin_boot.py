@@ -287,6 +287,9 @@ def _quiet_hydra(module):
     module.convert_namespace_to_omegaconf = convert_namespace_to_omegaconf
 
 
+# --- fairseq itself --------------------------------------------------------------------------
+
+
 @mend(
     "restored-task",
     "resuming gives the task no chance to compare its dictionary with the checkpoint's",
