@@ -1,6 +1,11 @@
 #!/usr/bin/env bash
-# Makes .venv with everything that training, decoding and the tests need. Running it again when
-# nothing changed takes a moment and installs nothing. With --dry-run it only prints its commands.
+# Makes .venv with everything that training, decoding and their reports need. Running it again
+# when nothing changed takes a moment and installs nothing.
+#
+#   --eval     also what `tdo score` needs beyond BLEU, chrF++ and TER: BERTScore, COMET, language
+#              detectors, the tokenizers of Japanese and Korean (1 GB). Later runs keep it: it is
+#              remembered in .venv, and goes with .venv
+#   --dry-run  only print the commands
 #
 #   PYTHON     the Python to use, 3.10 to 3.13 (default: the first one found; remove .venv to change)
 #   TDO_TORCH  another torch, as pip arguments; it is remembered in .venv. For example
@@ -9,26 +14,36 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 dry=""
-case $* in
-  "") ;;
-  --dry-run) dry=1 ;;
-  --help | -h)
-    print_help
-    exit 0
-    ;;
-  *) die "\`$*\` is not an option of this script; --help lists them" ;;
-esac
+evaluation=""
+for option in "$@"; do
+  case $option in
+    --dry-run) dry=1 ;;
+    --eval) evaluation=eval ;;
+    --help | -h)
+      print_help
+      exit 0
+      ;;
+    *) die "\`$option\` is not an option of this script; --help lists them" ;;
+  esac
+done
 cd "$ROOT"
 
 DEFAULT_TORCH="torch==2.13.0"
 FAIRSEQ="fairseq==0.12.2"
+COMET="unbabel-comet==2.2.7"
 STAMP=.venv/set-up-is-complete
 CHOSEN_TORCH=.venv/chosen-torch
+CHOSEN_EVAL=.venv/chosen-eval
 LOG=.venv/setup.log
+# Sets of packages that pip resolves without a complaint may still fail to be imported.
+EVAL_CHECK='import bert_score, comet, fasttext, langdetect, sacremoses, sentencepiece.sentencepiece_model_pb2; '\
+'from sacrebleu.tokenizers import tokenizer_ja_mecab as ja, tokenizer_ko_mecab as ko; '\
+'ja.TokenizerJaMecab(), ko.TokenizerKoMecab()'
 TORCH_PIN='from importlib.metadata import version; print("torch==" + version("torch"))'
 
+evaluation=${evaluation:-$(cat "$CHOSEN_EVAL" 2>/dev/null || true)}
 torch=${TDO_TORCH:-$(cat "$CHOSEN_TORCH" 2>/dev/null || echo "$DEFAULT_TORCH")}
-key=$({ echo "$ROOT $torch"; cat pyproject.toml constraints.txt scripts/setup.sh; } | cksum)
+key=$({ echo "$ROOT $torch $evaluation"; cat pyproject.toml constraints.txt scripts/setup.sh; } | cksum)
 
 is_complete() {
   [[ -x .venv/bin/python && -f $STAMP && "$(cat "$STAMP")" == "$key" ]]
@@ -115,8 +130,14 @@ install_all() {
   fi
   [[ -n $dry ]] || .venv/bin/python -c "$TORCH_PIN" >>"$pins"
   pip+=(-c "$pins")
-  step "this project and what it imports" "${pip[@]}" -e ".[report,dev]"
+  local extras="report,tensorboard,dev"
+  [[ -z $evaluation ]] || extras+=",eval"
+  step "this project and what it imports" "${pip[@]}" -e ".[$extras]"
   step "$FAIRSEQ (is compiled, half a minute)" "${pip[@]}" --no-deps "$FAIRSEQ"
+  if [[ -n $evaluation ]]; then
+    step "$COMET" "${pip[@]}" --no-deps "$COMET"
+    step "check of the evaluation" .venv/bin/python -W ignore -c "$EVAL_CHECK"
+  fi
   step "check" .venv/bin/python -m tdo_plugin doctor
 }
 
@@ -143,5 +164,6 @@ export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PIP_USER=0
 install_all
 [[ -z $dry ]] || exit 0
 echo "$torch" >"$CHOSEN_TORCH"
+echo "$evaluation" >"$CHOSEN_EVAL"
 echo "$key" >"$STAMP"
 echo "set-up: done"

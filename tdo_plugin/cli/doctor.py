@@ -3,6 +3,7 @@
 import argparse
 import json
 import logging
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,10 @@ HELP = "say what is installed, what is wrong, and the exact line that mends it"
 FAIRSEQ_VERSION = "0.12.2"
 FAIRSEQ_LINE = f"pip install --no-deps fairseq=={FAIRSEQ_VERSION}"
 FAIRSEQ_AGAIN = FAIRSEQ_LINE.replace("install", "install --force-reinstall --no-cache-dir")
+COMET = "unbabel-comet==2.2.7"
+# what the list of the extra `eval` does not name: COMET, which comes without its pins, and what
+# SacreBLEU's extras bring for Japanese and Korean
+BESIDE_EVAL = (COMET, "mecab-python3", "mecab-ko")
 EXTENSIONS = ("fairseq.data.data_utils_fast", "fairseq.data.token_block_utils_fast")
 
 
@@ -70,6 +75,26 @@ def check_requirement(line: str) -> Check:
         return Check(requirement.name, "ok", version)
     detail = f"{version} is installed, it must be {requirement.specifier}"
     return Check(requirement.name, "wrong", detail, mend)
+
+
+def check_evaluation() -> Check:
+    """Whether the packages are there that BERTScore, COMET and the language detectors need.
+
+    Training, decoding, BLEU, chrF++ and TER do without them, so it is never `wrong`.
+    """
+    try:
+        lines = metadata.requires("tdo_plugin") or []
+    except metadata.PackageNotFoundError:
+        lines = []
+    asked = [line.split(";")[0] for line in lines if re.search(r"extra == .eval\b", line)]
+    checks = [check_requirement(line) for line in (*asked, *BESIDE_EVAL)]
+    faults = [f"{check.name} {check.detail}" for check in checks if check.status != "ok"]
+    if not faults:
+        return Check("evaluation", "ok", f"whole: {len(checks)} packages, {COMET}")
+    more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+    root = Path(__file__).resolve().parents[2]
+    mend = f'pip install -e "{root}[eval]" && pip install --no-deps {COMET}'
+    return Check("evaluation", "warn", f"not whole: {faults[0]}{more}", mend)
 
 
 def check_device() -> Check:
@@ -145,7 +170,7 @@ def check_fairseq() -> list[Check]:
 def examine() -> list[Check]:
     """All checks, in the order in which they should be mended."""
     checks = [check_python(), *check_fairseq(), *check_requirements()]
-    return [*checks, check_device(), check_boot(), check_compiler()]
+    return [*checks, check_evaluation(), check_device(), check_boot(), check_compiler()]
 
 
 def run(args: argparse.Namespace) -> int:

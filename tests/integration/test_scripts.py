@@ -107,17 +107,31 @@ def test_a_dry_set_up_installs_nothing(clone: Path, tmp_path: Path) -> None:
     shutil.move(bare / "scripts" / "real-setup.sh", bare / "scripts" / "setup.sh")
     commands = stock(script(bare, "setup.sh", "--dry-run").stdout)
     installed = [words[-1] for words in commands if words[1:4] == ["-m", "pip", "install"]]
-    assert installed == ["torch==2.13.0", ".[report,dev]", "fairseq==0.12.2"]
+    assert installed == ["torch==2.13.0", ".[report,tensorboard,dev]", "fairseq==0.12.2"]
     assert commands[0] == [sys.executable, "-m", "venv", "--clear", ".venv"]
     assert commands[-1][1:] == ["-m", "tdo_plugin", "doctor"]
     assert not (bare / ".venv").exists()
+    whole = stock(script(bare, "setup.sh", "--dry-run", "--eval").stdout)
+    added = [words for words in whole if words not in commands]
+    assert [words[-1] for words in added[:2]] == [
+        ".[report,tensorboard,dev,eval]",
+        "unbabel-comet==2.2.7",
+    ]
+    # without its pins, and then the imports that a clean resolution does not promise
+    assert "--no-deps" in added[1]
+    subprocess.run([sys.executable, *added[2][1:]], check=True, capture_output=True)
+    assert len(added) == 3 and not (bare / ".venv").exists()
+    (bare / ".venv").mkdir()
+    (bare / ".venv" / "chosen-eval").write_text("eval\n")
+    assert stock(script(bare, "setup.sh", "--dry-run").stdout) == whole
+    shutil.rmtree(bare / ".venv")
     wrong = script(bare, "setup.sh", "--dry", code=1)
     assert (
         wrong.stderr
         == "setup.sh: error: `--dry` is not an option of this script; --help lists them\n"
     )
     shown = stock(script(bare, "test.sh", "--dry-run", "-k", "x or y").stdout)
-    assert shown[0] == ["bash", str(bare / "scripts" / "setup.sh")]
+    assert shown[0] == ["bash", str(bare / "scripts" / "setup.sh"), "--eval"]
     assert [words[-1] for words in shown][1:] == [".", ".", ".venv/bin/mypy", "x or y"]
 
 

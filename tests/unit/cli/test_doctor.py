@@ -29,6 +29,8 @@ def test_here_all_is_well(capsys):
     assert report["ok"]
     names = {check["name"] for check in report["checks"]}
     assert {"python", "fairseq", "torch", "numpy", "sentencepiece", "device"} <= names
+    (evaluation,) = (check for check in report["checks"] if check["name"] == "evaluation")
+    assert evaluation["status"] == "ok"  # the tests' set-up installs it
     assert len(report["mends"]) == len(tdo_plugin_boot.MENDS)
     assert {mend["status"] for mend in report["mends"]} <= {"applied", "not needed"}
 
@@ -49,6 +51,26 @@ def test_a_range_that_is_not_met(monkeypatch):
     assert (check.status, check.mend) == ("wrong", 'pip install "omegaconf<2.4,>=2.3"')
     assert "2.0.6" in check.detail
     assert doctor.check_requirement("hydra-core<1.4").status == "wrong"
+
+
+@pytest.mark.parametrize(
+    ("package", "version", "fault"),
+    [
+        ("unbabel-comet", None, "unbabel-comet is not installed"),
+        ("mecab-ko", None, "mecab-ko is not installed"),
+        ("transformers", "5.1.0", "transformers 5.1.0 is installed, it must be <5,>=4.57"),
+    ],
+)
+def test_an_evaluation_that_is_not_whole_is_no_fault(monkeypatch, capsys, package, version, fault):
+    fake_versions(monkeypatch, **{package: version})
+    check = doctor.check_evaluation()
+    assert (check.status, check.detail) == ("warn", f"not whole: {fault}")
+    assert '[eval]" && pip install --no-deps unbabel-comet==2.2.7' in check.mend
+    fake_versions(monkeypatch, **{package: version, "bert-score": None})
+    assert doctor.check_evaluation().detail.endswith(" (and 1 more)")
+    monkeypatch.setattr(doctor, "examine", lambda: [check])
+    assert doctor.run(Namespace(json=False)) == 0
+    assert "all is well" in capsys.readouterr().out
 
 
 def test_python_outside_the_range():
