@@ -72,8 +72,16 @@ def _digest(path: Path) -> bytes:
     return digest.digest()
 
 
+def _lines(path: Path, lowercase: bool) -> Iterator[str]:
+    return (line.lower() if lowercase else line for line in read_lines(path))
+
+
 def train_model(
-    sides: Sequence[Path], prefix: Path, settings: SegmentationSettings, threads: int = 1
+    sides: Sequence[Path],
+    prefix: Path,
+    settings: SegmentationSettings,
+    threads: int = 1,
+    lowercase: bool = False,
 ) -> None:
     """Train `prefix`.model and `prefix`.vocab; both appear complete or not at all.
 
@@ -88,7 +96,7 @@ def train_model(
     partial = prefix.with_name(prefix.name + ".partial")
     try:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=(line for path in sides for line in read_lines(path) if line),
+            sentence_iterator=(line for path in sides for line in _lines(path, lowercase) if line),
             model_prefix=str(partial),
             vocab_size=settings.vocab_size,
             model_type=settings.model_type,
@@ -128,6 +136,11 @@ def load_model(path: Path) -> SentencePieceProcessor:
         raise UserError(f"`{path}` must be a SentencePiece model; it is not") from None
 
 
+def join_pieces(text: str) -> str:
+    """SentencePiece's pieces, with spaces between them, as plain text."""
+    return text.replace(" ", "").replace("▁", " ").strip()
+
+
 def write_dictionary(model: SentencePieceProcessor, path: Path) -> int:
     """Write the fairseq dictionary of a model and return its number of entries.
 
@@ -156,6 +169,7 @@ def encode_pair(
     sources: tuple[Path, Path],
     targets: tuple[Path, Path],
     max_pieces: int,
+    lowercase: bool = False,
 ) -> Dropped:
     """Cut both sides of a training or validation set into pieces.
 
@@ -163,7 +177,7 @@ def encode_pair(
     """
     dropped = Dropped()
     with complete_file(targets[0]) as first_out, complete_file(targets[1]) as second_out:
-        lines = zip(read_lines(sources[0]), read_lines(sources[1]), strict=True)
+        lines = zip(*(_lines(path, lowercase) for path in sources), strict=True)
         while chunk := list(islice(lines, CHUNK)):
             firsts = model.encode([pair[0] for pair in chunk], out_type=str)
             seconds = model.encode([pair[1] for pair in chunk], out_type=str)
@@ -178,7 +192,13 @@ def encode_pair(
     return dropped
 
 
-def encode_test(model: SentencePieceProcessor, source: Path, target: Path, max_pieces: int) -> None:
+def encode_test(
+    model: SentencePieceProcessor,
+    source: Path,
+    target: Path,
+    max_pieces: int,
+    lowercase: bool = False,
+) -> None:
     """Cut a test side into pieces, line for line.
 
     Raises:
@@ -186,7 +206,7 @@ def encode_test(model: SentencePieceProcessor, source: Path, target: Path, max_p
             references would no longer fit.
     """
     with complete_file(target) as stream:
-        lines = read_lines(source)
+        lines = _lines(source, lowercase)
         number = 0
         while chunk := list(islice(lines, CHUNK)):
             for pieces in model.encode(chunk, out_type=str):

@@ -1,0 +1,188 @@
+"""BERTScore (Zhang et al., 2020), by default with the models of the TDO paper (appendix G)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.metrics.cache import Cache, Triple, score_through
+from tdo_plugin.metrics.quiet import quiet_libraries
+from tdo_plugin.metrics.segments import Segments, Unavailable
+from tdo_plugin.metrics.weights import (
+    SLOW_TOKENIZER,
+    SMALL,
+    WEIGHTS,
+    find_model,
+    identity,
+    package_version,
+)
+
+ENGLISH, OTHERS = "xlm-roberta-large", "bert-base-multilingual-cased"
+LAYERS = {ENGLISH: 17, OTHERS: 9}  # bert-score's own choices
+LONGEST = 512  # tokens, where a tokenizer does not say
+MODEL_OPTION, LAYER_OPTION = "--bertscore-model", "--bertscore-layer"
+NEEDS = (("config.json",), SLOW_TOKENIZER, WEIGHTS)
+
+
+class BertScore:
+    """F1 of BERTScore x 100, without idf weights and without rescaling.
+
+    Unlike the hash of bert-score, the signature names the model's revision (or a hash of a local
+    model's files) and the version that is really installed.
+    """
+
+    key = "bertscore"
+
+    def __init__(
+        self,
+        model: str | None = None,
+        layer: int | None = None,
+        download: bool = False,
+        cache: Cache | None = None,
+        batch_size: int = 64,
+    ) -> None:
+        """Choose what to score with.
+
+        Args:
+            model: for all languages, a name on the Hugging Face Hub or a folder; without one
+                xlm-roberta-large scores English and bert-base-multilingual-cased the rest.
+            layer: whose states are compared; without one bert-score's choice for the model.
+            download: fetch models that are not on this machine. Else there is no request at all.
+            cache: where scores are kept.
+            batch_size: sentences, and pairs of them, at a time.
+
+        Raises:
+            Unavailable: bert-score is not installed.
+            UserError: a folder without a layer.
+        """
+        self._model, self._layer = model, layer
+        self._download, self._cache, self._batch_size = download, cache, batch_size
+        versions = [f"{name}:{package_version(name)}" for name in ("bert-score", "transformers")]
+        self._versions = "|".join(versions)
+        self._encoders: dict[str, _Encoder] = {}
+        if model is not None and Path(model).expanduser().is_dir() and layer is None:
+            raise UserError(f"`{LAYER_OPTION}` must be given with a folder as `{MODEL_OPTION}`")
+
+    def signature(self, target: str) -> str:
+        """Everything that a score for this target language depends on.
+
+        Raises:
+            Unavailable: its model is not on this machine.
+        """
+        return f"{self._encoder(target).signature}|idf:no|rescale:no|{self._versions}"
+
+    def score(self, segments: list[Segments]) -> list[np.ndarray]:
+        """Score every sentence; each model is loaded once at most.
+
+        An empty hypothesis, or one for an empty reference, scores 0.
+
+        Returns:
+            For each of `segments`, (sentences,), about 0 to 100.
+
+        Raises:
+            Unavailable: a model is not on this machine; nothing was computed then.
+            UserError: the model or the layer is not what bert-score can use.
+        """
+        signatures = [self.signature(one.target) for one in segments]
+        result = [np.zeros(len(one.hypotheses)) for one in segments]
+        for signature in dict.fromkeys(signatures):
+            chosen = [n for n, own in enumerate(signatures) if own == signature]
+            places: list[tuple[int, int]] = []
+            triples: list[Triple] = []
+            for number in chosen:
+                one = segments[number]
+                pairs = zip(one.hypotheses, one.references, strict=True)
+                for line, (hypothesis, reference) in enumerate(pairs):
+                    # bert-score fails on empty sentences or warns about them, by version
+                    if hypothesis.strip() and reference.strip():
+                        places.append((number, line))
+                        triples.append((None, hypothesis, reference))
+            encoder = self._encoder(segments[chosen[0]].target)
+            scores = score_through(self._cache, signature, triples, encoder.f1, "BERTScore")
+            for (number, line), score in zip(places, scores, strict=True):
+                result[number][line] = score
+            encoder.unload()
+        return result
+
+    def _encoder(self, target: str) -> _Encoder:
+        english = target.split("_")[0].lower() == "en"
+        name = self._model or (ENGLISH if english else OTHERS)
+        if name not in self._encoders:
+            folder = find_model(name, NEEDS, MODEL_OPTION, self._download)
+            self._encoders[name] = _Encoder(name, folder, self._layer, self._batch_size)
+        return self._encoders[name]
+
+
+class _Encoder:
+    """One model of bert-score's, loaded when the first sentence needs it."""
+
+    def __init__(self, name: str, folder: Path, layer: int | None, batch_size: int) -> None:
+        self._name, self._folder, self._batch_size = name, folder, batch_size
+        self._layer = _default_layer(name) if layer is None else layer
+
+    @cached_property
+    def signature(self) -> str:
+        files = [path for pattern in (*SMALL, *WEIGHTS) for path in self._folder.glob(pattern)]
+        own = identity(self._folder, sorted(files))
+        # of a folder the last part, so that it may be moved
+        name = Path(self._name).name if own.startswith("sha256") else self._name
+        return f"model:{name}|{own}|layer:{self._layer}"
+
+    def f1(self, triples: Sequence[Triple]) -> list[float]:
+        hypotheses = [hypothesis for _, hypothesis, _ in triples]
+        references = [reference for _, _, reference in triples]
+        with quiet_libraries():
+            _, _, f1 = self._scorer.score(hypotheses, references, batch_size=self._batch_size)
+        return [100 * value for value in f1.double().tolist()]
+
+    @cached_property
+    def _scorer(self) -> Any:
+        _refuse_misread_path(self._folder)
+        try:
+            from bert_score import BERTScorer
+
+            scorer = BERTScorer(str(self._folder), self._layer, self._batch_size)
+        except ImportError as error:
+            raise Unavailable(
+                f"bert-score cannot be imported: {error}; scripts/setup.sh --eval mends it"
+            ) from None
+        except AssertionError as error:  # its check of the layer
+            raise UserError(
+                f"`{LAYER_OPTION}` must be one of the model's layers; it is {self._layer} ({error})"
+            ) from None
+        tokenizer = scorer._tokenizer
+        tokenizer.model_max_length = min(tokenizer.model_max_length, LONGEST)
+        return scorer
+
+    def unload(self) -> None:
+        """Give the model's memory back."""
+        self.__dict__.pop("_scorer", None)
+
+
+def _default_layer(name: str) -> int:
+    if name in LAYERS:
+        return LAYERS[name]
+    with quiet_libraries():
+        from bert_score.utils import model2layers
+    if name not in model2layers:
+        raise UserError(
+            f"`{LAYER_OPTION}` must be given with a model for which bert-score has no layer of its "
+            f"own; {name} is one"
+        )
+    return int(model2layers[name])
+
+
+def _refuse_misread_path(folder: Path) -> None:
+    """bert-score loads what has `t5` anywhere in its path as a T5 model, without a complaint."""
+    kind = json.loads((folder / "config.json").read_text(encoding="utf-8")).get("model_type", "")
+    if "t5" in str(folder) and "t5" not in kind:
+        raise UserError(
+            f"`{MODEL_OPTION}` must be in a folder without t5 in its path, which bert-score takes "
+            f"for a T5 model; it is in {folder}"
+        )

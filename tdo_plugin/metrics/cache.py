@@ -1,0 +1,130 @@
+"""Segment scores of slow metrics, kept between runs so that each segment is computed once."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import sqlite3
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+T = TypeVar("T")
+Triple = tuple[str | None, str, str]  # source, hypothesis, reference
+
+CHUNK = 1_000  # segments between two writes: what an interrupt loses at most
+LOOK_UP = 500  # keys in one query; SQLite takes 999 everywhere
+WAIT = 60.0  # seconds for another process to finish writing
+TABLE = (
+    "CREATE TABLE IF NOT EXISTS scores (key BLOB PRIMARY KEY, score REAL NOT NULL) WITHOUT ROWID"
+)
+
+
+def default_cache_path() -> Path:
+    """`tdo/scores.sqlite` in $XDG_CACHE_HOME, or in ~/.cache without that variable."""
+    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(home) / "tdo" / "scores.sqlite"
+
+
+def segment_key(signature: str, source: str | None, hypothesis: str, reference: str) -> bytes:
+    """The SHA-256 of a metric's signature and a segment; a source of None is not the empty one."""
+    digest = hashlib.sha256()
+    for field in (signature, source, hypothesis, reference):
+        data = b"" if field is None else field.encode("utf-8", "surrogatepass")
+        # each field behind its length, so that no text can look like the border of two
+        digest.update(b"none:" if field is None else b"%d:" % len(data))
+        digest.update(data)
+    return digest.digest()
+
+
+class Cache:
+    """Scores by `segment_key`, in an SQLite file that several processes may use at once.
+
+    A file that cannot be read or written is one warning on stderr; nothing is kept from then on.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        """Use the file `path`, which need not exist yet; without one `default_cache_path()`."""
+        self.path = path or default_cache_path()
+        self._usable = True
+
+    def get(self, keys: Collection[bytes]) -> dict[bytes, float]:
+        """The scores of those keys that are there."""
+
+        def look_up(connection: sqlite3.Connection) -> dict[bytes, float]:
+            found: dict[bytes, float] = {}
+            remaining = iter(keys)
+            while some := list(islice(remaining, LOOK_UP)):
+                marks = ",".join("?" * len(some))
+                query = f"SELECT key, score FROM scores WHERE key IN ({marks})"
+                found.update(connection.execute(query, some))
+            return found
+
+        return self._work(look_up) or {}
+
+    def put(self, scores: Mapping[bytes, float]) -> None:
+        """Keep scores; all of them or, when interrupted, none."""
+        # SQLite has no NaN, and such a score should be computed again
+        rows = [(key, float(score)) for key, score in scores.items() if not math.isnan(score)]
+        insert = "INSERT OR REPLACE INTO scores VALUES (?, ?)"
+        self._work(lambda connection: connection.executemany(insert, rows))
+
+    def _work(self, work: Callable[[sqlite3.Connection], T]) -> T | None:
+        """What the work returns; None once the file turned out unusable."""
+        if not self._usable:
+            return None
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            # with SQLite's ordinary journal: its write-ahead log fails on network file systems,
+            # where home folders often are
+            with closing(sqlite3.connect(self.path, timeout=WAIT)) as connection, connection:
+                connection.execute(TABLE)
+                return work(connection)
+        except (sqlite3.Error, OSError) as error:
+            self._usable = False
+            print(f"warning: scores are not kept in {self.path}: {error}", file=sys.stderr)
+            return None
+
+
+def score_through(
+    cache: Cache | None,
+    signature: str,
+    triples: Sequence[Triple],
+    compute: Callable[[list[Triple]], Sequence[float]],
+    name: str,
+) -> np.ndarray:
+    """Score segments, computing only what the cache lacks, and of equal ones the first only.
+
+    Args:
+        cache: where to look and to store; None computes all.
+        signature: the metric's, with everything in it that changes a score.
+        triples: the segments.
+        compute: scores for some of them. It gets them by reference, so that equal references, which
+            multi-parallel test sets are full of, are together.
+        name: the metric's, for the progress bar on a terminal.
+
+    Returns:
+        (segments,) in their order.
+    """
+    from tqdm import tqdm
+
+    keys = [segment_key(signature, *triple) for triple in triples]
+    found = cache.get(set(keys)) if cache else {}
+    missing = {key: triple for key, triple in zip(keys, triples, strict=True) if key not in found}
+    ordered = sorted(missing, key=lambda key: (len(missing[key][2]), missing[key][2]))
+    with tqdm(total=len(ordered), desc=name, unit=" segments", disable=None, leave=False) as bar:
+        for start in range(0, len(ordered), CHUNK):
+            part = ordered[start : start + CHUNK]
+            scores = compute([missing[key] for key in part])
+            new = dict(zip(part, map(float, scores), strict=True))
+            if cache:
+                cache.put(new)
+            found.update(new)
+            bar.update(len(part))
+    return np.array([found[key] for key in keys], dtype=np.float64)

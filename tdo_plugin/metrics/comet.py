@@ -1,0 +1,157 @@
+"""COMET (Rei et al., 2020), by default wmt22-comet-da as in the TDO paper (appendix G)."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.metrics.cache import Cache, Triple, score_through
+from tdo_plugin.metrics.quiet import quiet_libraries
+from tdo_plugin.metrics.segments import Segments, Unavailable
+from tdo_plugin.metrics.weights import FAST_TOKENIZER, find_model, identity, package_version
+
+DEFAULT = "Unbabel/wmt22-comet-da"
+OPTION = "--comet-model"
+NEEDS = (("hparams.yaml",), ("checkpoints/*.ckpt",))
+ENCODER_NEEDS = (("config.json",), FAST_TOKENIZER)
+
+
+class Comet:
+    """COMET x 100 in single precision; the library's own score for empty hypotheses too.
+
+    The signature is in the manner of SacreCOMET (Zouhar et al., 2024), with the model's revision,
+    or for a local checkpoint a hash of its file.
+    """
+
+    key = "comet"
+
+    def __init__(
+        self,
+        model: str | None = None,
+        download: bool = False,
+        cache: Cache | None = None,
+        batch_size: int = 32,
+    ) -> None:
+        """Choose the model; it is loaded when the first sentence needs it.
+
+        Args:
+            model: a name on the Hugging Face Hub, a folder with hparams.yaml and
+                checkpoints/*.ckpt, or the .ckpt file in such a folder; without one wmt22-comet-da.
+            download: fetch what is not on this machine. Else there is no request at all.
+            cache: where scores are kept.
+            batch_size: sentences at a time.
+
+        Raises:
+            Unavailable: COMET is not installed, or the model is not on this machine.
+            UserError: not such a folder or file.
+        """
+        self._version = package_version("unbabel-comet")
+        self._name, self._download, self._cache = model or DEFAULT, download, cache
+        self._batch_size = batch_size
+        self._checkpoint = _find_checkpoint(self._name, download)
+
+    def signature(self, target: str) -> str:
+        """Everything that a score depends on; the same for every target language."""
+        return self._signature
+
+    @cached_property
+    def _signature(self) -> str:
+        own = identity(self._checkpoint.parents[1], [self._checkpoint])
+        name = Path(self._name).name if own.startswith("sha256") else self._name
+        return f"Python{platform.python_version()}|Comet{self._version}|fp32|{name}|{own}"
+
+    def score(self, segments: list[Segments]) -> list[np.ndarray]:
+        """Score every sentence, all directions with one model.
+
+        Returns:
+            For each of `segments`, (sentences,), about 0 to 100.
+
+        Raises:
+            Unavailable: source text or the encoder's configuration is missing; nothing was
+                computed then.
+        """
+        lacking = [one.target for one in segments if one.sources is None]
+        if lacking:
+            raise Unavailable(
+                f"COMET needs the source text; {len(lacking)} of {len(segments)} test sets have "
+                f"none (into {', '.join(dict.fromkeys(lacking))})"
+            )
+        triples: list[Triple] = [
+            triple
+            for one in segments
+            for triple in zip(one.sources or (), one.hypotheses, one.references, strict=True)
+        ]
+        try:
+            scores = score_through(self._cache, self._signature, triples, self._predict, "COMET")
+        finally:
+            self.__dict__.pop("_loaded", None)  # gives its memory back
+        left = iter(scores)
+        return [np.fromiter(left, float, len(one.hypotheses)) for one in segments]
+
+    def _predict(self, triples: Sequence[Triple]) -> list[float]:
+        import torch
+
+        samples = [
+            {"src": source, "mt": hypothesis, "ref": reference}
+            for source, hypothesis, reference in triples
+        ]
+        found: list[float] = []
+        with quiet_libraries(), torch.inference_mode():
+            model = self._loaded
+            # the model's own steps, but not its predict: that starts a Lightning trainer, which
+            # refuses to run in many SLURM jobs
+            for start in range(0, len(samples), self._batch_size):
+                batch = model.prepare_for_inference(samples[start : start + self._batch_size])
+                batch = model.transfer_batch_to_device(batch, model.device, 0)
+                found.extend(100 * score for score in model.predict_step(batch).scores.tolist())
+        return found
+
+    @cached_property
+    def _loaded(self) -> Any:
+        """The model, as comet.load_from_checkpoint has it, but with its encoder from a folder."""
+        import torch
+        import yaml
+
+        text = (self._checkpoint.parents[1] / "hparams.yaml").read_text(encoding="utf-8")
+        settings = yaml.safe_load(text)
+        encoder = find_model(settings["pretrained_model"], ENCODER_NEEDS, OPTION, self._download)
+        try:
+            from comet.models import str2model
+        except ImportError as error:
+            raise Unavailable(
+                f"COMET cannot be imported: {error}; scripts/setup.sh --eval mends it"
+            ) from None
+        model = str2model[settings["class_identifier"]].load_from_checkpoint(
+            self._checkpoint,
+            map_location="cpu",
+            strict=False,
+            load_pretrained_weights=False,
+            local_files_only=True,
+            pretrained_model=str(encoder),
+        )
+        return model.eval().to("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def _find_checkpoint(model: str, download: bool) -> Path:
+    path = Path(model).expanduser()
+    if path.is_file():
+        checkpoint = path.absolute()  # not what a link in the Hub's cache leads to
+        if not (checkpoint.parents[1] / "hparams.yaml").is_file():
+            raise UserError(
+                f"`{OPTION}` must be a checkpoint in DIR/checkpoints with DIR/hparams.yaml beside "
+                f"that folder; {model} has none"
+            )
+        return checkpoint
+    folder = find_model(model, NEEDS, OPTION, download)
+    found = sorted(folder.glob("checkpoints/*.ckpt"))
+    if len(found) > 1:
+        raise UserError(
+            f"`{OPTION}` must name one of {model}'s {len(found)} checkpoints; it names the folder"
+        )
+    return found[0]

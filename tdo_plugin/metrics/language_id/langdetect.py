@@ -1,0 +1,69 @@
+"""langdetect, the OPUS-100 paper's detector (section 5), made to give one answer everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.metrics.language_id.codes import canonical
+from tdo_plugin.metrics.language_id.protocol import UNDETECTABLE, each_once
+
+SEED = 0
+
+
+class LangDetect:
+    """The package langdetect with its 55 profiles; Chinese of both scripts is `zh`.
+
+    langdetect draws n-grams at random. Here each sentence is drawn from the same seed, so that its
+    answer does not depend on the sentences before it, and the profiles are read in the order of
+    their names, not in the file system's.
+    """
+
+    def __init__(self) -> None:
+        """Read the profiles.
+
+        Raises:
+            UserError: the package is not installed.
+        """
+        try:
+            from langdetect import LangDetectException
+            from langdetect.detector_factory import PROFILES_DIRECTORY, DetectorFactory
+        except ImportError:
+            raise UserError(
+                "`--lid langdetect` must have the package langdetect (pip install langdetect); "
+                "it is not installed"
+            ) from None
+        profiles = sorted(path for path in Path(PROFILES_DIRECTORY).iterdir() if path.is_file())
+        self._factory = DetectorFactory()
+        self._factory.load_json_profile([path.read_text(encoding="utf-8") for path in profiles])
+        self._factory.set_seed(SEED)
+        self._nothing_found = LangDetectException
+        self._known = frozenset(map(canonical, self._factory.get_lang_list()))
+        self.signature = f"langdetect:{version('langdetect')}|seed:{SEED}"
+
+    def __reduce__(self) -> tuple[type[LangDetect], tuple[()]]:
+        """Another process reads the profiles itself, which is faster than sending them."""
+        return LangDetect, ()
+
+    def label(self, language: str) -> str | None:
+        """The language's canonical code: `no` for `nb`, `zh` for `zh_CN`."""
+        code = canonical(language)
+        return code if code in self._known else None
+
+    def identify(self, sentences: Sequence[str]) -> list[str]:
+        """The likeliest language of each sentence, some milliseconds each.
+
+        UNDETECTABLE for one without a letter, or in which langdetect finds no language.
+        """
+        return each_once(self._one, sentences)
+
+    def _one(self, sentence: str) -> str:
+        detector = self._factory.create()
+        detector.append(sentence)
+        try:
+            found = detector.detect()
+        except self._nothing_found:
+            return UNDETECTABLE
+        return UNDETECTABLE if found == detector.UNKNOWN_LANG else canonical(found)

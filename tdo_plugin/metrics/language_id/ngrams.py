@@ -1,0 +1,157 @@
+"""A classifier of its own, which learns the languages from text at hand and needs no download."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+
+import numpy as np
+
+from tdo_plugin.data.databin import DataFolder
+from tdo_plugin.data.segmentation import join_pieces
+from tdo_plugin.data.textfolder import read_lines
+from tdo_plugin.errors import UserError
+from tdo_plugin.metrics.language_id.codes import canonical
+from tdo_plugin.metrics.language_id.protocol import UNDETECTABLE, has_letters
+
+LONGEST = 4  # characters of an n-gram
+BUCKET_BITS = 18
+BUCKETS = 1 << BUCKET_BITS
+MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2**64 over the golden ratio: spreads the hash
+SMOOTHING = 0.1  # added to each bucket's count
+CHUNK = 2_000  # sentences in memory at once
+MAX_LINES = 10_000  # training lines a language
+HELD_OUT = 1_000  # validation lines a language
+
+Text = Mapping[str, Sequence[str]]  # lines by language
+
+
+class CharacterNgrams:
+    """Naive Bayes over hashed character 1- to 4-grams, all languages equally likely beforehand.
+
+    Attributes:
+        accuracy: on sentences that it was not trained on, 0 to 1; part of the signature.
+    """
+
+    def __init__(self, text: Text, origin: str = "") -> None:
+        """Train on lines by language; `origin` says in the signature which text that is."""
+        self.languages = sorted(text)
+        self.accuracy = math.nan
+        self._origin = origin
+        self._lines = sum(map(len, text.values()))
+        tables = []
+        for language in self.languages:
+            counts = np.bincount(_ngrams(text[language])[0], minlength=BUCKETS) + SMOOTHING
+            tables.append(np.log(counts / counts.sum()))
+        self._log_probabilities = np.stack(tables)
+
+    @property
+    def signature(self) -> str:
+        """Settings, languages, training text and accuracy."""
+        return (
+            f"char-ngrams:1-4|model:naive-bayes|buckets:{BUCKETS}|smoothing:{SMOOTHING}"
+            f"|languages:{','.join(self.languages)}|training-lines:{self._lines}{self._origin}"
+            f"|held-out-accuracy:{100 * self.accuracy:.1f}%"
+        )
+
+    def label(self, language: str) -> str | None:
+        """The language as the training text calls it (`en_XX` for `en`); None if it has none."""
+        if language in self.languages:
+            return language
+        code = canonical(language)
+        return next((known for known in self.languages if canonical(known) == code), None)
+
+    def identify(self, sentences: Sequence[str]) -> list[str]:
+        """The likeliest language of each sentence; UNDETECTABLE for one without a letter."""
+        result: list[str] = []
+        for start in range(0, len(sentences), CHUNK):
+            chunk = sentences[start : start + CHUNK]
+            buckets, rows = _ngrams(chunk)
+            scores = [
+                np.bincount(rows, weights=table[buckets], minlength=len(chunk))
+                for table in self._log_probabilities
+            ]
+            for sentence, best in zip(chunk, np.argmax(scores, axis=0), strict=True):
+                result.append(self.languages[best] if has_letters(sentence) else UNDETECTABLE)
+        return result
+
+    def right(self, text: Text) -> float:
+        """The share of lines, 0 to 1, that are identified as what they are."""
+        lines = [(line, language) for language, held in text.items() for line in held]
+        found = self.identify([line for line, _ in lines])
+        return sum(a == b for a, (_, b) in zip(found, lines, strict=True)) / len(lines)
+
+
+def _ngrams(sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Every character n-gram of every sentence: its bucket and the sentence's number."""
+    # a space on either side, so that the beginnings and endings of words are n-grams too
+    text = "".join(f" {' '.join(sentence.split())} \n" for sentence in sentences)
+    codes = np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32).astype(np.uint64)
+    breaks = codes == ord("\n")
+    number = np.cumsum(breaks) - breaks
+    buckets, rows = [], []
+    mixed = np.zeros_like(codes)
+    inside = np.ones_like(breaks)
+    for length in range(1, LONGEST + 1):
+        end = len(codes) - length + 1
+        mixed = (mixed[:end] + codes[length - 1 :] + np.uint64(length)) * MULTIPLIER
+        inside = inside[:end] & ~breaks[length - 1 :]
+        buckets.append((mixed >> np.uint64(64 - BUCKET_BITS))[inside].astype(np.int64))
+        rows.append(number[:end][inside])
+    return np.concatenate(buckets), np.concatenate(rows)
+
+
+def from_training_side(data: DataFolder) -> CharacterNgrams:
+    """Train the classifier on the folder's own training text, and test it on its validation text.
+
+    A language's lines are taken evenly from all pairs that it is in.
+
+    Raises:
+        UserError: fewer than two languages, or one without text.
+    """
+    text = {language: _side(data, "train", language, MAX_LINES) for language in data.languages}
+    held_out = {language: _side(data, "valid", language, HELD_OUT) for language in data.languages}
+    empty = [language for language in text if not text[language] or not held_out[language]]
+    if len(text) < 2 or empty:
+        raise UserError(
+            "`DATA` must hold training and validation text of at least two languages to tell "
+            f"them apart; it lacks {', '.join(empty) or 'a second one'}"
+        )
+    classifier = CharacterNgrams(text)
+    classifier.accuracy = classifier.right(held_out)
+    return classifier
+
+
+def _side(data: DataFolder, split: str, language: str, limit: int) -> list[str]:
+    files = sorted((data.root / "pieces").glob(f"{split}.*-*.{language}"))
+    share = -(-limit // max(1, len(files)))
+    lines: Iterable[str] = (line for path in files for line in islice(read_lines(path), share))
+    return [join_pieces(line) for line in lines]
+
+
+def from_references(references: Text) -> CharacterNgrams:
+    """Train the classifier on references by language, where there is no other text.
+
+    It is weaker than a classifier that never saw the test set, and the signature says so. A
+    hypothesis is judged by a classifier that knows its reference, so what the two share, a name
+    say, counts for the target. Only the languages at hand can be found: what a system writes in any
+    other is called one of these. The accuracy is of two more classifiers, each trained on one half
+    of the lines (even, odd) and tested on the other.
+
+    Raises:
+        UserError: fewer than two languages, or one with fewer than two different lines.
+    """
+    text = {language: list(dict.fromkeys(lines)) for language, lines in references.items()}
+    few = [language for language, lines in text.items() if len(lines) < 2]
+    if len(text) < 2 or few:
+        raise UserError(
+            "`--lid references` must have references in at least two languages, two different "
+            f"lines in each; it lacks {', '.join(few) or 'a second language'}"
+        )
+    text = {language: lines[:MAX_LINES] for language, lines in text.items()}
+    even = {language: lines[::2] for language, lines in text.items()}
+    odd = {language: lines[1::2] for language, lines in text.items()}
+    classifier = CharacterNgrams(text, "|trained-on:references-of-the-same-sentences")
+    classifier.accuracy = (CharacterNgrams(even).right(odd) + CharacterNgrams(odd).right(even)) / 2
+    return classifier

@@ -1,0 +1,37 @@
+"""Sentence statistics that add up: corpus scores, resampling and pooling alike for every metric."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """A metric's statistics of a test set.
+
+    Attributes:
+        rows: (sentences, counts): BLEU's n-gram matches and lengths, or a segment's score and 1.
+        corpus: from the sum of some rows, (counts,), to the score of those sentences, 0 to 100.
+    """
+
+    rows: np.ndarray
+    corpus: Callable[[np.ndarray], float]
+
+    def score(self) -> float:
+        """The score of all sentences as one test set."""
+        return self.corpus(self.rows.sum(axis=0))
+
+
+def pooled(parts: Iterable[Statistics]) -> Statistics:
+    """Several test sets as one."""
+    sets = list(parts)
+    return Statistics(np.concatenate([one.rows for one in sets]), sets[0].corpus)
+
+
+def mean_of_segments(scores: np.ndarray) -> Statistics:
+    """Statistics of a metric that is the mean of its segments' scores, (sentences,)."""
+    rows = np.stack([scores, np.ones_like(scores)], axis=1).astype(np.float64)
+    return Statistics(rows, lambda total: float(total[0] / total[1]))

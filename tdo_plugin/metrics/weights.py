@@ -1,0 +1,113 @@
+"""Where a neural metric's model lies: in a folder of the user's, or in Hugging Face's cache.
+
+Libraries are only ever given folders. They take a model's name as leave to ask the Hub about it, in
+some versions even when they are told to keep to local files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from fnmatch import fnmatch
+from importlib import metadata
+from pathlib import Path
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.metrics.segments import Unavailable
+
+SAFE = "*.safetensors"
+WEIGHTS = (SAFE, "pytorch_model*.bin")
+SLOW_TOKENIZER = ("vocab.txt", "vocab.json", "*.model")
+FAST_TOKENIZER = ("tokenizer.json", *SLOW_TOKENIZER)
+SMALL = ("*.json", "*.txt", "*.model")  # everything but the weights
+
+Needs = tuple[tuple[str, ...], ...]  # of each inner tuple, one pattern must match a file
+
+
+def package_version(package: str) -> str:
+    """The version of an installed package.
+
+    Raises:
+        Unavailable: it is not installed.
+    """
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        raise Unavailable(
+            f"the package {package} is not installed; scripts/setup.sh --eval installs it"
+        ) from None
+
+
+def find_model(model: str, needs: Needs, option: str, download: bool) -> Path:
+    """The folder of a model.
+
+    Args:
+        model: a folder, or a name on the Hugging Face Hub.
+        needs: files without which it is of no use.
+        option: the option that names it, for messages.
+        download: fetch what is missing from the Hub. Without it there is no request at all.
+
+    Raises:
+        UserError: neither a folder nor such a name, or a folder without the files.
+        Unavailable: the files are not on this machine, or cannot be fetched.
+    """
+    folder = Path(model).expanduser()
+    if folder.is_dir():
+        if lacking := _lacking(folder, needs):
+            raise UserError(f"`{option}` must be a folder with {lacking}; {model} has none")
+        return folder.resolve()
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        found = Path(snapshot_download(model, local_files_only=True))
+        if not _lacking(found, needs):
+            return found
+    except HFValidationError:
+        raise UserError(
+            f"`{option}` must be a folder or a model's name on the Hugging Face Hub; it is {model}"
+        ) from None
+    except OSError:
+        pass
+    if not download:
+        raise Unavailable(f"{model} is not on this machine; --download fetches it")
+    return _fetch(model, needs)
+
+
+def _fetch(model: str, needs: Needs) -> Path:
+    from huggingface_hub import list_repo_files, snapshot_download
+
+    try:
+        wanted = {*SMALL, *(pattern for choice in needs for pattern in choice)}
+        if any(fnmatch(name, SAFE) for name in list_repo_files(model)):
+            wanted -= {*WEIGHTS} - {SAFE}  # most models are there in both formats
+        folder = Path(snapshot_download(model, allow_patterns=sorted(wanted)))
+    except (OSError, ValueError) as error:  # of the connection, the Hub's answer or the disk
+        raise Unavailable(f"{model} cannot be fetched: {' '.join(str(error).split())}") from None
+    if lacking := _lacking(folder, needs):
+        raise Unavailable(f"{model} on the Hugging Face Hub has no {lacking}")
+    return folder
+
+
+def _lacking(folder: Path, needs: Needs) -> str:
+    """The first need that no file meets, in words; empty where all are met."""
+    return next(
+        (
+            " or ".join(choice)
+            for choice in needs
+            if not any(path.is_file() for pattern in choice for path in folder.glob(pattern))
+        ),
+        "",
+    )
+
+
+def identity(folder: Path, files: Iterable[Path]) -> str:
+    """What tells a model from others of its name: the Hub's revision, or a hash of its files."""
+    if folder.parent.name == "snapshots":
+        return f"revision:{folder.name[:8]}"
+    digest = hashlib.sha256()
+    for path in files:
+        with path.open("rb") as stream:
+            while block := stream.read(1 << 20):
+                digest.update(block)
+    return f"sha256:{digest.hexdigest()[:16]}"

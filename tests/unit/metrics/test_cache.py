@@ -1,0 +1,125 @@
+"""Scores are computed once, kept whole, and looked up whatever the place is like."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tdo_plugin.metrics import cache as module
+from tdo_plugin.metrics.cache import Cache, default_cache_path, score_through, segment_key
+
+TRIPLES = [(None, f"h{number}", "r" * (5 - number % 3)) for number in range(7)]
+
+
+def length(triples: list[tuple[str | None, str, str]]) -> list[float]:
+    return [len(hypothesis) / 3 for _, hypothesis, _ in triples]
+
+
+def test_fields_cannot_run_into_each_other() -> None:
+    fields = [
+        ("s", None, "ab", "c"),
+        ("s", None, "a", "bc"),
+        ("s", "", "ab", "c"),
+        ("s", "ab", "", "c"),
+        ("s", "none:", "ab", "c"),
+        ("s2:ab", None, "", "c"),
+        ("s", None, "ab1:c", ""),
+    ]
+    assert len({segment_key(*one) for one in fields}) == len(fields)
+
+
+def test_order_is_kept_and_equal_segments_are_computed_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "CHUNK", 2)
+    calls: list[list[str]] = []
+
+    def compute(triples: list[tuple[str | None, str, str]]) -> list[float]:
+        calls.append([hypothesis for _, hypothesis, _ in triples])
+        return [float(hypothesis[1:]) + 1 / 3 for _, hypothesis, _ in triples]
+
+    asked = [*TRIPLES, TRIPLES[2], TRIPLES[2]]
+    wanted = [float(hypothesis[1:]) + 1 / 3 for _, hypothesis, _ in asked]
+    assert score_through(None, "m", asked, compute, "M").tolist() == wanted
+    assert sorted(map(len, calls)) == [1, 2, 2, 2]
+    cache = Cache(tmp_path / "new folder" / "scores.sqlite")
+    half = score_through(cache, "m", asked[:4], compute, "M").tolist()
+    calls.clear()
+    assert score_through(cache, "m", asked, compute, "M").tolist() == wanted and half == wanted[:4]
+    assert sorted(itertools.chain(*calls)) == ["h4", "h5", "h6"]
+    calls.clear()
+    assert score_through(Cache(cache.path), "m", asked, compute, "M").tolist() == wanted
+    assert calls == []
+    score_through(cache, "another m", asked, compute, "M")
+    assert len([*itertools.chain(*calls)]) == 7
+
+
+def test_an_interrupt_loses_one_chunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CHUNK", 3)
+    done = []
+
+    def compute(triples: list[tuple[str | None, str, str]]) -> list[float]:
+        if done:
+            raise KeyboardInterrupt
+        done.extend(triples)
+        return length(triples)
+
+    cache = Cache(tmp_path / "scores.sqlite")
+    with pytest.raises(KeyboardInterrupt):
+        score_through(cache, "m", TRIPLES, compute, "M")
+    kept = cache.get([segment_key("m", *triple) for triple in TRIPLES])
+    assert sorted(kept) == sorted(segment_key("m", *triple) for triple in done)
+
+
+def test_what_is_no_number_is_computed_again(tmp_path: Path) -> None:
+    cache = Cache(tmp_path / "scores.sqlite")
+    cache.put({b"a": math.nan, b"b": 0.1})
+    assert cache.get([b"a", b"b"]) == {b"b": 0.1}
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from tdo_plugin.metrics.cache import Cache
+cache = Cache(Path(sys.argv[1]))
+for start in range(0, 300, 10):
+    cache.put({f"{sys.argv[2]} {number}".encode(): number for number in range(start, start + 10)})
+"""
+
+
+def test_several_processes_write_at_once(tmp_path: Path, root: Path) -> None:
+    path = tmp_path / "scores.sqlite"
+    command = [sys.executable, "-c", WRITER, str(path)]
+    writers = [
+        subprocess.Popen([*command, name], cwd=root, stderr=subprocess.PIPE, text=True)
+        for name in ("one", "two", "three")
+    ]
+    assert [writer.communicate()[1] for writer in writers] == [""] * 3
+    keys = [f"{name} {number}".encode() for name in ("one", "two") for number in range(300)]
+    assert list(Cache(path).get(keys).values()).count(299.0) == 2
+    assert len(Cache(path).get(keys)) == 600
+
+
+@pytest.mark.parametrize("place", ["a file/scores.sqlite", "a file"])
+def test_a_place_of_no_use_is_one_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], place: str
+) -> None:
+    (tmp_path / "a file").write_text("this is no database, but it is long enough to be read " * 9)
+    cache = Cache(tmp_path / place)
+    for _ in range(2):
+        assert score_through(cache, "m", TRIPLES, length, "M").tolist() == length(TRIPLES)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"warning: scores are not kept in {tmp_path / place}: ")
+
+
+def test_the_default_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
+    assert default_cache_path() == Path("/somewhere/tdo/scores.sqlite")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", "/home/her")
+    assert default_cache_path() == Path("/home/her/.cache/tdo/scores.sqlite")

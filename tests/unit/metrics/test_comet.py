@@ -1,0 +1,173 @@
+"""COMET is the library's own, from a tiny checkpoint; without weights nobody is asked for them."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import comet
+import numpy as np
+import pytest
+import pytorch_lightning
+import yaml
+from comet.models import RegressionMetric
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.metrics.cache import Cache
+from tdo_plugin.metrics.comet import Comet
+from tdo_plugin.metrics.quiet import quiet_libraries
+from tdo_plugin.metrics.segments import Segments, Unavailable
+
+GERMAN = Segments(
+    "de",
+    ("the horse drinks cold water near the white house", "an old book", "the sea"),
+    ("das Pferd trinkt Wasser", "ein Buch", ""),
+    ("das weiße Pferd trinkt", "ein altes Buch", "am Meer"),
+)
+FRENCH = Segments("fr", ("the white house",), ("la maison",), ("la maison blanche",))
+
+
+@pytest.fixture(scope="module")
+def encoder(xlm_roberta: Callable[..., Path]) -> Path:
+    return xlm_roberta(layers=2)
+
+
+@pytest.fixture(scope="module")
+def build(encoder: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], Path]:
+    """`build(seed)`: the folder of a checkpoint like wmt22-comet-da, but tiny."""
+
+    def build(seed: int) -> Path:
+        folder = tmp_path_factory.mktemp("comet")
+        pytorch_lightning.seed_everything(seed, verbose=False)
+        with quiet_libraries():
+            model = RegressionMetric(
+                pretrained_model=str(encoder),
+                hidden_sizes=[16, 8],
+                layer_transformation="sparsemax",
+                local_files_only=True,
+            )
+            trainer = pytorch_lightning.Trainer(accelerator="cpu", logger=False)
+            trainer.strategy.connect(model)
+            trainer.save_checkpoint(folder / "checkpoints" / "model.ckpt")
+        settings = yaml.safe_dump(dict(model.hparams))
+        (folder / "hparams.yaml").write_text(settings)
+        return folder
+
+    return build
+
+
+@pytest.fixture(scope="module")
+def tiny(build: Callable[[int], Path]) -> Path:
+    return build(1)
+
+
+def library(folder: Path, segments: Segments) -> np.ndarray:
+    with quiet_libraries():
+        model = comet.load_from_checkpoint(
+            str(folder / "checkpoints" / "model.ckpt"), local_files_only=True
+        )
+        rows = zip(segments.sources or (), segments.hypotheses, segments.references, strict=True)
+        samples = [{"src": source, "mt": hyp, "ref": reference} for source, hyp, reference in rows]
+        found = model.predict(samples, gpus=0, num_workers=0, progress_bar=False)
+    return 100 * np.array(found.scores)
+
+
+def test_scores_are_the_librarys(
+    tiny: Path,
+    tmp_path: Path,
+    requests: list[object],
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SLURM_NTASKS", "4")  # a batch job, where Lightning expects four of us
+    before = list(logging.root.handlers), logging.root.level
+    mine = Comet(str(tiny), batch_size=2).score([GERMAN, FRENCH, GERMAN])
+    assert requests == [] and capfd.readouterr() == ("", "") and os.listdir() == []
+    assert (list(logging.root.handlers), logging.root.level) == before
+    monkeypatch.delenv("SLURM_NTASKS")
+    np.testing.assert_allclose(mine[0], library(tiny, GERMAN), rtol=1e-4)
+    np.testing.assert_allclose(mine[1], library(tiny, FRENCH), rtol=1e-4)
+    np.testing.assert_array_equal(mine[0], mine[2])
+    assert len({*mine[0], *mine[1]}) == 4
+    checkpoint = tiny / "checkpoints" / "model.ckpt"
+    np.testing.assert_array_equal(Comet(str(checkpoint)).score([FRENCH])[0], mine[1])
+
+
+def test_a_cached_segment_is_not_computed_again(
+    tiny: Path, build: Callable[[int], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    computed: list[int] = []
+    step = RegressionMetric.predict_step
+    monkeypatch.setattr(
+        RegressionMetric,
+        "predict_step",
+        lambda self, batch: computed.append(len(batch["mt_input_ids"])) or step(self, batch),
+    )
+
+    def metric(model: Path) -> Comet:
+        return Comet(str(model), cache=Cache(tmp_path / "scores.sqlite"))
+
+    first = metric(tiny).score([GERMAN, GERMAN])
+    assert computed == [3]
+    again = metric(tiny).score([FRENCH, GERMAN])
+    assert computed == [3, 1]
+    np.testing.assert_array_equal(again[1], first[0])
+    other_source = Segments("de", ("x",) * 3, GERMAN.hypotheses, GERMAN.references)
+    assert (metric(tiny).score([other_source])[0] != first[0]).all()
+    another = build(2)
+    third = metric(another).score([GERMAN])
+    assert computed == [3, 1, 3, 3] and (third[0] != first[0]).all()
+    assert metric(another).signature("de") != metric(tiny).signature("de")
+
+
+def test_from_the_hubs_cache(
+    tiny: Path,
+    encoder: Path,
+    hub: Callable[[str, Path], Path],
+    requests: list[object],
+    tmp_path: Path,
+) -> None:
+    with pytest.raises(Unavailable, match="Unbabel/wmt22-comet-da is not on this machine; --down"):
+        Comet()
+    named = Path(shutil.copytree(tiny, tmp_path / "named"))
+    settings = yaml.safe_load((named / "hparams.yaml").read_text())
+    settings["pretrained_model"] = "xlm-roberta-large"
+    (named / "hparams.yaml").write_text(yaml.safe_dump(settings))
+    snapshot = hub("Unbabel/wmt22-comet-da", named)
+    blob = tmp_path / "hub" / "blob"  # the Hub's cache holds links
+    (snapshot / "checkpoints" / "model.ckpt").rename(blob)
+    (snapshot / "checkpoints" / "model.ckpt").symlink_to(blob)
+    with pytest.raises(Unavailable, match="xlm-roberta-large is not on this machine; --download"):
+        Comet().score([FRENCH])
+    hub("xlm-roberta-large", encoder)
+    np.testing.assert_array_equal(Comet().score([FRENCH])[0], Comet(str(tiny)).score([FRENCH])[0])
+    linked = Comet(str(snapshot / "checkpoints" / "model.ckpt"))
+    np.testing.assert_array_equal(linked.score([FRENCH])[0], Comet().score([FRENCH])[0])
+    assert requests == [] and linked.score([]) == []
+    signature = Comet().signature("fr")
+    assert signature.startswith("Python3.")
+    assert signature.endswith("|Comet2.2.7|fp32|Unbabel/wmt22-comet-da|revision:01234567")
+
+
+def test_without_sources_nothing_is_computed(tiny: Path) -> None:
+    bare = Segments("it", None, ("un libro",), ("un libro",))
+    with pytest.raises(Unavailable, match=r"needs the source text; 1 of 2 test sets .*\(into it\)"):
+        Comet(str(tiny)).score([FRENCH, bare])
+
+
+def test_mistakes_are_one_line(tiny: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"`--comet-model` must be a folder with hparams.yaml"):
+        Comet(str(tmp_path))
+    loose = tmp_path / "checkpoints" / "model.ckpt"
+    loose.parent.mkdir()
+    loose.touch()
+    with pytest.raises(UserError, match=r"with DIR/hparams.yaml beside"):
+        Comet(str(loose))
+    shutil.copy(tiny / "hparams.yaml", tmp_path)
+    (loose.parent / "other.ckpt").touch()
+    with pytest.raises(UserError, match=r"must name one of .* 2 checkpoints"):
+        Comet(str(tmp_path))

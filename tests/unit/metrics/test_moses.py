@@ -1,0 +1,44 @@
+"""Moses's scripts in Python: known lines come out as the Perl scripts give them."""
+
+import sys
+
+import pytest
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.metrics import moses
+
+LINES = {  # as tokenizer.perl tokenizes them
+    "en": (
+        "Mr. Smith's \"big\" dog isn't here, & costs $5.00 [a|b]...",
+        "Mr. Smith &apos;s &quot; big &quot; dog isn &apos;t here , &amp; costs $ 5.00 "
+        "&#91; a &#124; b &#93; ...",
+    ),
+    "fr": ("L'homme n'a pas d'argent, lui.", "L&apos; homme n&apos; a pas d&apos; argent , lui ."),
+    "de": ("Das kostet z.B. 3,5 Mio. Euro.", "Das kostet z.B. 3,5 Mio. Euro ."),
+}
+
+
+@pytest.mark.parametrize("language", LINES)
+def test_tokens_are_those_of_moses(language) -> None:
+    pytest.importorskip("sacremoses")
+    plain, tokens = LINES[language]
+    assert moses.tokenize([plain, ""], language) == [tokens, ""]
+
+
+@pytest.mark.parametrize("language", ["fr", "de"])
+def test_detokenizing_undoes_it(language) -> None:
+    pytest.importorskip("sacremoses")
+    plain, tokens = LINES[language]
+    assert moses.detokenize([tokens, ""], f"{language}_XX") == [plain, ""]
+
+
+def test_detruecasing_begins_each_sentence_with_a_capital() -> None:
+    pytest.importorskip("sacremoses")
+    lines = ["the dog sleeps . it sees Anna", ""]
+    assert moses.detruecase(lines) == ["The dog sleeps . It sees Anna", ""]
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sacremoses", None)
+    with pytest.raises(UserError, match=r"pip install sacremoses"):
+        moses.signature("en")

