@@ -8,16 +8,18 @@ import os
 import shlex
 import shutil
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.textform import CASINGS, TOKENIZATIONS, TextForm
 
 if TYPE_CHECKING:
     from tdo_plugin.data.segmentation import SegmentationSettings
-    from tdo_plugin.data.textfolder import TextFolder
+    from tdo_plugin.data.textfolder import Pair, TextFolder
 
 HELP = "segment and binarise a text folder for fairseq, all test directions included"
 
@@ -29,7 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "text",
         type=Path,
         metavar="TEXT",
-        help="folder with train.X-Y.{X,Y}, valid.X-Y.{X,Y} and test.X or test.X-Y.{X,Y}",
+        help="folder with train.X-Y.{X,Y}, valid.X-Y.{X,Y} and test.X or test.X-Y.{X,Y}; for pairs "
+        "without training text also valid.X or valid.X-Y.{X,Y}",
     )
     add("out", type=Path, metavar="DATA", help="data folder to make")
     add(
@@ -59,6 +62,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="SentencePiece's normalisation of text (default nmt_nfkc)",
     )
     add(
+        "--casing",
+        choices=CASINGS,
+        default="cased",
+        help="of the text: lowercased makes it so; truecased says that it is, and translations "
+        "will begin with a capital letter again (default cased)",
+    )
+    add(
+        "--tokenization",
+        choices=TOKENIZATIONS,
+        default="none",
+        help="of the text as it is: moses says that it was tokenized so, and translations and "
+        "references will be detokenized (default none)",
+    )
+    add(
         "--sentences",
         type=int,
         default=0,
@@ -86,6 +103,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="leave out training and validation pairs with a longer side (default 1000)",
     )
+    add(
+        "--join-valid",
+        type=int,
+        default=0,
+        metavar="N",
+        help="give pairs without training text a validation set too, of the validation sentences "
+        "that two trained pairs share in their common language, where there are at least N "
+        "(default 0: do not)",
+    )
     add("--seed", type=int, default=1, help="seed for drawing sentences (default 1)")
     add("--workers", type=int, default=1, metavar="N", help="processes to use (default 1)")
     add("--fresh", action="store_true", help="make the folder anew even if it is whole")
@@ -98,15 +124,27 @@ def _codes(text: str) -> tuple[str, ...]:
 
 def run(args: argparse.Namespace) -> int:
     """Prepare DATA unless it is there already, made of the same text with the same settings."""
-    from tdo_plugin.data import binarization
-    from tdo_plugin.data.databin import MARK, settings_of
-    from tdo_plugin.data.segmentation import SegmentationSettings, write_text
+    from tdo_plugin.data.joining import join_valids
     from tdo_plugin.data.textfolder import read_text_folder
 
     _check(args)
     folder = read_text_folder(args.text, args.languages)
+    with tempfile.TemporaryDirectory() as scratch:
+        valids = dict(folder.zero_shot_valids())
+        if args.join_valid:
+            valids.update(join_valids(folder, args.join_valid, Path(scratch)))
+        return _prepare(args, folder, valids)
+
+
+def _prepare(
+    args: argparse.Namespace, folder: TextFolder, zero_shot_valids: dict[Pair, tuple[Path, Path]]
+) -> int:
+    from tdo_plugin.data import binarization
+    from tdo_plugin.data.databin import MARK, settings_of
+    from tdo_plugin.data.segmentation import SegmentationSettings, write_text
+
     out = args.out.resolve()
-    commands = binarization.commands(folder, out, args.workers)
+    commands = binarization.commands(folder, out, args.workers, zero_shot_valids)
     if args.dry_run:
         for words in commands:
             _show(words)
@@ -126,6 +164,11 @@ def run(args: argparse.Namespace) -> int:
         "max_pieces": args.max_pieces,
         "text": {path.name: path.stat().st_size for path in folder.files()},
     }
+    form = TextForm(args.casing, args.tokenization)
+    if form != TextForm():
+        settings["form"] = asdict(form)
+    if args.join_valid:  # not otherwise: folders made before it was there stay what they are
+        settings["join_valid"] = args.join_valid
     made = settings_of(out)
     if made == settings and not args.fresh:
         print(f"{out} is whole already")
@@ -136,7 +179,10 @@ def run(args: argparse.Namespace) -> int:
             "with other settings"
         )
     (out / MARK).unlink(missing_ok=True)
-    _segment(folder, out, segmentation, args)
+    # a pair that had a validation set and has none this time must not keep it
+    for path in (*out.glob("valid.*-*.*"), *out.glob("pieces/valid.*-*.*")):
+        path.unlink()
+    _segment(folder, zero_shot_valids, out, segmentation, args)
     binarization.run(commands, before=_show)
     write_text(out / "langs.txt", folder.languages)
     write_text(out / "pairs.txt", (f"{a}-{b}" for a, b in folder.directions()))
@@ -151,7 +197,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
-    for name, least in (("vocab_size", 1), ("max_pieces", 1), ("workers", 1), ("sentences", 0)):
+    bounds = {"vocab_size": 1, "max_pieces": 1, "workers": 1, "sentences": 0, "join_valid": 0}
+    for name, least in bounds.items():
         if getattr(args, name) < least:
             option = name.replace("_", "-")
             raise UserError(f"`--{option}` must be at least {least}; it is {getattr(args, name)}")
@@ -166,7 +213,11 @@ def _show(words: Sequence[str]) -> None:
 
 
 def _segment(
-    folder: TextFolder, out: Path, settings: SegmentationSettings, args: argparse.Namespace
+    folder: TextFolder,
+    zero_shot_valids: dict[Pair, tuple[Path, Path]],
+    out: Path,
+    settings: SegmentationSettings,
+    args: argparse.Namespace,
 ) -> None:
     from tdo_plugin.data import segmentation as sp
 
@@ -175,30 +226,32 @@ def _segment(
         path.mkdir(parents=True, exist_ok=True)
     sides = sp.training_sides(folder, settings.hub_pairs)
     print(f"SentencePiece ({settings.model_type}) on {len(sides)} files", flush=True)
-    sp.train_model(sides, out / "spm", settings, threads=args.workers)
+    lowercase = args.casing == "lowercased"
+    sp.train_model(sides, out / "spm", settings, args.workers, lowercase)
     model = sp.load_model(out / "spm.model")
     entries = sp.write_dictionary(model, out / "dict.txt")
     print(f"{entries} pieces", flush=True)
-    for pair in folder.pairs:
-        for split in ("train", "valid"):
-            sources = [folder.side(split, pair, language) for language in pair]
-            dropped = sp.encode_pair(
-                model,
-                (sources[0], sources[1]),
-                (pieces / sources[0].name, pieces / sources[1].name),
-                args.max_pieces,
+    sets = [
+        (split, pair, (folder.side(split, pair, pair[0]), folder.side(split, pair, pair[1])))
+        for pair in folder.pairs
+        for split in ("train", "valid")
+    ]
+    sets += [("valid", pair, sources) for pair, sources in zero_shot_valids.items()]
+    for split, pair, sources in sets:
+        name = f"{split}.{pair[0]}-{pair[1]}"
+        targets = (pieces / f"{name}.{pair[0]}", pieces / f"{name}.{pair[1]}")
+        dropped = sp.encode_pair(model, sources, targets, args.max_pieces, lowercase)
+        if dropped.empty or dropped.long:
+            print(
+                f"{name}: left out {dropped.empty} pairs with an empty side and {dropped.long} "
+                f"with more than {args.max_pieces} pieces",
+                file=sys.stderr,
+                flush=True,
             )
-            if dropped.empty or dropped.long:
-                print(
-                    f"{split}.{'-'.join(pair)}: left out {dropped.empty} pairs with an empty "
-                    f"side and {dropped.long} with more than {args.max_pieces} pieces",
-                    file=sys.stderr,
-                    flush=True,
-                )
     tests = [folder.root / f"test.{language}" for language in folder.parallel_tests]
     tests += [folder.side("test", pair, lang) for pair in folder.pair_tests for lang in pair]
     for path in tests:
-        sp.encode_test(model, path, pieces / path.name, args.max_pieces)
+        sp.encode_test(model, path, pieces / path.name, args.max_pieces, lowercase)
         partial = reference / f"{path.name}.partial"
         shutil.copyfile(path, partial)
         os.replace(partial, reference / path.name)

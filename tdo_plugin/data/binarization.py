@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
-from tdo_plugin.data.textfolder import TextFolder
+from tdo_plugin.data.textfolder import Pair, TextFolder
 from tdo_plugin.errors import UserError
 
 
-def commands(folder: TextFolder, out: Path, workers: int) -> list[list[str]]:
+def commands(
+    folder: TextFolder, out: Path, workers: int, zero_shot_valids: Collection[Pair] = ()
+) -> list[list[str]]:
     """The `fairseq-preprocess` command of every pair, without the program's name.
 
     Training pairs come with their training, validation and test sets, all other pairs with their
-    test set. fairseq reads a pair both ways, so each stands once. Both dictionaries are given and
-    `--joined-dictionary` is not: with it fairseq refuses a folder that has dictionaries already.
+    test set and, where they are among `zero_shot_valids`, their validation set. fairseq reads a
+    pair both ways, so each stands once. Both dictionaries are given and `--joined-dictionary` is
+    not: with it fairseq refuses a folder that has dictionaries already.
     """
     pieces = out / "pieces"
     tests = {frozenset(pair): (pair, prefix) for pair, prefix in folder.test_pairs()}
@@ -30,9 +33,14 @@ def commands(folder: TextFolder, out: Path, workers: int) -> list[list[str]]:
         elif test:  # the test set names the pair the other way round
             tests[frozenset(pair)] = test
         result.append(_command(pair, inputs, out, workers))
+    others: dict[Pair, list[str]] = {}
     for pair, prefix in tests.values():
-        result.append(_command(pair, ["--testpref", str(pieces / prefix)], out, workers))
-    return result
+        others[pair] = ["--testpref", str(pieces / prefix)]
+    for pair in zero_shot_valids:
+        others.setdefault(pair, []).extend(
+            ["--validpref", str(pieces / f"valid.{pair[0]}-{pair[1]}")]
+        )
+    return result + [_command(pair, inputs, out, workers) for pair, inputs in others.items()]
 
 
 def _command(pair: tuple[str, str], inputs: list[str], out: Path, workers: int) -> list[str]:

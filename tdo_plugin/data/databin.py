@@ -16,7 +16,7 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from tdo_plugin.data.textfolder import read_lines
+from tdo_plugin.data.textfolder import count_lines, read_lines
 from tdo_plugin.errors import UserError
 
 MARK = "prepared.json"
@@ -40,8 +40,12 @@ class DataFolder:
         shared = set.intersection(*(set(d.split("-")) for d in self.directions))
         return next((language for language in self.languages if language in shared), None)
 
-    def select(self, wanted: str) -> tuple[str, ...]:
+    def select(self, wanted: str, option: str = "--directions") -> tuple[str, ...]:
         """Test directions by `all`, `supervised`, `zero-shot` or a list such as `en-de,de-fr`.
+
+        Args:
+            wanted: which.
+            option: that says so, for messages.
 
         Raises:
             UserError: a direction without a test set, or nothing left.
@@ -55,12 +59,21 @@ class DataFolder:
             for direction in chosen:
                 if direction not in self.test_directions:
                     raise UserError(
-                        "`--directions` must be all, supervised, zero-shot or directions with a "
+                        f"`{option}` must be all, supervised, zero-shot or directions with a "
                         f"test set in {self.root}; {direction} is not one"
                     )
         if not chosen:
-            raise UserError(f"`--directions` must leave at least one direction; {wanted} has none")
+            raise UserError(f"`{option}` must leave at least one direction; {wanted} has none")
         return chosen
+
+    def training_sizes(self) -> dict[str, int]:
+        """Training sentence pairs by pair, as both languages are named in the files (`en-de`)."""
+        sizes = {}
+        for path in sorted((self.root / "pieces").glob("train.*-*.*")):
+            _, pair, language = path.name.split(".")
+            if pair.startswith(f"{language}-"):
+                sizes[pair] = count_lines(path)
+        return sizes
 
     def reference(self, source: str, target: str, language: str) -> Path:
         """The raw test text of one side of a direction.

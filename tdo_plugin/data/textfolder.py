@@ -6,6 +6,9 @@ The folder is what `tdo corpus` and `tdo multi30k` write and what users bring al
     valid.en-de.en   valid.en-de.de
     test.en          test.de            one test set, parallel over all languages, and / or
     test.en-de.en    test.en-de.de      a test set of one pair, which wins over the former
+
+Pairs without training text may have a validation set in the same two ways, valid.de and valid.fr
+or valid.de-fr.de and valid.de-fr.fr; zero-shot directions are measured on it during training.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ Pair = tuple[str, str]
 
 _CODE = r"[A-Za-z][A-Za-z0-9_]*"
 _PAIR_FILE = re.compile(rf"(train|valid|test)\.({_CODE})-({_CODE})\.({_CODE})")
-_PARALLEL_FILE = re.compile(rf"test\.({_CODE})")
+_PARALLEL_FILE = re.compile(rf"(valid|test)\.({_CODE})")
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,8 @@ class TextFolder:
     pairs: tuple[Pair, ...]
     pair_tests: tuple[Pair, ...]
     parallel_tests: tuple[str, ...]
+    pair_valids: tuple[Pair, ...]  # of pairs without training text
+    parallel_valids: tuple[str, ...]
 
     def side(self, split: str, pair: Pair, language: str) -> Path:
         """The file of one language of one pair."""
@@ -54,6 +59,15 @@ class TextFolder:
             if frozenset(pair) not in own:
                 yield pair, "test"
 
+    def zero_shot_valids(self) -> Iterator[tuple[Pair, tuple[Path, Path]]]:
+        """Every pair without training text that has validation text, with its two files."""
+        taken = {frozenset(pair) for pair in (*self.pairs, *self.pair_valids)}
+        for pair in self.pair_valids:
+            yield pair, (self.side("valid", pair, pair[0]), self.side("valid", pair, pair[1]))
+        for pair in combinations(self.parallel_valids, 2):
+            if frozenset(pair) not in taken:
+                yield pair, (self.root / f"valid.{pair[0]}", self.root / f"valid.{pair[1]}")
+
     def files(self) -> Iterator[Path]:
         """Every file that preparation reads."""
         for pair in self.pairs:
@@ -62,6 +76,9 @@ class TextFolder:
         for pair in self.pair_tests:
             yield from (self.side("test", pair, language) for language in pair)
         yield from (self.root / f"test.{language}" for language in self.parallel_tests)
+        for pair in self.pair_valids:
+            yield from (self.side("valid", pair, language) for language in pair)
+        yield from (self.root / f"valid.{language}" for language in self.parallel_valids)
 
 
 def read_text_folder(root: Path, languages: Sequence[str] | None = None) -> TextFolder:
@@ -78,24 +95,31 @@ def read_text_folder(root: Path, languages: Sequence[str] | None = None) -> Text
     if not root.is_dir():
         raise UserError(f"`TEXT` must be a folder of text files; {root} is not one")
     pairs: dict[str, set[Pair]] = {"train": set(), "valid": set(), "test": set()}
-    parallel: set[str] = set()
+    parallel: dict[str, set[str]] = {"valid": set(), "test": set()}
     for path in sorted(root.iterdir()):
         if match := _PAIR_FILE.fullmatch(path.name):
             split, first, second, language = match.groups()
             if first != second and language in (first, second):
                 pairs[split].add((first, second))
         elif match := _PARALLEL_FILE.fullmatch(path.name):
-            parallel.add(match.group(1))
+            parallel[match.group(1)].add(match.group(2))
     if not pairs["train"]:
         raise UserError(f"`TEXT` must hold train.X-Y.X and train.X-Y.Y; {root} has no such file")
     train = sorted(pairs["train"])
     known = list(dict.fromkeys(language for pair in train for language in pair))
+    trained = {frozenset(pair) for pair in train}
     folder = TextFolder(
         root=root,
         languages=_ordered(known, languages),
         pairs=tuple(train),
         pair_tests=tuple(sorted(p for p in pairs["test"] if set(p) <= set(known))),
-        parallel_tests=tuple(language for language in known if language in parallel),
+        parallel_tests=tuple(language for language in known if language in parallel["test"]),
+        pair_valids=tuple(
+            sorted(
+                p for p in pairs["valid"] if set(p) <= set(known) and frozenset(p) not in trained
+            )
+        ),
+        parallel_valids=tuple(language for language in known if language in parallel["valid"]),
     )
     _check(folder)
     return folder
@@ -120,10 +144,13 @@ def _check(folder: TextFolder) -> None:
         for split in ("train", "valid")
         for pair in folder.pairs
     ]
-    groups += [
-        [folder.side("test", pair, language) for language in pair] for pair in folder.pair_tests
-    ]
-    groups.append([folder.root / f"test.{language}" for language in folder.parallel_tests])
+    more = (
+        ("test", folder.pair_tests, folder.parallel_tests),
+        ("valid", folder.pair_valids, folder.parallel_valids),
+    )
+    for split, pairs, languages in more:
+        groups += [[folder.side(split, pair, language) for language in pair] for pair in pairs]
+        groups.append([folder.root / f"{split}.{language}" for language in languages])
     for group in groups:
         counts = [count_lines(path) for path in group]
         for (path, count), (other, other_count) in pairwise(zip(group, counts, strict=True)):

@@ -2,7 +2,7 @@
 
 import hashlib
 import inspect
-from argparse import Namespace
+from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from fairseq.data import Dictionary
@@ -12,16 +12,23 @@ from torch import Tensor
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.tasks.language_ids import LanguageIdDataManager
+from tdo_plugin.tasks.validation import Validation, add_validation_options, validation_of
 
 
 @register_task("tdo_translation")
 class TdoTranslationTask(TranslationMultiSimpleEpochTask):
-    """fairseq's ``translation_multi_simple_epoch`` with its options, and two things more.
+    """fairseq's ``translation_multi_simple_epoch`` with its options, and three things more.
 
     Every batch, in training, validation, generation and interactive use, tells the source and
     target language of each sentence. Checkpoints remember their dictionary and languages, and do
-    not load beside others.
+    not load beside others. With ``--eval-translation`` a validation translates, too.
     """
+
+    @staticmethod
+    def add_args(parser: ArgumentParser) -> None:
+        """fairseq's options, and those of scores during training."""
+        TranslationMultiSimpleEpochTask.add_args(parser)
+        add_validation_options(parser)
 
     def __init__(
         self, args: Namespace, langs: list[str], dicts: dict[str, Dictionary], training: bool
@@ -35,6 +42,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         self.data_manager = LanguageIdDataManager(
             args, self.lang_pairs, langs, dicts, self.sampling_method
         )
+        self.validation: Validation | None = None
 
     @classmethod
     def setup_task(cls, args: Namespace, **kwargs: Any) -> "TdoTranslationTask":
@@ -146,6 +154,35 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
                 "cuts them)"
             )
         return kept
+
+    def begin_epoch(self, epoch: int, model: Any) -> None:
+        """As fairseq's; before the first update, ``--eval-translation`` is made ready.
+
+        Not earlier, since whatever else opens a checkpoint builds its task too.
+
+        Raises:
+            UserError: it cannot be had.
+        """
+        super().begin_epoch(epoch, model)
+        if self.validation is None:
+            self.validation = validation_of(self, model)
+
+    def begin_valid_epoch(self, epoch: int, model: Any) -> None:
+        """Translate and score, so that whatever looks at a validation finds its own scores."""
+        super().begin_valid_epoch(epoch, model)
+        if self.validation is not None:
+            self.validation.run(model)
+
+    def reduce_metrics(self, logging_outputs: list[dict[str, Any]], criterion: Any) -> None:
+        """As fairseq's, with the scores in validation."""
+        super().reduce_metrics(logging_outputs, criterion)
+        if self.validation is not None and not criterion.training:
+            self.validation.log()
+
+    def post_validate(self, model: Any, stats: dict[str, Any], agg: Any) -> None:
+        """Keep the scores of a validation, after its first subset."""
+        if self.validation is not None:
+            self.validation.write(stats["num_updates"])
 
     def state_dict(self) -> dict[str, Any]:
         """What a checkpoint remembers of its data."""

@@ -14,9 +14,10 @@ ALLOWED = {
     "analysis": {"modules", "errors"},
     "models": {"modules", "errors"},
     "criterions": {"models", "modules", "errors"},
-    "tasks": {"models", "modules", "errors"},
+    "tasks": {"models", "modules", "metrics", "data", "errors"},
     "data": {"errors"},
-    "evaluation": {"data", "errors"},
+    "metrics": {"data", "errors"},
+    "evaluation": {"models", "metrics", "data", "checkpoints", "provenance", "errors"},
     "launch": {"data", "errors"},
 }
 

@@ -37,9 +37,27 @@ def test_languages_pairs_and_tests_are_found(text: Path) -> None:
     assert read_text_folder(text, ["fr", "en", "de"]).languages == ("fr", "en", "de")
 
 
+def test_validation_text_of_pairs_without_training_text(text: Path) -> None:
+    plain = read_text_folder(text)
+    assert list(plain.zero_shot_valids()) == []
+    # a trained pair named the other way round is not another pair
+    for name in ("valid.en", "valid.de", "valid.fr", "valid.de-en.de", "valid.de-en.en"):
+        (text / name).write_text("e\nf\n")
+    parallel = read_text_folder(text)
+    files = (text / "valid.de", text / "valid.fr")
+    assert list(parallel.zero_shot_valids()) == [(("de", "fr"), files)]
+    assert [*parallel.files()] == [*plain.files(), text / "valid.en", *files]
+    # a pair's own set comes before the parallel one
+    for language in ("fr", "de"):
+        (text / f"valid.fr-de.{language}").write_text("e\n")
+    own = (text / "valid.fr-de.fr", text / "valid.fr-de.de")
+    assert list(read_text_folder(text).zero_shot_valids()) == [(("fr", "de"), own)]
+
+
 @pytest.mark.parametrize(
     ("file", "content", "message"),
     [
+        ("valid.de-fr.de", "a\n", r"`TEXT` must hold valid\.de-fr\.fr"),
         ("valid.en-de.de", None, r"`TEXT` must hold valid\.en-de\.de"),
         ("train.en-de.de", "one line\n", "must have as many lines as train.en-de.en, 2; it has 1"),
         ("test.fr", "one line\n", r"`test\.fr` must have as many lines as test\.de, 3"),

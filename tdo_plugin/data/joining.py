@@ -1,0 +1,70 @@
+"""Validation text of pairs without training text, from sentences that two trained pairs share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import combinations
+from pathlib import Path
+
+from tdo_plugin.data.segmentation import write_text
+from tdo_plugin.data.textfolder import Pair, TextFolder, read_lines
+
+
+def join_valids(
+    folder: TextFolder, least: int, out: Path
+) -> Iterator[tuple[Pair, tuple[Path, Path]]]:
+    """Write a validation set for each pair that has none and that two trained pairs can give one.
+
+    A line of valid.en-de and a line of valid.en-fr that have the same English make a German-French
+    pair; lines that occur several times meet in their order. Of several languages between the two,
+    the one with most such lines is taken.
+
+    Args:
+        folder: the corpus.
+        least: pairs with fewer lines get no set, since a few short lines meet in any two texts.
+        out: where the files are written, as `valid.de-fr.de` and `valid.de-fr.fr`.
+
+    Returns:
+        Each pair made, with its two files.
+    """
+    sides: dict[str, dict[str, Pair]] = {}
+    for pair in folder.pairs:
+        for language, other in (pair, pair[::-1]):
+            sides.setdefault(language, {})[other] = pair
+    covered = {frozenset(pair) for pair in folder.pairs}
+    covered |= {frozenset(pair) for pair, _ in folder.zero_shot_valids()}
+    for first, second in combinations(sides, 2):
+        if frozenset((first, second)) in covered:
+            continue
+        joined = [
+            _join(folder, (first, sides[first][between]), (second, sides[second][between]), between)
+            for between in sides[first]
+            if between in sides[second]
+        ]
+        lines = max(joined, key=len, default=[])
+        if len(lines) >= least:
+            paths = [out / f"valid.{first}-{second}.{language}" for language in (first, second)]
+            for path, side in zip(paths, zip(*lines, strict=True), strict=True):
+                write_text(path, side)
+            yield (first, second), (paths[0], paths[1])
+
+
+def _join(
+    folder: TextFolder, one: tuple[str, Pair], other: tuple[str, Pair], between: str
+) -> list[tuple[str, str]]:
+    """Lines of two languages, each with its pair, whose lines in `between` are the same."""
+    found: list[dict[tuple[str, int], str]] = []
+    for language, pair in (one, other):
+        keys = _numbered(read_lines(folder.side("valid", pair, between)))
+        found.append(dict(zip(keys, read_lines(folder.side("valid", pair, language)), strict=True)))
+    return [(line, found[1][key]) for key, line in found[0].items() if key[0] and key in found[1]]
+
+
+def _numbered(lines: Iterator[str]) -> Iterator[tuple[str, int]]:
+    """Each line, blanks around it left out, with the number of its occurrence."""
+    seen: Counter[str] = Counter()
+    for line in lines:
+        key = line.strip()
+        seen[key] += 1
+        yield key, seen[key]

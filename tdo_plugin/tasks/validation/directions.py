@@ -1,0 +1,61 @@
+"""Which directions are translated at a validation."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+from fairseq import utils
+from fairseq.tasks.translation_multi_simple_epoch import TranslationMultiSimpleEpochTask
+
+from tdo_plugin.errors import UserError
+
+logger = logging.getLogger(__name__)
+
+
+def choose_directions(task: TranslationMultiSimpleEpochTask, wanted: str, split: str) -> list[str]:
+    """The directions that are asked for and have a validation set.
+
+    Args:
+        task: the training's.
+        wanted: `all`, `supervised`, `zero-shot` or a list such as `de-fr,fr-de`.
+        split: the validation subset.
+
+    Raises:
+        UserError: one that is named has no set or no trained language, or nothing is left.
+    """
+    trained = list(dict.fromkeys(task.lang_pairs))
+    sources, targets = dict.fromkeys(task.source_langs), dict.fromkeys(task.target_langs)
+    pairs = [f"{source}-{target}" for source in sources for target in targets if source != target]
+    others = [pair for pair in pairs if pair not in trained]
+    groups = {"all": trained + others, "supervised": trained, "zero-shot": others}
+    asked = groups.get(wanted) or list(dict.fromkeys(wanted.split(",")))
+    there = [pair for pair in asked if pair in groups["all"] and stem(task, pair, split)]
+    missing = [pair for pair in asked if pair not in there]
+    if missing and (wanted not in groups or not there):
+        raise UserError(
+            "`--eval-translation` must be all, supervised, zero-shot or directions whose languages "
+            f"are trained and that have a {split} set in {data_of(task)}; {missing[0]} has none"
+        )
+    if missing:
+        shown = ", ".join(missing[:8]) + (", ..." if len(missing) > 8 else "")
+        logger.info(
+            f"--eval-translation {wanted}: {len(missing)} of {len(asked)} directions have no "
+            f"{split} set and are left out ({shown})"
+        )
+    return there
+
+
+def data_of(task: TranslationMultiSimpleEpochTask) -> Path:
+    """The folder of the validation sets: the first, as fairseq takes it."""
+    return Path(utils.split_paths(task.args.data)[0])
+
+
+def stem(task: TranslationMultiSimpleEpochTask, direction: str, split: str) -> str | None:
+    """`valid.de-fr` or `valid.fr-de`, whichever the data folder has; None for neither."""
+    source, target = direction.split("-")
+    exists, data = task.data_manager.split_exists, str(data_of(task))
+    for pair in ((source, target), (target, source)):
+        if exists(split, *pair, source, data, task.args.dataset_impl):
+            return f"{split}.{'-'.join(pair)}"
+    return None

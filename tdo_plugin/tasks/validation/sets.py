@@ -1,0 +1,188 @@
+"""The sentences of a direction that every validation translates, and their references."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from fairseq import utils
+from fairseq.data import Dictionary, data_utils
+from fairseq.tasks.translation_multi_simple_epoch import TranslationMultiSimpleEpochTask
+
+from tdo_plugin.data.textfolder import read_lines
+from tdo_plugin.errors import UserError
+from tdo_plugin.tasks.validation.directions import data_of, stem
+
+SEED = 1  # of the sample; sets of the same size give the same sentence numbers
+# Batches, times those of the validation loss and divided by the beam: without gradients a sentence
+# takes a fraction of the memory, and each step of a batch about the same time whatever its size.
+ENLARGED = 4
+
+
+@dataclass(frozen=True)
+class ValidationSet:
+    """The sample of one direction.
+
+    Attributes:
+        direction: such as `de-fr`.
+        group: `supervised` or `zero_shot`.
+        task: the task that fairseq-generate would set up for the direction.
+        split: the validation subset.
+        batches: sentence numbers, by length.
+        sources: text by sentence number.
+        references: likewise.
+    """
+
+    direction: str
+    group: str
+    task: TranslationMultiSimpleEpochTask
+    split: str
+    batches: tuple[list[int], ...]
+    sources: dict[int, str]
+    references: dict[int, str]
+
+    @property
+    def target(self) -> str:
+        """The target language."""
+        return self.direction.split("-")[1]
+
+    @cached_property
+    def _join(self) -> str | None:
+        return piece_style(self.task.target_dictionary)
+
+    def translate(
+        self, model: Any, search: Namespace, batches: Sequence[list[int]]
+    ) -> dict[int, str]:
+        """Hypotheses of some of the batches, as text by sentence number.
+
+        Args:
+            model: in evaluation mode.
+            search: as fairseq's generator reads it, `beam` for example.
+            batches: some of the set's.
+        """
+        task, dataset = self.task, self.task.dataset(self.split)
+        device = next(model.parameters()).device
+        generator = task.build_generator([model], search)
+        texts = {}
+        for numbers in batches:
+            sample = dataset.collater([dataset[number] for number in numbers])
+            sample = utils.apply_to_sample(lambda tensor: tensor.to(device), sample)
+            found = task.inference_step(generator, [model], sample)
+            for number, hypotheses in zip(sample["id"].tolist(), found, strict=True):
+                texts[number] = task.target_dictionary.string(
+                    hypotheses[0]["tokens"].int().cpu(),
+                    self._join,
+                    extra_symbols_to_ignore=generator.symbols_to_strip_from_output,
+                )
+        return texts
+
+
+def piece_style(dictionary: Dictionary) -> str | None:
+    """How words were cut, as the dictionary shows it, by fairseq's name; None for whole words."""
+    if any("▁" in symbol for symbol in dictionary.symbols):
+        return "sentencepiece"
+    return "subword_nmt" if any(one.endswith("@@") for one in dictionary.symbols) else None
+
+
+def validation_set(
+    task: TranslationMultiSimpleEpochTask, direction: str, model: Any
+) -> ValidationSet:
+    """Sample a direction's validation set.
+
+    The texts are those in the pieces that `tdo preprocess` keeps, which have every character. Where
+    there are none they come from the binarised set, in which `<<unk>>` stands for what the
+    dictionary lacks.
+
+    Raises:
+        UserError: a sentence of the sample is too long for the model and is not to be left out, or
+            there is none.
+    """
+    args = task.args
+    source, target = direction.split("-")
+    split = args.valid_subset.split(",")[0]
+    own = Namespace(**{**vars(args), "source_lang": source, "target_lang": target})
+    one = type(task)(own, task.langs, task.dicts, training=False)
+    with _quiet():
+        one.load_dataset(split)
+    dataset = one.dataset(split)
+    count = len(dataset)
+    chosen = np.random.default_rng(SEED).permutation(count)[: args.eval_sentences]
+    ordered = np.array(sorted(chosen.tolist(), key=lambda number: (*dataset.size(number), number)))
+    limits = utils.resolve_max_positions(task.max_positions(), model.max_positions())
+    ordered = one.filter_indices_by_size(
+        ordered, dataset, limits, args.skip_invalid_size_inputs_valid_test
+    )
+    if not len(ordered):
+        raise UserError(
+            f"`--eval-translation` must leave at least one sentence of each direction; {direction} "
+            f"has none in its {split} set that the model can take"
+        )
+    by_size = dataset.batch_by_size(
+        ordered,
+        max_tokens=_enlarged(args.max_tokens_valid, args.eval_beam),
+        max_sentences=_enlarged(args.batch_size_valid, args.eval_beam),
+        required_batch_size_multiple=args.required_batch_size_multiple,
+    )
+    batches = tuple([int(number) for number in batch] for batch in by_size)
+    sources, references = _texts(one, direction, split, batches)
+    group = "supervised" if direction in task.lang_pairs else "zero_shot"
+    return ValidationSet(direction, group, one, split, batches, sources, references)
+
+
+def _enlarged(limit: int | str | None, beam: int) -> int | None:
+    """A batch size for translating; fairseq leaves one from the command line a string."""
+    return None if limit is None else max(int(limit), ENLARGED * int(limit) // beam)
+
+
+def _texts(
+    task: TranslationMultiSimpleEpochTask, direction: str, split: str, batches: Sequence[list[int]]
+) -> tuple[dict[int, str], dict[int, str]]:
+    """Sources and references of some batches, as text by sentence number."""
+    dictionaries = task.source_dictionary, task.target_dictionary
+    styles = [piece_style(dictionary) for dictionary in dictionaries]
+    prefix = data_of(task) / "pieces" / str(stem(task, direction, split))
+    pieces = [prefix.with_name(f"{prefix.name}.{language}") for language in direction.split("-")]
+    if all(path.is_file() for path in pieces):
+        wanted = {number for batch in batches for number in batch}
+        sides = [
+            {n: data_utils.post_process(line, style) for n, line in enumerate(lines) if n in wanted}
+            for lines, style in zip(map(read_lines, pieces), styles, strict=True)
+        ]
+        return sides[0], sides[1]
+    texts: tuple[dict[int, str], dict[int, str]] = ({}, {})
+    dataset, ignored = task.dataset(split), _tags(task, direction) | {dictionaries[0].pad()}
+    for batch in batches:
+        sample = dataset.collater([dataset[number] for number in batch])
+        tokens = sample["net_input"]["src_tokens"], sample["target"]
+        for side, rows, dictionary, style in zip(texts, tokens, dictionaries, styles, strict=True):
+            for number, row in zip(sample["id"].tolist(), rows, strict=True):
+                side[number] = dictionary.string(row, style, True, ignored)
+    return texts
+
+
+def _tags(task: TranslationMultiSimpleEpochTask, direction: str) -> set[int]:
+    source, target = direction.split("-")
+    of_source, of_target = task.args.langtoks["main"]
+    manager = task.data_manager
+    tags = (
+        manager.get_encoder_langtok(source, target, of_source),
+        manager.get_decoder_langtok(target, of_target),
+    )
+    return {tag for tag in tags if tag is not None}
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """fairseq writes half a dozen lines for every direction that it loads."""
+    before = logging.root.manager.disable
+    logging.disable(logging.INFO)
+    try:
+        yield
+    finally:
+        logging.disable(before)

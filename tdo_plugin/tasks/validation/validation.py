@@ -1,0 +1,159 @@
+"""Translating and scoring a sample of each direction at every validation."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from argparse import Namespace
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import torch
+from fairseq.distributed import utils as distributed
+from fairseq.logging import metrics
+from fairseq.tasks.translation_multi_simple_epoch import TranslationMultiSimpleEpochTask
+
+from tdo_plugin.tasks.validation.directions import choose_directions, data_of
+from tdo_plugin.tasks.validation.options import check_best_metric, check_validation_options
+from tdo_plugin.tasks.validation.scores import Scorer, Scores, choose_identifier, to_log
+from tdo_plugin.tasks.validation.sets import ValidationSet, validation_set
+from tdo_plugin.tasks.validation.untouched import untouched
+
+FILE = "validation.jsonl"
+EXAMPLES = 3  # sentences of each direction in the file
+
+logger = logging.getLogger(__name__)
+
+
+def validation_of(task: TranslationMultiSimpleEpochTask, model: Any) -> Validation | None:
+    """What `--eval-translation` asks for, if it does.
+
+    Raises:
+        UserError: it cannot be had, or `--best-checkpoint-metric` names a score that it does not
+            give.
+    """
+    if task.args.eval_translation is None:
+        check_best_metric(task.args, ())
+        return None
+    check_validation_options(task.args)
+    with untouched(model):
+        validation = Validation(task, model)
+    check_best_metric(task.args, validation.keys)
+    return validation
+
+
+class Validation:
+    """The samples of all directions, and the scores of the latest validation.
+
+    All workers translate, each its share of the batches, whose make-up does not depend on how many
+    workers there are. Each direction is then scored by one worker, and all get all scores.
+
+    Attributes:
+        keys: names of the values that are logged.
+    """
+
+    def __init__(self, task: TranslationMultiSimpleEpochTask, model: Any) -> None:
+        args = task.args
+        directions = choose_directions(task, args.eval_translation, args.valid_subset.split(",")[0])
+        self._sets = [validation_set(task, direction, model) for direction in directions]
+        self._groups = {one.direction: one.group for one in self._sets}
+        references: dict[str, list[str]] = {}
+        for one in self._sets:
+            references.setdefault(one.target, []).extend(one.references.values())
+        self._scorer = Scorer(choose_identifier(args.eval_lid, data_of(task), references))
+        names = {one.direction: self._scorer.names(one.target) for one in self._sets}
+        defined = {direction: dict.fromkeys(names[direction], 0.0) for direction in names}
+        self.keys = tuple(to_log(defined, self._groups))
+        self._search = Namespace(
+            beam=args.eval_beam, max_len_a=args.eval_max_len_a, max_len_b=args.eval_max_len_b
+        )
+        self._file = Path(args.save_dir) / FILE
+        self._texts: dict[str, dict[int, str]] = {}
+        self._scores: dict[str, Scores] = {}
+        self._written = True
+
+    def run(self, model: Any) -> None:
+        """Translate and score; the model and all random numbers stay as they are."""
+        start = time.perf_counter()
+        world = distributed.get_data_parallel_world_size()
+        rank = distributed.get_data_parallel_rank() if world > 1 else 0
+        with untouched(model):
+            model.eval()
+            self._texts = self._translate(model, rank, world)
+            scored = {one.direction: self._score(one) for one in self._sets[rank::world]}
+        found = {key: value for part in _gathered(scored, world) for key, value in part.items()}
+        self._scores = {direction: found[direction] for direction in self._groups}
+        self._written = False
+        logger.info(
+            f"translated {sum(map(len, self._texts.values()))} validation sentences of "
+            f"{len(self._sets)} directions in {time.perf_counter() - start:.1f} seconds"
+        )
+
+    def log(self) -> None:
+        """Hand the latest scores to fairseq's meters."""
+        for key, value in to_log(self._scores, self._groups).items():
+            # with a weight of 0 a meter has the latest value instead of a mean over batches
+            metrics.log_scalar(key, value, weight=0, priority=300, round=2)
+
+    def write(self, update: int) -> None:
+        """Append each direction's line to the file, in the first process, once a validation.
+
+        After a restart from an older checkpoint an update may be there twice; the later line is
+        the one that counts.
+        """
+        if self._written or distributed.get_global_rank() != 0:
+            return
+        self._written = True
+        self._file.parent.mkdir(parents=True, exist_ok=True)
+        with self._file.open("a", encoding="utf-8", newline="\n") as stream:
+            for one in self._sets:
+                line = {"update": update, **self._summary(one)}
+                stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+    def _summary(self, one: ValidationSet) -> dict[str, Any]:
+        texts = self._texts[one.direction]
+        examples = [
+            {"source": one.sources[n], "hypothesis": texts[n], "reference": one.references[n]}
+            for n in sorted(texts)[:EXAMPLES]
+        ]
+        return {
+            "direction": one.direction,
+            "group": one.group,
+            "sentences": len(texts),
+            **{name: round(value, 2) for name, value in self._scores[one.direction].items()},
+            "examples": examples,
+        }
+
+    def _translate(self, model: Any, rank: int, world: int) -> dict[str, dict[int, str]]:
+        """Hypotheses by direction and sentence number, of all workers."""
+        batches = [(one.direction, batch) for one in self._sets for batch in one.batches]
+        mine: dict[str, list[list[int]]] = {}
+        for direction, batch in batches[rank::world]:
+            mine.setdefault(direction, []).append(batch)
+        own = {
+            one.direction: one.translate(model, self._search, mine[one.direction])
+            for one in self._sets
+            if one.direction in mine
+        }
+        texts: dict[str, dict[int, str]] = {direction: {} for direction in self._groups}
+        for part in _gathered(own, world):
+            for direction, hypotheses in part.items():
+                texts[direction].update(hypotheses)
+        return texts
+
+    def _score(self, one: ValidationSet) -> Scores:
+        texts = self._texts[one.direction]
+        numbers = sorted(texts)
+        hypotheses, references = ([side[n] for n in numbers] for side in (texts, one.references))
+        return self._scorer.score(one.direction, hypotheses, references)
+
+
+def _gathered(own: Any, world: int) -> Iterable[Any]:
+    """Every worker's object, in the order of the workers."""
+    if world == 1:
+        return [own]
+    everyone: list[Any] = [None] * world
+    torch.distributed.all_gather_object(everyone, own, group=distributed.get_data_parallel_group())
+    return everyone

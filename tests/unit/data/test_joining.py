@@ -1,0 +1,73 @@
+"""Validation sets of pairs without training text, from two that share a language."""
+
+from pathlib import Path
+
+import pytest
+
+from tdo_plugin.data.binarization import commands
+from tdo_plugin.data.joining import join_valids
+from tdo_plugin.data.textfolder import read_lines, read_text_folder
+
+VALID = {
+    "en-de": [("one", "eins"), ("two", "zwei"), (" two", "zwo"), ("", "leer"), ("four", "vier")],
+    "en-fr": [("four ", "quatre"), ("two", "deux"), ("", "vide"), ("three", "trois")],
+    "en-es": [("six", "seis")],
+    "de-es": [("vier", "cuatro"), ("zwei", "dos")],
+    "de-it": [("vier", "quattro"), ("zwei", "due"), ("eins", "uno")],
+}
+
+
+@pytest.fixture
+def text(tmp_path: Path) -> Path:
+    """Two hubs, en and de."""
+    folder = tmp_path / "text"
+    folder.mkdir()
+    for pair, lines in VALID.items():
+        for position, language in enumerate(pair.split("-")):
+            side = "".join(f"{line[position]}\n" for line in lines)
+            (folder / f"valid.{pair}.{language}").write_text(side)
+            (folder / f"train.{pair}.{language}").write_text("a\n")
+    return folder
+
+
+def test_lines_with_the_same_sentence_between_them_are_joined(text: Path, tmp_path: Path) -> None:
+    made = dict(join_valids(read_text_folder(text), 1, tmp_path))
+    joined = {
+        pair: [*zip(*map(read_lines, files), strict=True)] for pair, files in sorted(made.items())
+    }
+    assert joined == {
+        ("de", "fr"): [("zwei", "deux"), ("vier", "quatre")],
+        # through German there are two lines, through English none
+        ("es", "it"): [("cuatro", "quattro"), ("dos", "due")],
+        ("it", "en"): [("quattro", "four"), ("due", "two"), ("uno", "one")],
+    }
+    assert {path.name for path in made["es", "it"]} == {"valid.es-it.es", "valid.es-it.it"}
+
+
+def test_repeated_sentences_meet_in_their_order(text: Path, tmp_path: Path) -> None:
+    (text / "valid.en-fr.en").write_text("two\ntwo\n\nthree\n")
+    pairs = dict(join_valids(read_text_folder(text), 1, tmp_path))
+    assert list(read_lines(pairs["de", "fr"][1])) == ["quatre", "deux"]
+    assert list(read_lines(pairs["de", "fr"][0])) == ["zwei", "zwo"]
+
+
+def test_too_few_lines_and_pairs_with_their_own_set_are_left(text: Path, tmp_path: Path) -> None:
+    for language in ("en", "it"):
+        (text / f"valid.en-it.{language}").write_text("own\n")
+    folder = read_text_folder(text)
+    assert set(dict(join_valids(folder, 2, tmp_path))) == {("de", "fr"), ("es", "it")}
+    assert not dict(join_valids(folder, 3, tmp_path))
+
+
+def test_a_zero_shot_set_is_binarised_with_its_test_set(text: Path, tmp_path: Path) -> None:
+    for language in ("de", "fr", "it"):
+        (text / f"test.{language}").write_text("a\n")
+    folder = read_text_folder(text)
+    before = commands(folder, tmp_path, 1)
+    after = commands(folder, tmp_path, 1, [("de", "fr"), ("en", "it")])
+    changed = [words for words in after if words not in before]
+    assert [words for words in before if words in after] == before[:5] + before[6:]
+    assert [words[1::2][:4] for words in changed] == [
+        ["de", "fr", f"{tmp_path}/pieces/test", f"{tmp_path}/pieces/valid.de-fr"],
+        ["en", "it", f"{tmp_path}/pieces/valid.en-it", f"{tmp_path}/dict.txt"],
+    ]

@@ -1,0 +1,229 @@
+"""What is translated at a validation, and what is refused."""
+
+import random
+from unittest import mock
+
+import numpy as np
+import pytest
+import torch
+from integration.data import CROSS_ENTROPY, TDO, built
+from integration.zero_shot import DIRECTIONS, VALIDATED, databin_zero_shot
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.tasks.validation.scores import MOST_LOGGED, to_log
+from tdo_plugin.tasks.validation.sets import validation_set
+from tdo_plugin.tasks.validation.untouched import untouched
+
+
+def begun(*flags):
+    """A task whose training has just begun, and its model."""
+    task, model, _ = built(*VALIDATED, *TDO, *CROSS_ENTROPY, *flags, data=databin_zero_shot())
+    task.begin_epoch(1, model)
+    return task, model
+
+
+# --- directions ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wanted", "directions"),
+    [
+        ("all", DIRECTIONS),
+        ("supervised", DIRECTIONS[:6]),
+        ("zero-shot", DIRECTIONS[6:]),
+        ("fr-de,en-es", ("fr-de", "en-es")),
+    ],
+)
+def test_directions(wanted, directions):
+    task, _ = begun("--eval-translation", wanted)
+    for direction in directions:
+        assert f"bleu_{direction}" in task.validation.keys
+    assert len([key for key in task.validation.keys if key.startswith("bleu_") and "-" in key]) == (
+        len(directions)
+    )
+
+
+def test_what_is_left_out_is_said_once(caplog):
+    with caplog.at_level("INFO"):
+        task, model = begun("--eval-translation", "zero-shot")
+        task.begin_epoch(2, model)
+    told = [record.message for record in caplog.records if "left out" in record.message]
+    assert told == [
+        "--eval-translation zero-shot: 4 of 6 directions have no valid set and are left out "
+        "(de-es, fr-es, es-de, es-fr)"
+    ]
+
+
+BEST = ("--best-checkpoint-metric",)
+MAXIMIZE = "--maximize-best-checkpoint-metric"
+ALL = ("--eval-translation", "all")
+REFUSED = {
+    "no set": (("--eval-translation", "de-es"), "have a valid set in .*; de-es has none"),
+    "no such language": (("--eval-translation", "en-de,en-it"), "; en-it has none"),
+    "not a direction": (("--eval-translation", "german"), "; german has none"),
+    "nothing zero-shot": (
+        ("--eval-translation", "zero-shot", "--lang-pairs", "en-es,es-en"),
+        "; zero-shot has none",
+    ),
+    "no sentences": ((*ALL, "--eval-sentences", "0"), "`--eval-sentences` must be at least 1"),
+    "no beam": ((*ALL, "--eval-beam", "0"), "`--eval-beam` must be at least 1; it is 0"),
+    "no length": ((*ALL, "--eval-max-len-b", "0"), "`--eval-max-len-b` must be at least 1"),
+    "no validation": ((*ALL, "--disable-validation"), "`--eval-translation` must be left out"),
+    "parts of a model": ((*ALL, "--ddp-backend", "fully_sharded"), "it is fully_sharded"),
+    "long sentences": ((*ALL, "--max-source-positions", "3"), "must hold every sentence"),
+    "identifier": ((*ALL, "--eval-lid", "nothing.bin"), "`--eval-lid` must be .* it is nothing"),
+    "corpus": ((*ALL, "--eval-lid", "corpus"), "`--eval-lid` must be another than corpus"),
+    "metric without scores": ((*BEST, "bleu", MAXIMIZE), "`--eval-translation` must be given"),
+    "metric not logged": (
+        (*ALL, *BEST, "bleu_de-es", MAXIMIZE),
+        "`--best-checkpoint-metric` must be loss or one of bleu, chrf, .*; it is bleu_de-es",
+    ),
+    "off without an identifier": ((*ALL, *BEST, "off"), "must be loss or one of .*; it is off"),
+    "worst checkpoint": ((*ALL, *BEST, "bleu"), f"`{MAXIMIZE}` must be given with"),
+    "most off target": (
+        (*ALL, "--eval-lid", "references", *BEST, "off_zero_shot", MAXIMIZE),
+        f"`{MAXIMIZE}` must be left out with",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_before_the_first_update(name):
+    flags, message = REFUSED[name]
+    with pytest.raises(UserError, match=message) as raised:
+        begun(*flags)
+    assert "\n" not in str(raised.value)
+
+
+def test_other_metrics_are_fairseqs():
+    begun(*BEST, "ppl")
+    begun(*ALL, "--eval-lid", "references", *BEST, "off_zero_shot")
+
+
+# --- sentences -------------------------------------------------------------------------------
+
+
+def sample(task, model, direction="de-fr"):
+    one = validation_set(task, direction, model)
+    return sorted(number for batch in one.batches for number in batch), one
+
+
+def test_the_sample_is_the_same_every_time():
+    task, model = begun("--eval-translation", "all", "--eval-sentences", "4")
+    np.random.seed(7)
+    first, one = sample(task, model)
+    np.random.seed(8)
+    assert first == sample(task, model)[0]
+    assert len(first) == 4
+    assert sorted(one.references) == first
+    # sets of one size give the same sentences, so that parallel sets stay parallel
+    assert sample(task, model, "en-de")[0] == sample(task, model, "fr-en")[0]
+    task.args.eval_sentences = 100
+    assert sample(task, model)[0] == list(range(9))
+
+
+def test_long_sentences_can_be_left_out():
+    limit = ("--max-source-positions", "5", "--skip-invalid-size-inputs-valid-test")
+    task, model = begun("--eval-translation", "all", *limit)
+    numbers, one = sample(task, model)
+    words = [len(one.sources[number].split()) for number in numbers]
+    assert 0 < len(numbers) < 9
+    assert max(words) <= 3  # and the tag and the end
+    task.args.max_source_positions = 1
+    with pytest.raises(UserError, match="must leave at least one sentence of each direction"):
+        validation_set(task, "de-fr", model)
+
+
+@pytest.mark.parametrize(
+    "flags", [(), ("--decoder-langtok",), ("--decoder-langtok", "--lang-tok-replacing-bos-eos")]
+)
+def test_texts_are_without_tags(flags):
+    task, model = begun("--eval-translation", "de-fr", *flags)
+    numbers, one = sample(task, model)
+    text = databin_zero_shot().parent / "text-zero-shot"
+    for side, texts in (("de", one.sources), ("fr", one.references)):
+        lines = (text / f"valid.de-fr.{side}").read_text(encoding="utf-8").splitlines()
+        assert [texts[number] for number in numbers] == lines
+
+
+def test_texts_of_a_prepared_folder_have_every_character(tmp_path):
+    """In the binarised set an unknown character is <unk>; in the pieces it is itself."""
+    data = databin_zero_shot()
+    task, model = begun("--eval-translation", "de-fr")
+    for path in (*data.glob("valid.de-fr.*"), *data.glob("dict.*")):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "pieces").mkdir()
+    for language in ("de", "fr"):
+        lines = [f"Æ {language} {number}\n" for number in range(9)]
+        (tmp_path / f"pieces/valid.de-fr.{language}").write_text("".join(lines), encoding="utf-8")
+    task.args.data = str(tmp_path)
+    one = validation_set(task, "fr-de", model)
+    assert (one.sources[4], one.references[8]) == ("Æ fr 4", "Æ de 8")
+
+
+# --- what stays ------------------------------------------------------------------------------
+
+
+def test_nothing_random_is_touched():
+    task, model = begun(*ALL)
+    model.train()
+
+    def drawn():
+        return random.random(), np.random.rand(), torch.rand(1).item()
+
+    for seed in (random.seed, np.random.seed, torch.manual_seed):
+        seed(3)
+    wanted = drawn()
+    for seed in (random.seed, np.random.seed, torch.manual_seed):
+        seed(3)
+    with untouched(model):
+        drawn()
+        assert not torch.is_grad_enabled()
+    before = {name: one.clone() for name, one in model.state_dict().items()}
+    task.begin_valid_epoch(1, model)
+    assert drawn() == wanted
+    assert torch.is_grad_enabled()
+    assert all(module.training for module in model.modules())
+    assert all(parameter.grad is None for parameter in model.parameters())
+    for name, one in model.state_dict().items():
+        assert torch.equal(one, before[name]), name
+    assert task.args.source_lang is None
+
+
+def test_the_mode_comes_back_after_an_error():
+    task, model = begun(*ALL)
+    model.train()
+    with (
+        mock.patch.object(type(model.decoder), "forward", side_effect=RuntimeError),
+        pytest.raises(RuntimeError),
+    ):
+        task.begin_valid_epoch(1, model)
+    assert model.training
+
+
+# --- means -----------------------------------------------------------------------------------
+
+
+def test_means_are_over_directions_that_have_the_score():
+    scores = {
+        "en-de": {"bleu": 30.0, "off": 1.0},
+        "en-fr": {"bleu": 20.0},
+        "de-fr": {"bleu": 4.0, "off": 50.0},
+    }
+    groups = {"en-de": "supervised", "en-fr": "supervised", "de-fr": "zero_shot"}
+    assert to_log(scores, groups) == {
+        **{"bleu": 18.0, "off": 25.5},
+        **{"bleu_supervised": 25.0, "off_supervised": 1.0},
+        **{"bleu_zero_shot": 4.0, "off_zero_shot": 50.0},
+        **{"bleu_en-de": 30.0, "off_en-de": 1.0, "bleu_en-fr": 20.0},
+        **{"bleu_de-fr": 4.0, "off_de-fr": 50.0},
+    }
+
+
+def test_many_directions_are_logged_as_means_only():
+    def keys(count):
+        scores = {f"a-{number}": {"bleu": 1.0} for number in range(count)}
+        return set(to_log(scores, dict.fromkeys(scores, "supervised")))
+
+    assert len(keys(MOST_LOGGED)) == MOST_LOGGED + 2
+    assert keys(MOST_LOGGED + 1) == {"bleu", "bleu_supervised"}
