@@ -119,11 +119,12 @@ def _save_whole(module):
     fairseq tries three times without going back to the file's beginning, and copies a checkpoint
     to ``checkpoint_last.pt`` in place.
     """
-    from tdo_plugin_checkpoint import copy_whole, save_whole
+    from tdo_plugin_checkpoint import copy_whole, save_whole, signed
 
     manager, original = module.PathManager, module.torch_persistent_save
 
     def torch_persistent_save(obj, filename, async_write=False):
+        obj = signed(obj)
         if async_write or not manager.supports_rename(filename):
             return original(obj, filename, async_write=async_write)
         return save_whole(obj, filename)

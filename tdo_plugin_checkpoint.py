@@ -9,6 +9,7 @@ import collections
 import os
 import pickle
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Callable
@@ -99,6 +100,23 @@ def write_whole(filename: str, write: Callable[[IO[bytes]], object]) -> None:
     finally:
         if os.path.exists(temporary):
             os.remove(temporary)
+
+
+def signed(state: Any) -> Any:
+    """A checkpoint of a model with a note of the command and the versions that made it.
+
+    The versions are those of the plugin's record; without the plugin there is only the command.
+    """
+    if not isinstance(state, dict) or "model" not in state or "made_by" in state:
+        return state
+    provenance = None
+    if "tdo_plugin" in sys.modules:
+        from tdo_plugin import provenance
+    return {**state, "made_by": provenance.made_by(_command()) if provenance else _command()}
+
+
+def _command() -> str:
+    return shlex.join([os.path.basename(sys.argv[0]), *sys.argv[1:]])
 
 
 def save_whole(obj: object, filename: str) -> None:

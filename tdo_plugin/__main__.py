@@ -4,4 +4,5 @@ import sys
 
 from tdo_plugin.cli import main
 
-sys.exit(main())
+if __name__ == "__main__":  # worker processes import this file under another name
+    sys.exit(main())

@@ -52,21 +52,25 @@ class Candidate:
     maximize: bool = False
 
 
-def read(path: Path) -> State:
+def read(path: Path, option: str = "--inputs") -> State:
     """A checkpoint, its tensors mapped from the file rather than read.
+
+    Args:
+        path: of the file.
+        option: which named it, for messages.
 
     Raises:
         UserError: on a file that is missing or is no checkpoint of a model.
         CheckpointError: on one that is damaged.
     """
     if not path.is_file():
-        raise UserError(f"`--inputs` must name files that exist; {path} does not")
+        raise UserError(f"`{option}` must name files that exist; {path} does not")
     try:
         state: State = safe_load(str(path), map_location="cpu", mmap=True)
     except OSError as error:
-        raise UserError(f"`--inputs` must be readable; {path}: {error.strerror}") from None
+        raise UserError(f"`{option}` must be readable; {path}: {error.strerror}") from None
     if not isinstance(state, dict) or not isinstance(state.get("model"), dict):
-        raise UserError(f"`--inputs` must name checkpoints of fairseq; {path} is none")
+        raise UserError(f"`{option}` must name checkpoints of fairseq; {path} is none")
     return state
 
 
@@ -219,7 +223,7 @@ def _result(
     averaged = [
         {"name": one.path.name, "num_updates": one.updates, "val_loss": one.loss} for one in inputs
     ]
-    kept = ("args", "cfg", "criterion", "optimizer_history", "task_state")
+    kept = ("args", "cfg", "criterion", "made_by", "optimizer_history", "task_state")
     return {
         **{key: newest[key] for key in kept if key in newest},
         "model": model,

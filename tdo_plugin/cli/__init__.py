@@ -21,7 +21,9 @@ COMMANDS = (
     "multi30k",
     "preprocess",
     "report",
+    "score",
     "train",
+    "translate",
 )
 
 

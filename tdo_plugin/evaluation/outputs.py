@@ -1,19 +1,140 @@
-"""What `fairseq-generate` wrote, back in the order of the test set and as plain text."""
+"""A system's folder of hypotheses: what `tdo translate` writes, and what other tools left.
+
+For each direction, line i of every file belonging to sentence i:
+
+    de-fr.src  de-fr.hyp  de-fr.ref    plain text, detokenized, in the order of the test set
+    de-fr.jsonl                        one object a sentence: id, score, pieces, texts
+    de-fr.json                         number of sentences, seconds; written last, so it marks a
+                                       whole direction
+    translate.json                     how all of it was made
+
+Files from elsewhere need only `de-fr.hyp`, and `de-fr.ref` unless a data folder has the reference.
+The folders of `fairseq-generate`, de-fr/generate-test.txt, are read too.
+"""
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from tdo_plugin.data.databin import DataFolder
+from tdo_plugin.data.segmentation import join_pieces, write_text
 from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.textform import TextForm, read_text_form
+
+DIRECTION = re.compile(r"([A-Za-z][A-Za-z0-9_]*)-([A-Za-z][A-Za-z0-9_]*)")
+GENERATED = "generate-test.txt"
+HOW = "translate.json"
 
 
-def read_hypotheses(path: Path, count: int) -> list[str]:
-    """The best hypothesis of every test sentence, in order, SentencePiece undone.
+@dataclass(frozen=True)
+class Texts:
+    """One direction of one system. `sources` is None where they are not known."""
 
-    Of fairseq's lines, `H-ID<tab>score<tab>pieces` count; with `--nbest` the first of each ID,
-    which is the best. A file without any piece that begins a word was joined already
-    (`--remove-bpe`) and stays as it is.
+    direction: str
+    sources: tuple[str, ...] | None
+    hypotheses: tuple[str, ...]
+    references: tuple[str, ...]
+
+
+def directions_of(folder: Path) -> list[str]:
+    """The directions that a system's folder has hypotheses of, sorted.
+
+    Raises:
+        UserError: there are none.
+    """
+    found = [path.stem for path in folder.glob("*.hyp") if DIRECTION.fullmatch(path.stem)]
+    found += [
+        path.parent.name
+        for path in folder.glob(f"*/{GENERATED}")
+        if DIRECTION.fullmatch(path.parent.name)
+    ]
+    if not found:
+        raise UserError(
+            "`--system` must name a folder with SOURCE-TARGET.hyp (or the folders of "
+            f"fairseq-generate); {folder} has none"
+        )
+    return sorted(set(found))
+
+
+def read_texts(folder: Path, direction: str, data: DataFolder | None = None) -> Texts:
+    """Sources, hypotheses and references of a direction.
+
+    References and sources beside the hypotheses win over those of `data`.
+
+    Raises:
+        UserError: a file is missing or empty, or their numbers of lines differ.
+    """
+    source, target = direction.split("-")
+    references = _side(folder, direction, "ref", target, data)
+    if references is None:
+        raise UserError(
+            f"`{direction}.ref` must be beside the hypotheses, or --data name a folder with the "
+            f"references; {folder} does not have it"
+        )
+    sources = _side(folder, direction, "src", source, data)
+    hypotheses = _hypotheses(folder, direction, len(references), data)
+    texts = Texts(direction, sources, hypotheses, references)
+    check_counts(texts)
+    return texts
+
+
+def check_counts(texts: Texts) -> None:
+    """Raise UserError where there is nothing, or the numbers of lines differ."""
+    count = len(texts.references)
+    if not count:
+        raise UserError(f"`{texts.direction}.ref` must have at least one line; it is empty")
+    for name, lines in (("hyp", texts.hypotheses), ("src", texts.sources)):
+        if lines is not None and len(lines) != count:
+            raise UserError(
+                f"`{texts.direction}.{name}` must have as many lines as the reference, {count}; "
+                f"it has {len(lines)}"
+            )
+
+
+def _side(
+    folder: Path, direction: str, suffix: str, language: str, data: DataFolder | None
+) -> tuple[str, ...] | None:
+    own = folder / f"{direction}.{suffix}"
+    if own.is_file():
+        return tuple(read_lines(own))
+    if data is None:
+        return None
+    return data_side(data, direction, language)
+
+
+def data_side(data: DataFolder, direction: str, language: str) -> tuple[str, ...]:
+    """The raw test text of one side of a direction, detokenized.
+
+    Raises:
+        UserError: the folder lacks it.
+    """
+    lines = list(read_lines(data.reference(*direction.split("-"), language)))
+    return tuple(read_text_form(data.root).plain(lines, language))
+
+
+def _hypotheses(
+    folder: Path, direction: str, count: int, data: DataFolder | None
+) -> tuple[str, ...]:
+    own = folder / f"{direction}.hyp"
+    if own.is_file():
+        return tuple(read_lines(own))
+    lines = read_generated(folder / direction / GENERATED, count)
+    form = read_text_form(data.root) if data else TextForm()
+    return tuple(form.plain(lines, direction.split("-")[1]))
+
+
+def read_generated(path: Path, count: int) -> list[str]:
+    """The best hypothesis of every test sentence that fairseq-generate printed, pieces joined.
+
+    Of its lines, `H-ID<tab>score<tab>pieces` count; with `--nbest` the first of each ID, which is
+    the best. A file without any piece that begins a word was joined already (`--remove-bpe`) and
+    stays as it is.
 
     Args:
         path: a `generate-*.txt`.
@@ -42,6 +163,45 @@ def read_hypotheses(path: Path, count: int) -> list[str]:
     return [join_pieces(text) if in_pieces else text.strip() for text in texts]
 
 
-def join_pieces(text: str) -> str:
-    """SentencePiece's pieces as plain text."""
-    return text.replace(" ", "").replace("▁", " ").strip()
+def write_direction(
+    folder: Path, texts: Texts, sentences: Sequence[dict[str, Any]], summary: dict[str, Any]
+) -> None:
+    """Write a direction's files; each appears only complete, the summary last."""
+    sides = {"src": texts.sources, "ref": texts.references, "hyp": texts.hypotheses}
+    for suffix, lines in sides.items():
+        if lines is not None:
+            write_text(folder / f"{texts.direction}.{suffix}", lines)
+    write_text(
+        folder / f"{texts.direction}.jsonl",
+        (json.dumps(sentence, ensure_ascii=False) for sentence in sentences),
+    )
+    write_text(folder / f"{texts.direction}.json", [json.dumps(summary, ensure_ascii=False)])
+
+
+def read_summary(folder: Path, direction: str) -> dict[str, Any] | None:
+    """What `write_direction` wrote last; None where the direction is not whole."""
+    return _read_json(folder / f"{direction}.json")
+
+
+def remove_whole(folder: Path) -> None:
+    """Forget what is whole: all directions' summaries and a pivot's first steps."""
+    for path in (*folder.glob("*.json"), *folder.glob("pivot/*.hyp")):
+        path.unlink()
+
+
+def read_how(folder: Path) -> dict[str, Any] | None:
+    """How the folder was made; None where `tdo translate` did not make it."""
+    return _read_json(folder / HOW)
+
+
+def write_how(folder: Path, how: dict[str, Any]) -> None:
+    """Write down how the folder is made."""
+    write_text(folder / HOW, [json.dumps(how, indent=1, ensure_ascii=False)])
+
+
+def _read_json(path: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None

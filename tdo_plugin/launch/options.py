@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from ctypes.util import find_library
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.config import PRECISIONS, Config
+
+DRIVERS = ("cuda", "amdhip64")  # libraries without which torch sees no GPU
 
 
 def take_rest(parser: argparse.ArgumentParser, program: str) -> None:
@@ -38,12 +41,19 @@ def own_and_stock(
     return stock
 
 
-def machine_options(parser: argparse.ArgumentParser) -> None:
-    """Declare where to compute, and in which number format."""
+def device_options(parser: argparse.ArgumentParser) -> None:
+    """Declare where to compute."""
     add = parser.add_argument
     add("--gpus", type=int, metavar="N", help="GPUs of this machine to use (default: all)")
     add("--cpu", action="store_true", help="compute on the CPU, though there is a GPU")
-    add("--precision", choices=PRECISIONS, help="number format on a GPU (default: the config's)")
+
+
+def machine_options(parser: argparse.ArgumentParser) -> None:
+    """Declare where to compute, and in which number format."""
+    device_options(parser)
+    parser.add_argument(
+        "--precision", choices=PRECISIONS, help="number format on a GPU (default: the config's)"
+    )
 
 
 def gpus_here(args: argparse.Namespace) -> int:
@@ -58,6 +68,8 @@ def gpus_here(args: argparse.Namespace) -> int:
         raise UserError(f"`--gpus` must be at least 0; it is {args.gpus}")
     if args.cpu or args.gpus is not None:
         return 0 if args.cpu else args.gpus
+    if not any(map(find_library, DRIVERS)):  # saves the seconds that importing torch takes
+        return 0
     import torch
 
     return torch.cuda.device_count()

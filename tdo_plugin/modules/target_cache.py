@@ -7,7 +7,7 @@ from torch import Tensor
 
 from tdo_plugin.modules.attention import KeyValue
 
-GROWTH = 32  # positions added to the buffer when it is full
+GROWTH = 8  # positions added to a full buffer; a reorder copies the room not used yet, too
 
 
 class TargetCache:

@@ -1,60 +1,116 @@
-"""fairseq's output, back in order and joined; what is not whole is refused."""
+"""Reading what a system translated, from `tdo translate`, fairseq-generate, or elsewhere."""
 
+import json
 from pathlib import Path
 
 import pytest
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.evaluation.outputs import read_hypotheses
+from tdo_plugin.evaluation.outputs import (
+    Texts,
+    directions_of,
+    read_generated,
+    read_how,
+    read_summary,
+    read_texts,
+    remove_whole,
+    write_direction,
+    write_how,
+)
+
+TEXTS = Texts("de-fr", ("eins", "zwei"), ("un", ""), ("un", "deux"))
 
 
-def write(path: Path, lines: list[str]) -> Path:
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    write_direction(tmp_path, TEXTS, [{"id": 0}, {"id": 1}], {"sentences": 2})
+    assert read_texts(tmp_path, "de-fr") == TEXTS
+    assert read_summary(tmp_path, "de-fr") == {"sentences": 2}
+    records = (tmp_path / "de-fr.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line) for line in records] == [{"id": 0}, {"id": 1}]
+    assert directions_of(tmp_path) == ["de-fr"]
 
 
-def test_order_is_restored_and_pieces_are_joined(tmp_path: Path) -> None:
-    path = write(
-        tmp_path / "generate-test.txt",
-        [
-            "S-1\t__de__ ▁a",
-            "T-1\t▁wrong",
-            "H-1\t-0.5\t▁zwei ▁Wör ter .",
-            "D-1\t-0.5\tD lines are not read",
-            "P-1\t-0.1 -0.2",
-            "H-0\t-0.5\t▁eins",
-            "H-2\t-0.5\t. .",
-            "Generate test with beam=4: BLEU4 = 0.0",
-        ],
-    )
-    assert read_hypotheses(path, 3) == ["eins", "zwei Wörter.", ".."]
+def test_a_direction_is_whole_only_with_its_summary(tmp_path: Path) -> None:
+    write_how(tmp_path, {"settings": {}})
+    write_direction(tmp_path, TEXTS, [{}, {}], {"sentences": 2})
+    (tmp_path / "pivot").mkdir()
+    (tmp_path / "pivot" / "de-en.x.hyp").write_text("one\n")
+    remove_whole(tmp_path)
+    assert read_summary(tmp_path, "de-fr") is None and read_how(tmp_path) is None
+    assert not list(tmp_path.glob("pivot/*"))
+    assert (tmp_path / "de-fr.hyp").is_file()
 
 
-def test_the_first_of_several_hypotheses_is_the_best(tmp_path: Path) -> None:
-    path = write(tmp_path / "g.txt", ["H-0\t-0.1\t▁best", "H-0\t-0.9\t▁second"])
-    assert read_hypotheses(path, 1) == ["best"]
+def test_a_file_of_another_tool_needs_only_hypotheses_and_references(tmp_path: Path) -> None:
+    (tmp_path / "de-fr.hyp").write_text("un\ndeux")
+    (tmp_path / "de-fr.ref").write_text("un\ndeux\n")
+    (tmp_path / "notes.hyp").write_text("no direction\n")
+    assert directions_of(tmp_path) == ["de-fr"]
+    assert read_texts(tmp_path, "de-fr") == Texts("de-fr", None, ("un", "deux"), ("un", "deux"))
 
 
-def test_joined_text_and_empty_hypotheses_stay(tmp_path: Path) -> None:
-    path = write(tmp_path / "g.txt", ["H-0\t-0.1\ttwo words", "H-1\t-0.1\t"])
-    assert read_hypotheses(path, 2) == ["two words", ""]
+def test_references_come_from_the_data_folder(data, tmp_path: Path) -> None:
+    system = tmp_path / "system"
+    system.mkdir()
+    (system / "de-fr.hyp").write_text("a\nb\nc\n")
+    texts = read_texts(system, "de-fr", data)
+    assert texts.references[0] == "le chien voit la maison blanche"
+    assert texts.sources is not None and texts.sources[2] == "sie hat kein Wasser"
 
 
-@pytest.mark.parametrize("count", [1, 3])
-def test_a_wrong_number_of_hypotheses_is_refused(tmp_path: Path, count: int) -> None:
-    path = write(tmp_path / "g.txt", ["H-0\t-0.1\t▁a", "H-1\t-0.1\t▁b"])
-    with pytest.raises(UserError, match=f"must hold {count} hypotheses; it has 2"):
-        read_hypotheses(path, count)
+def test_fairseqs_output_is_sorted_and_joined(data, decode) -> None:
+    folder = decode("system", {"de-fr": "fr"})
+    assert directions_of(folder) == ["de-fr"]
+    texts = read_texts(folder, "de-fr", data)
+    assert texts.hypotheses == texts.references
 
 
-def test_a_missing_sentence_is_named(tmp_path: Path) -> None:
-    path = write(tmp_path / "g.txt", ["H-0\t-0.1\t▁a", "H-2\t-0.1\t▁b"])
-    with pytest.raises(UserError, match="sentence 1 is missing"):
-        read_hypotheses(path, 2)
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({"hyp": "un\n"}, "`de-fr.ref` must be beside the hypotheses"),
+        ({"hyp": "un\n", "ref": ""}, "`de-fr.ref` must have at least one line"),
+        ({"hyp": "un\n", "ref": "un\ndeux\n"}, "as many lines as the reference, 2; it has 1"),
+        ({"hyp": "un\n", "ref": "un\n", "src": ""}, "`de-fr.src` must have as many lines"),
+        ({"ref": "un\n"}, "must be the output of fairseq-generate; there is no such file"),
+    ],
+)
+def test_files_that_do_not_fit(tmp_path: Path, files: dict[str, str], message: str) -> None:
+    for suffix, text in files.items():
+        (tmp_path / f"de-fr.{suffix}").write_text(text)
+    with pytest.raises(UserError, match=message):
+        read_texts(tmp_path, "de-fr")
 
 
-def test_a_cut_line_and_a_missing_file_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="no such file"):
-        read_hypotheses(tmp_path / "none.txt", 1)
-    with pytest.raises(UserError, match="H-ID"):
-        read_hypotheses(write(tmp_path / "g.txt", ["H-0\t-0.1\t▁a", "H-x"]), 1)
+def test_a_folder_without_hypotheses(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"must name a folder with SOURCE-TARGET\.hyp"):
+        directions_of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("H-1\t-1\t▁b b\nH-0\t-2\t▁a ▁a\n", ["a a", "bb"]),
+        ("H-0\t-1\ta a\nH-1\t-1\tb\n", ["a a", "b"]),
+        ("S-0\tx\nH-0\t-1\t▁best\nH-0\t-2\t▁worse\nH-1\t-1\n", ["best", ""]),
+    ],
+)
+def test_lines_of_fairseq_generate(tmp_path: Path, text: str, expected: list[str]) -> None:
+    path = tmp_path / "generate-test.txt"
+    path.write_text(text, encoding="utf-8")
+    assert read_generated(path, 2) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("H-0\t-1\ta\n", "must hold 2 hypotheses; it has 1, sentence 1 is missing"),
+        ("H-0\t-1\ta\nH-1\t-1\tb\nH-2\t-1\tc\n", "must hold 2 hypotheses; it has 3$"),
+        ("H-x\t-1\ta\n", "must hold H-ID<tab>score<tab>text"),
+    ],
+)
+def test_output_that_is_not_whole(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "generate-test.txt"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(UserError, match=message):
+        read_generated(path, 2)

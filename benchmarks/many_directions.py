@@ -1,0 +1,131 @@
+"""Wall time of all test directions: `tdo translate` against a `fairseq-generate` for each.
+
+    python benchmarks/many_directions.py CONFIG DATA CHECKPOINT [--repeats N] [--json FILE]
+
+CONFIG is the one that the checkpoint was trained with. Three ways take turns, on the same
+checkpoint with the same beam and batches of the same size:
+
+    translate   one `tdo translate`, its workers as they are by default
+    one-by-one  `fairseq-generate` for one direction after the other, with all cores
+    side-by-side  as many `fairseq-generate` at a time as there are cores, one thread each
+
+Every repetition checks that all three gave the same hypotheses. The table and the JSON file have
+each way's seconds, median, least and most, and the ratio to `translate` in the same repetition.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tdo_plugin.data.databin import DataFolder, read_data_folder
+from tdo_plugin.evaluation.outputs import read_texts
+from tdo_plugin.launch.config import Config, read_config
+from tdo_plugin.launch.environment import settings
+from tdo_plugin.launch.generation import Decoding, generate_all, generate_words
+
+MAX_TOKENS = 4000
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def translate(config: Config, data: DataFolder, checkpoint: Path, out: Path) -> None:
+    """All directions with `tdo translate`."""
+    command = [sys.executable, "-m", "tdo_plugin", "translate", str(data.root), "--cpu"]
+    command += ["--path", str(checkpoint), "--out", str(out), "--max-tokens", str(MAX_TOKENS)]
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+
+
+def generate(jobs: int, threads: int | None) -> Callable[[Config, DataFolder, Path, Path], None]:
+    """All directions with `fairseq-generate`, so many at a time with so many threads each."""
+
+    def run(config: Config, data: DataFolder, checkpoint: Path, out: Path) -> None:
+        extra = ("--max-tokens", str(MAX_TOKENS))
+        decoding = Decoding(checkpoint=checkpoint, out=out, batch_size=100_000, extra=extra)
+        commands = {
+            direction: generate_words(config, data, decoding, direction)
+            for direction in data.test_directions
+        }
+        generate_all(commands, decoding, jobs, settings(0, threads), lambda _: None)
+
+    return run
+
+
+WAYS = {
+    "translate": translate,
+    "one-by-one": generate(1, CORES),
+    "side-by-side": generate(CORES, 1),
+}
+
+
+def main() -> None:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("config", type=Path)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("checkpoint", type=Path)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--json", type=Path)
+    args = parser.parse_args()
+    config, data = read_config(args.config), read_data_folder(args.data.resolve())
+    seconds: dict[str, list[float]] = {way: [] for way in WAYS}
+    for repetition in range(args.repeats):
+        with tempfile.TemporaryDirectory() as folder:
+            for way, run in WAYS.items():
+                begin = time.monotonic()
+                run(config, data, args.checkpoint.resolve(), Path(folder) / way)
+                seconds[way].append(time.monotonic() - begin)
+                print(f"repetition {repetition + 1}, {way}: {seconds[way][-1]:.1f} s", flush=True)
+            same(data, Path(folder))
+            shutil.rmtree(folder, ignore_errors=True)
+    rows = [row(way, seconds) for way in WAYS]
+    report = {
+        "directions": len(data.test_directions),
+        "cores": CORES,
+        "machine": platform.processor() or platform.machine(),
+        "checkpoint": args.checkpoint.name,
+        "rows": rows,
+    }
+    for one in rows:
+        low, high = one["spread"]
+        print(
+            f"{one['way']:>12}: {one['seconds']:6.1f} s, {one['ratio']:.2f} times translate "
+            f"({low:.2f} to {high:.2f})"
+        )
+    if args.json:
+        args.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+def row(way: str, seconds: dict[str, list[float]]) -> dict[str, object]:
+    """Median seconds of a way, and its ratio to `translate`, taken within each repetition."""
+    ratios = [own / base for own, base in zip(seconds[way], seconds["translate"], strict=True)]
+    return {
+        "way": way,
+        "seconds": statistics.median(seconds[way]),
+        "all_seconds": seconds[way],
+        "ratio": statistics.median(ratios),
+        "spread": [min(ratios), max(ratios)],
+    }
+
+
+def same(data: DataFolder, folder: Path) -> None:
+    """Stop where two ways gave different hypotheses."""
+    for direction in data.test_directions:
+        texts = {way: read_texts(folder / way, direction, data).hypotheses for way in WAYS}
+        for way, lines in texts.items():
+            differing = sum(a != b for a, b in zip(lines, texts["translate"], strict=True))
+            if differing:
+                sys.exit(f"{direction}: {way} and translate differ in {differing} hypotheses")
+
+
+if __name__ == "__main__":
+    main()

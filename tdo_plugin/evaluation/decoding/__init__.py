@@ -1,0 +1,1 @@
+"""From a checkpoint to hypotheses: many directions with one load of the model."""

@@ -1,0 +1,66 @@
+"""Which checkpoints decode: files as they are, or a folder's average as a paper takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tdo_plugin.errors import UserError
+
+
+def resolve(text: str, rule: str, say: Callable[[str], None]) -> tuple[Path, ...]:
+    """The files of `--path A[:B...]`; a folder becomes its average, one file.
+
+    Args:
+        text: paths, several with colons between them.
+        rule: `best-5`, `last-5`, ...: what of a folder is averaged.
+        say: told what was averaged.
+
+    Raises:
+        UserError: a folder without enough checkpoints; a missing file is found out later.
+    """
+    return tuple(
+        _of_folder(Path(part), rule, say) if Path(part).is_dir() else Path(part).resolve()
+        for part in text.split(":")
+    )
+
+
+def _of_folder(folder: Path, rule: str, say: Callable[[str], None]) -> Path:
+    from tdo_plugin.checkpoints import average, best_of, last_of, read
+    from tdo_plugin_checkpoint import save_whole
+
+    kind, _, count = rule.partition("-")
+    if kind not in ("best", "last") or not count.isdigit():
+        raise UserError(f"`--average` must be best-N or last-N; it is {rule}")
+    chosen = (best_of if kind == "best" else last_of)(folder, int(count))
+    if len(chosen) == 1:
+        say(f"{folder}: {chosen[0].name}")
+        return chosen[0].resolve()
+    output = folder / f"average-{rule}.pt"
+    names = [path.name for path in chosen]
+    if output.is_file() and output.stat().st_mtime >= max(p.stat().st_mtime for p in chosen):
+        extra = read(output).get("extra_state") or {}
+        if [one["name"] for one in extra.get("averaged", ())] == names:
+            say(f"{output} is the average of {', '.join(names)} already")
+            return output.resolve()
+    save_whole(average(chosen), str(output))
+    say(f"{output}: average of {', '.join(names)}")
+    return output.resolve()
+
+
+def describe(path: Path) -> dict[str, Any]:
+    """What a report says of a checkpoint: its updates, what was averaged, what trained it."""
+    from tdo_plugin.checkpoints import describe as describe_state
+    from tdo_plugin.checkpoints import read
+
+    state = read(path, "--path")
+    told = describe_state(path, state)
+    extra = state.get("extra_state") or {}
+    averaged = [one["name"] for one in extra.get("averaged", ())]
+    return {
+        "path": str(path),
+        "updates": told.updates,
+        **({"averaged": averaged} if averaged else {}),
+        "training": state.get("made_by") or "not recorded in the checkpoint",
+    }

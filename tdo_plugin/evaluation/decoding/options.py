@@ -1,0 +1,71 @@
+"""How to decode, as one frozen record that every worker gets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tdo_plugin.errors import UserError
+
+PENALTY_FORMS = ("length", "gnmt")
+
+
+@dataclass(frozen=True)
+class DecodingOptions:
+    """The model, the search, and the size of a batch.
+
+    Attributes:
+        checkpoints: of the model; several are an ensemble.
+        beam: beam size.
+        length_penalty: its exponent.
+        penalty_form: `length` or `gnmt` (see `length_penalty.py`).
+        max_len_a: hypotheses have at most `max_len_a` * source length + `max_len_b` tokens.
+        max_len_b: see `max_len_a`.
+        min_len: hypotheses have at least so many tokens.
+        unk_penalty: taken off the score of the unknown word.
+        no_repeat_ngram_size: n-grams of this size occur once; 0: no limit.
+        temperature: logits are divided by it.
+        sampling: draw tokens instead of searching.
+        sampling_topk: draw from so many of the likeliest tokens; -1: from all.
+        seed: of the draws, the same for every direction.
+        max_tokens: tokens of a batch, padding included; None: no limit.
+        batch_size: sentences of a batch; None: no limit.
+        precision: `fp32`, `fp16` or `bf16`.
+    """
+
+    checkpoints: tuple[Path, ...]
+    beam: int = 4
+    length_penalty: float = 1.0
+    penalty_form: str = "length"
+    max_len_a: float = 0.0
+    max_len_b: int = 200
+    min_len: int = 1
+    unk_penalty: float = 0.0
+    no_repeat_ngram_size: int = 0
+    temperature: float = 1.0
+    sampling: bool = False
+    sampling_topk: int = -1
+    seed: int = 1
+    max_tokens: int | None = 4000
+    batch_size: int | None = None
+    precision: str = "fp32"
+
+    def check(self) -> None:
+        """Raise UserError where a value makes no sense."""
+        least = {"beam": 1, "max_len_a": 0, "max_len_b": 0, "min_len": 0, "no_repeat_ngram_size": 0}
+        least |= {"max_tokens": 1, "batch_size": 1}
+        for name, bound in least.items():
+            value = getattr(self, name)
+            if value is not None and value < bound:
+                option = name.replace("_", "-")
+                raise UserError(f"`--{option}` must be at least {bound}; it is {value}")
+        if self.temperature <= 0:
+            raise UserError(f"`--temperature` must be above 0; it is {self.temperature}")
+        if self.sampling_topk != -1 and not (self.sampling and self.sampling_topk > 0):
+            raise UserError(
+                "`--sampling-topk` must be above 0 and come with --sampling; "
+                f"it is {self.sampling_topk}"
+            )
+        for path in self.checkpoints:
+            if not path.is_file():
+                raise UserError(f"`--path` must name checkpoints that exist; {path} does not")

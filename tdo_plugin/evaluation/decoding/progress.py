@@ -1,0 +1,71 @@
+"""How far a run is: one bar on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from datetime import timedelta
+from typing import TextIO
+
+from tdo_plugin.evaluation.decoding.pool import Event
+
+
+class ProgressDisplay:
+    """Directions done, sentences per second, time left.
+
+    Args:
+        directions: to do in all.
+        sentences: of all of them.
+        stream: where to show it; None is standard error.
+    """
+
+    def __init__(self, directions: int, sentences: int, stream: TextIO | None = None) -> None:
+        self.directions, self.sentences = directions, sentences
+        self.stream = stream = stream or sys.stderr
+        self.done = self.seen = 0
+        self.start = time.monotonic()
+        self.bar = None
+        if stream.isatty():
+            from tqdm import tqdm
+
+            self.bar = tqdm(total=sentences, unit=" sentences", file=stream, dynamic_ncols=True)
+            self._label()
+
+    def show(self, event: Event) -> None:
+        """Take note of an event and show it."""
+        if event.kind == "sentences":
+            self.seen += event.sentences
+            if self.bar is not None:
+                self.bar.update(event.sentences)
+        if event.kind not in ("done", "failed"):
+            return
+        self.done += 1
+        if event.kind == "failed":
+            self._say(f"{event.job.name}: error: {event.text}")
+        if self.bar is not None:
+            self._label()
+        elif event.kind == "done":
+            self._say(f"{event.job.name}: {event.job.sentences} sentences; {self._state()}")
+
+    def close(self) -> None:
+        """Leave the last state on the screen."""
+        if self.bar is not None:
+            self.bar.close()
+
+    def _say(self, line: str) -> None:
+        if self.bar is not None:
+            self.bar.write(line, file=self.stream)
+        else:
+            print(line, file=self.stream, flush=True)
+
+    def _label(self) -> None:
+        assert self.bar is not None
+        self.bar.set_description(f"{self.done} of {self.directions} directions")
+
+    def _state(self) -> str:
+        rate = self.seen / max(time.monotonic() - self.start, 1e-9)
+        left = max(self.sentences - self.seen, 0) / max(rate, 1e-9)
+        return (
+            f"{self.done} of {self.directions} directions, {rate:.1f} sentences/s, "
+            f"{timedelta(seconds=round(left))} left"
+        )

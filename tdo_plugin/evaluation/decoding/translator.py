@@ -1,0 +1,270 @@
+"""A loaded model that translates any direction of its languages, with fairseq's own generator."""
+
+from __future__ import annotations
+
+import copy
+import math
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+
+from tdo_plugin.data.databin import DataFolder
+from tdo_plugin.data.segmentation import load_model
+from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.decoding.length_penalty import length_exponent
+from tdo_plugin.evaluation.decoding.options import DecodingOptions
+from tdo_plugin.evaluation.textform import read_text_form
+from tdo_plugin_checkpoint import safe_load
+
+MAX_POSITIONS = 1024  # fairseq's default for a task
+BATCH_MULTIPLE = 8  # fairseq's --required-batch-size-multiple
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One translation: its pieces, the text they make, and fairseq's score (log2, normalised)."""
+
+    pieces: str
+    text: str
+    score: float
+
+
+class Translator:
+    """The models of some checkpoints, loaded once for all directions of a data folder.
+
+    Args:
+        options: how to decode.
+        data: the folder whose dictionary, segmentation and test sets are used.
+        device: where to compute.
+
+    Raises:
+        UserError: the checkpoints are none of a multilingual task, or do not fit the data.
+    """
+
+    def __init__(self, options: DecodingOptions, data: DataFolder, device: torch.device) -> None:
+        from fairseq import checkpoint_utils
+        from fairseq.dataclass.configs import GenerationConfig
+
+        self.options, self.data, self.device = options, data, device
+        self.form = read_text_form(data.root)
+        overrides = _overrides(options.checkpoints[0], data)
+        self.models, _, self._task = checkpoint_utils.load_model_ensemble_and_task(
+            [str(path) for path in options.checkpoints], arg_overrides=overrides
+        )
+        self.languages = tuple(self._task.langs)
+        self._generation = GenerationConfig(
+            beam=options.beam,
+            max_len_a=options.max_len_a,
+            max_len_b=options.max_len_b,
+            min_len=options.min_len,
+            unkpen=options.unk_penalty,
+            no_repeat_ngram_size=options.no_repeat_ngram_size,
+            temperature=options.temperature,
+            sampling=options.sampling,
+            sampling_topk=options.sampling_topk,
+        )
+        bf16 = options.precision == "bf16"
+        settings = SimpleNamespace(generation=self._generation, common=SimpleNamespace(bf16=bf16))
+        for model in self.models:
+            if options.precision == "fp16":
+                model.half()
+            model.to(device)
+            model.prepare_for_inference_(settings)
+        self._spm: Any = None
+
+    def check(self, direction: str) -> None:
+        """Raise UserError where the checkpoint does not know a language of the direction."""
+        for language in direction.split("-"):
+            if language not in self.languages:
+                raise UserError(
+                    f"`--pairs` must name languages of the checkpoint, {', '.join(self.languages)};"
+                    f" {direction} has {language}"
+                )
+
+    def translate_test(self, direction: str, progress: Progress) -> list[Hypothesis]:
+        """The binarised test set of a direction, in its order.
+
+        Args:
+            direction: such as `de-fr`.
+            progress: called with the number of sentences after each batch.
+
+        Raises:
+            UserError: no such test set, a language that the checkpoint does not know, or a
+                sentence that is too long.
+        """
+        if not self._has("test", direction):
+            raise UserError(
+                f"`DATA` must hold a test set of {direction}; {self.data.root} does not"
+            )
+        task = self._task_of(direction)
+        task.load_dataset("test")
+        return self._decode(task, task.dataset("test"), progress)
+
+    def translate_lines(
+        self, direction: str, lines: Sequence[str], progress: Progress = lambda _: None
+    ) -> list[Hypothesis]:
+        """Plain text, one sentence a line, in order; an empty line stays empty.
+
+        Raises:
+            UserError: as `translate_test`.
+        """
+        task = self._task_of(direction)
+        source = direction.split("-")[0]
+        prepared = self.form.prepare(lines, source)
+        if self._spm is None:
+            self._spm = load_model(self.data.root / "spm.model")
+        pieces = self._spm.encode(prepared, out_type=str)
+        full = [number for number, line in enumerate(pieces) if line]
+        result = [Hypothesis("", "", 0.0)] * len(lines)
+        if full:
+            encode = task.source_dictionary.encode_line
+            tokens = [
+                encode(" ".join(pieces[number]), add_if_not_exist=False).long() for number in full
+            ]
+            dataset = task.build_dataset_for_inference(tokens, [len(one) for one in tokens])
+            for number, found in zip(full, self._decode(task, dataset, progress), strict=True):
+                result[number] = found
+        progress(len(lines) - len(full))
+        return result
+
+    def perplexity(self, direction: str) -> float | None:
+        """exp of the mean negative log-likelihood of a target token, on the validation set.
+
+        The end symbol counts, padding does not. None where the direction has no validation set.
+        """
+        from fairseq import utils
+
+        if not self._has("valid", direction):
+            return None
+        task = self._task_of(direction)
+        task.load_dataset("valid")
+        total, tokens = 0.0, 0
+        for batch in self._batches(task, task.dataset("valid")):
+            sample = utils.move_to_cuda(batch) if self.device.type == "cuda" else batch
+            target = sample["target"]
+            kept = target.ne(task.target_dictionary.pad())
+            with torch.inference_mode():
+                probabilities = sum(
+                    model.get_normalized_probs(model(**sample["net_input"]), log_probs=False)
+                    for model in self.models
+                ) / len(self.models)
+                chosen = probabilities.gather(-1, target[..., None])[..., 0].log()
+            total -= float(chosen.double()[kept].sum())
+            tokens += int(kept.sum())
+        return math.exp(total / tokens)
+
+    def _has(self, split: str, direction: str) -> bool:
+        """Whether the folder holds a split of a direction; fairseq reads a pair both ways."""
+        source, target = direction.split("-")
+        return any(
+            (self.data.root / f"{split}.{pair}.{source}.idx").is_file()
+            for pair in (direction, f"{target}-{source}")
+        )
+
+    def _task_of(self, direction: str) -> Any:
+        """The task as fairseq-generate would have set it up for one direction."""
+        self.check(direction)
+        base = self._task
+        args = copy.copy(base.args)
+        args.source_lang, args.target_lang = direction.split("-")
+        shared = dict.fromkeys(self.languages, next(iter(base.dicts.values())))
+        return type(base)(args, base.langs, shared, training=False)
+
+    def _batches(self, task: Any, dataset: Any) -> Iterator[Any]:
+        from fairseq import utils
+
+        yield from task.get_batch_iterator(
+            dataset=dataset,
+            max_tokens=self.options.max_tokens,
+            max_sentences=self.options.batch_size,
+            max_positions=utils.resolve_max_positions(
+                task.max_positions(), *[model.max_positions() for model in self.models]
+            ),
+            required_batch_size_multiple=BATCH_MULTIPLE,
+            seed=self.options.seed,
+            disable_iterator_cache=True,
+        ).next_epoch_itr(shuffle=False)
+
+    def _decode(self, task: Any, dataset: Any, progress: Progress) -> list[Hypothesis]:
+        from fairseq import utils
+
+        from tdo_plugin.models.narrow_search import narrow
+
+        torch.manual_seed(self.options.seed)
+        generator = task.build_generator(self.models, self._generation)
+        # in half precision many scores are equal, and which of them wins depends on the search
+        if self.options.precision == "fp32" and not _forces_prefix(task):
+            narrow(generator)
+        generator.len_penalty = length_exponent(
+            self.options.length_penalty, self.options.penalty_form
+        )
+        found: dict[int, Hypothesis] = {}
+        for batch in self._batches(task, dataset):
+            sample = utils.move_to_cuda(batch) if self.device.type == "cuda" else batch
+            if not sample:
+                continue
+            hypotheses = task.inference_step(generator, self.models, sample)
+            for number, ranked in zip(sample["id"].tolist(), hypotheses, strict=True):
+                found[number] = self._read(task, ranked[0], generator.symbols_to_strip_from_output)
+            progress(len(hypotheses))
+        return [found[number] for number in range(len(found))]
+
+    def _read(self, task: Any, best: dict[str, Any], strip: set[int]) -> Hypothesis:
+        tokens = best["tokens"].int().cpu()
+        pieces = task.target_dictionary.string(tokens, extra_symbols_to_ignore=strip)
+        text = self.form.restore(pieces, task.args.target_lang)
+        return Hypothesis(pieces, text, float(best["score"]) / math.log(2))
+
+
+def _forces_prefix(task: Any) -> bool:
+    """Whether hypotheses begin with a tag that fairseq forces."""
+    _, target_tag = task.args.langtoks["main"]
+    return bool(target_tag) and not task.args.lang_tok_replacing_bos_eos
+
+
+def _overrides(checkpoint: Path, data: DataFolder) -> dict[str, Any]:
+    """What is different from training: where the data is, and that nothing is trained.
+
+    A task that knows source and target loads two dictionaries instead of one a language.
+    """
+    state = safe_load(str(checkpoint), map_location="cpu", mmap=True)
+    if not isinstance(state, dict) or not isinstance(state.get("model"), dict):
+        raise UserError(f"`--path` must name checkpoints of fairseq; {checkpoint} is none")
+    cfg = state.get("cfg") or {}
+    task = cfg.get("task") if cfg else state.get("args")
+    settings = vars(task) if isinstance(task, Namespace) else dict(task or {})
+    if not settings.get("langs") or not settings.get("lang_pairs"):
+        name = settings.get("_name") or settings.get("task")
+        raise UserError(
+            "`--path` must name checkpoints of tdo_translation or translation_multi_simple_epoch; "
+            f"{checkpoint} is of {name}"
+        )
+    first, second = _two_of(settings["langs"])
+    overrides = {"data": str(data.root), "source_lang": first, "target_lang": second}
+    for side in ("left_pad_source", "left_pad_target"):
+        # fairseq takes these as text and would read a stored True as False
+        overrides[side] = str(settings[side])
+    model = cfg.get("model") if cfg else state.get("args")
+    options = vars(model) if isinstance(model, Namespace) else dict(model or {})
+    if not _has_learned_positions(options):
+        # a limit that spares memory in training; sinusoidal positions have none in decoding
+        overrides |= dict.fromkeys(("max_source_positions", "max_target_positions"), MAX_POSITIONS)
+    return overrides
+
+
+def _two_of(languages: Any) -> tuple[str, str]:
+    names = languages.split(",") if isinstance(languages, str) else list(languages)
+    return names[0], names[-1]
+
+
+def _has_learned_positions(options: dict[str, Any]) -> bool:
+    return options.get("tdo_position_embedding") == "learned" or any(
+        options.get(f"{side}_learned_pos") for side in ("encoder", "decoder")
+    )

@@ -1,0 +1,58 @@
+"""What made a result: versions, the git commit, the files' hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import subprocess
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("tdo_plugin", "fairseq", "torch", "sacrebleu", "sentencepiece")
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Versions of Python and of what results depend on; packages that are missing are left out."""
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+@cache
+def git_commit() -> str | None:
+    """The commit of this package's checkout, `+` behind it where files differ; None without git."""
+    root = Path(__file__).resolve().parent.parent
+    if not (root / ".git").exists():
+        return None
+
+    def git(*words: str) -> str:
+        return subprocess.run(
+            ["git", "-C", str(root), *words], capture_output=True, text=True, check=True, timeout=10
+        ).stdout.strip()
+
+    try:
+        changed = git("status", "--porcelain", "--untracked-files=no")
+        return git("rev-parse", "HEAD") + ("+" if changed else "")
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def made_by(command: str) -> dict[str, Any]:
+    """The record that results carry: the command, versions and the commit."""
+    return {"command": command, "versions": versions(), "commit": git_commit()}
+
+
+def sha256(path: Path) -> str:
+    """The hash of a file's content."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(1 << 22):
+            digest.update(block)
+    return digest.hexdigest()

@@ -1,0 +1,34 @@
+"""Progress on a terminal and elsewhere."""
+
+import io
+
+import pytest
+
+from tdo_plugin.evaluation.decoding.jobs import Job
+from tdo_plugin.evaluation.decoding.pool import Event
+from tdo_plugin.evaluation.decoding.progress import ProgressDisplay
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("stream", [io.StringIO(), Terminal()], ids=["file", "terminal"])
+def test_what_is_shown(stream: io.StringIO) -> None:
+    first, second = Job("de-fr", 100), Job("fr-de", 50)
+    display = ProgressDisplay(2, 150, stream)
+    display.show(Event("ready", first))
+    display.show(Event("sentences", first, sentences=100))
+    display.show(Event("done", first))
+    display.show(Event("failed", second, text="no such language"))
+    display.close()
+    shown = stream.getvalue()
+    assert "fr-de: error: no such language" in shown
+    if stream.isatty():
+        assert "2 of 2 directions" in shown and "100/150" in shown
+    else:
+        lines = shown.splitlines()
+        assert len(lines) == 2
+        assert lines[0].startswith("de-fr: 100 sentences; 1 of 2 directions, ")
+        assert lines[0].endswith(" left")

@@ -1,0 +1,36 @@
+"""The papers' protocols, as the notes and papers have them."""
+
+import pytest
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.protocols import DEFAULT, PROTOCOLS, protocol
+from tdo_plugin.evaluation.scores import METRICS
+
+DECODING = {
+    "tdo": (4, 1.0, "length"),
+    "opus100": (4, 0.6, "gnmt"),
+    "tpdm": (5, 1.0, "length"),
+    "tlm": (4, 0.6, "gnmt"),
+    "neurons": (4, 0.6, "length"),
+}
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_decoding(name: str) -> None:
+    chosen = protocol(name)
+    assert (chosen.beam, chosen.length_penalty, chosen.penalty_form) == DECODING[name]
+    assert set(chosen.metrics) <= set(METRICS)
+    assert chosen.source
+
+
+def test_what_is_peculiar_to_one() -> None:
+    assert [name for name, one in PROTOCOLS.items() if one.skip_zeros] == ["tdo"]
+    assert [name for name, one in PROTOCOLS.items() if one.lowercase] == ["tpdm"]
+    assert [name for name, one in PROTOCOLS.items() if one.detector == "langdetect"] == ["opus100"]
+    assert [name for name, one in PROTOCOLS.items() if one.pooled and one.perplexity] == ["tlm"]
+
+
+def test_names() -> None:
+    assert protocol(None) is DEFAULT
+    with pytest.raises(UserError, match="`--protocol` must be one of tdo, opus100"):
+        protocol("nllb")
