@@ -1,0 +1,395 @@
+"""`tdo score`: every metric of systems' hypotheses, with significance, into one score sheet."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.protocols import PROTOCOLS, Protocol, protocol
+from tdo_plugin.evaluation.scores import METRICS
+
+if TYPE_CHECKING:
+    from tdo_plugin.data.databin import DataFolder
+    from tdo_plugin.evaluation.groups import Groups
+    from tdo_plugin.evaluation.scoring import NeuralMetric, Settings, SystemTexts
+    from tdo_plugin.metrics.language_id import Identifier
+
+HELP = "score hypotheses: BLEU, chrF++, TER, BERTScore, COMET, off-target shares, significance"
+
+SHEET = "scores.json"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add = parser.add_argument
+    add(
+        "systems",
+        nargs="*",
+        metavar="NAME=DIR",
+        help="a system and its folder: SRC-TGT.hyp, and .ref and .src unless --data has them",
+    )
+    add("--out", type=Path, required=True, metavar="DIR", help="folder for scores.json")
+    add("--data", type=Path, metavar="DATA", help="the data folder that was decoded")
+    add(
+        "--directions",
+        metavar="D",
+        help="all, supervised, zero-shot (with --data), or a list such as en-de,de-fr "
+        "(default: all that the systems have)",
+    )
+    files = parser.add_argument_group("one direction from single files")
+    files.add_argument("--hyp", type=Path, metavar="FILE", help="hypotheses, one a line")
+    files.add_argument("--ref", type=Path, metavar="FILE", help="references")
+    files.add_argument("--src", type=Path, metavar="FILE", help="sources, which COMET needs")
+    files.add_argument("-s", "--source-lang", metavar="LANG", help="language of the source")
+    files.add_argument("-t", "--target-lang", metavar="LANG", help="language of the target")
+    _measures(parser.add_argument_group("metrics"))
+    _aggregates(parser.add_argument_group("groups and significance"))
+    add(
+        "--workers",
+        type=int,
+        metavar="N",
+        help="processes for everything but neural metrics (default: one a core)",
+    )
+
+
+def _measures(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add(
+        "--protocol",
+        choices=tuple(PROTOCOLS),
+        help="measure as this paper does; options that are given as well win",
+    )
+    add(
+        "--metrics",
+        metavar="M",
+        help=f"all, or a list of {','.join(METRICS)} (default: the protocol's, or bleu,chrf,off)",
+    )
+    add(
+        "--tokenizer",
+        metavar="T",
+        help="of BLEU and TER: language (by the target), moses, or one of SacreBLEU's",
+    )
+    add(
+        "--lowercase",
+        action=argparse.BooleanOptionalAction,
+        help="ignore case (default: as the protocol and the data folder say)",
+    )
+    add(
+        "--lid",
+        metavar="DETECTOR",
+        help="fasttext (lid.176), langdetect, a fastText model file, corpus (learnt from --data), "
+        "or references (learnt from those); default: lid.176 where it is found, else corpus, else "
+        "references",
+    )
+    add("--bertscore-model", metavar="MODEL", help="name or folder, for all languages")
+    add("--bertscore-layer", type=int, metavar="N", help="its layer; a folder needs one")
+    add("--comet-model", metavar="MODEL", help="name, checkpoint or folder")
+    add("--cache", type=Path, metavar="FILE", help="where neural scores are kept")
+    add(
+        "--download",
+        action="store_true",
+        help="fetch the models of metrics and detector that are not on this machine",
+    )
+
+
+def _aggregates(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add("--hub", metavar="LANG", help="the language of en → X and X → en (default: the data's, en)")
+    add(
+        "--supervised",
+        metavar="D",
+        help="the directions that were trained, without --data: a list, others are zero-shot",
+    )
+    add(
+        "--group",
+        action="append",
+        default=[],
+        metavar="NAME=P,...",
+        help="a group by patterns of directions such as *-fr,de-*; or @FILE, JSON",
+    )
+    add("--families", action="store_true", help="group by language family too")
+    add("--sizes", action="store_true", help="group by training size too (High, Medium, Low)")
+    add("--baseline", metavar="NAME", help="the system to compare with (default: the first)")
+    add(
+        "--samples",
+        type=int,
+        default=1000,
+        metavar="N",
+        help="resamples of the paired bootstrap (default 1000; 0: none)",
+    )
+    add("--examples", type=int, default=5, metavar="N", help="sentences a direction (default 5)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Score and write; 1 where something that was asked for is missing."""
+    from dataclasses import replace
+
+    from tdo_plugin.data.databin import read_data_folder
+    from tdo_plugin.data.segmentation import write_text
+    from tdo_plugin.evaluation.scores import as_json
+    from tdo_plugin.evaluation.scoring import score
+    from tdo_plugin.provenance import made_by
+
+    data = read_data_folder(args.data.resolve()) if args.data else None
+    failures: list[str] = []
+    systems = _systems(args, data, failures)
+    directions = _order(systems, data)
+    if not directions:
+        raise UserError(f"`NAME=DIR` must leave something to score; {'; '.join(failures)}")
+    settings = _settings(args, data, systems, directions)
+    sheet = score(systems, directions, _neural(args, settings.metrics), settings, _say)
+    sheet = replace(
+        sheet,
+        failures=tuple(failures),
+        missing={**_without_detector(args, settings), **sheet.missing},
+        made_by=made_by(shlex.join(["tdo", *sys.argv[1:]])),
+    )
+    args.out.mkdir(parents=True, exist_ok=True)
+    write_text(args.out / SHEET, [json.dumps(as_json(sheet), ensure_ascii=False, indent=1)])
+    for line in failures:
+        _say(f"error: {line}")
+    for key, reason in sheet.missing.items():
+        _say(f"{METRICS[key].name} is missing: {reason}")
+    for note in sheet.notes:
+        _say(f"note: {note}")
+    print((args.out / SHEET).resolve(), flush=True)
+    return 1 if failures or sheet.missing else 0
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _systems(
+    args: argparse.Namespace, data: DataFolder | None, failures: list[str]
+) -> list[SystemTexts]:
+    """The systems with all that can be read of them; what cannot goes to `failures`."""
+    from tdo_plugin.evaluation.outputs import directions_of, read_how, read_summary, read_texts
+    from tdo_plugin.evaluation.scoring import SystemTexts
+
+    if args.hyp or args.ref:
+        return [_single(args)]
+    if not args.systems:
+        raise UserError("`NAME=DIR` must be given, or --hyp and --ref; nothing is")
+    systems = []
+    for name, folder in _named(args.systems).items():
+        texts = {}
+        for direction in _wanted(args.directions, data, directions_of(folder)):
+            try:
+                texts[direction] = read_texts(folder, direction, data)
+            except UserError as error:
+                failures.append(f"{name} {direction}: {error}")
+        summaries = {direction: read_summary(folder, direction) or {} for direction in texts}
+        perplexities = {
+            direction: summary["perplexity"]
+            for direction, summary in summaries.items()
+            if summary.get("perplexity") is not None
+        }
+        systems.append(SystemTexts(name, texts, read_how(folder) or {}, perplexities))
+    return systems
+
+
+def _named(given: Iterable[str]) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for text in given:
+        name, mark, folder = text.partition("=")
+        if not (name and mark and folder):
+            raise UserError(f"`NAME=DIR` must name a system and its folder; it is {text}")
+        if name in found:
+            raise UserError(f"`NAME=DIR` must name each system once; {name} is there twice")
+        if not Path(folder).is_dir():
+            raise UserError(f"`NAME=DIR` must name a folder; {folder} is not one")
+        found[name] = Path(folder)
+    return found
+
+
+def _wanted(wanted: str | None, data: DataFolder | None, present: list[str]) -> list[str]:
+    if wanted is None:
+        return present
+    if data is not None:
+        return list(data.select(wanted))
+    if wanted in ("all", "supervised", "zero-shot"):
+        raise UserError(f"`--directions` must be a list without --data; it is {wanted}")
+    return wanted.split(",")
+
+
+def _single(args: argparse.Namespace) -> SystemTexts:
+    from tdo_plugin.data.textfolder import read_lines
+    from tdo_plugin.evaluation.outputs import Texts, check_counts
+    from tdo_plugin.evaluation.scoring import SystemTexts
+
+    if args.systems:
+        raise UserError("`--hyp` must be left out with NAME=DIR; both are given")
+    for option in ("hyp", "ref", "source_lang", "target_lang"):
+        if not getattr(args, option):
+            raise UserError(f"`--{option.replace('_', '-')}` must be given with --hyp and --ref")
+    sides = {}
+    for option in ("hyp", "ref", "src"):
+        path = getattr(args, option)
+        if path is not None and not path.is_file():
+            raise UserError(f"`--{option}` must be a file of lines; {path} is none")
+        sides[option] = tuple(read_lines(path)) if path else None
+    direction = f"{args.source_lang}-{args.target_lang}"
+    texts = Texts(direction, sides["src"], sides["hyp"] or (), sides["ref"] or ())
+    check_counts(texts)
+    return SystemTexts(args.hyp.stem, {direction: texts})
+
+
+def _order(systems: list[SystemTexts], data: DataFolder | None) -> list[str]:
+    """Every direction that a system has: in the data folder's order, others behind, sorted."""
+    present = {direction for system in systems for direction in system.texts}
+    known = [
+        direction for direction in (data.test_directions if data else ()) if direction in present
+    ]
+    return known + sorted(present.difference(known))
+
+
+def _settings(
+    args: argparse.Namespace,
+    data: DataFolder | None,
+    systems: list[SystemTexts],
+    directions: list[str],
+) -> Settings:
+    from tdo_plugin.evaluation.measuring import TEXT_METRICS, Plan
+    from tdo_plugin.evaluation.scoring import Settings
+    from tdo_plugin.evaluation.textform import read_text_form
+
+    chosen = protocol(args.protocol)
+    metrics = _metrics(args.metrics, chosen)
+    lowercase = chosen.lowercase
+    if data is not None:
+        lowercase = lowercase or read_text_form(data.root).casing == "lowercased"
+    names = [system.name for system in systems]
+    if args.baseline and args.baseline not in names:
+        raise UserError(f"`--baseline` must be one of {', '.join(names)}; it is {args.baseline}")
+    for option in ("samples", "examples"):
+        if getattr(args, option) < 0:
+            raise UserError(f"`--{option}` must be at least 0; it is {getattr(args, option)}")
+    if args.workers is not None and args.workers < 1:
+        raise UserError(f"`--workers` must be at least 1; it is {args.workers}")
+    return Settings(
+        metrics=metrics,
+        plan=Plan(
+            metrics=tuple(key for key in metrics if key in TEXT_METRICS),
+            tokenizer=args.tokenizer or chosen.tokenizer,
+            lowercase=lowercase if args.lowercase is None else args.lowercase,
+            english="en",
+            detector=_detector(args, chosen, data, systems) if "off" in metrics else None,
+        ),
+        groups=_groups(args, chosen, data, directions),
+        baseline=args.baseline or names[0],
+        skip_zeros=chosen.skip_zeros,
+        pooled=chosen.pooled,
+        samples=args.samples,
+        examples=args.examples,
+        protocol=args.protocol,
+        workers=args.workers or os.cpu_count() or 1,
+    )
+
+
+def _metrics(wanted: str | None, chosen: Protocol) -> tuple[str, ...]:
+    if wanted is None:
+        return chosen.metrics
+    names = tuple(METRICS) if wanted == "all" else tuple(wanted.split(","))
+    for name in names:
+        if name not in METRICS:
+            raise UserError(f"`--metrics` must be all or of {', '.join(METRICS)}; it has {name}")
+    return names
+
+
+def _detector(
+    args: argparse.Namespace,
+    chosen: Protocol,
+    data: DataFolder | None,
+    systems: list[SystemTexts],
+) -> Identifier | None:
+    """The detector that was asked for, the protocol's, or the best that is here.
+
+    Raises:
+        UserError: one that was asked for is not to be had.
+    """
+    from tdo_plugin.metrics.language_id import identifier
+
+    references: dict[str, list[str]] = {}
+    for system in systems[:1]:
+        for direction, texts in system.texts.items():
+            references.setdefault(direction.split("-")[1], []).extend(texts.references)
+    specs = [args.lid] if args.lid else [chosen.detector]
+    if not args.lid and not args.protocol:
+        specs += ["corpus"] if data else ["references"]
+    for spec in specs:
+        try:
+            return identifier(spec, data, references, args.download)
+        except UserError:
+            if args.lid:
+                raise
+    return None
+
+
+def _without_detector(args: argparse.Namespace, settings: Settings) -> dict[str, str]:
+    """Why there is no off-target share, if there is none though it was wanted."""
+    if "off" not in settings.metrics or settings.plan.detector is not None:
+        return {}
+    detector = protocol(args.protocol).detector
+    reason = f"the detector {detector} is not on this machine (--lid names another)"
+    if detector == "fasttext":
+        reason += "; --download fetches its model"
+    return {"off": reason}
+
+
+def _groups(
+    args: argparse.Namespace, chosen: Protocol, data: DataFolder | None, directions: list[str]
+) -> Groups:
+    from tdo_plugin.evaluation.groups import (
+        family_groups,
+        size_groups,
+        standard_groups,
+        user_groups,
+    )
+
+    if data is not None:
+        hub, trained = args.hub or data.hub(), set(data.directions)
+    else:
+        languages = {language for direction in directions for language in direction.split("-")}
+        hub = args.hub or ("en" if "en" in languages else None)
+        trained = set(args.supervised.split(",")) if args.supervised else None
+    groups = standard_groups(directions, trained, hub)
+    if args.sizes or (chosen.size_groups and data is not None):
+        if data is None:
+            raise UserError("`--sizes` must have --data, which knows the training sizes")
+        groups |= size_groups(directions, data.training_sizes(), hub or "en")
+    if args.families:
+        families, unknown = family_groups(directions, hub or "en")
+        groups |= families
+        if unknown:
+            _say(f"note: no language family is known for {', '.join(unknown)}")
+    return groups | user_groups(args.group, directions)
+
+
+def _neural(
+    args: argparse.Namespace, metrics: Iterable[str]
+) -> dict[str, Callable[[], NeuralMetric]]:
+    """Makers of the neural metrics that are wanted; nothing heavy is imported before they run."""
+
+    def bertscore() -> NeuralMetric:
+        from tdo_plugin.metrics.bertscore import BertScore
+        from tdo_plugin.metrics.cache import Cache, default_cache_path
+
+        cache = Cache(args.cache or default_cache_path())
+        return BertScore(args.bertscore_model, args.bertscore_layer, args.download, cache)
+
+    def comet() -> NeuralMetric:
+        from tdo_plugin.metrics.cache import Cache, default_cache_path
+        from tdo_plugin.metrics.comet import Comet
+
+        return Comet(args.comet_model, args.download, Cache(args.cache or default_cache_path()))
+
+    makers: dict[str, Callable[[], NeuralMetric]] = {"bertscore": bertscore, "comet": comet}
+    return {key: make for key, make in makers.items() if key in metrics}

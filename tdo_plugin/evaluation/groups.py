@@ -1,0 +1,198 @@
+"""Groups of directions, and what is said of a group besides its mean."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from statistics import correlation
+from typing import Any
+
+from tdo_plugin.errors import UserError
+
+HIGH = 900_000  # sentence pairs, from which on a direction is High
+MEDIUM = 100_000
+
+Groups = dict[str, tuple[str, ...]]
+
+
+def standard_groups(
+    directions: Sequence[str], supervised: Collection[str] | None, hub: str | None
+) -> Groups:
+    """`en → X`, `X → en`, `supervised`, `zero-shot` and `all`, in this order, none of them empty.
+
+    Args:
+        directions: all that were scored.
+        supervised: those that were trained on; None where that is not known, and then directions
+            without the hub are `X → Y`.
+        hub: the language that all trained directions share; None where there is none.
+
+    Returns:
+        The directions by group. `supervised` are the trained ones without the hub. `all` is there
+        only beside several others.
+    """
+    groups: dict[str, list[str]] = {}
+    names = (f"{hub} → X", f"X → {hub}", "X → Y", "supervised", "zero-shot")
+    for direction in directions:
+        groups.setdefault(_standard_group(direction, supervised, hub), []).append(direction)
+    found = {name: tuple(groups[name]) for name in names if name in groups}
+    return {**found, "all": tuple(directions)} if len(found) > 1 else found
+
+
+def _standard_group(direction: str, supervised: Collection[str] | None, hub: str | None) -> str:
+    if supervised is not None and direction not in supervised:
+        return "zero-shot"
+    without_hub = "X → Y" if supervised is None else "supervised"
+    return _beside_hub(direction, hub) or without_hub
+
+
+def _beside_hub(direction: str, hub: str | None) -> str | None:
+    source, target = direction.split("-")
+    return {source: f"{hub} → X", target: f"X → {hub}"}.get(hub or "")
+
+
+def size_groups(
+    directions: Sequence[str], sizes: Mapping[frozenset[str] | str, int], hub: str = "en"
+) -> Groups:
+    """`High: en → X` and so on, by training size (Zhang et al., 2020, section 6.4 and table 5).
+
+    High is 0.9 million sentence pairs and more, Low under 0.1 million, Medium in between.
+
+    Args:
+        directions: all that were scored; those without the hub are in no group.
+        sizes: training sentence pairs by pair, `de-en` in any order or the set of both; directions
+            of pairs that it lacks are in no group.
+        hub: the paper's is English.
+    """
+    known = {
+        frozenset(pair.split("-")) if isinstance(pair, str) else pair: size
+        for pair, size in sizes.items()
+    }
+    groups: Groups = {}
+    for side in (f"{hub} → X", f"X → {hub}"):
+        rows = [
+            (direction, known[pair])
+            for direction in directions
+            if _beside_hub(direction, hub) == side
+            and (pair := frozenset(direction.split("-"))) in known
+        ]
+        for name in ("High", "Medium", "Low"):
+            if members := tuple(row for row, size in rows if _size_class(size) == name):
+                groups[f"{name}: {side}"] = members
+    return groups
+
+
+def _size_class(size: int) -> str:
+    if size >= HIGH:
+        return "High"
+    return "Medium" if size >= MEDIUM else "Low"
+
+
+def family_groups(directions: Sequence[str], hub: str = "en") -> tuple[Groups, tuple[str, ...]]:
+    """Directions by the family of the language that is not the hub, or else of the target.
+
+    Indo-European and Afro-Asiatic are told apart by branch, as they are large.
+
+    Returns:
+        The directions by family, and the languages whose family is not known, which are in none.
+    """
+    table = json.loads(Path(__file__).with_name("families.json").read_text(encoding="utf-8"))
+    family = {language: name for name, languages in table.items() for language in languages}
+    groups: dict[str, list[str]] = {}
+    unknown: dict[str, None] = {}
+    for direction in directions:
+        source, target = direction.split("-")
+        language = source if target == hub else target
+        name = family.get(language.split("_")[0].lower())
+        if name is None:
+            unknown[language] = None
+        else:
+            groups.setdefault(name, []).append(direction)
+    return {name: tuple(groups[name]) for name in table if name in groups}, tuple(unknown)
+
+
+def user_groups(specs: Iterable[str], directions: Sequence[str]) -> Groups:
+    """The groups of `--group`, each in the order of `directions`.
+
+    Args:
+        specs: `NAME=PATTERN,...` with patterns such as `*-fr`, or `@FILE`, a JSON object of lists
+            of patterns by name.
+        directions: all that were scored.
+
+    Raises:
+        UserError: a spec that is neither, a name that is there twice, or a pattern that fits none.
+    """
+    groups: Groups = {}
+    for spec in specs:
+        for name, patterns in _read_spec(spec).items():
+            if name in groups:
+                raise UserError(f"`--group` must name each group once; {name} is there twice")
+            for pattern in patterns:
+                if not any(fnmatchcase(direction, pattern) for direction in directions):
+                    raise UserError(
+                        "`--group` must have patterns of directions that are scored; "
+                        f"{pattern} of {name} fits none"
+                    )
+            groups[name] = tuple(
+                direction
+                for direction in directions
+                if any(fnmatchcase(direction, pattern) for pattern in patterns)
+            )
+    return groups
+
+
+def _read_spec(spec: str) -> dict[str, list[str]]:
+    if spec.startswith("@"):
+        return _read_file(Path(spec[1:]))
+    name, _, patterns = spec.partition("=")
+    wanted = [pattern.strip() for pattern in patterns.split(",")]
+    if not name.strip() or not all(wanted):
+        raise UserError(f"`--group` must be NAME=PATTERN,... or @FILE; it is {spec}")
+    return {name.strip(): wanted}
+
+
+def _read_file(path: Path) -> dict[str, list[str]]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"`--group` must name a file after @; {path}: {error.strerror}") from None
+    except ValueError:
+        content = None
+    if not _lists_patterns(content):
+        raise UserError(
+            '`--group` must name a file such as {"NAME": ["de-fr", "*-es"]} after @; '
+            f"{path} is not one"
+        )
+    return dict(content)
+
+
+def _lists_patterns(content: Any) -> bool:
+    if not isinstance(content, dict) or not content:
+        return False
+    return all(
+        isinstance(patterns, list) and patterns and all(isinstance(one, str) for one in patterns)
+        for patterns in content.values()
+    )
+
+
+def win_ratio(
+    system: Mapping[str, float], baseline: Mapping[str, float], higher_is_better: bool
+) -> float:
+    """Percent of the shared directions on which the system is better (Zhang et al., 2020: WR).
+
+    Raises:
+        ValueError: they share none.
+    """
+    sign = 1 if higher_is_better else -1
+    wins = [sign * (system[row] - baseline[row]) > 0 for row in system if row in baseline]
+    if not wins:
+        raise ValueError("no direction that both systems have")
+    return 100 * sum(wins) / len(wins)
+
+
+def pearson(x: Sequence[float], y: Sequence[float]) -> float | None:
+    """Pearson's correlation; None for fewer than three points, or where one does not vary."""
+    if len(x) < 3 or min(x) == max(x) or min(y) == max(y):
+        return None
+    return correlation(x, y)

@@ -1,0 +1,134 @@
+"""Text metrics and languages of one system on one direction, in this process or in others."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from tdo_plugin.evaluation.outputs import Texts
+from tdo_plugin.metrics.language_id import Identifier, Shares, shares
+from tdo_plugin.metrics.statistics import Statistics, mean_of_segments
+from tdo_plugin.metrics.text import text_metric
+
+TEXT_METRICS = ("bleu", "chrf", "ter")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to measure.
+
+    Attributes:
+        metrics: text metrics, by key.
+        tokenizer: see `metrics.text.text_metric`.
+        lowercase: whether case is ignored.
+        english: the corpus' name of English.
+        detector: of languages; None measures none.
+    """
+
+    metrics: tuple[str, ...]
+    tokenizer: str
+    lowercase: bool
+    english: str
+    detector: Identifier | None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One system on one direction.
+
+    Attributes:
+        statistics: by metric; `off` among them where the detector knows the target.
+        signatures: by metric.
+        shares: of languages, or None.
+    """
+
+    statistics: dict[str, Statistics]
+    signatures: dict[str, str]
+    shares: Shares | None
+
+
+def measure_all(plan: Plan, texts: Sequence[Texts], workers: int) -> Iterator[Measured]:
+    """Measure each, in order.
+
+    Args:
+        plan: what to measure.
+        texts: of every system and direction.
+        workers: processes; 1 is this one.
+
+    Raises:
+        UserError: a tokenizer is not to be had.
+    """
+    if min(workers, len(texts)) <= 1:
+        for one in texts:
+            yield measure(plan, one)
+        return
+    with ProcessPoolExecutor(
+        min(workers, len(texts)),
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_begin,
+        initargs=(plan,),
+    ) as pool:
+        for counts in pool.map(_measure_here, texts):
+            yield _with_corpus(plan, *counts)
+
+
+def measure(plan: Plan, texts: Texts) -> Measured:
+    """Measure one system on one direction."""
+    source, target = texts.direction.split("-")
+    statistics: dict[str, Statistics] = {}
+    signatures: dict[str, str] = {}
+    for key in plan.metrics:
+        metric = text_metric(key, target, plan.tokenizer, plan.lowercase)
+        statistics[key] = metric.statistics(texts.hypotheses, texts.references)
+        signatures[key] = metric.signature
+    found, detector = None, plan.detector
+    if detector is not None:
+        languages = detector.identify(texts.hypotheses)
+        found = shares(languages, source, target, detector, plan.english)
+        signatures["off"] = detector.signature
+        if found is not None:
+            label = detector.label(target)
+            statistics["off"] = mean_of_segments(
+                np.array([100.0 * (language != label) for language in languages])
+            )
+    return Measured(statistics, signatures, found)
+
+
+_plan: Plan | None = None  # a worker process keeps it between directions
+
+
+def _begin(plan: Plan) -> None:
+    global _plan
+    _plan = plan
+
+
+def _measure_here(
+    texts: Texts,
+) -> tuple[str, dict[str, np.ndarray], dict[str, str], Shares | None]:
+    """A result without the functions that cannot pass between processes."""
+    assert _plan is not None
+    result = measure(_plan, texts)
+    rows = {key: one.rows for key, one in result.statistics.items()}
+    return texts.direction, rows, result.signatures, result.shares
+
+
+def _with_corpus(
+    plan: Plan,
+    direction: str,
+    rows: dict[str, np.ndarray],
+    signatures: dict[str, str],
+    found: Shares | None,
+) -> Measured:
+    target = direction.split("-")[1]
+    statistics = {}
+    for key, counts in rows.items():
+        if key in plan.metrics:
+            metric = text_metric(key, target, plan.tokenizer, plan.lowercase)
+            statistics[key] = Statistics(counts, metric.corpus)
+        else:
+            statistics[key] = mean_of_segments(counts[:, 0])
+    return Measured(statistics, signatures, found)

@@ -1,0 +1,303 @@
+"""The score sheet: what `tdo score` measured and `tdo report` shows, as one JSON file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from tdo_plugin.errors import UserError
+
+FORMAT = 1  # of the file; raised when old files can no longer be read
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How a column is called and which way is better. Scores run from 0 to 100, TER higher."""
+
+    key: str
+    name: str
+    higher_is_better: bool = True
+    digits: int = 1
+
+
+METRICS = {
+    metric.key: metric
+    for metric in (
+        Metric("bleu", "BLEU"),
+        Metric("chrf", "chrF++"),
+        Metric("ter", "TER", higher_is_better=False),
+        Metric("bertscore", "BERTScore"),
+        Metric("comet", "COMET"),
+        Metric("off", "off-target %", higher_is_better=False),
+        Metric("perplexity", "perplexity", higher_is_better=False, digits=2),
+    )
+}
+
+
+@dataclass(frozen=True)
+class DirectionScores:
+    """One system on one direction.
+
+    Attributes:
+        direction: `de-fr`.
+        sentences: of its test set.
+        scores: by key of `METRICS`; a metric that could not be computed is missing.
+        shares: percent of the hypotheses in each of `target`, `english`, `source`, `other` and
+            `undetectable`, which sum to 100; empty where the detector does not know the target.
+        languages: how many hypotheses were identified as what, by the detector's label.
+        confused: percent of the hypotheses in a language that the detector takes for the target's
+            neighbour (`hr` and `bs`); part of `other`.
+    """
+
+    direction: str
+    sentences: int
+    scores: dict[str, float]
+    shares: dict[str, float] = field(default_factory=dict)
+    languages: dict[str, int] = field(default_factory=dict)
+    confused: float = 0.0
+
+
+@dataclass(frozen=True)
+class SystemScores:
+    """One system.
+
+    Attributes:
+        name: as the user called it.
+        directions: in the order of the sheet's directions; one that failed is missing.
+        pooled: by group and metric, the corpus score of all its sentences as one test set.
+        correlation: Pearson's, between language accuracy and BLEU over directions; None where it is
+            not defined.
+        provenance: what made the hypotheses, as `tdo translate` wrote it down; empty for files from
+            elsewhere.
+    """
+
+    name: str
+    directions: tuple[DirectionScores, ...]
+    pooled: dict[str, dict[str, float]] = field(default_factory=dict)
+    correlation: float | None = None
+    provenance: dict[str, Any] = field(default_factory=dict)
+
+    def of(self, direction: str) -> DirectionScores | None:
+        """Its scores on a direction, if it has any."""
+        return next((row for row in self.directions if row.direction == direction), None)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A system against the baseline: both scores, their difference, its 95 % interval and p."""
+
+    system: float
+    baseline: float
+    difference: float
+    low: float
+    high: float
+    p: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A system against a baseline in one metric, by paired bootstrap.
+
+    Attributes:
+        directions: by direction.
+        groups: by group: the mean of the group's directions.
+        win_ratio: by group, percent of directions on which the system is better.
+    """
+
+    system: str
+    baseline: str
+    metric: str
+    directions: dict[str, Difference]
+    groups: dict[str, Difference]
+    win_ratio: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Example:
+    """One test sentence with what the systems made of it; `chrf` is each one's sentence score.
+
+    `source` is None where the source text is not known.
+    """
+
+    direction: str
+    number: int
+    source: str | None
+    reference: str
+    hypotheses: dict[str, str]
+    chrf: dict[str, float]
+
+
+@dataclass(frozen=True)
+class ScoreSheet:
+    """Everything that one run of `tdo score` found.
+
+    Attributes:
+        systems: in the order given; the first is the baseline of the comparisons.
+        directions: all of them, in order.
+        groups: directions by group, in order of display (`en → X`, `X → en`, `zero-shot`, `all`,
+            then the user's). A direction may be in several.
+        metrics: keys of `METRICS` in order of display, those that could not be computed too.
+        signatures: by metric, every signature in use.
+        missing: by metric, why it is not there.
+        notes: what a reader must know, one sentence each.
+        failures: directions that could not be scored, with the reason.
+        skip_zeros: whether means leave out scores that are exactly 0, as the TDO paper's do.
+        protocol: `tdo`, `opus100`, `tpdm`, `tlm`, `neurons`, or None.
+        made_by: version, git commit and command of the scoring.
+    """
+
+    systems: tuple[SystemScores, ...]
+    directions: tuple[str, ...]
+    groups: dict[str, tuple[str, ...]]
+    metrics: tuple[str, ...]
+    comparisons: tuple[Comparison, ...] = ()
+    examples: tuple[Example, ...] = ()
+    signatures: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+    skip_zeros: bool = False
+    protocol: str | None = None
+    made_by: dict[str, Any] = field(default_factory=dict)
+
+    def system(self, name: str) -> SystemScores:
+        """A system by its name."""
+        return next(system for system in self.systems if system.name == name)
+
+    def mean(self, name: str, group: str, metric: str) -> float | None:
+        """The mean of a system's scores over a group's directions; None where it has none."""
+        rows = (self.system(name).of(direction) for direction in self.groups[group])
+        values = [row.scores[metric] for row in rows if row and metric in row.scores]
+        return mean(values, self.skip_zeros)
+
+    def comparison(self, system: str, baseline: str, metric: str) -> Comparison | None:
+        """The comparison of two systems in one metric, if it was made."""
+        wanted = (system, baseline, metric)
+        return next(
+            (one for one in self.comparisons if (one.system, one.baseline, one.metric) == wanted),
+            None,
+        )
+
+
+def mean(values: Sequence[float], skip_zeros: bool = False) -> float | None:
+    """The plain mean; with `skip_zeros` of what is not exactly 0 (0 if all are); None of none."""
+    if not values:
+        return None
+    counted = [value for value in values if value] if skip_zeros else values
+    return fmean(counted) if counted else 0.0
+
+
+def as_json(sheet: ScoreSheet) -> dict[str, Any]:
+    """The sheet as plain dictionaries and lists, means included for readers of the file."""
+    means = {
+        system.name: {
+            group: {
+                metric: value
+                for metric in sheet.metrics
+                if (value := sheet.mean(system.name, group, metric)) is not None
+            }
+            for group in sheet.groups
+        }
+        for system in sheet.systems
+    }
+    return {"format": FORMAT, "means": means, **asdict(sheet)}
+
+
+def read_sheet(path: Path) -> ScoreSheet:
+    """Read a `scores.json`.
+
+    Raises:
+        UserError: no such file, or not one that `tdo score` wrote.
+    """
+    try:
+        return _from_json(json.loads(path.read_text(encoding="utf-8")))
+    except OSError as error:
+        raise UserError(
+            f"`SCORES` must be a scores.json of tdo score; {path}: {error.strerror}"
+        ) from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise UserError(f"`SCORES` must be a scores.json of tdo score; {path} is not one") from None
+
+
+def _from_json(data: dict[str, Any]) -> ScoreSheet:
+    if data.pop("format") != FORMAT:
+        raise ValueError
+    data.pop("means")
+    systems = [
+        {**system, "directions": tuple(DirectionScores(**row) for row in system["directions"])}
+        for system in data["systems"]
+    ]
+    comparisons = [
+        {
+            **one,
+            "directions": {key: Difference(**value) for key, value in one["directions"].items()},
+            "groups": {key: Difference(**value) for key, value in one["groups"].items()},
+        }
+        for one in data["comparisons"]
+    ]
+    return ScoreSheet(
+        **{
+            **data,
+            "systems": tuple(SystemScores(**system) for system in systems),
+            "directions": tuple(data["directions"]),
+            "groups": {key: tuple(value) for key, value in data["groups"].items()},
+            "metrics": tuple(data["metrics"]),
+            "comparisons": tuple(Comparison(**one) for one in comparisons),
+            "examples": tuple(Example(**one) for one in data["examples"]),
+            "signatures": {key: tuple(value) for key, value in data["signatures"].items()},
+            "notes": tuple(data["notes"]),
+            "failures": tuple(data["failures"]),
+        }
+    )
+
+
+def merge(sheets: Iterable[ScoreSheet]) -> ScoreSheet:
+    """Several sheets as one, for a report over systems that were scored apart.
+
+    Raises:
+        UserError: two systems of one name, or sheets of different protocols.
+    """
+    first, *rest = sheets
+    merged = first
+    for sheet in rest:
+        names = {system.name for system in merged.systems}
+        for system in sheet.systems:
+            if system.name in names:
+                raise UserError(
+                    f"`SCORES` must name each system once; {system.name} is there twice"
+                )
+        if (sheet.protocol, sheet.skip_zeros) != (merged.protocol, merged.skip_zeros):
+            raise UserError(
+                "`SCORES` must all be of one protocol; they are "
+                f"{merged.protocol or 'plain'} and {sheet.protocol or 'plain'}"
+            )
+        merged = ScoreSheet(
+            systems=merged.systems + sheet.systems,
+            directions=_union(merged.directions, sheet.directions),
+            groups={
+                group: _union(merged.groups.get(group, ()), sheet.groups.get(group, ()))
+                for group in _union(tuple(merged.groups), tuple(sheet.groups))
+            },
+            metrics=tuple(key for key in METRICS if key in {*merged.metrics, *sheet.metrics}),
+            comparisons=merged.comparisons + sheet.comparisons,
+            examples=merged.examples + sheet.examples,
+            signatures={
+                key: _union(merged.signatures.get(key, ()), sheet.signatures.get(key, ()))
+                for key in _union(tuple(merged.signatures), tuple(sheet.signatures))
+            },
+            missing={**merged.missing, **sheet.missing},
+            notes=_union(merged.notes, sheet.notes),
+            failures=_union(merged.failures, sheet.failures),
+            skip_zeros=merged.skip_zeros,
+            protocol=merged.protocol,
+            made_by={**sheet.made_by, **merged.made_by},
+        )
+    return merged
+
+
+def _union(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*first, *second)))

@@ -1,0 +1,188 @@
+"""`tdo score` from its command line."""
+
+import argparse
+import json
+from pathlib import Path
+
+import pytest
+
+from tdo_plugin.cli import score
+from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.scores import ScoreSheet, read_sheet
+
+GERMAN = ["ein rotes Haus steht dort", "kein Wasser ist hier", "wir lesen drei gute Bücher"]
+FRENCH = ["une maison rouge est là", "il n'y a pas d'eau ici", "nous lisons trois bons livres"]
+ENGLISH = ["a red house stands there", "there is no water here", "we read three good books"]
+TEXT = {"de": GERMAN, "fr": FRENCH, "en": ENGLISH}
+
+
+def write(folder: Path, direction: str, hypotheses: list[str], sources: bool = True) -> None:
+    folder.mkdir(exist_ok=True)
+    source, target = direction.split("-")
+    sides = {"hyp": hypotheses, "ref": TEXT[target], **({"src": TEXT[source]} if sources else {})}
+    for suffix, lines in sides.items():
+        (folder / f"{direction}.{suffix}").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    """A system that makes few mistakes."""
+    folder = tmp_path / "good"
+    write(folder, "en-de", GERMAN)
+    write(folder, "de-en", [*ENGLISH[:2], "we read four good books"])
+    write(folder, "de-fr", FRENCH)
+    return folder
+
+
+@pytest.fixture
+def bad(tmp_path: Path) -> Path:
+    """A system that answers in English, or not at all."""
+    folder = tmp_path / "bad"
+    write(folder, "en-de", [*GERMAN[:2], ""])
+    write(folder, "de-fr", ENGLISH)
+    return folder
+
+
+def run(tmp_path: Path, *words: object) -> tuple[int, ScoreSheet]:
+    parser = argparse.ArgumentParser()
+    score.add_arguments(parser)
+    given = ["--out", tmp_path / "scores", "--workers", "1", *words]
+    code = score.run(parser.parse_args([str(word) for word in given]))
+    return code, read_sheet(tmp_path / "scores" / "scores.json")
+
+
+def test_hypotheses_and_references_are_enough(tmp_path: Path, good: Path, bad: Path) -> None:
+    code, sheet = run(tmp_path, f"good={good}", f"bad={bad}", "--samples", "50")
+    assert code == 0
+    assert sheet.directions == ("de-en", "de-fr", "en-de")
+    assert list(sheet.groups) == ["en → X", "X → en", "X → Y", "all"]
+    assert sheet.mean("good", "en → X", "bleu") == pytest.approx(100)
+    assert sheet.mean("bad", "X → en", "bleu") is None
+    off = {row.direction: row.scores["off"] for row in sheet.system("bad").directions}
+    assert off["de-fr"] == 100 and off["en-de"] == pytest.approx(100 / 3)
+    assert sheet.system("bad").of("de-fr").shares["english"] == 100
+    assert sheet.system("bad").of("en-de").shares["undetectable"] == pytest.approx(100 / 3)
+    assert any("references" in signature for signature in sheet.signatures["off"])
+    assert "bad has no hypotheses of de-en." in sheet.notes
+    assert "bad has empty hypotheses, which score 0: 1 of en-de." in sheet.notes
+    comparison = sheet.comparison("bad", "good", "bleu")
+    assert comparison.win_ratio["all"] == 0
+    assert comparison.directions["de-fr"].difference < -90
+    assert {example.direction for example in sheet.examples} == {"de-en", "de-fr", "en-de"}
+    assert "command" in sheet.made_by
+
+
+def test_processes_change_nothing(tmp_path: Path, good: Path, bad: Path) -> None:
+    words = (f"good={good}", f"bad={bad}", "--samples", "50", "--metrics", "bleu,chrf,ter,off")
+    alone, together = (run(tmp_path, *words, "--workers", n)[1] for n in (1, 2))
+    assert together.systems == alone.systems
+    assert together.comparisons == alone.comparisons
+    assert together.signatures == alone.signatures
+
+
+def test_single_files(tmp_path: Path, good: Path) -> None:
+    files = ("--hyp", good / "de-en.hyp", "--ref", good / "de-en.ref", "-s", "de", "-t", "en")
+    _, sheet = run(tmp_path, *files, "--metrics", "bleu")
+    _, folder = run(tmp_path, f"good={good}", "--directions", "de-en", "--metrics", "bleu")
+    assert sheet.systems[0].directions == folder.systems[0].directions
+
+
+def test_a_bad_direction_leaves_the_others(
+    tmp_path: Path, good: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (good / "de-en.hyp").write_text("one line\n")
+    code, sheet = run(tmp_path, f"good={good}", "--metrics", "bleu")
+    assert code == 1
+    assert sheet.directions == ("de-fr", "en-de")
+    assert sheet.failures == (
+        "good de-en: `de-en.hyp` must have as many lines as the reference, 3; it has 1",
+    )
+    assert "error: good de-en" in capsys.readouterr().err
+
+
+def test_a_metric_that_is_not_here_leaves_the_others(
+    tmp_path: Path, good: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "empty"))
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "empty"))
+    code, sheet = run(
+        tmp_path, f"good={good}", "--metrics", "bleu,comet", "--cache", tmp_path / "c"
+    )
+    assert code == 1
+    assert set(sheet.missing) == {"comet"} and "--download" in sheet.missing["comet"]
+    assert sheet.metrics == ("bleu", "comet")
+    assert sheet.mean("good", "all", "bleu") > 90
+    assert "COMET is missing" in capsys.readouterr().err
+
+
+def test_a_detector_that_is_not_here(
+    tmp_path: Path, good: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FTLANG_CACHE", str(tmp_path / "empty"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
+    code, sheet = run(tmp_path, f"good={good}", "--protocol", "neurons")
+    assert code == 1 and "fasttext" in sheet.missing["off"]
+
+
+def test_protocols_measure_differently(tmp_path: Path, good: Path) -> None:
+    write(good, "en-de", [line.upper() for line in GERMAN])
+    words = (f"good={good}", "--metrics", "bleu,perplexity")
+    (good / "en-de.json").write_text('{"perplexity": 7.5}')
+    plain = run(tmp_path, *words)[1]
+    lower = run(tmp_path, *words, "--protocol", "tpdm")[1]
+    tlm = run(tmp_path, *words, "--protocol", "tlm")[1]
+    assert plain.mean("good", "en → X", "bleu") < 1
+    assert lower.mean("good", "en → X", "bleu") == pytest.approx(100)
+    assert "case:lc" in lower.signatures["bleu"][0]
+    assert "moses" in tlm.signatures["bleu"][0]
+    pooled = tlm.systems[0].pooled["all"]["bleu"]
+    assert 0 < pooled < 100 and pooled != pytest.approx(tlm.mean("good", "all", "bleu"))
+    assert tlm.mean("good", "en → X", "perplexity") == 7.5
+    assert not plain.systems[0].pooled
+
+
+def test_groups(tmp_path: Path, good: Path, data) -> None:
+    words = (f"good={good}", "--metrics", "bleu", "--group", "Romance=*-fr", "--families")
+    groups = run(tmp_path, *words)[1].groups
+    assert groups["Romance"] == ("de-fr",)
+    assert groups["Germanic"] == ("de-en", "en-de")
+    groups = run(tmp_path, *words[:3], "--supervised", "en-de,de-en")[1].groups
+    assert groups["zero-shot"] == ("de-fr",)
+    groups = run(tmp_path, *words[:3], "--data", data.root, "--sizes")[1].groups
+    assert groups["zero-shot"] == ("de-fr",)
+    assert groups["Low: en → X"] == ("en-de",)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "`NAME=DIR` must be given, or --hyp and --ref"),
+        (["GOOD"], "`NAME=DIR` must name a system and its folder"),
+        (["a=/no/such/folder"], "`NAME=DIR` must name a folder"),
+        (["a=GOOD", "a=GOOD"], "must name each system once"),
+        (["a=GOOD", "--metrics", "bleu,blue"], "`--metrics` must be all or of bleu"),
+        (["a=GOOD", "--lid", "no.bin"], "`--lid` must be"),
+        (["a=GOOD", "--lid", "corpus"], "must have `--data`"),
+        (["a=GOOD", "--directions", "all"], "must be a list without --data"),
+        (["a=GOOD", "--directions", "de-xx"], "must leave something to score"),
+        (["a=GOOD", "--baseline", "b"], "`--baseline` must be one of a; it is b"),
+        (["a=GOOD", "--samples", "-1"], "`--samples` must be at least 0"),
+        (["a=GOOD", "--sizes"], "`--sizes` must have --data"),
+        (["a=GOOD", "--tokenizer", "14a"], "`--tokenizer` must be one of"),
+        (["a=GOOD", "--group", "x=zz-*"], "zz-\\* of x fits none"),
+        (["--hyp", "GOOD/de-en.hyp"], "`--ref` must be given"),
+        (["--hyp", "no", "--ref", "no", "-s", "a", "-t", "b"], "`--hyp` must be a file of lines"),
+        (["a=GOOD", "--hyp", "GOOD/de-en.hyp"], "must be left out with NAME=DIR"),
+    ],
+    ids=lambda words: " ".join(words) if isinstance(words, list) else None,
+)
+def test_bad_input_is_one_line(tmp_path: Path, good: Path, words: list[str], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        run(tmp_path, *(word.replace("GOOD", str(good)) for word in words))
+    assert not (tmp_path / "scores").exists()
+
+
+def test_the_file_is_readable_json(tmp_path: Path, good: Path) -> None:
+    run(tmp_path, f"good={good}", "--metrics", "bleu")
+    found = json.loads((tmp_path / "scores" / "scores.json").read_text(encoding="utf-8"))
+    assert found["means"]["good"]["en → X"]["bleu"] == pytest.approx(100)

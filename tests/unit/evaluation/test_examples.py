@@ -1,0 +1,66 @@
+"""Examples are where systems differ; their scores are SacreBLEU's sentence scores."""
+
+import numpy as np
+import pytest
+from sacrebleu.metrics import CHRF
+
+from tdo_plugin.evaluation.examples import pick, sentence_scores
+from tdo_plugin.metrics.text import text_metric
+
+
+def test_sentence_scores_are_sacrebleus() -> None:
+    hypotheses = ["the small dog", "", "今天天气", "right"]
+    references = ["a small dog.", "something", "今天天气很好。", "right"]
+    found = sentence_scores(text_metric("chrf", "en").statistics(hypotheses, references))
+    plain = CHRF(word_order=2)
+    expected = [
+        plain.sentence_score(hypothesis, [reference]).score
+        for hypothesis, reference in zip(hypotheses, references, strict=True)
+    ]
+    assert found == pytest.approx(expected, abs=1e-10)
+
+
+def numbers(chrf: dict[str, list[float]], count: int) -> list[int]:
+    sentences = len(next(iter(chrf.values())))
+    hypotheses = {name: [f"{name} {row}" for row in range(sentences)] for name in chrf}
+    scores = {name: np.array(row) for name, row in chrf.items()}
+    references = [f"reference {row}" for row in range(sentences)]
+    return [one.number for one in pick("de-fr", None, references, hypotheses, scores, count)]
+
+
+FIRST = [50.0, 50.0, 50.0, 50.0, 50.0, 50.0]
+
+
+@pytest.mark.parametrize(
+    ("chrf", "count", "expected"),
+    [
+        # gains of the second system, then losses; equal ones in order, unchanged ones never
+        ({"a": FIRST, "b": [60, 90, 50, 20, 40, 90]}, 4, [2, 6, 4, 5]),
+        ({"a": FIRST, "b": [60, 90, 50, 20, 40, 90]}, 3, [2, 6, 4]),
+        ({"a": FIRST, "b": [60, 90, 50, 20, 40, 90]}, 99, [2, 6, 1, 4, 5]),
+        # one side is short: the other fills up
+        ({"a": FIRST, "b": [60, 70, 80, 20, 90, 50]}, 4, [5, 3, 2, 4]),
+        ({"a": FIRST, "b": [40, 30, 20, 80, 10, 50]}, 4, [4, 5, 3, 2]),
+        # three: the widest spread, whichever two it is between
+        (
+            {"a": FIRST, "b": [90, 50, 50, 45, 50, 50], "c": [50, 50, 0, 55, 50, 60]},
+            99,
+            [3, 1, 4, 6],
+        ),
+        # one: its worst
+        ({"a": [30, 10, 20, 10, 90, 0]}, 4, [6, 2, 4, 3]),
+        ({"a": [0, 1] * 50}, 60, [*range(1, 100, 2), *range(2, 22, 2)]),
+        ({"a": [1] * 100, "b": [0, 1] * 50}, 50, [*range(1, 100, 2)]),
+    ],
+)
+def test_which_sentences_are_taken(chrf, count, expected) -> None:
+    assert numbers(chrf, count) == expected
+
+
+def test_an_example_holds_everything_of_its_sentence() -> None:
+    scores = {"a": np.array([1.0, 2.0]), "b": np.array([1.0, 5.0])}
+    hypotheses = {"a": ["x", "y"], "b": ["x", "z"]}
+    (one,) = pick("de-fr", ["s", "t"], ["r", "q"], hypotheses, scores, 3)
+    assert (one.direction, one.number, one.source, one.reference) == ("de-fr", 2, "t", "q")
+    assert one.hypotheses == {"a": "y", "b": "z"}
+    assert one.chrf == {"a": 2.0, "b": 5.0}

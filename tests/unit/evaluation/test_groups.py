@@ -1,0 +1,163 @@
+"""Which directions are in which group, and what is said of a group."""
+
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.groups import (
+    family_groups,
+    pearson,
+    size_groups,
+    standard_groups,
+    user_groups,
+    win_ratio,
+)
+
+ALL = ["-".join(pair) for pair in permutations(("de", "en", "fr"), 2)]
+TRAINED = {"de-en", "en-de", "en-fr", "fr-en"}
+FROM_HUB, INTO_HUB, OTHERS = ("en-de", "en-fr"), ("de-en", "fr-en"), ("de-fr", "fr-de")
+
+CORPORA = {
+    "OPUS-100": "af am an ar as az be bg bn br bs ca cs cy da de dz el en eo es et eu fa fi fr fy "
+    "ga gd gl gu ha he hi hr hu hy id ig is it ja ka kk km kn ko ku ky li lt lv mg mk "
+    "ml mn mr ms mt my nb ne nl nn no oc or pa pl ps pt ro ru rw se sh si sk sl sq sr "
+    "sv ta te tg th tk tr tt ug uk ur uz vi wa xh yi yo zh zu",
+    "TED-19": "ar cs de en es fa fr he hr it ja ko nl pl ro ru tr vi zh",
+    "Europarl": "bg cs da de el en es et fi fr hu it lt lv nl pl pt ro sk sl sv",
+}
+
+
+@pytest.mark.parametrize(
+    ("directions", "supervised", "hub", "expected"),
+    [
+        (
+            ALL,
+            TRAINED,
+            "en",
+            {"en → X": FROM_HUB, "X → en": INTO_HUB, "zero-shot": OTHERS, "all": tuple(ALL)},
+        ),
+        # a direction with the hub that was never trained on is zero-shot
+        (
+            ALL,
+            TRAINED - {"fr-en"} | {"de-fr"},
+            "en",
+            {
+                "en → X": FROM_HUB,
+                "X → en": ("de-en",),
+                "supervised": ("de-fr",),
+                "zero-shot": ("fr-de", "fr-en"),
+                "all": tuple(ALL),
+            },
+        ),
+        (ALL, set(ALL), None, {"supervised": tuple(ALL)}),
+        (OTHERS, TRAINED, "en", {"zero-shot": OTHERS}),
+        # nothing is known of the training: nothing is called zero-shot
+        (
+            ALL,
+            None,
+            "en",
+            {"en → X": FROM_HUB, "X → en": INTO_HUB, "X → Y": OTHERS, "all": tuple(ALL)},
+        ),
+        ([], None, None, {}),
+    ],
+)
+def test_standard_groups_in_order(directions, supervised, hub, expected) -> None:
+    assert list(standard_groups(directions, supervised, hub).items()) == list(expected.items())
+
+
+def test_size_groups_have_the_papers_bounds() -> None:
+    sizes = {
+        "en-de": 900_000,
+        frozenset(("fr", "en")): 899_999,
+        "br-en": 100_000,
+        "te-en": 99_999,
+        "de-fr": 2_000_000,
+    }
+    directions = ["en-te", "en-de", "fr-en", "en-fr", "br-en", "te-en", "en-zu", "de-fr"]
+    expected = {
+        "High: en → X": ("en-de",),
+        "Medium: en → X": ("en-fr",),
+        "Low: en → X": ("en-te",),
+        "Medium: X → en": ("fr-en", "br-en"),
+        "Low: X → en": ("te-en",),
+    }
+    assert list(size_groups(directions, sizes).items()) == list(expected.items())
+
+
+def test_families_go_by_the_other_language_or_the_target() -> None:
+    directions = ["en-fr", "sv-en", "fr-de", "de-ru", "en-xx", "zh_CN-en"]
+    groups, unknown = family_groups(directions)
+    assert groups == {
+        "Germanic": ("sv-en", "fr-de"),
+        "Romance": ("en-fr",),
+        "Slavic": ("de-ru",),
+        "Sino-Tibetan": ("zh_CN-en",),
+    }
+    assert unknown == ("xx",)
+
+
+@pytest.mark.parametrize("corpus", CORPORA)
+def test_every_language_of_the_papers_corpora_has_one_family(corpus) -> None:
+    directions = [f"en-{language}" for language in CORPORA[corpus].split() if language != "en"]
+    groups, unknown = family_groups(directions)
+    assert unknown == ()
+    assert sorted(row for rows in groups.values() for row in rows) == sorted(directions)
+
+
+def test_user_groups_from_patterns_and_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "groups.json"
+    path.write_text('{"file": ["de-fr", "*-en"]}', encoding="utf-8")
+    groups = user_groups(["mine=fr-*, *-de", f"@{path}"], ALL)
+    assert groups == {
+        "mine": ("en-de", "fr-de", "fr-en"),
+        "file": ("de-en", "de-fr", "fr-en"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("specs", "message"),
+    [
+        (["mine"], r"be NAME=PATTERN,\.\.\. or @FILE; it is mine"),
+        (["=*-fr"], "it is =\\*-fr"),
+        (["mine=*-fr,"], "it is mine"),
+        (["mine=*-fr,*-xx"], r"\*-xx of mine fits none"),
+        (["mine=*-fr", "mine=*-de"], "mine is there twice"),
+        (["@none.json"], r"none.json: No such file"),
+    ],
+)
+def test_bad_specs_are_one_line(specs, message) -> None:
+    with pytest.raises(UserError, match=rf"^`--group` must .*{message}[^\n]*$"):
+        user_groups(specs, ALL)
+
+
+@pytest.mark.parametrize("content", ["{", "{}", "[]", '{"a": "de-fr"}', '{"a": []}', '{"a": [1]}'])
+def test_bad_files_are_refused(tmp_path: Path, content) -> None:
+    path = tmp_path / "groups.json"
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(UserError, match="`--group` must name a file such as"):
+        user_groups([f"@{path}"], ALL)
+
+
+def test_win_ratio_counts_better_scores_of_shared_directions() -> None:
+    system = {"a-b": 2.0, "b-a": 1.0, "a-c": 3.0, "c-a": 0.5, "only": 9.0}
+    baseline = {"a-b": 1.0, "b-a": 1.0, "a-c": 2.0, "c-a": 1.0, "other": 9.0}
+    assert win_ratio(system, baseline, higher_is_better=True) == 50
+    assert win_ratio(system, baseline, higher_is_better=False) == 25
+    with pytest.raises(ValueError, match="no direction"):
+        win_ratio({"a-b": 1.0}, {"b-a": 1.0}, higher_is_better=True)
+
+
+def test_pearson_is_the_covariance_of_standard_scores() -> None:
+    x, y = [1.0, 2.0, 4.0], [1.0, 3.0, 2.0]
+    # means 7/3 and 2; sums of products 1, of squares 14/3 and 2
+    assert pearson(x, y) == pytest.approx(1 / (14 / 3 * 2) ** 0.5)
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [([1.0, 2.0], [1.0, 2.0]), ([0.1] * 3, [1.0, 2.0, 3.0]), ([1.0, 2.0, 3.0], [5.0] * 3)],
+)
+def test_pearson_is_undefined_without_points_or_variance(x, y) -> None:
+    assert pearson(x, y) is None

@@ -1,0 +1,204 @@
+"""The papers' figures: complete, well-formed, and those of the papers' texts where these are."""
+
+import re
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation import published
+from tdo_plugin.evaluation.scores import METRICS
+
+TABLES = {
+    "tdo": "1 2 3 4",
+    "opus100": "2 3 4 5 6 7",
+    "tpdm": "1 2 3 4 6 7 8",
+    "tlm": "2 3 4 5 6 7 8 9",
+    "neurons": "1 2 3",
+}
+EVERY = [f"{key}:{number}" for key, numbers in TABLES.items() for number in numbers.split()]
+PERCENT = {*METRICS, "accuracy", "win-ratio", "share (%)"} - {"perplexity"}
+EN_X, X_EN, ZERO = "en → X", "X → en", "zero-shot"
+UN = ["ar → zh", "zh → ar", "ar → ru", "ru → ar", "zh → ru", "ru → zh"]
+UN_ENGLISH = ["ar → en", "en → ar", "ru → en", "en → ru", "zh → en", "en → zh"]
+EUROPARL = ["de → fr", "fr → de"]
+IWSLT = ["it → en", "en → it", "ro → en", "en → ro", "nl → en", "en → nl", "it → ro", "ro → it"]
+TARGETS = ["cs", "el", "es", "fi", "hu", "lt", "lv", "pl", "pt", "sk", "sl", "sv"]
+
+# the papers' texts are not part of the project; they lie beside some checkouts
+PAPERS = Path(__file__).parents[4] / "shared" / "papers"
+TEXTS = {
+    "tdo": "tdo-instrucl.txt",
+    "opus100": "opus100-laln-lalt-robt.txt",
+    "tpdm": "tpdm.txt",
+    "tlm": "tlm.txt",
+    "neurons": "neuron-allocation.txt",
+}
+FOUND = [one for one in EVERY if (PAPERS / TEXTS[one.partition(":")[0]]).is_file()]
+QUOTED = "running text"
+SLACK = 8  # figures that may stand between two rows: those of the row's other corpus
+Figures = list[float]
+
+
+@pytest.mark.parametrize("key", TABLES)
+def test_all_tables_are_there(key: str) -> None:
+    paper = published.published(key)
+    assert paper.key == key
+    assert [one.table for one in paper.tables] == TABLES[key].split()
+    assert set(published.paper_keys()) == set(TABLES)
+
+
+@pytest.mark.parametrize("reference", EVERY)
+def test_tables_are_well_formed(reference: str) -> None:
+    table = published.table(reference)
+    names = [row.name for row in table.rows]
+    assert len(set(names)) == len(names)
+    assert len(set(table.columns)) == len(table.columns)
+    for row in table.rows:
+        assert len(row.values) == len(table.columns), row.name
+        assert row.label in {"printed", "derived", "analogy"}, row.name
+        for column, value in zip(table.columns, row.values, strict=True):
+            top = 100 if column.metric in PERCENT else 1000
+            assert value is None or 0 < value < top, (row.name, column)
+    lost = all(value is None for row in table.rows for value in row.values)
+    assert not lost or "All figures are lost" in table.note
+
+
+@pytest.mark.parametrize("reference", [one for one in EVERY if one.startswith("opus100")])
+def test_figures_of_a_lost_table_name_their_source(reference: str) -> None:
+    for row in published.table(reference).rows:
+        known = [value for value in row.values if value is not None]
+        assert bool(known) == bool(row.source), row.name
+        assert not known or row.source.startswith(
+            (QUOTED, "bzhangGo/zero, docs/multilingual_laln_lalt")
+        )
+
+
+@pytest.mark.parametrize(
+    ("reference", "row", "group", "metric", "value"),
+    [
+        ("tdo:1", "TED-19, N=6, d=512: encoder-decoder", ZERO, "bleu", 12.32),
+        ("tdo:1", "TED-19, N=6, d=512: TDO, prefix, adaptation", X_EN, "bleu", 28.52),
+        ("tdo:1", "OPUS-100, N=12, d=512: TDO, prefix, adaptation, InstruCL", ZERO, "chrf", 19.94),
+        ("tdo:1", "OPUS-100, N=6, d=1024: decoder-only, prefix", ZERO, "off", 55.67),
+        ("tdo:2", "M2M-418M: TDO, prefix, adaptation", EN_X, "comet", 82.62),
+        ("tdo:3", "TED-19, N=6, d=512: TDO, prefix, InstruCL at layer 9", ZERO, "bertscore", 79.57),
+        ("opus100:2", "24 layers, MATT, LALN, LALT", EN_X, "win-ratio", 92.6),
+        ("opus100:2", "24 layers, MATT, LALN, LALT", "en → de, zh, br, te", "bleu", 21.23),
+        ("opus100:3", "without ROBT: 6 layers", EN_X, "bleu", 19.50),
+        ("opus100:4", "without ROBT: 24 layers, MATT, LALN, LALT", X_EN, "bleu", 31.36),
+        ("opus100:6", "pivot by bilingual models", ZERO, "bleu", 12.98),
+        ("opus100:6", "with ROBT: 24 layers, MATT, LALN, LALT", ZERO, "bleu", 14.08),
+        ("opus100:6", "without ROBT: 6 layers", ZERO, "accuracy", None),
+        ("tpdm:1", "MultiUN: MNMT-TPDM-base", ZERO, "bleu", 31.8),
+        ("tpdm:1", "Europarl: MNMT-GTPDM-base", "fr → de", "bleu", 24.3),
+        ("tpdm:1", "Europarl: MNMT-GTPDM-base", "ar → zh", "bleu", None),
+        ("tpdm:8", "MNMT-TPDM-base", "model", "parameters (M)", 95.696),
+        ("tlm:8", "encoder-only", "all", "perplexity", 6.06),
+        ("tlm:9", "encoder-only, LM, full mask: BERT noise, schedule 0", "en → ro", "bleu", 26.2),
+        ("tlm:9", "encoder-only, LM, full mask: BERT noise, schedule 0", "de → en", "bleu", None),
+        ("neurons:1", "neurons, TE", "ro → it", "bleu", 24.76),
+        ("neurons:2", "neurons, AV", EN_X, "bleu", 36.66),
+    ],
+)
+def test_known_figures(
+    reference: str, row: str, group: str, metric: str, value: float | None
+) -> None:
+    assert published.table(reference).value(row, group, metric) == value
+
+
+@pytest.mark.parametrize(
+    ("block", "last"),
+    [
+        ("TED-19, N=6, d=512", 9),
+        ("OPUS-100, N=12, d=512", 18),
+        ("OPUS-100, N=6, d=1024", 9),
+    ],
+)
+def test_rows_that_two_tables_share_have_the_same_figures(block: str, last: int) -> None:
+    first, third = published.table("tdo:1"), published.table("tdo:3")
+    again = {"TDO, prefix, InstruCL": f"TDO, prefix, InstruCL at layer {last}"}
+    for system in ("encoder-decoder", "decoder-only, prefix", "TDO, prefix", *again):
+        for column in third.columns:
+            twin = third.value(f"{block}: {again.get(system, system)}", column.group, column.metric)
+            assert first.value(f"{block}: {system}", column.group, column.metric) == twin
+
+
+@pytest.mark.parametrize(
+    ("reference", "directions", "group"),
+    [
+        ("tpdm:1", UN, ZERO),
+        ("tpdm:6", UN, ZERO),
+        ("tpdm:6", UN_ENGLISH, "supervised"),
+        *((f"tpdm:{number}", EUROPARL, ZERO) for number in (1, 2, 3, 7)),
+        ("neurons:1", IWSLT, "all"),
+        ("neurons:2", [f"en → {target}" for target in TARGETS], EN_X),
+    ],
+)
+def test_means_are_those_of_their_directions(
+    reference: str, directions: list[str], group: str
+) -> None:
+    table = published.table(reference)
+    compared = 0
+    for row in table.rows:
+        values = [table.value(row.name, one, "bleu") for one in directions]
+        if None not in values:
+            unit = 0.1 if reference.startswith("tpdm") else 0.01
+            mean = sum(values) / len(values)
+            assert table.value(row.name, group, "bleu") == pytest.approx(mean, abs=0.501 * unit)
+            compared += 1
+    assert compared
+
+
+def test_unknown_papers_and_tables_are_refused_with_what_there_is() -> None:
+    with pytest.raises(UserError, match="one of tdo, opus100, tpdm, tlm, neurons; it is bert"):
+        published.published("bert")
+    with pytest.raises(UserError, match="one of tdo:1, tdo:2, tdo:3, tdo:4; it is tdo:9"):
+        published.table("tdo:9")
+    with pytest.raises(KeyError):
+        published.table("tdo:1").value("TDO", ZERO, "bleu")
+
+
+def runs_of(reference: str) -> list[list[Figures]]:
+    """What stands in a row in the text, by runs of such rows that follow each other there."""
+    table = published.table(reference)
+    rows = [row for row in table.rows if row.source is None]
+    if reference.startswith("neurons"):  # this text goes by columns, in an order of its own ...
+        values = zip(*(row.values for row in rows), strict=True)
+        columns = dict(zip(table.columns, map(list, values), strict=True))
+        if reference == "neurons:2":
+            return [[column] for column in columns.values()]
+        last = [columns.pop(published.Column(one, "bleu")) for one in ("all", "ro → it", "it → ro")]
+        by_rows = [list(row) for row in zip(*last, strict=True)]  # ... but for the last, by rows
+        return [*([column] for column in columns.values()), by_rows]
+    blocks = groupby(rows, key=lambda row: row.block if reference == "tpdm:1" else "")
+    known = ([[one for one in row.values if one is not None] for row in rows] for _, rows in blocks)
+    return [[figures for figures in run if figures] for run in known]
+
+
+def stands(run: list[Figures], text: Figures, start: int = 0, gap: int | None = None) -> bool:
+    """Whether the rows stand in the text, the first anywhere, each other close behind the last."""
+    if not run:
+        return True
+    row, *rest = run
+    last = len(text) if gap is None else min(start + gap, len(text))
+    return any(
+        stands(rest, text, at + len(row), SLACK)
+        for at in range(start, last + 1)
+        if text[at : at + len(row)] == row
+    )
+
+
+@pytest.mark.parametrize("reference", FOUND)
+def test_figures_stand_in_the_text_row_by_row(reference: str) -> None:
+    key = reference.partition(":")[0]
+    text = (PAPERS / TEXTS[key]).read_text(encoding="utf-8")
+    gains = r"\+\d\.\d\d" if key == "neurons" else "$^"  # that text has them between the figures
+    decimals = r"\d+\.\d{1,2}" if key == "neurons" else r"\d+\.\d+"  # and no spaces between these
+    figures = [float(one) for one in re.findall(decimals, re.sub(gains, " ", text))]
+    for run in runs_of(reference):
+        assert stands(run, figures), run
+    for row in published.table(reference).rows:
+        if row.source and row.source.startswith(QUOTED):
+            assert {value for value in row.values if value is not None} <= set(figures), row.name

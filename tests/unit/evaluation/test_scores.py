@@ -1,0 +1,90 @@
+"""The score sheet as a file, its means, and several sheets as one."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.scores import (
+    Comparison,
+    Difference,
+    DirectionScores,
+    Example,
+    ScoreSheet,
+    SystemScores,
+    as_json,
+    mean,
+    merge,
+    read_sheet,
+)
+
+DIFFERENCE = Difference(30.0, 20.0, 10.0, 8.0, 12.0, 0.01)
+
+
+def sheet(name: str = "one", **changes: object) -> ScoreSheet:
+    rows = (
+        DirectionScores("en-de", 2, {"bleu": 30.0, "off": 0.0}, {"target": 100.0}, {"de": 2}),
+        DirectionScores("de-fr", 2, {"bleu": 0.0}),
+    )
+    own = ScoreSheet(
+        systems=(SystemScores(name, rows, {"all": {"bleu": 12.5}}, 0.5, {"command": "x"}),),
+        directions=("en-de", "de-fr"),
+        groups={"en → X": ("en-de",), "all": ("en-de", "de-fr")},
+        metrics=("bleu", "off"),
+        comparisons=(
+            Comparison(
+                name, "base", "bleu", {"en-de": DIFFERENCE}, {"all": DIFFERENCE}, {"all": 50.0}
+            ),
+        ),
+        examples=(Example("de-fr", 1, None, "ref", {name: "hyp"}, {name: 12.0}),),
+        signatures={"bleu": ("BLEU|x",)},
+        missing={"comet": "no"},
+        notes=("a note.",),
+        failures=("fr-de: no",),
+        made_by={"commit": None},
+    )
+    return replace(own, **changes)
+
+
+def test_a_sheet_survives_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "scores.json"
+    path.write_text(json.dumps(as_json(sheet())), encoding="utf-8")
+    assert read_sheet(path) == sheet()
+    assert json.loads(path.read_text())["means"]["one"]["all"]["bleu"] == 15.0
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 99}', '{"format": 1, "means": {}}'])
+def test_other_files_are_no_sheets(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "scores.json"
+    path.write_text(text)
+    with pytest.raises(UserError, match=r"must be a scores\.json of tdo score"):
+        read_sheet(path)
+    with pytest.raises(UserError, match="No such file"):
+        read_sheet(tmp_path / "none.json")
+
+
+def test_means_leave_out_what_is_missing_and_zeros_where_a_protocol_does() -> None:
+    assert sheet().mean("one", "all", "bleu") == 15.0
+    assert sheet(skip_zeros=True).mean("one", "all", "bleu") == 30.0
+    assert sheet().mean("one", "all", "off") == 0.0
+    assert sheet().mean("one", "all", "comet") is None
+    assert mean([0.0, 0.0], skip_zeros=True) == 0.0
+
+
+def test_sheets_are_merged() -> None:
+    other = sheet("two", directions=("fr-de",), groups={"zero-shot": ("fr-de",), "all": ("fr-de",)})
+    both = merge([sheet(), other])
+    assert [system.name for system in both.systems] == ["one", "two"]
+    assert both.directions == ("en-de", "de-fr", "fr-de")
+    assert both.groups["all"] == ("en-de", "de-fr", "fr-de")
+    assert both.notes == ("a note.",)
+    assert both.comparison("two", "base", "bleu") is not None
+
+
+def test_sheets_that_do_not_go_together() -> None:
+    with pytest.raises(UserError, match="must name each system once; one is there twice"):
+        merge([sheet(), sheet()])
+    with pytest.raises(UserError, match="must all be of one protocol; they are plain and tdo"):
+        merge([sheet(), sheet("two", protocol="tdo")])

@@ -1,0 +1,178 @@
+"""The paired bootstrap is SacreBLEU's; a group's mean varies as independent directions do."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sacrebleu.metrics import BLEU, CHRF, TER
+from sacrebleu.significance import PairedTest, estimate_ci
+
+from tdo_plugin.evaluation.scores import mean
+from tdo_plugin.evaluation.significance import _means, compare, resample
+from tdo_plugin.metrics.statistics import Statistics, mean_of_segments
+from tdo_plugin.metrics.text import text_metric
+
+TEXT = "the a small big white dog cat bird house book sees reads likes has today now here not"
+WORDS = TEXT.split()
+PLAIN = {"bleu": BLEU(force=True), "chrf": CHRF(word_order=2), "ter": TER()}
+
+
+def noisy(lines: list[str], share: float, seed: int) -> list[str]:
+    generator = np.random.default_rng(seed)
+    return [
+        " ".join(generator.choice(WORDS) if generator.random() < share else word for word in words)
+        for words in (line.split() for line in lines)
+    ]
+
+
+@pytest.fixture(scope="module")
+def text() -> dict[str, list[str]]:
+    generator = np.random.default_rng(1)
+    # an odd number of sentences, and uneven ones
+    references = [" ".join(generator.choice(WORDS, size=3 + row % 13)) for row in range(81)]
+    return {
+        "reference": references,
+        "baseline": noisy(references, 0.4, 2),
+        "close": noisy(references, 0.37, 3),
+        "better": noisy(references, 0.1, 4),
+    }
+
+
+@pytest.mark.parametrize("name", ["close", "better"])
+@pytest.mark.parametrize("key", PLAIN)
+def test_p_mean_and_interval_are_sacrebleus(text, key, name, monkeypatch) -> None:
+    monkeypatch.delenv("SACREBLEU_SEED", raising=False)
+    references = text["reference"]
+    named = [(row, text[row]) for row in ("baseline", name)]
+    _, found = PairedTest(named, {key: PLAIN[key]}, [references], "bs", n_samples=250)()
+    expected = next(rows for column, rows in found.items() if column != "System")
+    metric = text_metric(key, "en")
+    own, other = (metric.statistics(text[row], references) for row in (name, "baseline"))
+    result = compare(
+        name, "baseline", key, {"en-de": own}, {"en-de": other}, {"all": ["en-de"]}, samples=250
+    )
+    difference = result.directions["en-de"]
+    assert difference.p == expected[1].p_value
+    assert (difference.baseline, difference.system) == pytest.approx(
+        [row.score for row in expected]
+    )
+    scores = resample(other, own, 250, 12345)
+    for row, ours in zip(expected, scores, strict=True):
+        # SacreBLEU reckons in single precision here
+        assert (row.mean, row.ci) == pytest.approx(estimate_ci(ours), rel=1e-4)
+    ordered = sorted(scores[1] - scores[0])
+    assert (difference.low, difference.high) == (ordered[6], ordered[243])
+    assert result.groups["all"] == difference
+
+
+def test_the_sacrebleu_command_gives_the_same_p(text, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.delenv("SACREBLEU_SEED", raising=False)
+    for name, lines in text.items():
+        (tmp_path / name).write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    command = [sys.executable, "-m", "sacrebleu", "reference", "-i", "baseline", "close"]
+    command += ["--paired-bs", "-m", "bleu", "-f", "json"]  # of chrF it cannot write JSON
+    shown = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    expected = json.loads(shown.stdout)[1]["BLEU"]
+    metric = text_metric("bleu", "en")
+    own, other = (
+        {"x-en": metric.statistics(text[row], text["reference"])} for row in ("close", "baseline")
+    )
+    difference = compare("b", "a", "bleu", own, other, {}).directions["x-en"]
+    assert difference.p == expected["p_value"]
+    assert difference.system == pytest.approx(expected["score"], abs=1e-10)
+
+
+def segments(*values: float) -> Statistics:
+    return mean_of_segments(np.array(values, dtype=np.float64))
+
+
+def random_systems(directions: int, shift: float) -> tuple[dict[str, Statistics], ...]:
+    generator = np.random.default_rng(5)
+    systems: tuple[dict[str, Statistics], ...] = ({}, {})
+    for number in range(directions):
+        base = generator.normal(50, 10, size=60)
+        for system, add in zip(systems, (shift, 0.0), strict=True):
+            system[f"en-l{number}"] = segments(*(base + add + generator.normal(0, 3, size=60)))
+    return systems
+
+
+def test_a_groups_mean_has_the_spread_of_independent_directions() -> None:
+    own, other = random_systems(8, shift=0.3)
+    result = compare("b", "a", "comet", own, other, {"all": list(own)}, samples=2000)
+    group = result.groups["all"]
+    points = [row.difference for row in result.directions.values()]
+    assert group.difference == pytest.approx(np.mean(points))
+    # of a mean of segment scores the standard error is known in closed form
+    errors = [
+        np.std((own[row].rows - other[row].rows)[:, 0]) / np.sqrt(len(own[row].rows)) for row in own
+    ]
+    expected = np.sqrt(np.sum(np.square(errors))) / len(errors)
+    assert group.high - group.low == pytest.approx(2 * 1.96 * expected, rel=0.1)
+    assert group.low < group.difference < group.high
+
+
+def test_groups_do_not_depend_on_the_order_or_the_number_of_directions() -> None:
+    own, other = random_systems(4, shift=0.5)
+    first, *rest = own
+    groups = {"some": [first, rest[0]]}
+    backwards = {"some": [rest[0], first]}
+    whole = compare("b", "a", "comet", own, other, groups, samples=100)
+    fewer = {row: own[row] for row in (rest[0], first)}
+    part = compare("b", "a", "comet", fewer, other, backwards, samples=100)
+    assert vars(whole.groups["some"]) == pytest.approx(vars(part.groups["some"]))
+
+
+def test_means_leave_zeros_out_where_asked() -> None:
+    # without any variance within a direction, every resample is the test set's own scores
+    own = {"a-b": segments(0, 0), "a-c": segments(20, 20)}
+    other = {"a-b": segments(6, 6), "a-c": segments(4, 4)}
+    groups = {"all": list(own), "zero": ["a-b"]}
+    for skip, expected in ((False, (10, 5, 5)), (True, (20, 5, 15))):
+        result = compare("b", "a", "bleu", own, other, groups, samples=50, skip_zeros=skip)
+        group, zero = result.groups["all"], result.groups["zero"]
+        assert (group.system, group.baseline, group.difference) == expected
+        assert (group.low, group.high) == (group.difference, group.difference)
+        assert (zero.system, zero.baseline, zero.low) == (0, 6, -6)
+
+
+@pytest.mark.parametrize("skip", [False, True])
+def test_means_of_resamples_are_those_of_the_sheet(skip) -> None:
+    scores = np.random.default_rng(1).integers(0, 3, size=(4, 2, 50)).astype(np.float64)
+    assert (scores.sum(axis=0) == 0).any()
+    expected = [[mean(list(column), skip) for column in side.T] for side in scores.swapaxes(0, 1)]
+    assert _means(scores, skip) == pytest.approx(np.array(expected))
+
+
+def test_identical_systems_do_not_differ_and_a_much_better_one_does(text) -> None:
+    metric = text_metric("bleu", "en")
+    same, better = (
+        metric.statistics(text[row], text["reference"]) for row in ("baseline", "better")
+    )
+    alike = compare("a", "a", "bleu", {"x-en": same}, {"x-en": same}, {"all": ["x-en"]})
+    for row in (alike.directions["x-en"], alike.groups["all"]):
+        assert (row.difference, row.low, row.high, row.p) == (0, 0, 0, 1)
+    assert alike.win_ratio["all"] == 0
+    apart = compare("b", "a", "bleu", {"x-en": better}, {"x-en": same}, {"all": ["x-en"]})
+    row = apart.directions["x-en"]
+    assert row.p < 0.01
+    assert 0 < row.low < row.difference < row.high
+    assert apart.win_ratio["all"] == 100
+
+
+def test_only_shared_directions_count() -> None:
+    own = {"a-b": segments(1, 2), "b-a": segments(3, 4)}
+    other = {"b-a": segments(4, 5), "c-a": segments(4, 5)}
+    groups = {"all": ["a-b", "b-a", "c-a"], "none": ["a-b"]}
+    result = compare("b", "a", "ter", own, other, groups, samples=10)
+    assert list(result.directions) == ["b-a"]
+    assert list(result.groups) == list(result.win_ratio) == ["all"]
+    assert result.win_ratio["all"] == 100  # of TER, less is better
+    assert result.groups["all"].difference == -1
+
+
+def test_different_test_sets_cannot_be_compared() -> None:
+    with pytest.raises(ValueError, match="2 sentences against 3"):
+        compare("b", "a", "ter", {"a-b": segments(1, 2)}, {"a-b": segments(1, 2, 3)}, {})
