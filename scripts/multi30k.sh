@@ -18,7 +18,8 @@
 #               improve so fast that an average of the last five lags behind, see docs/results.md)
 #   --out       where everything goes (default: runs/multi30k-FORM)
 #   --fresh     begin again; otherwise interrupted trainings resume and whole results stay
-#   --dry-run   make the data, then only print the stock training and decoding commands
+#   --dry-run   make the data, then only print the stock commands that training and translating
+#               come to
 #
 # LID=FILE has fastText's lid.176 tell languages apart (also: lid.176.bin or .ftz in the clone),
 # instead of a classifier trained on the corpus.
@@ -105,8 +106,8 @@ if [[ -n $dry ]]; then
 fi
 say "training of ${names[*]}"
 train_systems "$run" "$run/data" "$CONFIGS" "$jobs" "$threads" "${names[@]}" -- "${flags[@]}"
-say "averaging and decoding"
-decode_systems "$run" "$run/data" "$CONFIGS" "$jobs" "$last" "${names[@]}"
-say "scoring"
+say "averaging and translating"
+decode_systems "$run" "$run/data" "$jobs" "$last" "${names[@]}"
+say "scoring and report"
 report_systems "$run" "$run/data" "${names[@]}"
 say "done"

@@ -156,21 +156,25 @@ look_after_trainings() {
   fi
 }
 
-# decode_systems RUN DATA CONFIGS JOBS LAST SYSTEM...: average the LAST checkpoints of each system
-# and decode every direction with it, JOBS at a time, one thread each.
+# decode_systems RUN DATA JOBS LAST SYSTEM...: average the LAST checkpoints of each system and
+# translate every direction with it, JOBS at a time.
 decode_systems() {
-  local run=$1 data=$2 configs=$3 jobs=$4 last=$5 name folder
-  shift 5
+  local run=$1 data=$2 jobs=$3 last=$4 name
+  shift 4
   local -a where
   read -ra where <<<"$(machine)"
   for name in "$@"; do
-    folder=$run/$name
-    once "$folder/averaged" "$(cat "$folder/trained") $last" \
-      tdo average --inputs "$folder/checkpoints" --last "$last" --output "$folder/average.pt" --force
-    say "$name: decoding"
-    tdo generate "$configs/$name.conf" "$data" "$folder/average.pt" "$folder/output" \
-      --jobs "$jobs" "${where[@]}"
+    once "$run/$name/averaged" "$(cat "$run/$name/trained") $last" average_system "$run/$name" "$last"
+    say "$name: translating"
+    tdo translate "$data" --path "$run/$name/average.pt" --out "$run/$name/output" \
+      --workers "$jobs" "${where[@]}"
   done
+}
+
+# average_system FOLDER LAST: the average of the last checkpoints; what an older one translated goes.
+average_system() {
+  rm -rf "$1/output"
+  tdo average --inputs "$1/checkpoints" --last "$2" --output "$1/average.pt" --force
 }
 
 # choose_lid: languages are told apart by fastText's lid.176 where LID names its file, or lid.176.bin
@@ -188,15 +192,17 @@ choose_lid() {
   done
 }
 
-# report_systems RUN DATA SYSTEM...: score, and say where everything is.
+# report_systems RUN DATA SYSTEM...: score all systems, make the report, say where everything is.
 report_systems() {
   local run=$1 data=$2 name
   shift 2
-  local -a systems=(${lid[@]+"${lid[@]}"}) # an empty array is an error in older bash
+  local -a systems=()
   for name in "$@"; do
-    systems+=(--system "$name=$run/$name/output")
+    systems+=("$name=$run/$name/output")
   done
-  tdo report --data "$data" --out "$run/report" "${systems[@]}"
+  # an empty array is an error in older bash
+  tdo score "${systems[@]}" --data "$data" --out "$run/report" ${lid[@]+"${lid[@]}"}
+  tdo report "$run/report/scores.json" --out "$run/report"
   for name in "$@"; do
     echo "$run/$name/average.pt"
   done

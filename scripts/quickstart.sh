@@ -5,8 +5,8 @@
 #
 #   --fresh     begin again; otherwise a step whose result is whole is not done again
 #   --out DIR   where everything goes (default: runs/quickstart)
-#   --dry-run   only print the stock training and decoding commands, of a tiny corpus that is
-#               thrown away again
+#   --dry-run   only print the stock commands that training and translating come to, of a tiny
+#               corpus that is thrown away again
 #
 # Compares a prefix decoder-only model with the two-stage model (TDO) with adaptation modules and
 # InstruCL, on trained and on zero-shot directions. On two CPU cores it takes about ten minutes
@@ -77,8 +77,8 @@ say "corpus ($LANGUAGES), SentencePiece, fairseq-preprocess"
 once "$run/prepared" "$LANGUAGES $SENTENCES $VALIDATION $TEST $VOCABULARY" corpus
 say "training of ${SYSTEMS[*]}, side by side"
 train_systems "$run" "$run/data" "$CONFIGS" 2 1 "${SYSTEMS[@]}" -- "${FLAGS[@]}"
-say "averaging and decoding"
-decode_systems "$run" "$run/data" "$CONFIGS" 2 "$LAST" "${SYSTEMS[@]}"
-say "scoring"
+say "averaging and translating"
+decode_systems "$run" "$run/data" 2 "$LAST" "${SYSTEMS[@]}"
+say "scoring and report"
 report_systems "$run" "$run/data" "${SYSTEMS[@]}"
 say "done"
