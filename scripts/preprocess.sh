@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # From parallel text to data that fairseq trains on.
 #
-#   scripts/preprocess.sh TEXT DATA [--vocab-size N] [--model-type unigram|bpe] [--workers N] ...
+#   scripts/preprocess.sh TEXT DATA [--vocab-size N] [--model-type unigram|bpe] [--workers N]
+#                         [--casing cased|lowercased|truecased] [--join-valid N] ...
 #
 # TEXT holds train.X-Y.{X,Y} and valid.X-Y.{X,Y}, one sentence a line, and test.X (one test set,
 # parallel over all languages) or test.X-Y.{X,Y}. A joint SentencePiece model is trained on the
