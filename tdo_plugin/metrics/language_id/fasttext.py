@@ -39,6 +39,8 @@ class FastText:
             self._model: Any = fasttext.load_model(str(path))
             # all of them, likely or not: fasttext-predict has no other list of its labels
             labels, _ = self._model.predict("a", k=-1, threshold=-1.0)
+            if not labels:
+                raise ValueError("there are no labels in it, or it is not whole")
         except ValueError as error:  # of a bad file, or of the package fasttext with numpy 2
             raise UserError(
                 f"`--lid` must be a fastText model that fasttext-predict reads; {path}: {error}"

@@ -9,13 +9,11 @@ UNDETECTABLE = "?"
 
 
 class Identifier(Protocol):
-    """Names the language of each sentence.
+    """Names the language of each sentence. It can be sent to other processes (`pickle`)."""
 
-    Attributes:
-        signature: the detector with its version or checksum.
-    """
-
-    signature: str
+    @property
+    def signature(self) -> str:
+        """The detector with its version or checksum."""
 
     def label(self, language: str) -> str | None:
         """What `identify` calls a language of the corpus; None where it cannot recognise it."""

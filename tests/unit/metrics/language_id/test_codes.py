@@ -1,0 +1,118 @@
+"""Names of languages meet, whoever gave them."""
+
+import pytest
+
+from tdo_plugin.metrics.language_id.codes import (
+    CONFUSABLE,
+    ISO_639,
+    canonical,
+    confusable,
+    of_label,
+)
+
+# what fastText's model knows, and the languages of OPUS-100 and TED-19
+LID_176 = """
+    af als am an ar arz as ast av az azb ba bar bcl be bg bh bn bo bpy br bs bxr ca cbk ce ceb ckb
+    co cs cv cy da de diq dsb dty dv el eml en eo es et eu fa fi fr frr fy ga gd gl gn gom gu gv he
+    hi hif hr hsb ht hu hy ia id ie ilo io is it ja jbo jv ka kk km kn ko krc ku kv kw ky la lb lez
+    li lmo lo lrc lt lv mai mg mhr min mk ml mn mr mrj ms mt mwl my myv mzn nah nap nds ne new nl nn
+    no oc or os pa pam pfl pl pms pnb ps pt qu rm ro ru rue sa sah sc scn sco sd sh si sk sl so sq
+    sr su sv sw ta te tg th tk tl tr tt tyv ug uk ur uz vec vep vi vls vo wa war wuu xal xmf yi yo
+    yue zh
+"""
+OPUS_100 = """
+    af am an ar as az be bg bn br bs ca cs cy da de dz el en eo es et eu fa fi fr fy ga gd gl gu ha
+    he hi hr hu hy id ig is it ja ka kk km kn ko ku ky li lt lv mg mk ml mn mr ms mt my nb ne nl nn
+    no oc or pa pl ps pt ro ru rw se sh si sk sl sq sr sv ta te tg th tk tr tt ug uk ur uz vi wa xh
+    yi yo zh zu
+"""
+TED_19 = """
+    en ar he ru ko it ja zh es nl vi tr fr pl ro fa hr cs de
+"""
+# labels of NLLB, GlotLID or OpenLID that are not the code that ISO 639-3 has for ISO 639-1's
+FLORES = {
+    "ar": "arb_Arab",
+    "az": "azj_Latn",
+    "et": "est_Latn ekk_Latn",
+    "fa": "pes_Arab fas_Arab",
+    "ku": "kmr_Latn",
+    "lv": "lvs_Latn",
+    "mg": "plt_Latn",
+    "mn": "khk_Cyrl",
+    "ms": "zsm_Latn",
+    "ne": "npi_Deva",
+    "no": "nob_Latn",
+    "nn": "nno_Latn",
+    "or": "ory_Orya",
+    "ps": "pbt_Arab",
+    "sq": "als_Latn",
+    "uz": "uzn_Latn",
+    "yi": "ydd_Hebr",
+    "zh": "zho_Hans zho_Hant cmn_Hans cmn_Hani",
+    "sh": "hbs_Latn",
+}
+
+
+def test_each_language_has_one_name_in_both_standards() -> None:
+    assert len(ISO_639) == 183  # ISO 639-1's, with sh and without nb
+    assert len(set(ISO_639.values())) == len(ISO_639)
+    assert {(len(two), len(three)) for two, three in ISO_639.items()} == {(2, 3)}
+    assert [canonical(f"{three}_Latn") for three in ISO_639.values()] == list(ISO_639)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        *((label, code) for code, labels in FLORES.items() for label in labels.split()),
+        ("nb", "no"),
+        ("nb_NO", "no"),
+        ("zh_CN", "zh"),
+        ("zh-tw", "zh"),
+        ("en_XX", "en"),
+        ("pt-br", "pt"),
+        ("DE", "de"),
+        ("iw", "he"),
+        ("arz_Arab", "arz"),  # Egyptian, not the standard language
+        ("yue_Hant", "yue"),
+        ("xx", "xx"),
+        ("und_Latn", "?"),
+        ("zxx_Zzzz", "?"),
+    ],
+)
+def test_a_code_becomes_canonical(code, expected) -> None:
+    assert canonical(code) == expected
+
+
+def test_lid_176_calls_alemannic_als() -> None:
+    assert of_label("__label__als") == "gsw"
+    assert of_label("__label__als_Latn") == "sq"  # Tosk Albanian for all others
+
+
+def test_languages_that_lid_176_does_not_know() -> None:
+    known = {of_label(f"__label__{label}") for label in LID_176.split()}
+    assert len(known) == len(LID_176.split())  # no two labels fall together
+    assert {code for code in TED_19.split() if canonical(code) not in known} == set()
+    unknown = {code for code in OPUS_100.split() if canonical(code) not in known}
+    assert unknown == {"dz", "ha", "ig", "rw", "se", "xh", "zu"}
+
+
+@pytest.mark.parametrize(
+    ("language", "near"),
+    [
+        ("hr", {"bs", "sr", "sh", "cnr"}),
+        ("zsm_Latn", {"id"}),
+        ("nb", {"nn", "da"}),
+        ("da", {"no", "nn"}),
+        ("zh_CN", {"yue"}),
+        ("cs", set()),  # and Slovak: see CONFUSABLE
+        ("xx", set()),
+    ],
+)
+def test_languages_easily_confused(language, near) -> None:
+    assert confusable(language) == near
+
+
+def test_groups_are_disjoint_and_canonical() -> None:
+    members = [code for group in CONFUSABLE for code in group]
+    assert len(set(members)) == len(members)
+    assert members == [*map(canonical, members)]
