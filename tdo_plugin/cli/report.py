@@ -1,104 +1,87 @@
-"""`tdo report`: score decoded directions; table, Markdown, JSON and heat map."""
+"""`tdo report`: score sheets as tables, pictures and one page."""
 
 from __future__ import annotations
 
 import argparse
-import json
+import os
+import shutil
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.protocols import PROTOCOLS
 
-HELP = "score what was decoded: BLEU, chrF++ and off-target share, several systems side by side"
+if TYPE_CHECKING:
+    from tdo_plugin.evaluation.scores import ScoreSheet
+
+HELP = "make tables, heat maps and one HTML page of what `tdo score` measured"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add = parser.add_argument
     add(
-        "--data",
+        "scores",
         type=Path,
-        required=True,
-        metavar="DATA",
-        help="folder that scripts/preprocess.sh made",
+        nargs="+",
+        metavar="SCORES",
+        help="scores.json of `tdo score`; systems of several are shown side by side",
+    )
+    add("--out", type=Path, required=True, metavar="DIR", help="folder for the report")
+    add(
+        "--protocol",
+        choices=tuple(PROTOCOLS),
+        help="report as this paper does, its rows beside the measured ones; the scores must be of "
+        "`tdo score --protocol` with the same",
     )
     add(
-        "--system",
+        "--published",
         action="append",
-        required=True,
-        metavar="NAME=DIR",
-        help="a system's name and the folder that scripts/generate.sh filled; once a system",
-    )
-    add(
-        "--out",
-        type=Path,
-        required=True,
-        metavar="DIR",
-        help="folder for results.md, results.json and heatmap.png",
-    )
-    add(
-        "--directions",
-        default="all",
-        metavar="D",
-        help="all, supervised, zero-shot, or a list such as en-de,de-fr (default all)",
-    )
-    add(
-        "--lid",
-        type=Path,
-        metavar="FILE",
-        help="tell languages apart with this fastText model (lid.176.bin) instead of a classifier "
-        "trained on the corpus",
-    )
-    add(
-        "--metric",
-        choices=("bleu", "chrf"),
-        default="bleu",
-        help="what the heat map shows (default bleu)",
+        default=[],
+        metavar="PAPER[:TABLE]",
+        help="set a paper's rows beside the measured ones, such as tdo or tdo:1; may be repeated "
+        "(default: in the files all tables of the paper whose protocol was scored)",
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Score, print and write."""
-    from tdo_plugin.data.databin import read_data_folder
-    from tdo_plugin.data.segmentation import write_text
-    from tdo_plugin.evaluation import heatmap, tables
-    from tdo_plugin.evaluation.language_id import FastText, from_training_side
-    from tdo_plugin.evaluation.results import evaluate
+    """Print the tables, write the files and name them; 1 where something could not be scored."""
+    from tdo_plugin.evaluation.report import heatmap, notes, tables
+    from tdo_plugin.evaluation.report.beside import beside, beside_table, chosen
+    from tdo_plugin.evaluation.report.text import terminal
+    from tdo_plugin.evaluation.report.write import write_report
+    from tdo_plugin.evaluation.scores import merge, read_sheet
 
-    data = read_data_folder(args.data)
-    systems = _systems(args.system)
-    directions = data.select(args.directions)
-    identifier = FastText(args.lid) if args.lid else from_training_side(data)
-    report = evaluate(
-        data, systems, directions, identifier, progress=lambda line: print(line, flush=True)
-    )
-    args.out.mkdir(parents=True, exist_ok=True)
-    write_text(
-        args.out / "results.json", [json.dumps(report.as_json(), indent=1, ensure_ascii=False)]
-    )
-    write_text(args.out / "results.md", [tables.markdown_report(report).rstrip("\n")])
-    print()
-    print(tables.terminal(tables.per_direction(report)))
-    print()
-    print(tables.terminal(tables.summary(report)))
-    print()
-    for line in tables.notes(report):
-        print(line)
-    print(flush=True)
-    heatmap.draw(report, data.languages, args.out / "heatmap.png", args.metric)
-    for name in ("results.md", "results.json", "heatmap.png"):
-        print(args.out.resolve() / name)
-    return 0
+    sheet = merge(read_sheet(path) for path in args.scores)
+    if args.protocol and sheet.protocol != args.protocol:
+        raise UserError(
+            f"`--protocol` must be that of the scores, {sheet.protocol or 'none'}; "
+            f"it is {args.protocol}"
+        )
+    published = args.published or ([args.protocol] if args.protocol else [])
+    found = {key: beside(key, sheet) for key in chosen(published, sheet)}
+    besides = list({one.key: one for ones in found.values() for one in ones}.values())
+    width = shutil.get_terminal_size((100, 24)).columns
+    bold = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    asked = besides if published else []
+    for table in (tables.summary(sheet), *(beside_table(one, sheet) for one in asked)):
+        lines = notes.reading(sheet) if table.key == "scores" else [table.caption]
+        print(table.title, "", terminal(table, width, bold), "", *lines, "", sep="\n")
+    apart = [f"{key} has no column that was measured" for key, ones in found.items() if not ones]
+    print(*notes.results(sheet), *apart, "", sep="\n")
+    for path in write_report(sheet, besides, args.out):
+        print(path.resolve(), flush=True)
+    if not heatmap.available():
+        print("no pictures: matplotlib is not installed (pip install matplotlib)")
+    if not (sheet.failures or sheet.missing):
+        return 0
+    print(f"tdo report: not everything was scored: {_lacking(sheet)}", file=sys.stderr)
+    return 1
 
 
-def _systems(given: list[str]) -> dict[str, Path]:
-    systems: dict[str, Path] = {}
-    for text in given:
-        name, mark, folder = text.partition("=")
-        if not (name and mark and folder):
-            raise UserError(f"`--system` must be NAME=DIR; it is {text}")
-        if name in systems:
-            raise UserError(f"`--system` must name each system once; {name} is there twice")
-        if not Path(folder).is_dir():
-            raise UserError(f"`--system` must name a folder after NAME=; {folder} is not one")
-        systems[name] = Path(folder)
-    return systems
+def _lacking(sheet: ScoreSheet) -> str:
+    from tdo_plugin.evaluation.scores import METRICS
+
+    names = [METRICS[key].name for key in sheet.missing]
+    return "; ".join([*sheet.failures, *([f"no {', '.join(names)}"] if names else [])])

@@ -1,81 +1,107 @@
 """`tdo report` from its command line."""
 
-import argparse
 import json
-from itertools import permutations
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from unit.evaluation.report.sheets import sheet, system
 
-from tdo_plugin.cli import report
-from tdo_plugin.data.databin import MARK
-from tdo_plugin.errors import UserError
-
-TEXT = {"en": ["a red house", "no water here"], "de": ["ein rotes Haus", "kein Wasser hier"]}
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """DATA in `data` and a perfect system in `output`."""
-    data = tmp_path / "data"
-    for name in ("pieces", "reference"):
-        (data / name).mkdir(parents=True)
-    directions = ["-".join(pair) for pair in permutations(TEXT)]
-    for language, lines in TEXT.items():
-        joined = "\n".join(lines) + "\n"
-        (data / "reference" / f"test.{language}").write_text(joined)
-        for split in ("train", "valid"):
-            (data / "pieces" / f"{split}.en-de.{language}").write_text("▁" + joined)
-    for name, content in (("langs", TEXT), ("pairs", directions), ("test-pairs", directions)):
-        (data / f"{name}.txt").write_text("\n".join(content) + "\n")
-    (data / MARK).write_text("{}")
-    for direction in directions:
-        out = tmp_path / "output" / direction
-        out.mkdir(parents=True)
-        lines = TEXT[direction.split("-")[1]]
-        text = "".join(f"H-{i}\t-1\t{line}\n" for i, line in enumerate(lines))
-        (out / "generate-test.txt").write_text(text)
-    return tmp_path
+from tdo_plugin import cli
+from tdo_plugin.evaluation.report import heatmap
+from tdo_plugin.evaluation.scores import ScoreSheet, as_json
 
 
-def run(*words: object) -> int:
-    parser = argparse.ArgumentParser()
-    report.add_arguments(parser)
-    return report.run(parser.parse_args([str(word) for word in words]))
+@pytest.fixture(autouse=True)
+def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heatmap, "available", lambda: False)
 
 
-def test_everything_is_written(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code = run("--data", folder / "data", "--out", folder / "r", "--system", f"s={folder}/output")
-    assert code == 0
-    assert sorted(p.name for p in (folder / "r").iterdir()) == [
-        "heatmap.png",
-        "results.json",
-        "results.md",
-    ]
-    results = json.loads((folder / "r" / "results.json").read_text(encoding="utf-8"))
-    assert results["systems"]["s"]["means"]["supervised"]["chrf"] == 100
+def put(path: Path, own: ScoreSheet) -> str:
+    path.write_text(json.dumps(as_json(own)), encoding="utf-8")
+    return str(path)
+
+
+def test_tables_are_printed_and_files_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scores = put(tmp_path / "s.json", sheet(missing={}))
+    out = tmp_path / "out"
+    assert cli.main(["report", scores, "--out", str(out), "--published", "tdo:1"]) == 0
     printed = capsys.readouterr().out
-    assert "100.0" in printed and str(folder / "r" / "heatmap.png") in printed
+    for wanted in ("30.0‡*", "TDO, Table 1: TED-19, N=6, d=512", "BLEU: BLEU|tok:13a", "A note."):
+        assert wanted in printed
+    for name in ("index.html", "results.tex", "matrix-bleu-few.csv"):
+        assert f"{out / name}\n" in printed and (out / name).is_file()
+    assert "no pictures: matplotlib is not installed" in printed
+
+
+def test_what_was_not_scored_is_one_line_and_exit_code_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scores = put(tmp_path / "s.json", sheet(failures=("few ar-de: lost",)))
+    assert cli.main(["report", scores, "--out", str(tmp_path / "out")]) == 1
+    error = capsys.readouterr().err
+    assert error == "tdo report: not everything was scored: few ar-de: lost; no COMET\n"
+    assert (tmp_path / "out" / "index.html").is_file()
+
+
+def test_sheets_are_set_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = sheet(systems=(system("plain"),), comparisons=(), missing={})
+    other = sheet(systems=(replace(system("few"), name="other"),), comparisons=(), missing={})
+    paths = [put(tmp_path / "a.json", one), put(tmp_path / "b.json", other)]
+    assert cli.main(["report", *paths, "--out", str(tmp_path / "out")]) == 0
+    printed = capsys.readouterr().out
+    assert printed.index("plain") < printed.index("other")
+    assert "30.0*" in printed
+
+
+def test_a_table_without_a_common_column_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scores = put(tmp_path / "s.json", sheet(missing={}))
+    words = ["report", scores, "--out", str(tmp_path / "out"), "--published", "neurons:1"]
+    assert cli.main(words) == 0
+    assert "neurons:1 has no column that was measured" not in capsys.readouterr().out
+    words[-1] = "tpdm:8"
+    assert cli.main(words) == 0
+    assert "tpdm:8 has no column that was measured" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--system", "no-equals-sign"], "`--system` must be NAME=DIR"),
-        (["--system", "s=/no/such/folder"], "`--system` must name a folder"),
-        (["--system", "s=.", "--system", "s=."], "must name each system once"),
-        (["--system", "s=.", "--directions", "en-xx"], "en-xx is not one"),
-        (["--system", "s=.", "--directions", "zero-shot"], "zero-shot has none"),
-        (["--system", "s=.", "--lid", "/no/such.bin"], "`--lid` must be a fastText model"),
+        (["none.json"], "`SCORES` must be a scores.json of tdo score; "),
+        (["other.json"], "`SCORES` must be a scores.json of tdo score; "),
+        (["s.json", "s.json"], "`SCORES` must name each system once; plain is there twice"),
+        (["s.json", "tlm.json"], "`SCORES` must all be of one protocol"),
+        (["s.json", "--published", "nope"], "`--published` must name one of tdo, "),
+        (["s.json", "--published", "tdo:99"], "`--published` must be one of tdo:1, "),
+        (["s.json", "--out", "s.json"], "File exists: 's.json'"),
     ],
 )
-def test_bad_input_is_one_line(folder: Path, words: list[str], message: str) -> None:
-    with pytest.raises(UserError, match=message):
-        run("--data", folder / "data", "--out", folder / "r", *words)
-    assert not (folder / "r").exists()
+def test_bad_input_is_one_line(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    put(tmp_path / "s.json", sheet())
+    put(tmp_path / "tlm.json", sheet(systems=(), protocol="tlm"))
+    (tmp_path / "other.json").write_text("[1]")
+    assert cli.main(["report", "--out", "out", *words]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("tdo report: error: ") and error.count("\n") == 1 and message in error
+    assert not (tmp_path / "out").exists()
 
 
-def test_an_unprepared_folder_is_refused(folder: Path) -> None:
-    (folder / "data" / MARK).unlink()
-    with pytest.raises(UserError, match=r"scripts/preprocess\.sh finished"):
-        run("--data", folder / "data", "--out", folder / "r", "--system", f"s={folder}/output")
+def test_a_protocol_is_that_of_the_scores(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [put(tmp_path / "s.json", sheet(missing={}, protocol="tdo")), "--out", str(tmp_path)]
+    assert cli.main(["report", *words, "--protocol", "tdo"]) == 0
+    assert "TDO, Table 1: TED-19, N=6, d=512" in capsys.readouterr().out
+    assert cli.main(["report", *words, "--protocol", "tpdm"]) == 2
+    assert "must be that of the scores, tdo; it is tpdm" in capsys.readouterr().err

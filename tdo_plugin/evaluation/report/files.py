@@ -1,0 +1,107 @@
+"""The numbers as files for programs: long-form CSV, JSON, and source-by-target matrices."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tdo_plugin.data.segmentation import complete_file
+from tdo_plugin.evaluation.report.beside import Beside
+from tdo_plugin.evaluation.report.tables import comparison_of
+from tdo_plugin.evaluation.scores import Difference, ScoreSheet, as_json
+
+WHAT = ("source", "system", "scope", "of", "metric", "value")
+AGAINST = ("baseline", "difference", "low", "high", "p")
+BLANK = [""] * len(AGAINST)
+
+
+def languages_of(sheet: ScoreSheet) -> list[str]:
+    """Every language of the sheet's directions, in order."""
+    return list(dict.fromkeys(code for one in sheet.directions for code in one.split("-")))
+
+
+def grid(sheet: ScoreSheet, system: str, metric: str) -> list[list[float | None]]:
+    """A metric's scores: a row for each source of `languages_of`, a column for each target."""
+    scores = {row.direction: row.scores.get(metric) for row in sheet.system(system).directions}
+    codes = languages_of(sheet)
+    return [[scores.get(f"{source}-{target}") for target in codes] for source in codes]
+
+
+def write_matrix(path: Path, sheet: ScoreSheet, system: str, metric: str) -> None:
+    """Write the grid as CSV, blank where a direction has no score."""
+    codes = languages_of(sheet)
+    rows = zip(codes, grid(sheet, system, metric), strict=True)
+    _write_csv(path, ["source", *codes], ([source, *row] for source, row in rows))
+
+
+def write_csv(path: Path, sheet: ScoreSheet, beside: Sequence[Beside]) -> None:
+    """Write one number a line.
+
+    `source` is `measured`, or a published table such as `tdo:1`. `scope` is `group` (a mean),
+    `pooled` or `direction`, and `of` names it. Against a baseline: the difference, its interval, p.
+    """
+    _write_csv(path, (*WHAT, *AGAINST), [*_measured(sheet), *_published(sheet, beside)])
+
+
+def _write_csv(path: Path, head: Iterable[str], rows: Iterable[Sequence[object]]) -> None:
+    with complete_file(path) as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(head)
+        writer.writerows(rows)
+
+
+def _measured(sheet: ScoreSheet) -> Iterator[list[object]]:
+    for system in sheet.systems:
+        for metric in sheet.metrics:
+            one = comparison_of(sheet, system.name, metric)
+            means = {group: sheet.mean(system.name, group, metric) for group in sheet.groups}
+            pooled = {group: scores.get(metric) for group, scores in system.pooled.items()}
+            scores = {row.direction: row.scores.get(metric) for row in system.directions}
+            for scope, values, differences in (
+                ("group", means, one.groups if one else {}),
+                ("pooled", pooled, {}),
+                ("direction", scores, one.directions if one else {}),
+            ):
+                for of, value in values.items():
+                    if value is not None:
+                        found = differences.get(of)
+                        against = _against(found, one.baseline) if one and found else BLANK
+                        yield ["measured", system.name, scope, of, metric, value, *against]
+
+
+def _against(found: Difference, baseline: str) -> list[object]:
+    return [baseline, found.difference, found.low, found.high, found.p]
+
+
+def _published(sheet: ScoreSheet, beside: Iterable[Beside]) -> Iterator[list[object]]:
+    for one in beside:
+        for row in one.rows:
+            for quantity, value in zip(one.quantities, row.values, strict=True):
+                if value is not None:
+                    of = [quantity.scope(sheet), quantity.group, quantity.metric]
+                    yield [one.key, row.name, *of, value, *BLANK]
+
+
+def write_json(path: Path, sheet: ScoreSheet, beside: Sequence[Beside]) -> None:
+    """Write the whole sheet with its means, and the published rows beside it."""
+    content: dict[str, Any] = {**as_json(sheet), "published": [asdict(one) for one in beside]}
+    with complete_file(path) as stream:
+        json.dump(content, stream, indent=1, ensure_ascii=False)
+        stream.write("\n")
+
+
+def slugs(names: Iterable[str]) -> dict[str, str]:
+    """Each name as a part of a file name, no two alike even where case does not count."""
+    found: dict[str, str] = {}
+    for name in names:
+        plain = re.sub(r"[^\w.+-]+", "_", name).strip("._") or "system"
+        slug, taken, number = plain, {one.casefold() for one in found.values()}, 2
+        while slug.casefold() in taken:
+            slug, number = f"{plain}-{number}", number + 1
+        found[name] = slug
+    return found

@@ -1,0 +1,101 @@
+"""HTML that is escaped unless it was made here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from html import escape
+from typing import Any
+
+from tdo_plugin.evaluation.report.table import Block, Cell, Row, Table
+
+
+class Markup(str):
+    """Text that is HTML already."""
+
+
+def tag(name: str, *children: str | Iterable[str], **attributes: object) -> Markup:
+    """An element. Children that are not `Markup` are escaped; so are attributes.
+
+    `class_` is written `class`, `data_value` `data-value`; an attribute that is True has no value,
+    and one that is None or False is left out.
+    """
+    written = "".join(
+        f" {key.rstrip('_').replace('_', '-')}"
+        + ("" if value is True else f'="{escape(str(value))}"')
+        for key, value in attributes.items()
+        if value is not None and value is not False
+    )
+    inside = "".join(map(_child, children))
+    return Markup(f"<{name}{written}>{inside}</{name}>")
+
+
+def _child(child: str | Iterable[str]) -> str:
+    if isinstance(child, Markup):
+        return child
+    return escape(child) if isinstance(child, str) else "".join(map(_child, child))
+
+
+def html_table(table: Table) -> Markup:
+    """A table in a panel of its own that scrolls; every block is a `tbody`."""
+    body = [_block(table, block) for block in table.blocks]
+    caption = tag("caption", table.title, class_="hidden")
+    inner = tag("table", caption, tag("thead", _headings(table)), body, data_sort=table.key)
+    return tag(
+        "div",
+        inner,
+        class_="panel",
+        tabindex="0",
+        role="region",
+        aria_label=f"{table.title}, table",
+    )
+
+
+def _headings(table: Table) -> list[Markup]:
+    over = any(column.over for column in table.columns)
+    rows = 2 if over else None
+    labels = [tag("th", head, scope="col", rowspan=rows) for head in table.heads]
+    spans = [
+        tag("th", tag("bdi", text), scope="colgroup", colspan=count, data_over=text)
+        for text, count in table.spans()
+    ]
+    names = [
+        tag("th", tag("bdi", column.name), scope="col", class_="number", data_over=column.over)
+        for column in table.columns
+    ]
+    return [tag("tr", labels, spans), tag("tr", names)] if over else [tag("tr", labels, names)]
+
+
+def _block(table: Table, block: Block) -> Markup:
+    width = len(table.heads) + len(table.columns)
+    title = tag("th", tag("span", block.title), scope="rowgroup", colspan=width)
+    rows = [_row(table, row) for row in block.rows]
+    head = [tag("tr", title, class_="block")] if block.title else []
+    return tag("tbody", head, rows, class_="published" if block.published else None)
+
+
+def _row(table: Table, row: Row) -> Markup:
+    note = row.note or None
+    labels = [tag("th", tag("bdi", label), scope="row", title=note) for label in row.labels]
+    cells = [
+        _cell(cell, column.over) for cell, column in zip(row.cells, table.columns, strict=True)
+    ]
+    return tag("tr", labels, cells)
+
+
+def _cell(cell: Cell, over: str) -> Markup:
+    text = tag("strong", cell.text) if cell.best else cell.text
+    mark = [tag("sup", cell.mark)] if cell.mark else []
+    value = None if cell.value is None else f"{cell.value:.6g}"
+    return tag("td", text, mark, data_value=value, title=value, data_over=over or None)
+
+
+def details(value: Any) -> Markup:
+    """Free-form data as it is: dictionaries as definition lists, lists as lists."""
+    if isinstance(value, Mapping):
+        rows = [[tag("dt", str(key)), tag("dd", details(inner))] for key, inner in value.items()]
+        return tag("dl", *rows)
+    if isinstance(value, (list, tuple)):
+        return tag("ul", [tag("li", details(inner)) for inner in value])
+    text = value if isinstance(value, str) else json.dumps(value)
+    return tag("span", text, dir="auto")

@@ -1,0 +1,91 @@
+"""What a reader must know beside the numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from tdo_plugin.evaluation.report.tables import measured_metrics, shows_pooled
+from tdo_plugin.evaluation.scores import METRICS, ScoreSheet
+
+
+def reading(sheet: ScoreSheet) -> list[str]:
+    """How to read the tables: what is averaged, what bold and the marks mean."""
+    counts = ", ".join(f"{group} ({len(members)})" for group, members in sheet.groups.items())
+    zeros = ", scores of exactly 0 left out" * sheet.skip_zeros
+    lines = [f"Means over directions{zeros}: {counts}."]
+    if shows_pooled(sheet):
+        lines.append("Pooled: all test sets of the group scored as one.")
+    if len(sheet.systems) > 1:
+        lines.append("Best of these systems in bold, as rounded; ↑ higher is better, ↓ lower.")
+    if sheet.comparisons:
+        baselines = ", ".join(dict.fromkeys(one.baseline for one in sheet.comparisons))
+        lines.append(
+            f"Against the baseline ({baselines}), paired bootstrap: † p < 0.05, ‡ p < 0.01."
+        )
+    return lines
+
+
+def remarks(sheet: ScoreSheet) -> list[str]:
+    """The sheet's own notes, and means over fewer directions than their group has."""
+    return [*sheet.notes, *_correlations(sheet), *_incomplete_means(sheet)]
+
+
+def _correlations(sheet: ScoreSheet) -> Iterator[str]:
+    for system in sheet.systems:
+        if system.correlation is not None:
+            yield (
+                f"{system.name}: Pearson's correlation between language accuracy and BLEU over "
+                f"directions is {system.correlation:.2f}."
+            )
+
+
+def _incomplete_means(sheet: ScoreSheet) -> Iterator[str]:
+    for system in sheet.systems:
+        lacking: dict[str, list[str]] = {}
+        for metric in measured_metrics(sheet):
+            have = {row.direction for row in system.directions if metric in row.scores}
+            counts = [
+                f"{len(have & set(members))} of {len(members)} ({group})"
+                for group, members in sheet.groups.items()
+                if not have >= set(members)
+            ]
+            if have and counts:
+                lacking.setdefault(", ".join(counts), []).append(METRICS[metric].name)
+        for counts_of, names in lacking.items():
+            yield f"{system.name}: means of {', '.join(names)} are over {counts_of} directions."
+
+
+def missing(sheet: ScoreSheet) -> list[str]:
+    """Which metrics are not there, or not everywhere, and why."""
+    partly = measured_metrics(sheet)
+    return [
+        f"{METRICS[key].name} is missing{' in part' * (key in partly)}: {why}"
+        for key, why in sheet.missing.items()
+    ]
+
+
+def signatures(sheet: ScoreSheet) -> list[tuple[str, str]]:
+    """Every metric's name with every signature in use."""
+    return [(_name(key), text) for key, texts in sheet.signatures.items() for text in texts]
+
+
+def _name(key: str) -> str:
+    return METRICS[key].name if key in METRICS else key
+
+
+def results(sheet: ScoreSheet) -> list[str]:
+    """Failures, missing metrics, remarks and signatures."""
+    return [
+        *(f"Not scored: {one}" for one in sheet.failures),
+        *missing(sheet),
+        *remarks(sheet),
+        *(f"{name}: {text}" for name, text in signatures(sheet)),
+    ]
+
+
+def origins(sheet: ScoreSheet) -> list[str]:
+    """What made the hypotheses of each system, and the scores, as JSON."""
+    made = [(system.name, system.provenance) for system in sheet.systems]
+    written = [*made, ("scores", sheet.made_by)]
+    return [f"{name}: {json.dumps(how, ensure_ascii=False)}" for name, how in written if how]

@@ -1,0 +1,132 @@
+"""The report as one HTML file that needs nothing else: no network, no other file.
+
+Tables are in the HTML itself; what JavaScript draws is made from the data that the page carries.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+from tdo_plugin.evaluation.report import notes, tables
+from tdo_plugin.evaluation.report.beside import Beside, beside_table
+from tdo_plugin.evaluation.report.files import languages_of
+from tdo_plugin.evaluation.report.markup import Markup, details, html_table, tag
+from tdo_plugin.evaluation.report.page_data import page_data
+from tdo_plugin.evaluation.report.table import Table
+from tdo_plugin.evaluation.scores import ScoreSheet
+
+SCRIPTS = ("common", "tables", "heat", "pair", "languages", "examples", "start")
+
+
+def html_page(sheet: ScoreSheet, besides: Sequence[Beside]) -> str:
+    """The whole page."""
+    folder = files(__package__) / "page"
+    style = (folder / "style.css").read_text(encoding="utf-8")
+    script = "\n".join((folder / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
+    sections = list(_sections(sheet, besides))
+    links = [tag("li", tag("a", title, href=f"#{key}")) for key, title, _ in sections]
+    return Template((folder / "page.html").read_text(encoding="utf-8")).substitute(
+        policy=f"default-src 'none'; img-src data:; "
+        f"style-src '{_digest(style)}'; script-src '{_digest(script)}'",
+        title=tag("title", f"Translation report: {', '.join(one.name for one in sheet.systems)}"),
+        lead=_lead(sheet),
+        navigation=tag("nav", tag("ul", links), aria_label="Sections"),
+        sections="\n".join(
+            tag("section", tag("h2", title), content, id=key) for key, title, content in sections
+        ),
+        style=style,
+        script=script,
+        data=_embedded(page_data(sheet)),
+    )
+
+
+def _digest(text: str) -> str:
+    """What a content security policy calls an inline script or style that it lets through."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _embedded(data: Any) -> str:
+    """JSON that cannot end the element that it stands in."""
+    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c")
+
+
+def _lead(sheet: ScoreSheet) -> Markup:
+    facts = [
+        f"{len(sheet.systems)} system{'s' * (len(sheet.systems) != 1)}",
+        f"{len(languages_of(sheet))} languages",
+        f"{len(sheet.directions)} direction{'s' * (len(sheet.directions) != 1)}",
+        *([f"protocol {sheet.protocol}"] if sheet.protocol else []),
+    ]
+    problems = [*(f"Not scored: {one}" for one in sheet.failures), *notes.missing(sheet)]
+    alert = [tag("div", _list(problems), class_="alert", role="note")] if problems else []
+    return Markup(tag("p", " · ".join(facts), class_="facts") + "".join(alert))
+
+
+def _sections(
+    sheet: ScoreSheet, besides: Sequence[Beside]
+) -> Iterable[tuple[str, str, list[Markup]]]:
+    """Key, title and content of each section that there is something for."""
+    summary = html_table(tables.summary(sheet))
+    yield "scores", "Scores", [summary, _small(notes.reading(sheet))]
+    if besides:
+        shown = [beside_table(one, sheet) for one in besides]
+        folded = [_folded(table.title, table, table is shown[0]) for table in shown]
+        yield "published", "Beside published rows", folded
+    measured = bool(tables.measured_metrics(sheet))
+    if measured:
+        yield "heat", "Source by target", [_drawn("heat")]
+    if measured and len(sheet.systems) > 1:
+        compared = tables.differences(sheet)
+        means = [_folded("Means of groups", compared, True)] if compared else []
+        yield "pair", "Two systems", [_drawn("pair"), *means]
+    if found := tables.languages(sheet):
+        means = [_folded("Means of groups", found)]
+        yield "languages", found.title, [_drawn("languages"), *means]
+    if measured:
+        every = tables.by_direction(sheet)
+        yield "directions", every.title, [_drawn("directions"), html_table(every)]
+    if sheet.examples:
+        yield "examples", "Examples", [_drawn("examples")]
+    yield "made", "How it was made", list(_provenance(sheet))
+
+
+def _drawn(key: str) -> Markup:
+    """Where JavaScript draws."""
+    return tag("div", data_draw=key)
+
+
+def _small(lines: Iterable[str]) -> Markup:
+    return tag("div", [tag("p", line) for line in lines if line], class_="small")
+
+
+def _folded(title: str, table: Table, opened: bool = False) -> Markup:
+    shown = html_table(table), _small([table.caption])
+    return tag("details", tag("summary", title), *shown, open=opened)
+
+
+def _list(lines: Iterable[str]) -> Markup:
+    return tag("ul", [tag("li", line, dir="auto") for line in lines])
+
+
+def _provenance(sheet: ScoreSheet) -> Iterable[Markup]:
+    if lines := notes.remarks(sheet):
+        yield tag("h3", "Notes")
+        yield _list(lines)
+    if found := notes.signatures(sheet):
+        yield tag("h3", "Signatures")
+        rows = [[tag("dt", name), tag("dd", tag("code", text))] for name, text in found]
+        yield tag("dl", *rows)
+    yield tag("h3", "Systems")
+    for system in sheet.systems:
+        unknown = "Not known: these hypotheses are not from tdo translate."
+        content = details(system.provenance) if system.provenance else tag("p", unknown)
+        yield tag("details", tag("summary", tag("bdi", system.name)), content)
+    if sheet.made_by:
+        yield tag("details", tag("summary", "The scoring"), details(sheet.made_by))

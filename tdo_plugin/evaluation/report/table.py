@@ -1,0 +1,120 @@
+"""A table before it has a form: what terminal, Markdown, LaTeX and HTML are written from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from tdo_plugin.evaluation.scores import Metric
+
+ABSENT = "–"  # noqa: RUF001 (the dash that stands for a number that is not there)
+MINUS = "−"  # noqa: RUF001 (as wide as a plus)
+LEVELS = ((0.01, "‡"), (0.05, "†"))  # of p, with the mark of a difference that small by chance
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One entry.
+
+    Attributes:
+        text: as shown, rounded.
+        value: what was rounded, for sorting; None where the entry is not a number.
+        best: whether it is among its column's best.
+        mark: a significance mark, or nothing.
+    """
+
+    text: str
+    value: float | None = None
+    best: bool = False
+    mark: str = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column's heading; neighbours with the same `over` share it."""
+
+    over: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Row:
+    """Its labels, one for each of the table's `heads`, then one cell a column, and a remark."""
+
+    labels: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows that belong together; `published` sets them apart as numbers of a paper."""
+
+    rows: tuple[Row, ...]
+    title: str = ""
+    published: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with its title, and a sentence or more on how to read it."""
+
+    key: str
+    title: str
+    heads: tuple[str, ...]
+    columns: tuple[Column, ...]
+    blocks: tuple[Block, ...]
+    caption: str = ""
+
+    def spans(self) -> list[tuple[str, int]]:
+        """The upper headings, each with the number of columns that it spans."""
+        grouped = groupby(self.columns, key=lambda column: column.over)
+        return [(over, len(list(columns))) for over, columns in grouped]
+
+
+def heading(metric: Metric, pooled: bool = False) -> str:
+    """A metric's name with an arrow to its better end."""
+    return f"{metric.name}{', pooled' * pooled} {'↑' if metric.higher_is_better else '↓'}"
+
+
+def number(value: float, digits: int, signed: bool = False) -> str:
+    """A rounded number; what rounds to zero has no sign."""
+    text = f"{value:{'+' if signed else ''}.{digits}f}"
+    return f"{0:.{digits}f}" if float(text) == 0 else text.replace("-", MINUS)
+
+
+def p_value(p: float) -> str:
+    """p with three decimals, as far as they go."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def significance(p: float) -> str:
+    """The mark of a p; none from 0.05 on."""
+    return next((mark for level, mark in LEVELS if p < level), "")
+
+
+def score_cells(
+    values: Sequence[float | None],
+    metric: Metric,
+    marks: Iterable[str] = (),
+    absent: str = ABSENT,
+    compete: bool = True,
+) -> list[Cell]:
+    """Cells of scores that compete with each other, the best of them marked.
+
+    Scores are compared as they are shown: what rounds alike is equally good. A score without
+    competition is not the best of anything.
+    """
+    shown = [None if value is None else round(value, metric.digits) for value in values]
+    present = [value for value in shown if value is not None]
+    best = None
+    if compete and len(present) > 1:
+        best = max(present) if metric.higher_is_better else min(present)
+    given = [*marks] or [""] * len(values)
+    return [
+        Cell(absent)
+        if value is None
+        else Cell(number(value, metric.digits), value, rounded == best, mark)
+        for value, rounded, mark in zip(values, shown, given, strict=True)
+    ]

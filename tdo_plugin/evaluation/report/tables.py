@@ -1,0 +1,215 @@
+"""The tables of a score sheet: means, differences, languages of the hypotheses, every direction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from statistics import fmean
+
+from tdo_plugin.evaluation.protocols import DEFAULT, PROTOCOLS
+from tdo_plugin.evaluation.report.table import (
+    Block,
+    Cell,
+    Column,
+    Row,
+    Table,
+    heading,
+    number,
+    p_value,
+    score_cells,
+    significance,
+)
+from tdo_plugin.evaluation.scores import METRICS, Comparison, ScoreSheet
+
+SHARES = ("target", "english", "source", "other", "undetectable")
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What a column of scores holds: a metric's mean over a group, or the pooled group's score.
+
+    `group` may also be a single direction.
+    """
+
+    metric: str
+    group: str
+    pooled: bool = False
+
+    def of(self, sheet: ScoreSheet, system: str) -> float | None:
+        """Its value for a system, if the sheet has one."""
+        if self.pooled:
+            return sheet.system(system).pooled.get(self.group, {}).get(self.metric)
+        if self.group in sheet.groups:
+            return sheet.mean(system, self.group, self.metric)
+        row = sheet.system(system).of(self.group)
+        return row.scores.get(self.metric) if row else None
+
+    def values(self, sheet: ScoreSheet) -> list[float | None]:
+        """Its value for every system."""
+        return [self.of(sheet, system.name) for system in sheet.systems]
+
+    def measured(self, sheet: ScoreSheet) -> bool:
+        """Whether any system has it."""
+        return any(value is not None for value in self.values(sheet))
+
+    def scope(self, sheet: ScoreSheet) -> str:
+        """`group` (a mean), `pooled` or `direction`."""
+        if self.pooled:
+            return "pooled"
+        return "group" if self.group in sheet.groups else "direction"
+
+    def column(self, sheet: ScoreSheet) -> Column:
+        """Its heading."""
+        name = arrow(self.group) if self.scope(sheet) == "direction" else self.group
+        return Column(heading(METRICS[self.metric], self.pooled), name)
+
+
+def measured_metrics(sheet: ScoreSheet) -> list[str]:
+    """The metrics that at least one system has on at least one direction, in order."""
+    found = {key for system in sheet.systems for row in system.directions for key in row.scores}
+    return [key for key in sheet.metrics if key in found]
+
+
+def shows_pooled(sheet: ScoreSheet) -> bool:
+    """Whether the paper whose protocol was used scores test sets as one."""
+    return PROTOCOLS.get(sheet.protocol or "", DEFAULT).pooled
+
+
+def comparison_of(sheet: ScoreSheet, system: str, metric: str) -> Comparison | None:
+    """A system's comparison with its baseline in one metric."""
+    return next(
+        (one for one in sheet.comparisons if (one.system, one.metric) == (system, metric)), None
+    )
+
+
+def summary(sheet: ScoreSheet) -> Table:
+    """The paper's layout: a row for each system; in each metric a column for each group.
+
+    A metric without any score keeps one empty column.
+    """
+    pooled = (False, True) if shows_pooled(sheet) else (False,)
+    columns = []
+    cells = []
+    for metric in sheet.metrics:
+        wanted = [Quantity(metric, group, whole) for whole in pooled for group in sheet.groups]
+        shown = [quantity for quantity in wanted if quantity.measured(sheet)]
+        columns += [quantity.column(sheet) for quantity in shown]
+        cells += [_summary_cells(sheet, quantity) for quantity in shown]
+        if not shown:
+            columns.append(Column(heading(METRICS[metric]), "missing"))
+            cells.append(score_cells([None] * len(sheet.systems), METRICS[metric]))
+    rows = [
+        Row((system.name,), tuple(column[index] for column in cells))
+        for index, system in enumerate(sheet.systems)
+    ]
+    return Table("scores", "Scores", ("system",), tuple(columns), (Block(tuple(rows)),))
+
+
+def _summary_cells(sheet: ScoreSheet, quantity: Quantity) -> list[Cell]:
+    marks = [
+        ""
+        if quantity.pooled
+        or not (one := comparison_of(sheet, system.name, quantity.metric))
+        or quantity.group not in one.groups
+        else significance(one.groups[quantity.group].p)
+        for system in sheet.systems
+    ]
+    return score_cells(quantity.values(sheet), METRICS[quantity.metric], marks)
+
+
+def differences(sheet: ScoreSheet) -> Table | None:
+    """Every system against its baseline; None where nothing was compared."""
+    blocks = []
+    for (system, baseline), ones in groupby(sheet.comparisons, lambda c: (c.system, c.baseline)):
+        rows = [_difference_row(one, group) for one in ones for group in one.groups]
+        blocks.append(Block(tuple(rows), f"{system} against {baseline}"))
+    if not blocks:
+        return None
+    names = ("difference", "95 % interval", "p", "better on %")
+    columns = tuple(Column("", name) for name in names)
+    caption = (
+        "Differences of the means, with paired-bootstrap intervals; “better on” is the share of "
+        "directions on which the system is better."
+    )
+    heads = ("metric", "group")
+    return Table("differences", "Differences", heads, columns, tuple(blocks), caption)
+
+
+def _difference_row(one: Comparison, group: str) -> Row:
+    found, digits = one.groups[group], METRICS[one.metric].digits
+    low, high = number(found.low, digits, True), number(found.high, digits, True)
+    wins = one.win_ratio.get(group)
+    cells = (
+        Cell(number(found.difference, digits, True), found.difference, mark=significance(found.p)),
+        Cell(f"[{low}, {high}]", found.low),
+        Cell(p_value(found.p), found.p),
+        Cell("") if wins is None else Cell(number(wins, 0), wins),
+    )
+    return Row((METRICS[one.metric].name, group), cells)
+
+
+def languages(sheet: ScoreSheet) -> Table | None:
+    """In which languages the hypotheses are, by group; None where no detector told them apart."""
+    rows = [
+        Row((group, system.name), tuple(Cell(number(v, 1), v) for v in shares))
+        for group in sheet.groups
+        for system in sheet.systems
+        if (shares := _mean_shares(sheet, system.name, group))
+    ]
+    if not rows:
+        return None
+    columns = tuple(Column("", name) for name in (*_share_names(), "of other: neighbour"))
+    caption = (
+        "Percent of the hypotheses in each language, plain means over the directions whose target "
+        "the detector knows; “neighbour” is a language that it takes for the target's."
+    )
+    heads = ("group", "system")
+    title = "Languages of the hypotheses"
+    return Table("languages", title, heads, columns, (Block(tuple(rows)),), caption)
+
+
+def _share_names() -> list[str]:
+    return ["English" if name == "english" else name for name in SHARES]
+
+
+def _mean_shares(sheet: ScoreSheet, system: str, group: str) -> list[float]:
+    rows = [sheet.system(system).of(direction) for direction in sheet.groups[group]]
+    known = [row for row in rows if row and row.shares]
+    if not known:
+        return []
+    means = [fmean(row.shares.get(name, 0.0) for row in known) for name in SHARES]
+    return [*means, fmean(row.confused for row in known)]
+
+
+def by_direction(sheet: ScoreSheet) -> Table:
+    """A row for each direction; in each metric a column for each system, the row's best marked."""
+    metrics = measured_metrics(sheet)
+    columns = tuple(
+        Column(heading(METRICS[metric]), system.name)
+        for metric in metrics
+        for system in sheet.systems
+    )
+    rows = [
+        Row((arrow(direction),), tuple(_direction_cells(sheet, direction, metrics)))
+        for direction in sheet.directions
+    ]
+    blocks = (Block(tuple(rows)),)
+    return Table("directions", "Every direction", ("direction",), columns, blocks)
+
+
+def arrow(direction: str) -> str:
+    """`de-fr` as it is shown."""
+    return direction.replace("-", " → ")
+
+
+def _direction_cells(sheet: ScoreSheet, direction: str, metrics: list[str]) -> Iterator[Cell]:
+    for metric in metrics:
+        marks = [
+            significance(one.directions[direction].p)
+            if (one := comparison_of(sheet, system.name, metric)) and direction in one.directions
+            else ""
+            for system in sheet.systems
+        ]
+        values = Quantity(metric, direction).values(sheet)
+        yield from score_cells(values, METRICS[metric], marks)

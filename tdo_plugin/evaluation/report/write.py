@@ -1,0 +1,90 @@
+"""All files of a report, each of which appears only complete."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tdo_plugin.data.segmentation import complete_file
+from tdo_plugin.evaluation.report import heatmap, notes, tables
+from tdo_plugin.evaluation.report.beside import Beside, beside_table
+from tdo_plugin.evaluation.report.files import slugs, write_csv, write_json, write_matrix
+from tdo_plugin.evaluation.report.latex import latex
+from tdo_plugin.evaluation.report.page import html_page
+from tdo_plugin.evaluation.report.table import Table
+from tdo_plugin.evaluation.report.text import escape_markdown, markdown
+from tdo_plugin.evaluation.scores import ScoreSheet
+
+PICTURES = (".png", ".pdf")
+
+
+def write_report(sheet: ScoreSheet, besides: Sequence[Beside], folder: Path) -> Iterator[Path]:
+    """Write every file; yields each path once it is there.
+
+    Pictures are left out where matplotlib is not installed.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in (
+        ("index.html", html_page(sheet, besides)),
+        ("results.md", markdown_report(sheet, besides)),
+        ("results.tex", latex_report(sheet, besides)),
+    ):
+        with complete_file(folder / name) as stream:
+            stream.write(text)
+        yield folder / name
+    for name, write in (("results.csv", write_csv), ("results.json", write_json)):
+        write(folder / name, sheet, besides)
+        yield folder / name
+    yield from _matrices(sheet, folder)
+
+
+def _matrices(sheet: ScoreSheet, folder: Path) -> Iterator[Path]:
+    names = slugs(system.name for system in sheet.systems)
+    for metric in tables.measured_metrics(sheet):
+        for system, slug in names.items():
+            path = folder / f"matrix-{metric}-{slug}.csv"
+            write_matrix(path, sheet, system, metric)
+            yield path
+        if heatmap.available():
+            paths = [folder / f"heatmap-{metric}{suffix}" for suffix in PICTURES]
+            heatmap.draw(sheet, metric, paths)
+            yield from paths
+
+
+def overview(sheet: ScoreSheet, besides: Sequence[Beside]) -> list[Table]:
+    """The tables that fit into a terminal or a paper: all but that of every direction."""
+    found = [
+        tables.summary(sheet),
+        tables.differences(sheet),
+        tables.languages(sheet),
+        *(beside_table(one, sheet) for one in besides),
+    ]
+    return [table for table in found if table]
+
+
+def markdown_report(sheet: ScoreSheet, besides: Sequence[Beside]) -> str:
+    """Every table and everything that a reader must know, as one Markdown document."""
+    parts = ["# Translation report"]
+    for table in overview(sheet, besides):
+        lines = notes.reading(sheet) if table.key == "scores" else [table.caption]
+        parts += [
+            f"## {escape_markdown(table.title)}",
+            markdown(table),
+            *map(escape_markdown, lines),
+        ]
+    parts += ["## Notes", _bullets(notes.results(sheet))]
+    parts += ["## Made by", _bullets(notes.origins(sheet))]
+    parts += ["## Every direction", markdown(tables.by_direction(sheet))]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _bullets(lines: Sequence[str]) -> str:
+    return "\n".join(f"- {escape_markdown(line)}" for line in lines) or "Nothing is known."
+
+
+def latex_report(sheet: ScoreSheet, besides: Sequence[Beside]) -> str:
+    """The tables for a paper, to be read in by `\\input`."""
+    reading = " ".join([*notes.reading(sheet), *(f"{why}." for why in notes.missing(sheet))])
+    found = overview(sheet, besides)
+    written = [latex(table, reading if table.key == "scores" else "") for table in found]
+    return "\n".join(["% \\usepackage{booktabs}", *written])

@@ -1,0 +1,116 @@
+"""The tables' numbers, the best among them, and what is marked."""
+
+from dataclasses import replace
+
+import pytest
+from unit.evaluation.report.sheets import sheet, system, written
+
+from tdo_plugin.evaluation.report import notes, tables
+from tdo_plugin.evaluation.report.table import (
+    ABSENT,
+    MINUS,
+    number,
+    p_value,
+    score_cells,
+    significance,
+)
+from tdo_plugin.evaluation.scores import METRICS, DirectionScores
+
+
+def test_summary_has_means_by_metric_and_group() -> None:
+    rows = written(tables.summary(sheet()))
+    plain, few = rows[("plain",)], rows[("few",)]
+    assert plain["BLEU ↑", "en → X"] == "15.0"
+    assert few["BLEU ↑", "en → X"] == "*30.0‡"
+    assert plain["BLEU ↑", "mine"] == "8.6"  # (10 + 7.25) / 2
+    assert few["BLEU ↑", "zero-shot"] == ABSENT
+    assert plain["perplexity ↓", "en → X"] == "5.50"
+    order = [column.over for column in tables.summary(sheet()).columns]
+    assert order == ["BLEU ↑"] * 5 + ["COMET ↑"] + ["off-target % ↓"] * 5 + ["perplexity ↓"] * 5
+
+
+def test_best_is_by_direction_of_the_metric_and_as_rounded() -> None:
+    rows = written(tables.summary(sheet()))
+    plain, few = rows[("plain",)], rows[("few",)]
+    assert few["off-target % ↓", "en → X"] == "*2.0"  # 2.005 against 3
+    assert plain["off-target % ↓", "X → en"] == "*0.0"
+    assert plain["BLEU ↑", "X → en"] == "*40.0"  # ties: 39.99 is 40.0 as well
+    assert few["BLEU ↑", "X → en"] == "*40.0†"
+    assert plain["BLEU ↑", "zero-shot"] == "7.2"  # alone, so the best of nothing
+
+
+@pytest.mark.parametrize(
+    ("values", "metric", "best"),
+    [
+        ([1.0, 2.0, 2.04], "bleu", [False, True, True]),
+        ([1.0, 2.0, None], "ter", [True, False, False]),
+        ([1.004, 1.0, 1.006], "perplexity", [True, True, False]),
+        ([5.0], "bleu", [False]),
+    ],
+)
+def test_best_of_some_values(values: list[float | None], metric: str, best: list[bool]) -> None:
+    assert [cell.best for cell in score_cells(values, METRICS[metric])] == best
+
+
+def test_a_metric_that_is_missing_keeps_one_column_and_says_why() -> None:
+    rows = written(tables.summary(sheet()))
+    assert rows[("few",)]["COMET ↑", "missing"] == ABSENT
+    assert notes.missing(sheet()) == ["COMET is missing: unbabel-comet is not installed"]
+
+
+def test_pooled_scores_stand_beside_means_where_the_paper_pools() -> None:
+    assert ("BLEU, pooled ↑", "all") not in written(tables.summary(sheet()))[("few",)]
+    rows = written(tables.summary(sheet(protocol="tlm")))
+    assert rows[("few",)]["BLEU, pooled ↑", "all"] == "*21.5"
+    assert rows[("few",)]["BLEU ↑", "all"] == "*33.3"
+
+
+def test_every_direction_has_a_row_and_lacks_what_is_not_there() -> None:
+    rows = written(tables.by_direction(sheet()))
+    assert [*rows] == [("en → ar",), ("en → de",), ("ar → en",), ("ar → de",)]
+    assert rows[("en → ar",)] == {
+        ("BLEU ↑", "plain"): "20.0",
+        ("BLEU ↑", "few"): "*30.0‡",
+        ("off-target % ↓", "plain"): "*4.0",
+        ("off-target % ↓", "few"): "*4.0",
+        ("perplexity ↓", "plain"): "*5.00",
+        ("perplexity ↓", "few"): "*5.00",
+    }
+    assert rows[("ar → de",)]["BLEU ↑", "few"] == ABSENT
+
+
+def test_differences_have_interval_p_and_wins() -> None:
+    table = tables.differences(sheet())
+    assert table is not None and table.blocks[0].title == "few against plain"
+    rows = written(table)
+    assert [*rows[("BLEU", "en → X")].values()] == ["+15.0‡", "[+10.0, +20.0]", "< 0.001", "100"]
+    assert [*rows[("BLEU", "X → en")].values()] == ["0.0†", f"[{MINUS}1.0, +1.0]", "0.031", "0"]
+    assert tables.differences(sheet(comparisons=())) is None
+
+
+def test_languages_of_the_hypotheses_by_group() -> None:
+    table = tables.languages(sheet())
+    assert table is not None
+    rows = written(table)
+    assert [*rows[("en → X", "plain")].values()] == ["97.0", "1.5", "0.8", "0.8", "0.0", "1.0"]
+    assert ("zero-shot", "few") not in rows
+
+
+def test_numbers() -> None:
+    assert [number(value, 1, True) for value in (-0.04, 0.04, 1.24)] == ["0.0", "0.0", "+1.2"]
+    assert number(-1.25, 2) == f"{MINUS}1.25"
+    assert [p_value(p) for p in (0.0009, 0.001, 0.5)] == ["< 0.001", "0.001", "0.500"]
+    assert [significance(p) for p in (0.009, 0.01, 0.049, 0.05)] == ["‡", "†", "†", ""]
+
+
+def test_notes_name_what_the_means_leave_out() -> None:
+    lines = notes.remarks(sheet())
+    assert "few: means of BLEU, off-target %, perplexity are over 0 of 1 (zero-shot), " in lines[-1]
+    assert "3 of 4 (all), 1 of 2 (mine) directions." in lines[-1]
+    assert not any(line.startswith("plain: means") for line in lines)
+    bare = replace(system("few"), name="bare", directions=(DirectionScores("en-ar", 2, {}),))
+    told = [one for one in notes.remarks(sheet(systems=(bare, system("few")))) if "bare" in one]
+    assert len(told) == 1  # of its correlation; what it lacks altogether has no mean
+    assert "scores of exactly 0 left out" in notes.reading(sheet(skip_zeros=True))[0]
+    alone = notes.reading(sheet(systems=(system("plain"),), comparisons=()))
+    assert len(alone) == 1  # no bold and no marks to explain

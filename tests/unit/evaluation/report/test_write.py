@@ -1,0 +1,38 @@
+"""All files of a report."""
+
+from itertools import product
+from pathlib import Path
+
+import pytest
+from unit.evaluation.report.sheets import sheet
+
+from tdo_plugin.evaluation.report import heatmap
+from tdo_plugin.evaluation.report.beside import beside
+from tdo_plugin.evaluation.report.write import markdown_report, write_report
+
+FILES = ["index.html", "results.md", "results.tex", "results.csv", "results.json"]
+
+
+def test_every_file_is_named_and_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heatmap, "available", lambda: False)
+    paths = [*write_report(sheet(), [], tmp_path / "deep" / "out")]
+    pairs = product(("bleu", "off", "perplexity"), ("plain", "few"))
+    matrices = [f"matrix-{metric}-{name}.csv" for metric, name in pairs]
+    assert [path.name for path in paths] == [*FILES, *matrices]
+    assert {*paths} == {*(tmp_path / "deep" / "out").iterdir()}
+
+
+def test_markdown_tells_everything() -> None:
+    own = sheet(failures=("few ar-de: no hypotheses",))
+    text = markdown_report(own, beside("tdo:1", own))
+    for wanted in (
+        "| few | **30.0**‡ |",
+        "| *TDO, Table 1: TED-19, N=6, d=512* |",
+        "| en → de | 10.0 | **30.0** |",
+        "- Not scored: few ar-de: no hypotheses",
+        "- COMET is missing: unbabel-comet is not installed",
+        r"- BLEU: BLEU\|tok:zh",
+        r'"sha256": "9f\<2\>c"',
+        r'- scores: \{"command": "tdo score"',
+    ):
+        assert wanted in text
