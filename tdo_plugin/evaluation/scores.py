@@ -145,7 +145,8 @@ class ScoreSheet:
         missing: by metric, why it is not there.
         notes: what a reader must know, one sentence each.
         failures: directions that could not be scored, with the reason.
-        skip_zeros: whether means leave out scores that are exactly 0, as the TDO paper's do.
+        skip_zeros: whether means leave out scores that are exactly 0, as the TDO paper's do; never
+            of a metric of which 0 is the best.
         protocol: `tdo`, `opus100`, `tpdm`, `tlm`, `neurons`, or None.
         made_by: version, git commit and command of the scoring.
     """
@@ -172,7 +173,7 @@ class ScoreSheet:
         """The mean of a system's scores over a group's directions; None where it has none."""
         rows = (self.system(name).of(direction) for direction in self.groups[group])
         values = [row.scores[metric] for row in rows if row and metric in row.scores]
-        return mean(values, self.skip_zeros)
+        return mean(values, skips_zeros(metric, self.skip_zeros))
 
     def comparison(self, system: str, baseline: str, metric: str) -> Comparison | None:
         """The comparison of two systems in one metric, if it was made."""
@@ -189,6 +190,11 @@ def mean(values: Sequence[float], skip_zeros: bool = False) -> float | None:
         return None
     counted = [value for value in values if value] if skip_zeros else values
     return fmean(counted) if counted else 0.0
+
+
+def skips_zeros(metric: str, wanted: bool) -> bool:
+    """Whether a metric's means leave out zeros: where 0 is the best score, it is no failure."""
+    return wanted and METRICS[metric].higher_is_better
 
 
 def as_json(sheet: ScoreSheet) -> dict[str, Any]:
@@ -265,6 +271,12 @@ def merge(sheets: Iterable[ScoreSheet]) -> ScoreSheet:
     merged = first
     for sheet in rest:
         names = {system.name for system in merged.systems}
+        differing = [
+            METRICS[key].name
+            for key, own in sheet.signatures.items()
+            if set(merged.signatures.get(key, own)) != set(own)
+        ]
+        measures = tuple(f"Not all systems' {name} has the same signatures." for name in differing)
         for system in sheet.systems:
             if system.name in names:
                 raise UserError(
@@ -290,7 +302,7 @@ def merge(sheets: Iterable[ScoreSheet]) -> ScoreSheet:
                 for key in _union(tuple(merged.signatures), tuple(sheet.signatures))
             },
             missing={**merged.missing, **sheet.missing},
-            notes=_union(merged.notes, sheet.notes),
+            notes=_union(merged.notes, sheet.notes + measures),
             failures=_union(merged.failures, sheet.failures),
             skip_zeros=merged.skip_zeros,
             protocol=merged.protocol,

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from tdo_plugin.evaluation.groups import win_ratio
-from tdo_plugin.evaluation.scores import METRICS, Comparison, Difference, mean
+from tdo_plugin.evaluation.scores import METRICS, Comparison, Difference, mean, skips_zeros
 from tdo_plugin.metrics.statistics import Statistics
 
 BLOCK = 100  # resamples in double precision at once
@@ -45,11 +45,12 @@ def compare(
         groups: directions by group; a group without a shared direction is left out.
         samples: number of resamples.
         seed: SacreBLEU's is 12345.
-        skip_zeros: means leave out scores of exactly 0.
+        skip_zeros: means leave out scores of exactly 0, unless 0 is the best.
 
     Raises:
         ValueError: a direction has different numbers of sentences in the two.
     """
+    skip_zeros = skips_zeros(metric, skip_zeros)
     shared = [direction for direction in own if direction in other]
     scores = {row: (own[row].score(), other[row].score()) for row in shared}
     drawn = {row: resample(own[row], other[row], samples, seed) for row in shared}

@@ -26,7 +26,7 @@ DIFFERENCE = Difference(30.0, 20.0, 10.0, 8.0, 12.0, 0.01)
 def sheet(name: str = "one", **changes: object) -> ScoreSheet:
     rows = (
         DirectionScores("en-de", 2, {"bleu": 30.0, "off": 0.0}, {"target": 100.0}, {"de": 2}),
-        DirectionScores("de-fr", 2, {"bleu": 0.0}),
+        DirectionScores("de-fr", 2, {"bleu": 0.0, "off": 5.0}),
     )
     own = ScoreSheet(
         systems=(SystemScores(name, rows, {"all": {"bleu": 12.5}}, 0.5, {"command": "x"}),),
@@ -68,18 +68,19 @@ def test_other_files_are_no_sheets(tmp_path: Path, text: str) -> None:
 def test_means_leave_out_what_is_missing_and_zeros_where_a_protocol_does() -> None:
     assert sheet().mean("one", "all", "bleu") == 15.0
     assert sheet(skip_zeros=True).mean("one", "all", "bleu") == 30.0
-    assert sheet().mean("one", "all", "off") == 0.0
+    assert sheet(skip_zeros=True).mean("one", "all", "off") == 2.5
     assert sheet().mean("one", "all", "comet") is None
     assert mean([0.0, 0.0], skip_zeros=True) == 0.0
 
 
 def test_sheets_are_merged() -> None:
     other = sheet("two", directions=("fr-de",), groups={"zero-shot": ("fr-de",), "all": ("fr-de",)})
+    other = replace(other, signatures={"bleu": ("BLEU|y",)})
     both = merge([sheet(), other])
     assert [system.name for system in both.systems] == ["one", "two"]
     assert both.directions == ("en-de", "de-fr", "fr-de")
     assert both.groups["all"] == ("en-de", "de-fr", "fr-de")
-    assert both.notes == ("a note.",)
+    assert both.notes == ("a note.", "Not all systems' BLEU has the same signatures.")
     assert both.comparison("two", "base", "bleu") is not None
 
 
