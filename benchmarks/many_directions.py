@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
 import shutil
 import statistics
@@ -31,11 +30,11 @@ from pathlib import Path
 from tdo_plugin.data.databin import DataFolder, read_data_folder
 from tdo_plugin.evaluation.outputs import read_texts
 from tdo_plugin.launch.config import Config, read_config
-from tdo_plugin.launch.environment import settings
+from tdo_plugin.launch.environment import cores, settings
 from tdo_plugin.launch.generation import Decoding, generate_all, generate_words
 
 MAX_TOKENS = 4000
-CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+CORES = cores()
 
 
 def translate(config: Config, data: DataFolder, checkpoint: Path, out: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable
@@ -12,13 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.outputs import languages_of
 from tdo_plugin.evaluation.protocols import PROTOCOLS, Protocol, protocol
 from tdo_plugin.evaluation.scores import METRICS
 
 if TYPE_CHECKING:
     from tdo_plugin.data.databin import DataFolder
     from tdo_plugin.evaluation.groups import Groups
-    from tdo_plugin.evaluation.scoring import NeuralMetric, Settings, SystemTexts
+    from tdo_plugin.evaluation.scoring import NeuralMetric, Settings
+    from tdo_plugin.evaluation.systems import SystemTexts
     from tdo_plugin.metrics.language_id import Identifier
 
 HELP = "score hypotheses: BLEU, chrF++, TER, BERTScore, COMET, off-target shares, significance"
@@ -135,23 +136,31 @@ def run(args: argparse.Namespace) -> int:
     from tdo_plugin.data.segmentation import write_text
     from tdo_plugin.evaluation.scores import as_json
     from tdo_plugin.evaluation.scoring import score
+    from tdo_plugin.evaluation.systems import in_order, read_systems, same_references, single_system
     from tdo_plugin.provenance import made_by
 
+    _check(args)
     data = read_data_folder(args.data.resolve()) if args.data else None
     failures: list[str] = []
-    systems = _systems(args, data, failures)
-    directions = _order(systems, data)
+    if args.hyp or args.ref:
+        systems = [single_system(args.hyp, args.ref, args.src, args.source_lang, args.target_lang)]
+    else:
+        systems = read_systems(args.systems, args.directions, data, failures)
+    systems = same_references(systems, failures)
+    directions = in_order(systems, data)
     if not directions:
         raise UserError(f"`NAME=DIR` must leave something to score; {'; '.join(failures)}")
-    settings = _settings(args, data, systems, directions)
+    notes: list[str] = []
+    settings = _settings(args, data, systems, directions, notes)
+    args.out.mkdir(parents=True, exist_ok=True)
     sheet = score(systems, directions, _neural(args, settings.metrics), settings, _say)
     sheet = replace(
         sheet,
         failures=tuple(failures),
-        missing={**_without_detector(args, settings), **sheet.missing},
+        missing={**_without_detector(settings, notes), **sheet.missing},
+        notes=(*notes, *sheet.notes),
         made_by=made_by(shlex.join(["tdo", *sys.argv[1:]])),
     )
-    args.out.mkdir(parents=True, exist_ok=True)
     write_text(args.out / SHEET, [json.dumps(as_json(sheet), ensure_ascii=False, indent=1)])
     for line in failures:
         _say(f"error: {line}")
@@ -163,92 +172,26 @@ def run(args: argparse.Namespace) -> int:
     return 1 if failures or sheet.missing else 0
 
 
+def _check(args: argparse.Namespace) -> None:
+    for option in ("samples", "examples"):
+        if getattr(args, option) < 0:
+            raise UserError(f"`--{option}` must be at least 0; it is {getattr(args, option)}")
+    if args.workers is not None and args.workers < 1:
+        raise UserError(f"`--workers` must be at least 1; it is {args.workers}")
+    if args.tokenizer:
+        from tdo_plugin.metrics.text import text_metric
+
+        text_metric("bleu", "en", args.tokenizer)
+    single = ("hyp", "ref", "src", "source_lang", "target_lang")
+    given = [option for option in single if getattr(args, option)]
+    if given and (args.systems or args.directions):
+        other = "NAME=DIR" if args.systems else "--directions"
+        name = given[0].replace("_", "-")
+        raise UserError(f"`--{name}` must be left out with {other}; both are given")
+
+
 def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
-
-
-def _systems(
-    args: argparse.Namespace, data: DataFolder | None, failures: list[str]
-) -> list[SystemTexts]:
-    """The systems with all that can be read of them; what cannot goes to `failures`."""
-    from tdo_plugin.evaluation.outputs import directions_of, read_how, read_summary, read_texts
-    from tdo_plugin.evaluation.scoring import SystemTexts
-
-    if args.hyp or args.ref:
-        return [_single(args)]
-    if not args.systems:
-        raise UserError("`NAME=DIR` must be given, or --hyp and --ref; nothing is")
-    systems = []
-    for name, folder in _named(args.systems).items():
-        texts = {}
-        for direction in _wanted(args.directions, data, directions_of(folder)):
-            try:
-                texts[direction] = read_texts(folder, direction, data)
-            except UserError as error:
-                failures.append(f"{name} {direction}: {error}")
-        summaries = {direction: read_summary(folder, direction) or {} for direction in texts}
-        perplexities = {
-            direction: summary["perplexity"]
-            for direction, summary in summaries.items()
-            if summary.get("perplexity") is not None
-        }
-        systems.append(SystemTexts(name, texts, read_how(folder) or {}, perplexities))
-    return systems
-
-
-def _named(given: Iterable[str]) -> dict[str, Path]:
-    found: dict[str, Path] = {}
-    for text in given:
-        name, mark, folder = text.partition("=")
-        if not (name and mark and folder):
-            raise UserError(f"`NAME=DIR` must name a system and its folder; it is {text}")
-        if name in found:
-            raise UserError(f"`NAME=DIR` must name each system once; {name} is there twice")
-        if not Path(folder).is_dir():
-            raise UserError(f"`NAME=DIR` must name a folder; {folder} is not one")
-        found[name] = Path(folder)
-    return found
-
-
-def _wanted(wanted: str | None, data: DataFolder | None, present: list[str]) -> list[str]:
-    if wanted is None:
-        return present
-    if data is not None:
-        return list(data.select(wanted))
-    if wanted in ("all", "supervised", "zero-shot"):
-        raise UserError(f"`--directions` must be a list without --data; it is {wanted}")
-    return wanted.split(",")
-
-
-def _single(args: argparse.Namespace) -> SystemTexts:
-    from tdo_plugin.data.textfolder import read_lines
-    from tdo_plugin.evaluation.outputs import Texts, check_counts
-    from tdo_plugin.evaluation.scoring import SystemTexts
-
-    if args.systems:
-        raise UserError("`--hyp` must be left out with NAME=DIR; both are given")
-    for option in ("hyp", "ref", "source_lang", "target_lang"):
-        if not getattr(args, option):
-            raise UserError(f"`--{option.replace('_', '-')}` must be given with --hyp and --ref")
-    sides = {}
-    for option in ("hyp", "ref", "src"):
-        path = getattr(args, option)
-        if path is not None and not path.is_file():
-            raise UserError(f"`--{option}` must be a file of lines; {path} is none")
-        sides[option] = tuple(read_lines(path)) if path else None
-    direction = f"{args.source_lang}-{args.target_lang}"
-    texts = Texts(direction, sides["src"], sides["hyp"] or (), sides["ref"] or ())
-    check_counts(texts)
-    return SystemTexts(args.hyp.stem, {direction: texts})
-
-
-def _order(systems: list[SystemTexts], data: DataFolder | None) -> list[str]:
-    """Every direction that a system has: in the data folder's order, others behind, sorted."""
-    present = {direction for system in systems for direction in system.texts}
-    known = [
-        direction for direction in (data.test_directions if data else ()) if direction in present
-    ]
-    return known + sorted(present.difference(known))
 
 
 def _settings(
@@ -256,24 +199,27 @@ def _settings(
     data: DataFolder | None,
     systems: list[SystemTexts],
     directions: list[str],
+    notes: list[str],
 ) -> Settings:
     from tdo_plugin.evaluation.measuring import TEXT_METRICS, Plan
     from tdo_plugin.evaluation.scoring import Settings
     from tdo_plugin.evaluation.textform import read_text_form
+    from tdo_plugin.launch.environment import cores
 
     chosen = protocol(args.protocol)
     metrics = _metrics(args.metrics, chosen)
-    lowercase = chosen.lowercase
+    forms = [system.provenance.get("form") or {} for system in systems]
+    lowercase = chosen.lowercase or any(form.get("casing") == "lowercased" for form in forms)
     if data is not None:
         lowercase = lowercase or read_text_form(data.root).casing == "lowercased"
+    detector, reason = _detector(args, data, systems) if "off" in metrics else (None, "")
+    if reason:
+        notes.append(reason)
+    if detector is None and not (args.metrics or args.protocol):  # it was not asked for
+        metrics = tuple(key for key in metrics if key != "off")
     names = [system.name for system in systems]
     if args.baseline and args.baseline not in names:
         raise UserError(f"`--baseline` must be one of {', '.join(names)}; it is {args.baseline}")
-    for option in ("samples", "examples"):
-        if getattr(args, option) < 0:
-            raise UserError(f"`--{option}` must be at least 0; it is {getattr(args, option)}")
-    if args.workers is not None and args.workers < 1:
-        raise UserError(f"`--workers` must be at least 1; it is {args.workers}")
     return Settings(
         metrics=metrics,
         plan=Plan(
@@ -281,7 +227,7 @@ def _settings(
             tokenizer=args.tokenizer or chosen.tokenizer,
             lowercase=lowercase if args.lowercase is None else args.lowercase,
             english="en",
-            detector=_detector(args, chosen, data, systems) if "off" in metrics else None,
+            detector=detector,
         ),
         groups=_groups(args, chosen, data, directions),
         baseline=args.baseline or names[0],
@@ -290,7 +236,7 @@ def _settings(
         samples=args.samples,
         examples=args.examples,
         protocol=args.protocol,
-        workers=args.workers or os.cpu_count() or 1,
+        workers=args.workers or cores(),
     )
 
 
@@ -305,12 +251,12 @@ def _metrics(wanted: str | None, chosen: Protocol) -> tuple[str, ...]:
 
 
 def _detector(
-    args: argparse.Namespace,
-    chosen: Protocol,
-    data: DataFolder | None,
-    systems: list[SystemTexts],
-) -> Identifier | None:
-    """The detector that was asked for, the protocol's, or the best that is here.
+    args: argparse.Namespace, data: DataFolder | None, systems: list[SystemTexts]
+) -> tuple[Identifier | None, str]:
+    """The detector that was asked for, the protocol's, or the best that is here; and what to say.
+
+    Without one that was asked for, lid.176; without that a classifier learnt from the training
+    text, unless a protocol wants what its paper used.
 
     Raises:
         UserError: one that was asked for is not to be had.
@@ -318,30 +264,30 @@ def _detector(
     from tdo_plugin.metrics.language_id import identifier
 
     references: dict[str, list[str]] = {}
-    for system in systems[:1]:
+    for system in systems:
         for direction, texts in system.texts.items():
-            references.setdefault(direction.split("-")[1], []).extend(texts.references)
-    specs = [args.lid] if args.lid else [chosen.detector]
-    if not args.lid and not args.protocol:
-        specs += ["corpus"] if data else ["references"]
-    for spec in specs:
-        try:
-            return identifier(spec, data, references, args.download)
-        except UserError:
-            if args.lid:
-                raise
-    return None
+            references.setdefault(languages_of(direction)[1], []).extend(texts.references)
+    wanted = args.lid or protocol(args.protocol).detector
+    try:
+        return identifier(wanted, data, references, args.download), ""
+    except UserError as error:
+        if args.lid or args.download:
+            raise
+        reason = str(error)
+    if data is None or args.protocol:
+        return None, f"No off-target share: {reason}"
+    return (
+        identifier("corpus", data),
+        "Languages are told apart by a classifier learnt from the training text, "
+        "since fastText's lid.176 is not on this machine.",
+    )
 
 
-def _without_detector(args: argparse.Namespace, settings: Settings) -> dict[str, str]:
+def _without_detector(settings: Settings, notes: list[str]) -> dict[str, str]:
     """Why there is no off-target share, if there is none though it was wanted."""
     if "off" not in settings.metrics or settings.plan.detector is not None:
         return {}
-    detector = protocol(args.protocol).detector
-    reason = f"the detector {detector} is not on this machine (--lid names another)"
-    if detector == "fasttext":
-        reason += "; --download fetches its model"
-    return {"off": reason}
+    return {"off": notes.pop(0)}
 
 
 def _groups(
@@ -359,7 +305,9 @@ def _groups(
     else:
         languages = {language for direction in directions for language in direction.split("-")}
         hub = args.hub or ("en" if "en" in languages else None)
-        trained = set(args.supervised.split(",")) if args.supervised else None
+        named = args.supervised.split(",") if args.supervised else []
+        trained = {"-".join(languages_of(one, "--supervised")) for one in named} or None
+    _check_hub(args.hub, trained if args.supervised else None, directions)
     groups = standard_groups(directions, trained, hub)
     if args.sizes or (chosen.size_groups and data is not None):
         if data is None:
@@ -370,7 +318,21 @@ def _groups(
         groups |= families
         if unknown:
             _say(f"note: no language family is known for {', '.join(unknown)}")
-    return groups | user_groups(args.group, directions)
+    own = user_groups(args.group, directions)
+    if clash := [name for name in own if name in groups]:
+        raise UserError(f"`--group` must have names of its own; {clash[0]} is there already")
+    return groups | own
+
+
+def _check_hub(hub: str | None, trained: set[str] | None, directions: list[str]) -> None:
+    """Raise UserError where a hub or trained directions have nothing to do with what is scored."""
+    languages = {language for direction in directions for language in direction.split("-")}
+    if hub is not None and hub not in languages:
+        raise UserError(f"`--hub` must be one of {', '.join(sorted(languages))}; it is {hub}")
+    if trained is not None and not trained.intersection(directions):
+        raise UserError(
+            f"`--supervised` must name some of {', '.join(directions)}; it names none of them"
+        )
 
 
 def _neural(

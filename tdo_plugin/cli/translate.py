@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import sys
 from collections.abc import Iterator
@@ -233,20 +232,20 @@ def _test_sets(
 
 def _machine(args: argparse.Namespace, most: int) -> tuple[list[str], dict[str, str]]:
     """A device for each worker, and the workers' environment."""
-    from tdo_plugin.launch.environment import settings
+    from tdo_plugin.launch.environment import cores, settings
 
     gpus = gpus_here(args)
     if gpus:
         count = args.workers or gpus
         return [f"cuda:{number % gpus}" for number in range(count)], settings(gpus)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    count = min(args.workers or cores or 1, most)
-    return ["cpu"] * count, settings(0, max(1, (cores or 1) // count))
+    count = min(args.workers or cores(), most)
+    return ["cpu"] * count, settings(0, max(1, cores() // count))
 
 
 def _how(args: argparse.Namespace, data: DataFolder, options: DecodingOptions) -> dict[str, Any]:
     """What the folder's hypotheses depend on, and what made them."""
     from tdo_plugin.data.databin import MARK
+    from tdo_plugin.evaluation.textform import read_text_form
     from tdo_plugin.provenance import made_by, sha256
 
     settings = {name: value for name, value in asdict(options).items() if name not in FREE}
@@ -258,6 +257,7 @@ def _how(args: argparse.Namespace, data: DataFolder, options: DecodingOptions) -
     return {
         "settings": settings,
         "data": str(data.root),
+        "form": asdict(read_text_form(data.root)),
         "protocol": args.protocol,
         **made_by(shlex.join(["tdo", *sys.argv[1:]])),
     }

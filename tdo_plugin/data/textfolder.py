@@ -14,6 +14,7 @@ or valid.de-fr.de and valid.de-fr.fr; zero-shot directions are measured on it du
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
@@ -167,6 +168,8 @@ def count_lines(path: Path) -> int:
     """Lines of a file as `read_lines` counts them (newline characters only)."""
     count, last = 0, b"\n"
     with path.open("rb") as stream:
+        if stream.read(len(BOM_UTF8)) != BOM_UTF8:
+            stream.seek(0)
         while block := stream.read(1 << 20):
             count += block.count(b"\n")
             last = block
@@ -176,13 +179,14 @@ def count_lines(path: Path) -> int:
 def read_lines(path: Path) -> Iterator[str]:
     """The lines of a UTF-8 file without their newline; only `\\n` ends a line.
 
-    A carriage return inside a line would end it for other readers, so it becomes a space.
+    A carriage return inside a line would end it for other readers, so it becomes a space. A byte
+    order mark at the beginning, which editors on Windows write, is no text.
 
     Raises:
         UserError: the file is not UTF-8.
     """
     try:
-        with path.open(encoding="utf-8", newline="\n") as stream:
+        with path.open(encoding="utf-8-sig", newline="\n") as stream:
             for line in stream:
                 yield line.rstrip("\r\n").replace("\r", " ")
     except UnicodeDecodeError as error:

@@ -10,6 +10,7 @@ from statistics import correlation
 from typing import Any
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.metrics.language_id.codes import canonical
 
 HIGH = 900_000  # sentence pairs, from which on a direction is High
 MEDIUM = 100_000
@@ -103,8 +104,8 @@ def family_groups(directions: Sequence[str], hub: str = "en") -> tuple[Groups, t
     unknown: dict[str, None] = {}
     for direction in directions:
         source, target = direction.split("-")
-        language = source if target == hub else target
-        name = family.get(language.split("_")[0].lower())
+        language = source if canonical(target) == canonical(hub) else target
+        name = family.get(canonical(language))
         if name is None:
             unknown[language] = None
         else:

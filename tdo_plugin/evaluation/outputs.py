@@ -18,6 +18,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -56,10 +57,24 @@ def directions_of(folder: Path) -> list[str]:
     ]
     if not found:
         raise UserError(
-            "`--system` must name a folder with SOURCE-TARGET.hyp (or the folders of "
+            "`NAME=DIR` must name a folder with SOURCE-TARGET.hyp (or the folders of "
             f"fairseq-generate); {folder} has none"
         )
     return sorted(set(found))
+
+
+def languages_of(direction: str, option: str = "--directions") -> tuple[str, str]:
+    """Source and target of `de-fr`.
+
+    Raises:
+        UserError: it is no direction.
+    """
+    match = DIRECTION.fullmatch(direction)
+    if match is None:
+        raise UserError(
+            f"`{option}` must be directions such as de-fr or en-pt_BR; it is {direction}"
+        )
+    return match[1], match[2]
 
 
 def read_texts(folder: Path, direction: str, data: DataFolder | None = None) -> Texts:
@@ -70,14 +85,17 @@ def read_texts(folder: Path, direction: str, data: DataFolder | None = None) -> 
     Raises:
         UserError: a file is missing or empty, or their numbers of lines differ.
     """
-    source, target = direction.split("-")
+    source, target = languages_of(direction)
     references = _side(folder, direction, "ref", target, data)
     if references is None:
         raise UserError(
             f"`{direction}.ref` must be beside the hypotheses, or --data name a folder with the "
             f"references; {folder} does not have it"
         )
-    sources = _side(folder, direction, "src", source, data)
+    try:
+        sources = _side(folder, direction, "src", source, data)
+    except UserError:  # few metrics need them
+        sources = None
     hypotheses = _hypotheses(folder, direction, len(references), data)
     texts = Texts(direction, sources, hypotheses, references)
     check_counts(texts)
@@ -114,8 +132,14 @@ def data_side(data: DataFolder, direction: str, language: str) -> tuple[str, ...
     Raises:
         UserError: the folder lacks it.
     """
-    lines = list(read_lines(data.reference(*direction.split("-"), language)))
-    return tuple(read_text_form(data.root).plain(lines, language))
+    path = data.reference(*direction.split("-"), language)
+    return _plain(path, read_text_form(data.root), language)
+
+
+@lru_cache(maxsize=256)
+def _plain(path: Path, form: TextForm, language: str) -> tuple[str, ...]:
+    # a test set that is parallel over all languages is the side of many directions
+    return tuple(form.plain(list(read_lines(path)), language))
 
 
 def _hypotheses(

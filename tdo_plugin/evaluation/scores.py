@@ -69,8 +69,8 @@ class SystemScores:
         name: as the user called it.
         directions: in the order of the sheet's directions; one that failed is missing.
         pooled: by group and metric, the corpus score of all its sentences as one test set.
-        correlation: Pearson's, between language accuracy and BLEU over directions; None where it is
-            not defined.
+        correlations: by group, Pearson's between language accuracy and BLEU over its directions;
+            without the groups where it is not defined.
         provenance: what made the hypotheses, as `tdo translate` wrote it down; empty for files from
             elsewhere.
     """
@@ -78,7 +78,7 @@ class SystemScores:
     name: str
     directions: tuple[DirectionScores, ...]
     pooled: dict[str, dict[str, float]] = field(default_factory=dict)
-    correlation: float | None = None
+    correlations: dict[str, float] = field(default_factory=dict)
     provenance: dict[str, Any] = field(default_factory=dict)
 
     def of(self, direction: str) -> DirectionScores | None:
@@ -105,7 +105,8 @@ class Comparison:
     Attributes:
         directions: by direction.
         groups: by group: the mean of the group's directions.
-        win_ratio: by group, percent of directions on which the system is better.
+        win_ratio: by group, percent of directions on which the system is better; there without a
+            significance test too, and then the only thing.
     """
 
     system: str
@@ -145,6 +146,8 @@ class ScoreSheet:
         missing: by metric, why it is not there.
         notes: what a reader must know, one sentence each.
         failures: directions that could not be scored, with the reason.
+        samples: resamples of the significance tests; 0: there were none.
+        seed: of the resamples.
         skip_zeros: whether means leave out scores that are exactly 0, as the TDO paper's do; never
             of a metric of which 0 is the best.
         protocol: `tdo`, `opus100`, `tpdm`, `tlm`, `neurons`, or None.
@@ -161,6 +164,8 @@ class ScoreSheet:
     missing: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
+    samples: int = 0
+    seed: int = 0
     skip_zeros: bool = False
     protocol: str | None = None
     made_by: dict[str, Any] = field(default_factory=dict)
@@ -304,6 +309,8 @@ def merge(sheets: Iterable[ScoreSheet]) -> ScoreSheet:
             missing={**merged.missing, **sheet.missing},
             notes=_union(merged.notes, sheet.notes + measures),
             failures=_union(merged.failures, sheet.failures),
+            samples=max(merged.samples, sheet.samples),
+            seed=merged.seed,
             skip_zeros=merged.skip_zeros,
             protocol=merged.protocol,
             made_by={**sheet.made_by, **merged.made_by},

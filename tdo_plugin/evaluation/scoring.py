@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from tdo_plugin.evaluation.examples import pick, sentence_scores
 from tdo_plugin.evaluation.groups import Groups, pearson
 from tdo_plugin.evaluation.measuring import Measured, Plan, measure_all
 from tdo_plugin.evaluation.outputs import Texts
+from tdo_plugin.evaluation.remarks import remarks
 from tdo_plugin.evaluation.scores import (
     METRICS,
     Comparison,
@@ -20,11 +22,11 @@ from tdo_plugin.evaluation.scores import (
     ScoreSheet,
     SystemScores,
 )
-from tdo_plugin.evaluation.significance import compare
-from tdo_plugin.metrics.language_id.codes import confusable
+from tdo_plugin.evaluation.significance import compare, win_ratios
+from tdo_plugin.evaluation.systems import SystemTexts, parallel_directions
 from tdo_plugin.metrics.segments import Segments, Unavailable
 from tdo_plugin.metrics.statistics import Statistics, mean_of_segments, pooled
-from tdo_plugin.metrics.text import looks_tokenized
+from tdo_plugin_messages import TRACEBACK
 
 Say = Callable[[str], None]
 
@@ -42,16 +44,6 @@ class NeuralMetric(Protocol):
 
 
 @dataclass(frozen=True)
-class SystemTexts:
-    """A system to score: its texts by direction, and what is known of how they were made."""
-
-    name: str
-    texts: dict[str, Texts]
-    provenance: dict[str, Any] = field(default_factory=dict)
-    perplexities: dict[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class Settings:
     """What to measure and compare.
 
@@ -63,6 +55,7 @@ class Settings:
         skip_zeros: whether means leave out scores of exactly 0.
         pooled: whether groups are also scored as one test set.
         samples: resamples of the significance test; 0: no test.
+        seed: of the resamples.
         examples: sentences a direction.
         protocol: a paper's, or None.
         workers: processes for text metrics.
@@ -75,6 +68,7 @@ class Settings:
     skip_zeros: bool = False
     pooled: bool = False
     samples: int = 1000
+    seed: int = 12345  # SacreBLEU's
     examples: int = 5
     protocol: str | None = None
     workers: int = 1
@@ -106,39 +100,69 @@ def score(
     Returns:
         The sheet, without `made_by` and `failures`, which the caller knows.
     """
+    missing: dict[str, str] = {}
+    opened = _open(neural, missing)
     units = [(s.name, d, s.texts[d]) for s in systems for d in directions if d in s.texts]
     table: Table = {system.name: {} for system in systems}
     measured: dict[tuple[str, str], Measured] = {}
     signatures: dict[str, dict[str, None]] = {}
     results = measure_all(settings.plan, [texts for *_, texts in units], settings.workers)
-    for (name, direction, _), one in zip(units, results, strict=True):
+    for number, ((name, direction, _), one) in enumerate(zip(units, results, strict=True), 1):
         measured[name, direction] = one
         table[name][direction] = dict(one.statistics)
         for key, signature in one.signatures.items():
             signatures.setdefault(key, {})[signature] = None
-        say(f"{name} {direction}")
-    missing: dict[str, str] = {}
-    for key, make in neural.items():
-        say(METRICS[key].name)
+        say(f"{number} of {len(units)}: {name} {direction}")
+    for metric in opened:
+        say(METRICS[metric.key].name)
         try:
-            metric = make()
             _add_neural(metric, units, table, signatures)
-        except Unavailable as reason:
-            missing[key] = str(reason)
+        except Exception as error:  # whatever the library says: the other metrics are not lost
+            missing[metric.key] = _reason(error)
+    if "perplexity" in settings.metrics:
+        lacking = [f"{s.name} {d}" for s in systems for d in s.texts if d not in s.perplexities]
+        if lacking:
+            missing["perplexity"] = (
+                "tdo translate --perplexity measures it, where there is a validation set; "
+                f"not known: {', '.join(lacking)}"
+            )
     kept = tuple(key for key in METRICS if key in settings.metrics)
     return ScoreSheet(
         systems=tuple(_system(s, table[s.name], measured, settings) for s in systems),
         directions=tuple(directions),
         groups=settings.groups,
         metrics=kept,
-        comparisons=tuple(_comparisons(table, kept, settings, say)),
+        comparisons=tuple(_comparisons(table, kept, settings, parallel_directions(systems), say)),
         examples=tuple(_examples(systems, directions, table, settings)),
         signatures={key: tuple(signatures[key]) for key in kept if key in signatures},
         missing=missing,
-        notes=tuple(_notes(systems, directions, measured, settings)),
+        notes=tuple(remarks(systems, directions, measured, settings.plan.detector is not None)),
+        samples=settings.samples,
+        seed=settings.seed,
         skip_zeros=settings.skip_zeros,
         protocol=settings.protocol,
     )
+
+
+def _open(
+    neural: Mapping[str, Callable[[], NeuralMetric]], missing: dict[str, str]
+) -> list[NeuralMetric]:
+    """Those of the neural metrics that are to be had, before anything else takes its time."""
+    opened = []
+    for key, make in neural.items():
+        try:
+            opened.append(make())
+        except Unavailable as reason:
+            missing[key] = str(reason)
+    return opened
+
+
+def _reason(error: Exception) -> str:
+    if os.environ.get(TRACEBACK) == "1" and not isinstance(error, Unavailable):
+        raise error
+    text = str(error).partition("\n")[0]
+    known = isinstance(error, Unavailable) or getattr(error, "one_line", False)
+    return text if known else f"{type(error).__name__}: {text}"
 
 
 def _add_neural(
@@ -194,7 +218,7 @@ def _system(
         name=system.name,
         directions=tuple(rows),
         pooled=_pooled(table, settings) if settings.pooled else {},
-        correlation=_accuracy_and_bleu(rows),
+        correlations=_correlations(rows, settings.groups),
         provenance=system.provenance,
     )
 
@@ -212,16 +236,24 @@ def _pooled(
     return result
 
 
-def _accuracy_and_bleu(rows: Sequence[DirectionScores]) -> float | None:
-    both = [row.scores for row in rows if {"off", "bleu"} <= row.scores.keys()]
-    return pearson([100 - one["off"] for one in both], [one["bleu"] for one in both])
+def _correlations(rows: Sequence[DirectionScores], groups: Groups) -> dict[str, float]:
+    """Pearson's correlation of language accuracy and BLEU over each group's directions."""
+    result = {}
+    for group, members in groups.items():
+        both = [r.scores for r in rows if r.direction in members and {"off", "bleu"} <= {*r.scores}]
+        found = pearson([100 - one["off"] for one in both], [one["bleu"] for one in both])
+        if found is not None:
+            result[group] = found
+    return result
 
 
 def _comparisons(
-    table: Table, metrics: Sequence[str], settings: Settings, say: Say
+    table: Table,
+    metrics: Sequence[str],
+    settings: Settings,
+    parallel: frozenset[str],
+    say: Say,
 ) -> list[Comparison]:
-    if not settings.samples:
-        return []
     result = []
     for name in table:
         for metric in metrics:
@@ -231,12 +263,19 @@ def _comparisons(
             )
             if name == settings.baseline or not own.keys() & other.keys():
                 continue
+            names = (name, settings.baseline, metric)
+            if not settings.samples:
+                ratios = win_ratios(metric, own, other, settings.groups)
+                result.append(Comparison(*names, directions={}, groups={}, win_ratio=ratios))
+                continue
             say(f"{name} against {settings.baseline}: {METRICS[metric].name}")
             result.append(
                 compare(
-                    *(name, settings.baseline, metric, own, other, settings.groups),
+                    *(*names, own, other, settings.groups),
                     samples=settings.samples,
+                    seed=settings.seed,
                     skip_zeros=settings.skip_zeros,
+                    parallel=parallel,
                 )
             )
     return result
@@ -261,52 +300,3 @@ def _examples(
             direction, first.sources, first.references, hypotheses, scores, settings.examples
         )
     return result
-
-
-def _notes(
-    systems: Sequence[SystemTexts],
-    directions: Sequence[str],
-    measured: Mapping[tuple[str, str], Measured],
-    settings: Settings,
-) -> list[str]:
-    notes = []
-    for system in systems:
-        lacking = [direction for direction in directions if direction not in system.texts]
-        if lacking:
-            notes.append(f"{system.name} has no hypotheses of {', '.join(lacking)}.")
-        empty = {d: sum(not h.strip() for h in t.hypotheses) for d, t in system.texts.items()}
-        if any(empty.values()):
-            shown = ", ".join(f"{count} of {d}" for d, count in empty.items() if count)
-            notes.append(f"{system.name} has empty hypotheses, which score 0: {shown}.")
-    if settings.plan.detector is not None:
-        notes += _language_notes(measured)
-    tokenized = dict.fromkeys(
-        direction
-        for system in systems
-        for direction, texts in system.texts.items()
-        if looks_tokenized(texts.references)
-    )
-    if tokenized:
-        notes.append(
-            f"References look tokenized, so scores are not comparable: {', '.join(tokenized)}."
-        )
-    return notes
-
-
-def _language_notes(measured: Mapping[tuple[str, str], Measured]) -> list[str]:
-    targets = {direction.split("-")[1]: one for (_, direction), one in measured.items()}
-    unknown = sorted(target for target, one in targets.items() if one.shares is None)
-    notes = []
-    if unknown:
-        notes.append(
-            f"Languages that the detector does not know, without an off-target share: "
-            f"{', '.join(unknown)}."
-        )
-    groups = {
-        " ".join(sorted({target, *near})): None
-        for target in targets
-        if (near := confusable(target))
-    }
-    if groups:
-        notes.append(f"Languages that detectors take for each other: {'; '.join(groups)}.")
-    return notes

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -11,6 +11,7 @@ from tdo_plugin.evaluation.groups import win_ratio
 from tdo_plugin.evaluation.scores import METRICS, Comparison, Difference, mean, skips_zeros
 from tdo_plugin.metrics.statistics import Statistics
 
+ROUNDING = 1e-9  # points by which resamples of equal sentences may seem to differ
 BLOCK = 100  # resamples in double precision at once
 
 
@@ -24,17 +25,19 @@ def compare(
     samples: int = 1000,
     seed: int = 12345,
     skip_zeros: bool = False,
+    parallel: Collection[str] = (),
 ) -> Comparison:
     """Compare a system with a baseline on every direction that both have, and on groups of them.
 
     A direction's p is that of `sacrebleu --paired-bs`, with the same resamples and formula, except
-    that it is 1 where no resample sets the two apart (SacreBLEU's is 1 / (samples + 1)). The
-    formula is in effect one-sided: p may be under 0.05 where the 95 % interval of the difference
-    still holds 0.
+    that it is 1 where the difference is the same in all resamples, as it is between identical
+    systems or on a single sentence: nothing is known of its spread then (SacreBLEU's p is
+    1 / (samples + 1)). The formula is in effect one-sided: p may be under 0.05 where the 95 %
+    interval of the difference still holds 0.
 
     A group is tested in the same way on the mean over its directions, each direction's test set
-    resampled on its own. Where test sets of several directions are translations of each other,
-    their scores vary together, and the interval of such a mean is too narrow.
+    resampled on its own. Where test sets are translations of each other (`parallel`), their scores
+    vary together; they are resampled together, the same sentences from each.
 
     Args:
         system: name.
@@ -46,6 +49,7 @@ def compare(
         samples: number of resamples.
         seed: SacreBLEU's is 12345.
         skip_zeros: means leave out scores of exactly 0, unless 0 is the best.
+        parallel: directions whose test sets hold the same sentences.
 
     Raises:
         ValueError: a direction has different numbers of sentences in the two.
@@ -54,8 +58,10 @@ def compare(
     shared = [direction for direction in own if direction in other]
     scores = {row: (own[row].score(), other[row].score()) for row in shared}
     drawn = {row: resample(own[row], other[row], samples, seed) for row in shared}
-    shuffled = {row: _shuffle(drawn[row], row, seed) for row in shared}
-    differences, ratios = {}, {}
+    shuffled = {
+        row: drawn[row] if row in parallel else _shuffle(drawn[row], row, seed) for row in shared
+    }
+    differences = {}
     for name, members in groups.items():
         rows = [row for row in members if row in scores]
         if not rows:
@@ -66,19 +72,37 @@ def compare(
             mean(baseline_scores, skip_zeros) or 0.0,
             _means(np.stack([shuffled[row] for row in rows]), skip_zeros),
         )
-        ratios[name] = win_ratio(
-            dict(zip(rows, system_scores, strict=True)),
-            dict(zip(rows, baseline_scores, strict=True)),
-            METRICS[metric].higher_is_better,
-        )
     return Comparison(
         system=system,
         baseline=baseline,
         metric=metric,
         directions={row: _difference(*scores[row], drawn[row]) for row in shared},
         groups=differences,
-        win_ratio=ratios,
+        win_ratio=_win_ratios(metric, scores, groups),
     )
+
+
+def win_ratios(
+    metric: str,
+    own: Mapping[str, Statistics],
+    other: Mapping[str, Statistics],
+    groups: Mapping[str, Sequence[str]],
+) -> dict[str, float]:
+    """By group, percent of the directions that both have on which a system beats the baseline."""
+    scores = {row: (own[row].score(), other[row].score()) for row in own if row in other}
+    return _win_ratios(metric, scores, groups)
+
+
+def _win_ratios(
+    metric: str, scores: Mapping[str, tuple[float, float]], groups: Mapping[str, Sequence[str]]
+) -> dict[str, float]:
+    result = {}
+    for name, members in groups.items():
+        rows = [row for row in members if row in scores]
+        if rows:
+            system, baseline = ({row: scores[row][side] for row in rows} for side in (0, 1))
+            result[name] = win_ratio(system, baseline, METRICS[metric].higher_is_better)
+    return result
 
 
 def resample(own: Statistics, other: Statistics, samples: int, seed: int) -> np.ndarray:
@@ -134,7 +158,8 @@ def _difference(system: float, baseline: float, scores: np.ndarray) -> Differenc
     sizes = np.abs(differences)
     ordered = np.sort(differences)
     cut = len(ordered) // 40  # 2.5 % on either side
-    p = _compute_p_value(sizes - sizes.mean(), abs(system - baseline)) if sizes.any() else 1.0
+    varies = ordered[-1] - ordered[0] > ROUNDING
+    p = _compute_p_value(sizes - sizes.mean(), abs(system - baseline)) if varies else 1.0
     return Difference(
         system=system,
         baseline=baseline,

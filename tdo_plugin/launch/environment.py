@@ -27,6 +27,13 @@ def settings(gpus: int, threads: int | None = None) -> dict[str, str]:
     return chosen if threads is None else {**chosen, "OMP_NUM_THREADS": str(threads)}
 
 
+def cores() -> int:
+    """CPU cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def announce(variables: dict[str, str]) -> None:
     """Print them, for a line of their own above the commands that they are for."""
     for name, value in variables.items():

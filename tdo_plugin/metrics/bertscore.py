@@ -12,6 +12,7 @@ import numpy as np
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.cache import Cache, Triple, score_through
+from tdo_plugin.metrics.language_id.codes import canonical
 from tdo_plugin.metrics.quiet import quiet_libraries
 from tdo_plugin.metrics.segments import Segments, Unavailable
 from tdo_plugin.metrics.weights import (
@@ -111,8 +112,7 @@ class BertScore:
         return result
 
     def _encoder(self, target: str) -> _Encoder:
-        english = target.split("_")[0].lower() == "en"
-        name = self._model or (ENGLISH if english else OTHERS)
+        name = self._model or (ENGLISH if canonical(target) == "en" else OTHERS)
         if name not in self._encoders:
             folder = find_model(name, NEEDS, MODEL_OPTION, self._download)
             self._encoders[name] = _Encoder(name, folder, self._layer, self._batch_size)

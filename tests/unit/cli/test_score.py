@@ -16,6 +16,13 @@ ENGLISH = ["a red house stands there", "there is no water here", "we read three 
 TEXT = {"de": GERMAN, "fr": FRENCH, "en": ENGLISH}
 
 
+@pytest.fixture(autouse=True)
+def without_detectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """lid.176 may lie on this machine."""
+    monkeypatch.setenv("FTLANG_CACHE", str(tmp_path / "empty"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
+
+
 def write(folder: Path, direction: str, hypotheses: list[str], sources: bool = True) -> None:
     folder.mkdir(exist_ok=True)
     source, target = direction.split("-")
@@ -52,7 +59,8 @@ def run(tmp_path: Path, *words: object) -> tuple[int, ScoreSheet]:
 
 
 def test_hypotheses_and_references_are_enough(tmp_path: Path, good: Path, bad: Path) -> None:
-    code, sheet = run(tmp_path, f"good={good}", f"bad={bad}", "--samples", "50")
+    words = (f"good={good}", f"bad={bad}", "--samples", "50")
+    code, sheet = run(tmp_path, *words, "--lid", "references")
     assert code == 0
     assert sheet.directions == ("de-en", "de-fr", "en-de")
     assert list(sheet.groups) == ["en → X", "X → en", "X → Y", "all"]
@@ -64,7 +72,7 @@ def test_hypotheses_and_references_are_enough(tmp_path: Path, good: Path, bad: P
     assert sheet.system("bad").of("en-de").shares["undetectable"] == pytest.approx(100 / 3)
     assert any("references" in signature for signature in sheet.signatures["off"])
     assert "bad has no hypotheses of de-en." in sheet.notes
-    assert "bad has empty hypotheses, which score 0: 1 of en-de." in sheet.notes
+    assert "bad has empty hypotheses: 1 of en-de." in sheet.notes
     comparison = sheet.comparison("bad", "good", "bleu")
     assert comparison.win_ratio["all"] == 0
     assert comparison.directions["de-fr"].difference < -90
@@ -73,7 +81,8 @@ def test_hypotheses_and_references_are_enough(tmp_path: Path, good: Path, bad: P
 
 
 def test_processes_change_nothing(tmp_path: Path, good: Path, bad: Path) -> None:
-    words = (f"good={good}", f"bad={bad}", "--samples", "50", "--metrics", "bleu,chrf,ter,off")
+    words = (f"good={good}", f"bad={bad}", "--samples", "50", "--lid", "references")
+    words += ("--metrics", "bleu,chrf,ter,off")
     alone, together = (run(tmp_path, *words, "--workers", n)[1] for n in (1, 2))
     assert together.systems == alone.systems
     assert together.comparisons == alone.comparisons
@@ -115,19 +124,83 @@ def test_a_metric_that_is_not_here_leaves_the_others(
     assert "COMET is missing" in capsys.readouterr().err
 
 
-def test_a_detector_that_is_not_here(
+def test_a_detector_that_is_not_here(tmp_path: Path, good: Path, data) -> None:
+    for words in (["--protocol", "neurons"], ["--metrics", "bleu,off"]):
+        code, sheet = run(tmp_path, f"good={good}", *words)
+        assert code == 1 and "lid.176" in sheet.missing["off"]
+    code, sheet = run(tmp_path, f"good={good}")  # nobody asked for it
+    assert code == 0 and sheet.metrics == ("bleu", "chrf")
+    assert any(note.startswith("No off-target share: ") for note in sheet.notes)
+    code, sheet = run(tmp_path, f"good={good}", "--data", data.root)
+    assert code == 0 and sheet.mean("good", "zero-shot", "off") is not None
+    assert any("a classifier learnt from the training text" in note for note in sheet.notes)
+
+
+def test_systems_with_other_references_are_not_compared(tmp_path: Path, good: Path) -> None:
+    other = tmp_path / "other"
+    write(other, "en-de", GERMAN)
+    write(other, "de-fr", FRENCH)
+    (other / "de-fr.ref").write_text("autre chose\n" * 3)
+    code, sheet = run(tmp_path, f"good={good}", f"other={other}", "--metrics", "bleu")
+    assert code == 1
+    assert sheet.failures == ("other de-fr: `de-fr.ref` must be that of good; it differs",)
+    assert list(sheet.comparison("other", "good", "bleu").directions) == ["en-de"]
+
+
+def test_an_empty_folder_leaves_the_other_systems(tmp_path: Path, good: Path) -> None:
+    (tmp_path / "empty-one").mkdir()
+    code, sheet = run(tmp_path, f"a={tmp_path}/empty-one", f"good={good}", "--metrics", "bleu")
+    assert code == 1 and "a: `NAME=DIR` must name a folder with" in sheet.failures[0]
+    assert sheet.mean("good", "en → X", "bleu") == pytest.approx(100)
+
+
+def test_a_failing_neural_metric_costs_only_itself(
     tmp_path: Path, good: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("FTLANG_CACHE", str(tmp_path / "empty"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
-    code, sheet = run(tmp_path, f"good={good}", "--protocol", "neurons")
-    assert code == 1 and "fasttext" in sheet.missing["off"]
+    class Failing:
+        key = "comet"
+
+        def __init__(self, *_: object) -> None:
+            pass
+
+        def score(self, segments: object) -> None:
+            raise KeyError("pretrained_model")
+
+    monkeypatch.setattr("tdo_plugin.metrics.comet.Comet", Failing)
+    code, sheet = run(tmp_path, f"good={good}", "--metrics", "bleu,comet")
+    assert code == 1 and sheet.missing == {"comet": "KeyError: 'pretrained_model'"}
+    assert sheet.mean("good", "en → X", "bleu") == pytest.approx(100)
+
+
+def test_without_resamples_there_is_still_a_win_ratio(
+    tmp_path: Path, good: Path, bad: Path
+) -> None:
+    words = (f"bad={bad}", f"good={good}", "--metrics", "bleu", "--samples", "0")
+    comparison = run(tmp_path, *words)[1].comparison("good", "bad", "bleu")
+    assert comparison.win_ratio["all"] == 100 and not comparison.directions
+    with_samples = run(tmp_path, *words, "--samples", "20")[1]
+    assert with_samples.comparison("good", "bad", "bleu").win_ratio == comparison.win_ratio
+    assert (with_samples.samples, with_samples.seed) == (20, 12345)
+
+
+def test_what_looks_segmented_is_told(tmp_path: Path, good: Path) -> None:
+    (good / "en-de.hyp").write_text("▁ein ▁Haus\n" * 3, encoding="utf-8")
+    (good / "de-fr.hyp").write_text("une mai@@ son\n" * 3)
+    notes = run(tmp_path, f"good={good}", "--metrics", "bleu")[1].notes
+    assert "good has hypotheses that look segmented: de-fr, en-de." in notes
+
+
+def test_a_perplexity_that_is_not_known_is_missing(tmp_path: Path, good: Path) -> None:
+    (good / "en-de.json").write_text('{"perplexity": 7.5}')
+    code, sheet = run(tmp_path, f"good={good}", "--metrics", "bleu,perplexity")
+    assert code == 1 and "good de-en, good de-fr" in sheet.missing["perplexity"]
 
 
 def test_protocols_measure_differently(tmp_path: Path, good: Path) -> None:
     write(good, "en-de", [line.upper() for line in GERMAN])
     words = (f"good={good}", "--metrics", "bleu,perplexity")
-    (good / "en-de.json").write_text('{"perplexity": 7.5}')
+    for direction in ("en-de", "de-en", "de-fr"):
+        (good / f"{direction}.json").write_text('{"perplexity": 7.5}')
     plain = run(tmp_path, *words)[1]
     lower = run(tmp_path, *words, "--protocol", "tpdm")[1]
     tlm = run(tmp_path, *words, "--protocol", "tlm")[1]
@@ -142,9 +215,9 @@ def test_protocols_measure_differently(tmp_path: Path, good: Path) -> None:
 
 
 def test_groups(tmp_path: Path, good: Path, data) -> None:
-    words = (f"good={good}", "--metrics", "bleu", "--group", "Romance=*-fr", "--families")
+    words = (f"good={good}", "--metrics", "bleu", "--group", "into French=*-fr", "--families")
     groups = run(tmp_path, *words)[1].groups
-    assert groups["Romance"] == ("de-fr",)
+    assert groups["into French"] == ("de-fr",)
     assert groups["Germanic"] == ("de-en", "en-de")
     groups = run(tmp_path, *words[:3], "--supervised", "en-de,de-en")[1].groups
     assert groups["zero-shot"] == ("de-fr",)
@@ -165,6 +238,12 @@ def test_groups(tmp_path: Path, good: Path, data) -> None:
         (["a=GOOD", "--lid", "corpus"], "must have `--data`"),
         (["a=GOOD", "--directions", "all"], "must be a list without --data"),
         (["a=GOOD", "--directions", "de-xx"], "must leave something to score"),
+        (["a=GOOD", "--directions", "de-fr-en"], "`--directions` must be directions such as"),
+        (["a=GOOD", "--supervised", "en_de"], "`--supervised` must be directions such as"),
+        (["a=GOOD", "--supervised", "en-xx"], "`--supervised` must name some of"),
+        (["a=GOOD", "--hub", "eng"], "`--hub` must be one of de, en, fr"),
+        (["a=GOOD", "--group", "all=*"], "must have names of its own; all is there"),
+        (["a=GOOD", "-s", "de"], "`--source-lang` must be left out with NAME=DIR"),
         (["a=GOOD", "--baseline", "b"], "`--baseline` must be one of a; it is b"),
         (["a=GOOD", "--samples", "-1"], "`--samples` must be at least 0"),
         (["a=GOOD", "--sizes"], "`--sizes` must have --data"),

@@ -20,20 +20,17 @@ LINES = {  # as tokenizer.perl tokenizes them
 
 @pytest.mark.parametrize("language", LINES)
 def test_tokens_are_those_of_moses(language) -> None:
-    pytest.importorskip("sacremoses")
     plain, tokens = LINES[language]
     assert moses.tokenize([plain, ""], language) == [tokens, ""]
 
 
 @pytest.mark.parametrize("language", ["fr", "de"])
 def test_detokenizing_undoes_it(language) -> None:
-    pytest.importorskip("sacremoses")
     plain, tokens = LINES[language]
     assert moses.detokenize([tokens, ""], f"{language}_XX") == [plain, ""]
 
 
 def test_detruecasing_begins_each_sentence_with_a_capital() -> None:
-    pytest.importorskip("sacremoses")
     lines = ["the dog sleeps . it sees Anna", ""]
     assert moses.detruecase(lines) == ["The dog sleeps . It sees Anna", ""]
 

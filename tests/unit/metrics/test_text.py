@@ -103,7 +103,6 @@ def test_lowercasing_is_shown_and_makes_case_irrelevant() -> None:
 
 
 def test_moses_tokens_are_scored_as_they_are() -> None:
-    pytest.importorskip("sacremoses")
     hypotheses, references = TEXT["en"]
     tokens = [moses.tokenize(lines, "en") for lines in (hypotheses, references)]
     for key, plain in (("bleu", BLEU(tokenize="none", force=True)), ("ter", TER())):

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from unit.evaluation.report.sheets import sheet
 
-pytest.importorskip("matplotlib")
 from tdo_plugin.evaluation.report import heatmap
 
 

@@ -33,8 +33,6 @@ def test_each_name_is_a_detector_that_can_be_sent(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    if spec not in ("corpus", "references"):
-        pytest.importorskip("langdetect" if spec == "langdetect" else "fasttext")
     model = root / "tests" / "data" / "lid" / "tiny-flores.ftz"
     monkeypatch.setenv("FTLANG_CACHE", str(tmp_path))
     (tmp_path / "lid.176.ftz").write_bytes(model.read_bytes())

@@ -22,7 +22,6 @@ def folder(root: Path) -> Path:
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_each_language_is_recognised(folder: Path, name: str, language: str) -> None:
-    pytest.importorskip("fasttext")
     identifier = FastText(folder / name)
     # the models were trained on the meanings of another seed
     sentences = [linearize(meaning_at(number, seed=2), language) for number in range(100)]
@@ -31,7 +30,6 @@ def test_each_language_is_recognised(folder: Path, name: str, language: str) -> 
 
 
 def test_names_and_signature(folder: Path) -> None:
-    pytest.importorskip("fasttext")
     identifier = FastText(folder / "tiny-flores.ftz")
     names = [identifier.label(language) for language in ("deu_Latn", "ja_XX", "jpn", "it", "zh")]
     assert names == ["de", "ja", "ja", None, None]
@@ -40,7 +38,6 @@ def test_names_and_signature(folder: Path) -> None:
 
 
 def test_what_has_no_letters_is_undetectable(folder: Path) -> None:
-    pytest.importorskip("fasttext")
     sentences = ["", " ", "...", "1986", "😀", "The dog\nsleeps."]
     found = FastText(folder / "tiny.bin").identify(sentences)
     assert found == [UNDETECTABLE] * 5 + ["en"]
@@ -76,7 +73,6 @@ def test_labels_of_no_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_a_file_that_is_no_model_is_one_line(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"`--lid` must be a fastText model such as"):
         FastText(tmp_path / "none.bin")
-    pytest.importorskip("fasttext")
     whole = (folder / "tiny.bin").read_bytes()
     for content in (b"", b"some text", whole[: len(whole) // 2]):
         path = tmp_path / "broken.bin"

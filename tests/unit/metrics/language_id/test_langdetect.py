@@ -27,7 +27,6 @@ SENTENCES = [
 
 @pytest.fixture(scope="module")
 def identifier() -> LangDetect:
-    pytest.importorskip("langdetect")
     return LangDetect()
 
 

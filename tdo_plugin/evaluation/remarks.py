@@ -1,0 +1,80 @@
+"""What a reader of a score sheet must know besides the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tdo_plugin.evaluation.measuring import Measured
+from tdo_plugin.evaluation.outputs import Texts
+from tdo_plugin.evaluation.systems import SystemTexts
+from tdo_plugin.metrics.language_id.codes import confusable
+from tdo_plugin.metrics.text import looks_tokenized
+
+
+def remarks(
+    systems: Sequence[SystemTexts],
+    directions: Sequence[str],
+    measured: Mapping[tuple[str, str], Measured],
+    with_languages: bool,
+) -> list[str]:
+    """One sentence for each thing that a reader of the scores must know.
+
+    Args:
+        systems: that were scored.
+        directions: all of them.
+        measured: by system and direction.
+        with_languages: whether languages were identified.
+    """
+    notes = []
+    for system in systems:
+        lacking = [direction for direction in directions if direction not in system.texts]
+        if lacking:
+            notes.append(f"{system.name} has no hypotheses of {', '.join(lacking)}.")
+        empty = {d: sum(not h.strip() for h in t.hypotheses) for d, t in system.texts.items()}
+        if any(empty.values()):
+            shown = ", ".join(f"{count} of {d}" for d, count in empty.items() if count)
+            notes.append(f"{system.name} has empty hypotheses: {shown}.")
+    if with_languages:
+        notes += _language_notes(measured)
+    tokenized = dict.fromkeys(
+        direction
+        for system in systems
+        for direction, texts in system.texts.items()
+        if looks_tokenized(texts.references)
+    )
+    if tokenized:
+        notes.append(
+            f"References look tokenized, so scores are not comparable: {', '.join(tokenized)}."
+        )
+    for system in systems:
+        pieces = [d for d, texts in system.texts.items() if _in_pieces(texts)]
+        if pieces:
+            notes.append(f"{system.name} has hypotheses that look segmented: {', '.join(pieces)}.")
+    return notes
+
+
+def _in_pieces(texts: Texts) -> bool:
+    """Whether most hypotheses have subwords' marks, or are tokenized unlike the references."""
+    marked = sum("▁" in line or "@@ " in line for line in texts.hypotheses)
+    return 2 * marked > len(texts.hypotheses) or (
+        looks_tokenized(texts.hypotheses) and not looks_tokenized(texts.references)
+    )
+
+
+def _language_notes(measured: Mapping[tuple[str, str], Measured]) -> list[str]:
+    targets = {direction.split("-")[1]: one for (_, direction), one in measured.items()}
+    unknown = sorted(target for target, one in targets.items() if one.shares is None)
+    notes = []
+    if unknown:
+        notes.append(
+            f"Languages that the detector does not know, without an off-target share: "
+            f"{', '.join(unknown)}."
+        )
+    groups = {
+        " ".join(sorted({target, *near})): None
+        for target in targets
+        if (near := confusable(target))
+    }
+    if groups:
+        notes.append(f"Languages that detectors take for each other: {'; '.join(groups)}.")
+    return notes

@@ -1,0 +1,164 @@
+"""The systems that are scored, from their folders or from single files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from tdo_plugin.data.databin import DataFolder
+from tdo_plugin.data.textfolder import read_lines
+from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.outputs import (
+    Texts,
+    check_counts,
+    directions_of,
+    languages_of,
+    read_how,
+    read_summary,
+    read_texts,
+)
+
+
+@dataclass(frozen=True)
+class SystemTexts:
+    """A system to score: its texts by direction, and what is known of how they were made."""
+
+    name: str
+    texts: dict[str, Texts]
+    provenance: dict[str, Any] = field(default_factory=dict)
+    perplexities: dict[str, float] = field(default_factory=dict)
+
+
+def read_systems(
+    given: Sequence[str], wanted: str | None, data: DataFolder | None, failures: list[str]
+) -> list[SystemTexts]:
+    """All that can be read of the systems; what cannot goes to `failures`, a line each.
+
+    Args:
+        given: `NAME=DIR` of each.
+        wanted: all, supervised or zero-shot (with `data`), a list of directions, or None for what
+            is there.
+        data: the data folder that was decoded, if it is known.
+        failures: gets the lines.
+
+    Raises:
+        UserError: a mistake in what was asked for.
+    """
+    if not given:
+        raise UserError("`NAME=DIR` must be given, or --hyp and --ref; nothing is")
+    systems = []
+    for name, folder in _named(given).items():
+        texts = {}
+        try:
+            present = directions_of(folder)
+        except UserError as error:
+            failures.append(f"{name}: {error}")
+            present = []
+        for direction in _wanted(wanted, data, present):
+            try:
+                texts[direction] = read_texts(folder, direction, data)
+            except UserError as error:
+                failures.append(f"{name} {direction}: {error}")
+        summaries = {direction: read_summary(folder, direction) or {} for direction in texts}
+        perplexities = {
+            direction: summary["perplexity"]
+            for direction, summary in summaries.items()
+            if summary.get("perplexity") is not None
+        }
+        systems.append(SystemTexts(name, texts, read_how(folder) or {}, perplexities))
+    return systems
+
+
+def _named(given: Iterable[str]) -> dict[str, Path]:
+    found: dict[str, Path] = {}
+    for text in given:
+        name, mark, folder = text.partition("=")
+        if not (name and mark and folder):
+            raise UserError(f"`NAME=DIR` must name a system and its folder; it is {text}")
+        if name in found:
+            raise UserError(f"`NAME=DIR` must name each system once; {name} is there twice")
+        if not Path(folder).is_dir():
+            raise UserError(f"`NAME=DIR` must name a folder; {folder} is not one")
+        found[name] = Path(folder)
+    return found
+
+
+def _wanted(wanted: str | None, data: DataFolder | None, present: list[str]) -> list[str]:
+    if wanted is None:
+        return present
+    if data is not None:
+        return list(data.select(wanted))
+    if wanted in ("all", "supervised", "zero-shot"):
+        raise UserError(f"`--directions` must be a list without --data; it is {wanted}")
+    return ["-".join(languages_of(direction)) for direction in wanted.split(",")]
+
+
+def single_system(
+    hyp: Path | None,
+    ref: Path | None,
+    src: Path | None,
+    source_lang: str | None,
+    target_lang: str | None,
+) -> SystemTexts:
+    """A system of one direction, from files of its own; it is called as the hypotheses' file.
+
+    Raises:
+        UserError: something is missing, or the files do not fit each other.
+    """
+    needed = {"hyp": hyp, "ref": ref, "source-lang": source_lang, "target-lang": target_lang}
+    for option, value in needed.items():
+        if not value:
+            raise UserError(f"`--{option}` must be given with --hyp and --ref; it is missing")
+    assert hyp is not None and ref is not None
+    for option, path in (("hyp", hyp), ("ref", ref), ("src", src)):
+        if path is not None and not path.is_file():
+            raise UserError(f"`--{option}` must be a file of lines; {path} is none")
+    direction = f"{source_lang}-{target_lang}"
+    languages_of(direction, "--source-lang and --target-lang")
+    sources = tuple(read_lines(src)) if src else None
+    texts = Texts(direction, sources, tuple(read_lines(hyp)), tuple(read_lines(ref)))
+    check_counts(texts)
+    return SystemTexts(hyp.stem, {direction: texts})
+
+
+def in_order(systems: list[SystemTexts], data: DataFolder | None) -> list[str]:
+    """Every direction that a system has: in the data folder's order, others behind, sorted."""
+    present = {direction for system in systems for direction in system.texts}
+    known = [
+        direction for direction in (data.test_directions if data else ()) if direction in present
+    ]
+    return known + sorted(present.difference(known))
+
+
+def same_references(systems: Sequence[SystemTexts], failures: list[str]) -> list[SystemTexts]:
+    """The systems without directions whose references are not those of the systems before.
+
+    Scores against different references cannot be compared; each such direction is told in
+    `failures`.
+    """
+    first: dict[str, tuple[str, Texts]] = {}
+    result = []
+    for system in systems:
+        kept = {}
+        for direction, texts in system.texts.items():
+            name, other = first.setdefault(direction, (system.name, texts))
+            if other.references == texts.references:
+                kept[direction] = texts
+            else:
+                line = f"`{direction}.ref` must be that of {name}; it differs"
+                failures.append(f"{system.name} {direction}: {line}")
+        result.append(replace(system, texts=kept))
+    return result
+
+
+def parallel_directions(systems: Sequence[SystemTexts]) -> frozenset[str]:
+    """Directions that have a side in common with another direction, line for line."""
+    by_text: dict[tuple[str, ...], set[str]] = {}
+    for system in systems:
+        for direction, texts in system.texts.items():
+            for side in (texts.sources, texts.references):
+                if side is not None:
+                    by_text.setdefault(side, set()).add(direction)
+    return frozenset().union(*(found for found in by_text.values() if len(found) > 1))
