@@ -9,8 +9,10 @@ checkpoint with the same beam and batches of the same size:
     one-by-one  `fairseq-generate` for one direction after the other, with all cores
     side-by-side  as many `fairseq-generate` at a time as there are cores, one thread each
 
-Every repetition checks that all three gave the same hypotheses. The table and the JSON file have
-each way's seconds, median, least and most, and the ratio to `translate` in the same repetition.
+Every repetition compares the hypotheses. Sums depend in their last digits on the order in which
+they are added up, so of tens of thousands of hypotheses one may differ; how many did is reported.
+The table and the JSON file have each way's seconds, median, least and most, and the ratio to
+`translate` in the same repetition.
 """
 
 from __future__ import annotations
@@ -77,6 +79,7 @@ def main() -> None:
     args = parser.parse_args()
     config, data = read_config(args.config), read_data_folder(args.data.resolve())
     seconds: dict[str, list[float]] = {way: [] for way in WAYS}
+    differing: list[dict[str, int]] = []
     for repetition in range(args.repeats):
         with tempfile.TemporaryDirectory() as folder:
             for way, run in WAYS.items():
@@ -84,7 +87,7 @@ def main() -> None:
                 run(config, data, args.checkpoint.resolve(), Path(folder) / way)
                 seconds[way].append(time.monotonic() - begin)
                 print(f"repetition {repetition + 1}, {way}: {seconds[way][-1]:.1f} s", flush=True)
-            same(data, Path(folder))
+            differing.append(differences(data, Path(folder)))
             shutil.rmtree(folder, ignore_errors=True)
     rows = [row(way, seconds) for way in WAYS]
     report = {
@@ -92,6 +95,7 @@ def main() -> None:
         "cores": CORES,
         "machine": platform.processor() or platform.machine(),
         "checkpoint": args.checkpoint.name,
+        "hypotheses_unlike_translate": differing,
         "rows": rows,
     }
     for one in rows:
@@ -100,6 +104,7 @@ def main() -> None:
             f"{one['way']:>12}: {one['seconds']:6.1f} s, {one['ratio']:.2f} times translate "
             f"({low:.2f} to {high:.2f})"
         )
+    print(f"hypotheses unlike translate's, by repetition: {differing}")
     if args.json:
         args.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
@@ -116,14 +121,14 @@ def row(way: str, seconds: dict[str, list[float]]) -> dict[str, object]:
     }
 
 
-def same(data: DataFolder, folder: Path) -> None:
-    """Stop where two ways gave different hypotheses."""
+def differences(data: DataFolder, folder: Path) -> dict[str, int]:
+    """How many of each way's hypotheses differ from those of `translate`."""
+    counts = dict.fromkeys(WAYS, 0)
     for direction in data.test_directions:
         texts = {way: read_texts(folder / way, direction, data).hypotheses for way in WAYS}
         for way, lines in texts.items():
-            differing = sum(a != b for a, b in zip(lines, texts["translate"], strict=True))
-            if differing:
-                sys.exit(f"{direction}: {way} and translate differ in {differing} hypotheses")
+            counts[way] += sum(a != b for a, b in zip(lines, texts["translate"], strict=True))
+    return counts
 
 
 if __name__ == "__main__":

@@ -75,7 +75,8 @@ def _measures(group: argparse._ArgumentGroup) -> None:
     add(
         "--tokenizer",
         metavar="T",
-        help="of BLEU and TER: language (by the target), moses, or one of SacreBLEU's",
+        help="of BLEU and TER: language (by the target), zh-ja-ko (by the target for these, else "
+        "13a), moses, or one of SacreBLEU's",
     )
     add(
         "--lowercase",

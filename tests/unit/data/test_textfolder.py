@@ -96,3 +96,16 @@ def test_only_newlines_end_a_line(tmp_path: Path) -> None:
     path.write_bytes(b"\xff\xfe\n")
     with pytest.raises(UserError, match="must be UTF-8"):
         list(read_lines(path))
+
+
+@pytest.mark.parametrize(
+    ("content", "lines"), [("a\n\ufeffb", ["a", "\ufeffb"]), ("\n", [""]), ("", [])]
+)
+def test_a_byte_order_mark_at_the_beginning_is_no_text(
+    tmp_path: Path, content: str, lines: list[str]
+) -> None:
+    path = tmp_path / "text"
+    path.write_text(content, encoding="utf-8-sig", newline="\n")
+    assert path.read_bytes()[:3] == b"\xef\xbb\xbf"
+    assert list(read_lines(path)) == lines
+    assert count_lines(path) == len(lines)

@@ -7,18 +7,26 @@ from tdo_plugin.evaluation.protocols import DEFAULT, PROTOCOLS, protocol
 from tdo_plugin.evaluation.scores import METRICS
 
 DECODING = {
-    "tdo": (4, 1.0, "length"),
-    "opus100": (4, 0.6, "gnmt"),
-    "tpdm": (5, 1.0, "length"),
-    "tlm": (4, 0.6, "gnmt"),
-    "neurons": (4, 0.6, "length"),
+    "tdo": (4, 1.0, "length", 0, 200, "best-5", "zh-ja-ko"),
+    "opus100": (4, 0.6, "gnmt", 1, 50, "last-5", "13a"),
+    "tpdm": (5, 1.0, "length", 0, 200, "best-1", "zh-ja-ko"),
+    "tlm": (4, 0.6, "gnmt", 1, 50, "best-1", "moses"),
+    "neurons": (4, 0.6, "length", 0, 200, "best-1", "13a"),
 }
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
-def test_decoding(name: str) -> None:
+def test_decoding_and_tokens(name: str) -> None:
     chosen = protocol(name)
-    assert (chosen.beam, chosen.length_penalty, chosen.penalty_form) == DECODING[name]
+    assert DECODING[name] == (
+        chosen.beam,
+        chosen.length_penalty,
+        chosen.penalty_form,
+        chosen.max_len_a,
+        chosen.max_len_b,
+        chosen.checkpoints,
+        chosen.tokenizer,
+    )
     assert set(chosen.metrics) <= set(METRICS)
     assert chosen.source
 

