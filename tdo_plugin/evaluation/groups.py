@@ -15,13 +15,16 @@ from tdo_plugin.metrics.language_id.codes import canonical
 HIGH = 900_000  # sentence pairs, from which on a direction is High
 MEDIUM = 100_000
 
+SUPERVISED = "supervised"
+TRAINED_OTHERS = "X → Y, trained"
+
 Groups = dict[str, tuple[str, ...]]
 
 
 def standard_groups(
     directions: Sequence[str], supervised: Collection[str] | None, hub: str | None
 ) -> Groups:
-    """`en → X`, `X → en`, `supervised`, `zero-shot` and `all`, in this order, none of them empty.
+    """`en → X`, `X → en`, `supervised`, `X → Y, trained`, `zero-shot` and `all`; none is empty.
 
     Args:
         directions: all that were scored.
@@ -30,21 +33,27 @@ def standard_groups(
         hub: the language that all trained directions share; None where there is none.
 
     Returns:
-        The directions by group. `supervised` are the trained ones without the hub. `all` is there
-        only beside several others.
+        The directions by group, in this order. `supervised` are all that were trained on, unless
+        that is `en → X` or `X → en` again; `X → Y, trained` those of them without the hub, where
+        there are others too. `all` is there only beside other groups.
     """
     groups: dict[str, list[str]] = {}
-    names = (f"{hub} → X", f"X → {hub}", "X → Y", "supervised", "zero-shot")
     for direction in directions:
         groups.setdefault(_standard_group(direction, supervised, hub), []).append(direction)
-    found = {name: tuple(groups[name]) for name in names if name in groups}
+    trained = [direction for direction in directions if direction in (supervised or ())]
+    if groups.get(TRAINED_OTHERS) == trained:
+        del groups[TRAINED_OTHERS]
+    if trained not in groups.values():
+        groups[SUPERVISED] = trained
+    names = (f"{hub} → X", f"X → {hub}", SUPERVISED, "X → Y", TRAINED_OTHERS, "zero-shot")
+    found = {name: tuple(groups[name]) for name in names if groups.get(name)}
     return {**found, "all": tuple(directions)} if len(found) > 1 else found
 
 
 def _standard_group(direction: str, supervised: Collection[str] | None, hub: str | None) -> str:
     if supervised is not None and direction not in supervised:
         return "zero-shot"
-    without_hub = "X → Y" if supervised is None else "supervised"
+    without_hub = "X → Y" if supervised is None else TRAINED_OTHERS
     return _beside_hub(direction, hub) or without_hub
 
 

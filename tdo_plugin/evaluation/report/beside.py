@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from tdo_plugin.evaluation import published
+from tdo_plugin.evaluation.groups import SUPERVISED
 from tdo_plugin.evaluation.protocols import PROTOCOLS
+from tdo_plugin.evaluation.report.quantities import MEASURES, Quantity, quantity_of
 from tdo_plugin.evaluation.report.table import Block, Row, Table, score_cells
-from tdo_plugin.evaluation.report.tables import Quantity
-from tdo_plugin.evaluation.scores import METRICS, ScoreSheet
+from tdo_plugin.evaluation.scores import ScoreSheet
+
+NEVER_POOLED = ("perplexity",)  # there are no statistics of sentences to add up
 
 
 @dataclass(frozen=True)
@@ -58,9 +61,9 @@ def beside(key: str, sheet: ScoreSheet) -> list[Beside]:
 
 def _beside(paper: published.Paper, table: published.Table, sheet: ScoreSheet) -> Beside:
     kept = {
-        index: quantity
+        index: found
         for index, column in enumerate(table.columns)
-        if (quantity := _quantity(column, paper.key, sheet))
+        if (found := _quantity(column, paper.key, sheet))
     }
     rows = [
         published.Row(row.block, row.system, values, row.label, row.source)
@@ -84,14 +87,25 @@ def _known(value: float | None) -> bool:
 def _quantity(column: published.Column, paper: str, sheet: ScoreSheet) -> Quantity | None:
     """The sheet's quantity of the same group or direction and metric, if it was measured.
 
-    A paper that scores a group's test sets as one is met by our pooled score, not by our mean.
+    A paper that scores a group's test sets as one is met by our pooled score, not by our mean, but
+    for what is never pooled.
     """
     direction = column.group.replace(" → ", "-")
     if column.group not in sheet.groups and direction in sheet.directions:
-        quantity = Quantity(column.metric, direction)
+        found = quantity_of(column.metric, direction)
     else:
-        quantity = Quantity(column.metric, column.group, PROTOCOLS[paper].pooled)
-    return quantity if quantity.measured(sheet) else None
+        pooled = PROTOCOLS[paper].pooled and column.metric not in NEVER_POOLED
+        found = quantity_of(column.metric, _group(column.group, sheet), pooled)
+    return found if found.measured(sheet) else None
+
+
+def _group(name: str, sheet: ScoreSheet) -> str:
+    """A paper's group as the sheet calls it: `all` stands only beside other groups there."""
+    if name != "all" or name in sheet.groups or len(sheet.directions) < 2:
+        return name
+    whole = (SUPERVISED, "X → Y")
+    every = set(sheet.directions)
+    return next((one for one in whole if set(sheet.groups.get(one, ())) == every), name)
 
 
 def beside_table(one: Beside, sheet: ScoreSheet) -> Table:
@@ -100,7 +114,7 @@ def beside_table(one: Beside, sheet: ScoreSheet) -> Table:
         [Row((system.name,), ()) for system in sheet.systems],
         [quantity.values(sheet) for quantity in one.quantities],
         one.quantities,
-        compete=True,
+        [quantity.complete(sheet) for quantity in one.quantities],
     )
     blocks = [Block(measured, "this report")]
     name = one.title.partition(": ")[0]
@@ -110,7 +124,7 @@ def beside_table(one: Beside, sheet: ScoreSheet) -> Table:
             [Row((_name(row),), (), row.source or "") for row in rows],
             list(zip(*(row.values for row in rows), strict=True)),
             one.quantities,
-            compete=False,
+            [[False] * len(rows)] * len(one.quantities),
         )
         blocks.append(Block(filled, ": ".join(filter(None, (name, title))), published=True))
     columns = tuple(quantity.column(sheet) for quantity in one.quantities)
@@ -127,12 +141,12 @@ def _score_rows(
     rows: Sequence[Row],
     columns: Sequence[Sequence[float | None]],
     quantities: Sequence[Quantity],
-    compete: bool,
+    competing: Sequence[Sequence[bool]],
 ) -> tuple[Row, ...]:
-    """The rows with their cells; the values come by column."""
+    """The rows with their cells; values, and which of them compete, come by column."""
     cells = [
-        score_cells(values, METRICS[quantity.metric], absent="", compete=compete)
-        for quantity, values in zip(quantities, columns, strict=True)
+        score_cells(values, MEASURES[one.metric], absent="", competing=part)
+        for one, values, part in zip(quantities, columns, competing, strict=True)
     ]
     return tuple(
         Row(row.labels, tuple(filled), row.note) for row, *filled in zip(rows, *cells, strict=True)
@@ -143,7 +157,23 @@ def _caption(one: Beside, sheet: ScoreSheet) -> Iterator[str]:
     yield "Published rows are of the paper's own data; columns are of the same group and metric."
     if one.key.partition(":")[0] != sheet.protocol:
         yield "The measured rows were not scored by this paper's protocol."
+    yield from _differing(one, sheet)
     if one.note:
         yield one.note
     if one.lost:
         yield f"Left out as they have no figure here: {one.lost} published rows."
+
+
+def _differing(one: Beside, sheet: ScoreSheet) -> Iterator[str]:
+    """How measured columns come about that are not quite the paper's."""
+    metrics = {found.metric for found in one.quantities if found.group in sheet.groups}
+    if metrics.intersection(NEVER_POOLED):
+        yield "The measured rows' perplexity of several directions is their mean."
+    if "accuracy" in metrics:
+        yield "The measured rows' language accuracy is 100 less the off-target share."
+    if "win-ratio" in metrics:
+        baselines = ", ".join(dict.fromkeys(found.baseline for found in sheet.comparisons))
+        yield (
+            "The measured rows' win ratio is the percent of directions with a better BLEU than "
+            f"{baselines}; the paper's is against its own baseline."
+        )

@@ -12,7 +12,7 @@ from typing import Any
 
 from tdo_plugin.data.segmentation import complete_file
 from tdo_plugin.evaluation.report.beside import Beside
-from tdo_plugin.evaluation.report.tables import comparison_of
+from tdo_plugin.evaluation.report.quantities import comparison_of
 from tdo_plugin.evaluation.scores import Difference, ScoreSheet, as_json
 
 WHAT = ("source", "system", "scope", "of", "metric", "value")

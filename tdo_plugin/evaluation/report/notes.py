@@ -17,8 +17,11 @@ def reading(sheet: ScoreSheet) -> list[str]:
     if shows_pooled(sheet):
         lines.append("Pooled: all test sets of the group scored as one.")
     if len(sheet.systems) > 1:
-        lines.append("Best of these systems in bold, as rounded; ↑ higher is better, ↓ lower.")
-    if sheet.comparisons:
+        lines.append(
+            "Best of these systems in bold, as rounded, but for means that lack directions of "
+            "another system's; ↑ higher is better, ↓ lower."
+        )
+    if any(one.groups for one in sheet.comparisons):
         baselines = ", ".join(dict.fromkeys(one.baseline for one in sheet.comparisons))
         lines.append(
             f"Against the baseline ({baselines}), paired bootstrap: † p < 0.05, ‡ p < 0.01."
@@ -33,10 +36,12 @@ def remarks(sheet: ScoreSheet) -> list[str]:
 
 def _correlations(sheet: ScoreSheet) -> Iterator[str]:
     for system in sheet.systems:
-        if system.correlation is not None:
+        found = system.correlations
+        group = next((one for one in ("zero-shot", "all", *sheet.groups) if one in found), None)
+        if group is not None:
             yield (
                 f"{system.name}: Pearson's correlation between language accuracy and BLEU over "
-                f"directions is {system.correlation:.2f}."
+                f"directions ({group}) is {found[group]:.2f}."
             )
 
 

@@ -99,22 +99,26 @@ def score_cells(
     metric: Metric,
     marks: Iterable[str] = (),
     absent: str = ABSENT,
-    compete: bool = True,
+    competing: Sequence[bool] | None = None,
 ) -> list[Cell]:
     """Cells of scores that compete with each other, the best of them marked.
 
     Scores are compared as they are shown: what rounds alike is equally good. A score without
-    competition is not the best of anything.
+    competition is not the best of anything. `competing` says of each whether it takes part; all do
+    by default.
     """
     shown = [None if value is None else round(value, metric.digits) for value in values]
-    present = [value for value in shown if value is not None]
+    takes_part = competing or [True] * len(values)
+    present = [
+        value for value, part in zip(shown, takes_part, strict=True) if part and value is not None
+    ]
     best = None
-    if compete and len(present) > 1:
+    if len(present) > 1:
         best = max(present) if metric.higher_is_better else min(present)
     given = [*marks] or [""] * len(values)
     return [
         Cell(absent)
         if value is None
-        else Cell(number(value, metric.digits), value, rounded == best, mark)
-        for value, rounded, mark in zip(values, shown, given, strict=True)
+        else Cell(number(value, metric.digits), value, part and rounded == best, mark)
+        for value, rounded, mark, part in zip(values, shown, given, takes_part, strict=True)
     ]

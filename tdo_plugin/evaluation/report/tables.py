@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import groupby
 from statistics import fmean
 
+from tdo_plugin.evaluation import published
+from tdo_plugin.evaluation.groups import SUPERVISED
 from tdo_plugin.evaluation.protocols import DEFAULT, PROTOCOLS
+from tdo_plugin.evaluation.report.quantities import Quantity, arrow, comparison_of
 from tdo_plugin.evaluation.report.table import (
     Block,
     Cell,
@@ -20,49 +23,10 @@ from tdo_plugin.evaluation.report.table import (
     score_cells,
     significance,
 )
-from tdo_plugin.evaluation.scores import METRICS, Comparison, ScoreSheet
+from tdo_plugin.evaluation.scores import METRICS, Comparison, Difference, ScoreSheet
 
 SHARES = ("target", "english", "source", "other", "undetectable")
-
-
-@dataclass(frozen=True)
-class Quantity:
-    """What a column of scores holds: a metric's mean over a group, or the pooled group's score.
-
-    `group` may also be a single direction.
-    """
-
-    metric: str
-    group: str
-    pooled: bool = False
-
-    def of(self, sheet: ScoreSheet, system: str) -> float | None:
-        """Its value for a system, if the sheet has one."""
-        if self.pooled:
-            return sheet.system(system).pooled.get(self.group, {}).get(self.metric)
-        if self.group in sheet.groups:
-            return sheet.mean(system, self.group, self.metric)
-        row = sheet.system(system).of(self.group)
-        return row.scores.get(self.metric) if row else None
-
-    def values(self, sheet: ScoreSheet) -> list[float | None]:
-        """Its value for every system."""
-        return [self.of(sheet, system.name) for system in sheet.systems]
-
-    def measured(self, sheet: ScoreSheet) -> bool:
-        """Whether any system has it."""
-        return any(value is not None for value in self.values(sheet))
-
-    def scope(self, sheet: ScoreSheet) -> str:
-        """`group` (a mean), `pooled` or `direction`."""
-        if self.pooled:
-            return "pooled"
-        return "group" if self.group in sheet.groups else "direction"
-
-    def column(self, sheet: ScoreSheet) -> Column:
-        """Its heading."""
-        name = arrow(self.group) if self.scope(sheet) == "direction" else self.group
-        return Column(heading(METRICS[self.metric], self.pooled), name)
+BY_SIDE = re.compile(r"\S+ → \S+(, trained)?")  # standard groups of trained directions
 
 
 def measured_metrics(sheet: ScoreSheet) -> list[str]:
@@ -76,23 +40,35 @@ def shows_pooled(sheet: ScoreSheet) -> bool:
     return PROTOCOLS.get(sheet.protocol or "", DEFAULT).pooled
 
 
-def comparison_of(sheet: ScoreSheet, system: str, metric: str) -> Comparison | None:
-    """A system's comparison with its baseline in one metric."""
-    return next(
-        (one for one in sheet.comparisons if (one.system, one.metric) == (system, metric)), None
-    )
+def summary_groups(sheet: ScoreSheet) -> list[str]:
+    """All groups, without `supervised` where columns of its own for its parts say as much.
+
+    It stays where the paper whose protocol was used reports it.
+    """
+    members = set(sheet.groups.get(SUPERVISED, ()))
+    sides = [set(rows) for name, rows in sheet.groups.items() if BY_SIDE.fullmatch(name)]
+    parts: set[str] = set().union(*(rows for rows in sides if rows < members))
+    redundant = parts == members and not _reports(sheet.protocol, SUPERVISED)
+    return [name for name in sheet.groups if name != SUPERVISED or not redundant]
+
+
+def _reports(paper: str | None, group: str) -> bool:
+    tables = published.published(paper).tables if paper in PROTOCOLS else ()
+    return any(column.group == group for table in tables for column in table.columns)
 
 
 def summary(sheet: ScoreSheet) -> Table:
     """The paper's layout: a row for each system; in each metric a column for each group.
 
-    A metric without any score keeps one empty column.
+    A mean that lacks directions of another system's is not its column's best. A metric without any
+    score keeps one empty column.
     """
     pooled = (False, True) if shows_pooled(sheet) else (False,)
+    groups = summary_groups(sheet)
     columns = []
     cells = []
     for metric in sheet.metrics:
-        wanted = [Quantity(metric, group, whole) for whole in pooled for group in sheet.groups]
+        wanted = [Quantity(metric, group, whole) for whole in pooled for group in groups]
         shown = [quantity for quantity in wanted if quantity.measured(sheet)]
         columns += [quantity.column(sheet) for quantity in shown]
         cells += [_summary_cells(sheet, quantity) for quantity in shown]
@@ -115,14 +91,15 @@ def _summary_cells(sheet: ScoreSheet, quantity: Quantity) -> list[Cell]:
         else significance(one.groups[quantity.group].p)
         for system in sheet.systems
     ]
-    return score_cells(quantity.values(sheet), METRICS[quantity.metric], marks)
+    values, competing = quantity.values(sheet), quantity.complete(sheet)
+    return score_cells(values, METRICS[quantity.metric], marks, competing=competing)
 
 
 def differences(sheet: ScoreSheet) -> Table | None:
     """Every system against its baseline; None where nothing was compared."""
     blocks = []
     for (system, baseline), ones in groupby(sheet.comparisons, lambda c: (c.system, c.baseline)):
-        rows = [_difference_row(one, group) for one in ones for group in one.groups]
+        rows = [_difference_row(one, group) for one in ones for group in one.win_ratio]
         blocks.append(Block(tuple(rows), f"{system} against {baseline}"))
     if not blocks:
         return None
@@ -137,16 +114,18 @@ def differences(sheet: ScoreSheet) -> Table | None:
 
 
 def _difference_row(one: Comparison, group: str) -> Row:
-    found, digits = one.groups[group], METRICS[one.metric].digits
+    wins, tested = one.win_ratio[group], one.groups.get(group)
+    cells = _tested_cells(tested, METRICS[one.metric].digits) if tested else [Cell("")] * 3
+    return Row((METRICS[one.metric].name, group), (*cells, Cell(number(wins, 0), wins)))
+
+
+def _tested_cells(found: Difference, digits: int) -> list[Cell]:
     low, high = number(found.low, digits, True), number(found.high, digits, True)
-    wins = one.win_ratio.get(group)
-    cells = (
+    return [
         Cell(number(found.difference, digits, True), found.difference, mark=significance(found.p)),
         Cell(f"[{low}, {high}]", found.low),
         Cell(p_value(found.p), found.p),
-        Cell("") if wins is None else Cell(number(wins, 0), wins),
-    )
-    return Row((METRICS[one.metric].name, group), cells)
+    ]
 
 
 def languages(sheet: ScoreSheet) -> Table | None:
@@ -196,11 +175,6 @@ def by_direction(sheet: ScoreSheet) -> Table:
     ]
     blocks = (Block(tuple(rows)),)
     return Table("directions", "Every direction", ("direction",), columns, blocks)
-
-
-def arrow(direction: str) -> str:
-    """`de-fr` as it is shown."""
-    return direction.replace("-", " → ")
 
 
 def _direction_cells(sheet: ScoreSheet, direction: str, metrics: list[str]) -> Iterator[Cell]:

@@ -18,6 +18,7 @@ from tdo_plugin.evaluation.groups import (
 ALL = ["-".join(pair) for pair in permutations(("de", "en", "fr"), 2)]
 TRAINED = {"de-en", "en-de", "en-fr", "fr-en"}
 FROM_HUB, INTO_HUB, OTHERS = ("en-de", "en-fr"), ("de-en", "fr-en"), ("de-fr", "fr-de")
+BOTH = tuple(direction for direction in ALL if direction in TRAINED)
 
 CORPORA = {
     "OPUS-100": "af am an ar as az be bg bn br bs ca cs cy da de dz el en eo es et eu fa fi fr fy "
@@ -36,7 +37,13 @@ CORPORA = {
             ALL,
             TRAINED,
             "en",
-            {"en → X": FROM_HUB, "X → en": INTO_HUB, "zero-shot": OTHERS, "all": tuple(ALL)},
+            {
+                "en → X": FROM_HUB,
+                "X → en": INTO_HUB,
+                "supervised": BOTH,
+                "zero-shot": OTHERS,
+                "all": tuple(ALL),
+            },
         ),
         # a direction with the hub that was never trained on is zero-shot
         (
@@ -46,12 +53,32 @@ CORPORA = {
             {
                 "en → X": FROM_HUB,
                 "X → en": ("de-en",),
-                "supervised": ("de-fr",),
+                "supervised": ("de-en", "de-fr", "en-de", "en-fr"),
+                "X → Y, trained": ("de-fr",),
                 "zero-shot": ("fr-de", "fr-en"),
                 "all": tuple(ALL),
             },
         ),
         (ALL, set(ALL), None, {"supervised": tuple(ALL)}),
+        (
+            BOTH,
+            TRAINED,
+            "en",
+            {"en → X": FROM_HUB, "X → en": INTO_HUB, "supervised": BOTH, "all": BOTH},
+        ),
+        # what a group has already is not said again
+        (
+            (*FROM_HUB, *OTHERS),
+            TRAINED,
+            "en",
+            {"en → X": FROM_HUB, "zero-shot": OTHERS, "all": (*FROM_HUB, *OTHERS)},
+        ),
+        (
+            OTHERS,
+            {"de-fr", "en-de"},
+            "en",
+            {"supervised": OTHERS[:1], "zero-shot": OTHERS[1:], "all": OTHERS},
+        ),
         (OTHERS, TRAINED, "en", {"zero-shot": OTHERS}),
         # nothing is known of the training: nothing is called zero-shot
         (
@@ -96,6 +123,16 @@ def test_families_go_by_the_other_language_or_the_target() -> None:
         "Sino-Tibetan": ("zh_CN-en",),
     }
     assert unknown == ("xx",)
+
+
+def test_families_know_other_codes_of_a_language() -> None:
+    groups, unknown = family_groups(["eng_Latn-zho_Hans", "tha_Thai-eng_Latn", "cmn-pt_BR"])
+    assert groups == {
+        "Romance": ("cmn-pt_BR",),
+        "Sino-Tibetan": ("eng_Latn-zho_Hans",),
+        "Kra-Dai": ("tha_Thai-eng_Latn",),
+    }
+    assert unknown == ()
 
 
 @pytest.mark.parametrize("corpus", CORPORA)

@@ -57,7 +57,7 @@ def system(name: str) -> SystemScores:
         if name in values
     )
     provenance = {"checkpoint": {"sha256": "9f<2>c"}, "command": "train --lr 1", "seeds": [1, None]}
-    return SystemScores(name, rows, {"all": {"bleu": 21.5}}, 0.5, provenance)
+    return SystemScores(name, rows, {"all": {"bleu": 21.5}}, {"all": 0.5}, provenance)
 
 
 def sheet(**changes: object) -> ScoreSheet:

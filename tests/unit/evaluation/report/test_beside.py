@@ -1,12 +1,14 @@
 """Published rows: matched by group and metric only, set apart, blank where lost."""
 
+from dataclasses import replace
+
 import pytest
-from unit.evaluation.report.sheets import sheet, written
+from unit.evaluation.report.sheets import sheet, system, written
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation import published
 from tdo_plugin.evaluation.report.beside import Beside, beside, beside_table, chosen
-from tdo_plugin.evaluation.report.tables import Quantity
+from tdo_plugin.evaluation.report.quantities import Quantity, quantity_of
 from tdo_plugin.evaluation.scores import DirectionScores, SystemScores
 
 
@@ -52,21 +54,82 @@ def test_the_protocol_is_asked_for() -> None:
     assert chosen([], sheet()) == []
 
 
-def test_pooled_figures_meet_pooled_scores_and_directions_meet_directions() -> None:
-    scores = DirectionScores("de-es", 2, {"bleu": 20.0, "perplexity": 5.0})
+@pytest.mark.parametrize("name", ["all", "supervised", "X → Y"])
+def test_pooled_figures_meet_pooled_scores_and_directions_meet_directions(name: str) -> None:
+    scores = (
+        DirectionScores("de-es", 2, {"bleu": 20.0, "perplexity": 5.0}),
+        DirectionScores("es-de", 2, {"bleu": 22.0, "perplexity": 8.0}),
+    )
     own = sheet(
-        systems=(SystemScores("s", (scores,), {"all": {"bleu": 25.0}}),),
-        directions=("de-es",),
-        groups={"all": ("de-es",)},
+        systems=(SystemScores("s", scores, {name: {"bleu": 25.0}}),),
+        directions=("de-es", "es-de"),
+        groups={name: ("es-de", "de-es")},
         comparisons=(),
     )
     (one,) = beside("tlm:8", own)
-    # perplexity of all directions is not pooled here, so it is another quantity than the paper's
-    assert one.quantities == (Quantity("bleu", "de-es"), Quantity("bleu", "all", pooled=True))
-    assert written(beside_table(one, own))[("s",)] == {
+    table = beside_table(one, own)
+    assert written(table)[("s",)] == {
+        ("perplexity ↓", name): "6.50",
         ("BLEU ↑", "de → es"): "20.0",
-        ("BLEU, pooled ↑", "all"): "25.0",
+        ("BLEU ↑", "es → de"): "22.0",
+        ("BLEU, pooled ↑", name): "25.0",
     }
+    assert "perplexity of several directions is their mean" in table.caption
+
+
+def test_some_directions_are_not_all_of_a_paper_s() -> None:
+    systems = (replace(system("plain"), pooled={"supervised": {"bleu": 21.5}}),)
+    assert beside("tlm:8", sheet(systems=systems, groups={"supervised": ("en-ar", "en-de")})) == []
+    row = DirectionScores("en-ar", 2, {"perplexity": 5.0})
+    alone = sheet(
+        systems=(SystemScores("s", (row,)),),
+        directions=("en-ar",),
+        groups={"supervised": ("en-ar",)},
+        comparisons=(),
+    )
+    assert beside("tlm:8", alone) == []
+
+
+def test_accuracy_and_win_ratio_are_made_of_what_was_measured() -> None:
+    own = sheet()
+    (sixth,) = beside("opus100:6", own)
+    assert sixth.quantities == (Quantity("bleu", "zero-shot"), quantity_of("accuracy", "zero-shot"))
+    table = beside_table(sixth, own)
+    assert written(table)[("plain",)]["language accuracy % ↑", "zero-shot"] == "50.0"
+    assert written(table)[("few",)]["language accuracy % ↑", "zero-shot"] == ""
+    assert "100 less the off-target share" in table.caption
+    (second,) = beside("opus100:2", own)
+    rows = written(beside_table(second, own))
+    assert rows[("few",)]["win ratio % ↑", "en → X"] == "100.0"
+    assert rows[("plain",)]["win ratio % ↑", "en → X"] == ""  # the baseline
+    assert rows[("24 layers, MATT, LALN, LALT (derived)",)]["win ratio % ↑", "en → X"] == "92.6"
+    assert "better BLEU than plain" in beside_table(second, own).caption
+    third = replace(own.comparisons[0], system="more", win_ratio={"en → X": 50.0})
+    systems = (*own.systems, replace(system("few"), name="more"))
+    for baseline, best in (("plain", "*100.0"), ("other", "100.0")):
+        more = sheet(
+            systems=systems, comparisons=(*own.comparisons, replace(third, baseline=baseline))
+        )
+        assert written(beside_table(second, more))[("few",)]["win ratio % ↑", "en → X"] == best
+    (uncompared,) = beside("opus100:2", sheet(comparisons=()))
+    assert uncompared.quantities == (Quantity("bleu", "en → X"),)
+
+
+def test_the_mean_of_all_trained_directions_is_met() -> None:
+    trained = ("en-ar", "en-de", "ar-en")
+    own = sheet(groups={"X → en": ("ar-en",), "supervised": trained, "zero-shot": ("ar-de",)})
+    (one,) = beside("tpdm:3", own)
+    rows = written(beside_table(one, own))
+    assert rows[("plain",)]["BLEU ↑", "supervised"] == "23.3"  # (20 + 10 + 40) / 3
+    assert rows[("MNMT-TPDM-small",)]["BLEU ↑", "supervised"] == "30.5"
+
+
+def test_a_mean_that_lacks_directions_of_another_system_s_is_not_the_best() -> None:
+    groups = {"X → en": ("ar-en",), "en → X": ("en-ar", "ar-de")}
+    rows = written(beside_table(only("tdo:1", groups=groups), sheet(groups=groups)))
+    assert rows[("few",)]["BLEU ↑", "en → X"] == "30.0"  # of one direction, against 13.6 of two
+    assert rows[("plain",)]["BLEU ↑", "en → X"] == "13.6"
+    assert rows[("few",)]["BLEU ↑", "X → en"] == "*40.0"
 
 
 def test_lost_figures_are_blank_and_rows_without_any_are_counted() -> None:

@@ -29,6 +29,25 @@ def test_summary_has_means_by_metric_and_group() -> None:
     assert order == ["BLEU ↑"] * 5 + ["COMET ↑"] + ["off-target % ↓"] * 5 + ["perplexity ↓"] * 5
 
 
+def test_trained_directions_together_have_a_column_where_it_says_more() -> None:
+    groups = {
+        "en → X": ("en-ar", "en-de"),
+        "X → en": ("ar-en",),
+        "supervised": ("en-ar", "en-de", "ar-en"),
+        "zero-shot": ("ar-de",),
+        "High: en → X": ("en-ar",),
+    }
+    without = [name for name in groups if name != "supervised"]
+    assert tables.summary_groups(sheet(groups=groups)) == without
+    assert tables.summary_groups(sheet(groups=groups, protocol="tdo")) == without
+    assert tables.summary_groups(sheet(groups=groups, protocol="tpdm")) == [*groups]
+    # without a hub nothing else holds them
+    groups = {"supervised": ("en-ar", "ar-en"), "family": ("en-ar",), "other": ("ar-en",)}
+    assert tables.summary_groups(sheet(groups=groups)) == [*groups]
+    shown = [column.name for column in tables.summary(sheet(groups=groups)).columns[:3]]
+    assert shown == [*groups]
+
+
 def test_best_is_by_direction_of_the_metric_and_as_rounded() -> None:
     rows = written(tables.summary(sheet()))
     plain, few = rows[("plain",)], rows[("few",)]
@@ -61,8 +80,8 @@ def test_a_metric_that_is_missing_keeps_one_column_and_says_why() -> None:
 def test_pooled_scores_stand_beside_means_where_the_paper_pools() -> None:
     assert ("BLEU, pooled ↑", "all") not in written(tables.summary(sheet()))[("few",)]
     rows = written(tables.summary(sheet(protocol="tlm")))
-    assert rows[("few",)]["BLEU, pooled ↑", "all"] == "*21.5"
-    assert rows[("few",)]["BLEU ↑", "all"] == "*33.3"
+    assert rows[("few",)]["BLEU, pooled ↑", "all"] == "21.5"
+    assert rows[("few",)]["BLEU ↑", "all"] == "33.3"
 
 
 def test_every_direction_has_a_row_and_lacks_what_is_not_there() -> None:
@@ -86,6 +105,11 @@ def test_differences_have_interval_p_and_wins() -> None:
     assert [*rows[("BLEU", "en → X")].values()] == ["+15.0‡", "[+10.0, +20.0]", "< 0.001", "100"]
     assert [*rows[("BLEU", "X → en")].values()] == ["0.0†", f"[{MINUS}1.0, +1.0]", "0.031", "0"]
     assert tables.differences(sheet(comparisons=())) is None
+    untested = replace(sheet().comparisons[0], directions={}, groups={})
+    table = tables.differences(sheet(comparisons=(untested,)))
+    assert table is not None
+    assert [*written(table)[("BLEU", "en → X")].values()] == ["", "", "", "100"]
+    assert not any("bootstrap" in one for one in notes.reading(sheet(comparisons=(untested,))))
 
 
 def test_languages_of_the_hypotheses_by_group() -> None:
@@ -101,6 +125,21 @@ def test_numbers() -> None:
     assert number(-1.25, 2) == f"{MINUS}1.25"
     assert [p_value(p) for p in (0.0009, 0.001, 0.5)] == ["< 0.001", "0.001", "0.500"]
     assert [significance(p) for p in (0.009, 0.01, 0.049, 0.05)] == ["‡", "†", "†", ""]
+
+
+@pytest.mark.parametrize(
+    ("correlations", "told"),
+    [
+        ({"X → en": 0.1, "zero-shot": 0.93, "all": 0.5}, ["(zero-shot) is 0.93"]),
+        ({"X → en": 0.1, "all": -0.5}, ["(all) is -0.50"]),
+        ({"X → en": 0.1}, ["(X → en) is 0.10"]),
+        ({}, []),
+    ],
+)
+def test_a_correlation_is_of_the_zero_shot_group_or_else_of_all(correlations, told) -> None:
+    one = replace(system("plain"), correlations=correlations)
+    found = [line for line in notes.remarks(sheet(systems=(one,))) if "Pearson" in line]
+    assert [line.partition("over directions ")[2] for line in found] == [f"{one}." for one in told]
 
 
 def test_notes_name_what_the_means_leave_out() -> None:

@@ -1,0 +1,106 @@
+"""What a column of scores holds, taken from a sheet for each of its systems."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tdo_plugin.evaluation.report.table import Column, heading
+from tdo_plugin.evaluation.scores import METRICS, Comparison, Metric, ScoreSheet
+
+MEASURES = {
+    **METRICS,
+    "accuracy": Metric("accuracy", "language accuracy %"),
+    "win-ratio": Metric("win-ratio", "win ratio %"),
+}
+NEEDED = {"accuracy": "off", "win-ratio": "bleu"}  # of `METRICS`, for what is not measured itself
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A metric's mean over a group, or the score of the group as one test set.
+
+    `metric` is a key of `MEASURES`; `group` may also be a single direction.
+    """
+
+    metric: str
+    group: str
+    pooled: bool = False
+
+    def of(self, sheet: ScoreSheet, system: str) -> float | None:
+        """Its value for a system, if the sheet has one."""
+        if self.pooled:
+            return sheet.system(system).pooled.get(self.group, {}).get(self.metric)
+        if self.group in sheet.groups:
+            return sheet.mean(system, self.group, self.metric)
+        row = sheet.system(system).of(self.group)
+        return row.scores.get(self.metric) if row else None
+
+    def values(self, sheet: ScoreSheet) -> list[float | None]:
+        """Its value for every system."""
+        return [self.of(sheet, system.name) for system in sheet.systems]
+
+    def measured(self, sheet: ScoreSheet) -> bool:
+        """Whether any system has it."""
+        return any(value is not None for value in self.values(sheet))
+
+    def complete(self, sheet: ScoreSheet) -> list[bool]:
+        """For every system whether its value is of all directions that any system's is of."""
+        members = set(sheet.groups.get(self.group, (self.group,)))
+        metric = NEEDED.get(self.metric, self.metric)
+        have = [
+            members & {row.direction for row in system.directions if metric in row.scores}
+            for system in sheet.systems
+        ]
+        return [one == set().union(*have) for one in have]
+
+    def scope(self, sheet: ScoreSheet) -> str:
+        """`group` (a mean), `pooled` or `direction`."""
+        if self.pooled:
+            return "pooled"
+        return "group" if self.group in sheet.groups else "direction"
+
+    def column(self, sheet: ScoreSheet) -> Column:
+        """Its heading."""
+        name = arrow(self.group) if self.scope(sheet) == "direction" else self.group
+        return Column(heading(MEASURES[self.metric], self.pooled), name)
+
+
+class Accuracy(Quantity):
+    """Percent of hypotheses in the target language: 100 less the off-target share."""
+
+    def of(self, sheet: ScoreSheet, system: str) -> float | None:
+        """Its value for a system, if the sheet has one."""
+        off = Quantity("off", self.group, self.pooled).of(sheet, system)
+        return None if off is None else 100 - off
+
+
+class WinRatio(Quantity):
+    """Percent of a group's directions on which BLEU is above the baseline's."""
+
+    def of(self, sheet: ScoreSheet, system: str) -> float | None:
+        """Its value for a system that was compared."""
+        found = comparison_of(sheet, system, "bleu")
+        return found.win_ratio.get(self.group) if found else None
+
+    def complete(self, sheet: ScoreSheet) -> list[bool]:
+        """As of any quantity; those against several baselines cannot be compared at all."""
+        comparable = len({one.baseline for one in sheet.comparisons}) == 1
+        return [comparable and whole for whole in super().complete(sheet)]
+
+
+def quantity_of(metric: str, group: str, pooled: bool = False) -> Quantity:
+    """The quantity of a metric, whether it is measured or made of one that is."""
+    kinds = {"accuracy": Accuracy, "win-ratio": WinRatio}
+    return kinds.get(metric, Quantity)(metric, group, pooled)
+
+
+def comparison_of(sheet: ScoreSheet, system: str, metric: str) -> Comparison | None:
+    """A system's comparison with its baseline in one metric."""
+    return next(
+        (one for one in sheet.comparisons if (one.system, one.metric) == (system, metric)), None
+    )
+
+
+def arrow(direction: str) -> str:
+    """`de-fr` as it is shown."""
+    return direction.replace("-", " → ")
