@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.evaluation.textform import CASINGS, TOKENIZATIONS, TextForm
+from tdo_plugin.metrics.textform import CASINGS, TOKENIZATIONS, TextForm
 
 if TYPE_CHECKING:
     from tdo_plugin.data.segmentation import SegmentationSettings

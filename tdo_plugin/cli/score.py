@@ -204,8 +204,8 @@ def _settings(
 ) -> Settings:
     from tdo_plugin.evaluation.measuring import TEXT_METRICS, Plan
     from tdo_plugin.evaluation.scoring import Settings
-    from tdo_plugin.evaluation.textform import read_text_form
     from tdo_plugin.launch.environment import cores
+    from tdo_plugin.metrics.textform import read_text_form
 
     chosen = protocol(args.protocol)
     metrics = _metrics(args.metrics, chosen)

@@ -26,7 +26,7 @@ from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.data.segmentation import join_pieces, write_text
 from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.errors import UserError
-from tdo_plugin.evaluation.textform import TextForm, read_text_form
+from tdo_plugin.metrics.textform import TextForm, read_text_form
 
 DIRECTION = re.compile(r"([A-Za-z][A-Za-z0-9_]*)-([A-Za-z][A-Za-z0-9_]*)")
 GENERATED = "generate-test.txt"

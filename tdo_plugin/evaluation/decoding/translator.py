@@ -18,7 +18,7 @@ from tdo_plugin.data.segmentation import load_model
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding.length_penalty import length_exponent
 from tdo_plugin.evaluation.decoding.options import DecodingOptions
-from tdo_plugin.evaluation.textform import read_text_form
+from tdo_plugin.metrics.textform import read_text_form
 from tdo_plugin_checkpoint import safe_load
 
 MAX_POSITIONS = 1024  # fairseq's default for a task

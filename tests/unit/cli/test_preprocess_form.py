@@ -9,7 +9,7 @@ from tdo_plugin.cli import main
 from tdo_plugin.data.databin import MARK, read_data_folder
 from tdo_plugin.data.segmentation import join_pieces
 from tdo_plugin.evaluation.outputs import data_side
-from tdo_plugin.evaluation.textform import TextForm, read_text_form
+from tdo_plugin.metrics.textform import TextForm, read_text_form
 
 LINES = {"en": "The House is Red , they say .", "de": "Das Haus ist Rot , sagen sie ."}
 

@@ -6,7 +6,7 @@ import pytest
 
 from tdo_plugin.data.databin import MARK
 from tdo_plugin.errors import UserError
-from tdo_plugin.evaluation.textform import TextForm, read_text_form
+from tdo_plugin.metrics.textform import TextForm, read_text_form
 
 
 def test_a_folder_that_says_nothing_has_plain_text(data):
