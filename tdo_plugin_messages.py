@@ -18,6 +18,7 @@ PLACES = (
     *(errno.EACCES, errno.EPERM, errno.EROFS),
 )
 FULL = (errno.ENOSPC, errno.EDQUOT)
+CLOSED = 128 + 13  # the exit code that a shell shows for a program that SIGPIPE ended
 
 # Users' mistakes that fairseq itself reports with a traceback.
 STOCK_MISTAKES = (
@@ -54,6 +55,25 @@ def one_line(kind: type[BaseException], value: BaseException) -> str | None:
         if getattr(getattr(sys.modules.get(module), cls, None), "one_line", False):
             return message
     return None
+
+
+def print_line(line: str) -> None:
+    """Print to standard output at once; a reader that is gone, as with ``| head``, ends it quietly.
+
+    It is not for ``one_line`` to know a gone reader: a broken pipe to a worker process or another
+    machine looks the same, and is a fault whose traceback is wanted.
+
+    Raises:
+        SystemExit: the reader is gone.
+    """
+    try:
+        print(line, flush=True)
+    except BrokenPipeError:
+        # Python writes what is left once more when it ends, and would complain then
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+        raise SystemExit(CLOSED) from None
 
 
 def install() -> None:

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import zipfile
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -66,7 +67,9 @@ def read(path: Path, option: str = "--inputs") -> State:
     if not path.is_file():
         raise UserError(f"`{option}` must name files that exist; {path} does not")
     try:
-        state: State = safe_load(str(path), map_location="cpu", mmap=True)
+        # older versions of torch wrote files that cannot be mapped
+        mapped = zipfile.is_zipfile(path)
+        state: State = safe_load(str(path), map_location="cpu", mmap=mapped or None)
     except OSError as error:
         raise UserError(f"`{option}` must be readable; {path}: {error.strerror}") from None
     if not isinstance(state, dict) or not isinstance(state.get("model"), dict):
@@ -84,7 +87,7 @@ def describe(path: Path, state: State) -> Candidate:
     return Candidate(path, int(history[-1].get("num_updates", 0)), loss, maximize)
 
 
-def last_of(folder: Path, count: int) -> list[Path]:
+def last_of(folder: Path, count: int, option: str = "--last") -> list[Path]:
     """The ``count`` regular checkpoints of a folder with the most updates, newest first.
 
     Raises:
@@ -96,10 +99,10 @@ def last_of(folder: Path, count: int) -> list[Path]:
             known = match["updates"]
             found[int(known) if known else describe(path, read(path)).updates] = path
     newest = [found[updates] for updates in sorted(found, reverse=True)]
-    return _enough("--last", newest, count, f"checkpoints in {folder}")
+    return _enough(option, newest, count, f"checkpoints in {folder}")
 
 
-def best_of(folder: Path, count: int) -> list[Path]:
+def best_of(folder: Path, count: int, option: str = "--best") -> list[Path]:
     """The ``count`` checkpoints of a folder with the best validation loss, best first.
 
     Copies of one checkpoint under several names count once. Runs that choose by a metric of
@@ -117,7 +120,7 @@ def best_of(folder: Path, count: int) -> list[Path]:
                 found.setdefault(one.updates, one)
     ranked = sorted(found.values(), key=_rank)
     return _enough(
-        "--best", [one.path for one in ranked], count, f"checkpoints with validation in {folder}"
+        option, [one.path for one in ranked], count, f"checkpoints with validation in {folder}"
     )
 
 

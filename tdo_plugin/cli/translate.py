@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import shlex
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 
 HELP = "translate all test directions with one load of the model, or plain text"
 
+OF_TEST_SETS = ("out", "pairs", "perplexity", "fresh", "workers")
+OF_TEXT = ("source_lang", "target_lang", "output")
 # the size of a batch changes nothing but rounding
 FREE = ("checkpoints", "max_tokens", "batch_size")
 
@@ -38,7 +43,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = parser.add_argument_group("test sets")
     what.add_argument(
         "--pairs",
-        default="all",
         metavar="P",
         help="all, supervised, zero-shot, or a list such as en-de,fr-de (default all)",
     )
@@ -144,6 +148,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
+    from tdo_plugin.evaluation.decoding.checkpoints import check_rule
+
     text = bool(args.input or args.interactive)
     if args.input and args.interactive:
         raise UserError("`--input` must be left out with --interactive; it is given")
@@ -152,11 +158,19 @@ def _check(args: argparse.Namespace) -> None:
             "`--out` must name a folder, unless --input or --interactive; it is missing"
         )
     for option in ("source_lang", "target_lang"):
-        name = option.replace("_", "-")
         if text and not getattr(args, option):
+            name = option.replace("_", "-")
             raise UserError(f"`--{name}` must name the language of the text; it is missing")
-        if not text and getattr(args, option):
-            raise UserError(f"`--{name}` must be left out without text (see --pairs); it is given")
+    for option in OF_TEST_SETS if text else OF_TEXT:
+        if getattr(args, option):
+            name, kind = option.replace("_", "-"), "with" if text else "without"
+            raise UserError(f"`--{name}` must be left out {kind} plain text; it is given")
+    if args.interactive and args.output:
+        raise UserError("`--output` must be left out with --interactive; it is given")
+    if args.average:
+        check_rule(args.average)
+        if not any(Path(part).is_dir() for part in args.path.split(":")):
+            raise UserError("`--average` must come with a folder in --path; there is none")
     if args.workers is not None and args.workers < 1:
         raise UserError(f"`--workers` must be at least 1; it is {args.workers}")
 
@@ -199,29 +213,34 @@ def _test_sets(
     from tdo_plugin.evaluation.decoding.jobs import plan
     from tdo_plugin.evaluation.decoding.pool import Work, run_jobs
     from tdo_plugin.evaluation.decoding.progress import ProgressDisplay
-    from tdo_plugin.evaluation.outputs import write_how
+    from tdo_plugin.evaluation.outputs import read_how, write_how
 
-    directions = data.select(args.pairs, option="--pairs")
+    directions = data.select(args.pairs or "all", option="--pairs")
     if args.pivot and args.pivot not in data.languages:
         raise UserError(f"`--pivot` must be one of {', '.join(data.languages)}; it is {args.pivot}")
     out = args.out.resolve()
+    if out.exists() and (not out.is_dir() or out == data.root):
+        raise UserError(f"`--out` must be a folder of its own; it is {args.out}")
     out.mkdir(parents=True, exist_ok=True)
-    with _lock(out):
+    with _lock(out), _ended_by_sigterm():
         how = _how(args, data, options)
         _take_over(out, how, args.fresh)
-        stages = plan(data, out, directions, args.pivot, perplexity)
+        digest = hashlib.sha256(json.dumps(how["settings"], sort_keys=True).encode()).hexdigest()
+        stages, failures = plan(data, out, directions, digest, args.pivot, perplexity)
+        for line in failures:
+            _say(f"error: {line}")
         todo = [[job for job in stage if not job.is_whole(out)] for stage in stages]
         jobs = [job for stage in todo for job in stage]
         whole = sum(map(len, stages)) - len(jobs)
         if whole:
             _say(f"{whole} of {whole + len(jobs)} directions are whole already")
-        failed = 0
+        failed = len(failures)
         if jobs:
             devices, environment = _machine(args, max(map(len, todo)))
-            display = ProgressDisplay(len(jobs), sum(job.sentences for job in jobs))
+            display = ProgressDisplay(jobs)
             work = Work(options, data, out, args.user_dir)
             for event in run_jobs(todo, work, devices, environment):
-                if event.kind == "ready":
+                if event.kind == "ready" and read_how(out) is None:
                     write_how(out, {**how, "checkpoints": list(event.checkpoints)})
                 display.show(event)
                 failed += event.kind == "failed"
@@ -269,8 +288,17 @@ def _take_over(out: Path, how: dict[str, Any], fresh: bool) -> None:
     Raises:
         UserError: it has hypotheses of other settings, and they are not to be replaced.
     """
-    from tdo_plugin.evaluation.outputs import read_how, remove_whole, write_how
+    from tdo_plugin.evaluation.outputs import (
+        has_others_hypotheses,
+        read_how,
+        remove_translations,
+    )
 
+    if has_others_hypotheses(out):
+        raise UserError(
+            f"`--out` must be a folder of tdo translate, or a new one; {out} has hypotheses of "
+            "something else"
+        )
     before = read_how(out)
     if before is not None and before.get("settings") != how["settings"] and not fresh:
         old = before.get("settings") or {}
@@ -279,10 +307,22 @@ def _take_over(out: Path, how: dict[str, Any], fresh: bool) -> None:
             f"`--out` must be a new folder, or --fresh given; {out} was made with other "
             f"{', '.join(differing)}"
         )
-    if fresh:
-        remove_whole(out)
-    if before is None or fresh:
-        write_how(out, how)
+    if fresh or before is None:  # what nobody knows the settings of is worth nothing
+        remove_translations(out)
+
+
+@contextmanager
+def _ended_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM, as Slurm sends it, end the workers before this process."""
+
+    def end(*_: object) -> None:
+        raise SystemExit(143)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
@@ -307,10 +347,8 @@ def _lock(out: Path) -> Iterator[None]:
 def _text(args: argparse.Namespace, data: DataFolder, options: DecodingOptions) -> int:
     from tdo_plugin.evaluation.decoding.plaintext import converse, translate_file
 
-    device = "cuda" if gpus_here(args) else "cpu"
-    steps = [args.source_lang, args.target_lang]
-    if args.pivot and args.pivot not in steps:
-        steps.insert(1, args.pivot)
+    device = "cuda:0" if gpus_here(args) else "cpu"
+    steps = [args.source_lang, *([args.pivot] if args.pivot else []), args.target_lang]
     if args.interactive:
         return converse(options, data, device, steps, args.user_dir)
     return translate_file(options, data, device, steps, args.user_dir, args.input, args.output)

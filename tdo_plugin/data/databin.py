@@ -55,7 +55,7 @@ class DataFolder:
         elif wanted in ("supervised", "zero-shot"):
             chosen = tuple(d for d in self.test_directions if self.kind(d) == wanted)
         else:
-            chosen = tuple(wanted.split(","))
+            chosen = tuple(dict.fromkeys(one.strip() for one in wanted.split(",")))
             for direction in chosen:
                 if direction not in self.test_directions:
                     raise UserError(

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -177,17 +177,33 @@ def count_lines(path: Path) -> int:
 
 
 def read_lines(path: Path) -> Iterator[str]:
-    """The lines of a UTF-8 file without their newline; only `\\n` ends a line.
-
-    A carriage return inside a line would end it for other readers, so it becomes a space. A byte
-    order mark at the beginning, which editors on Windows write, is no text.
+    """The lines of a UTF-8 file, see `lines_of`.
 
     Raises:
         UserError: the file is not UTF-8.
     """
+    with path.open(encoding="utf-8", newline="\n") as stream:
+        yield from lines_of(stream, f"`{path}`")
+
+
+def lines_of(stream: Iterable[str], name: str) -> Iterator[str]:
+    """The lines of an open UTF-8 text without their newline; only `\\n` ends a line.
+
+    A carriage return inside a line would end it for other readers, so it becomes a space. A byte
+    order mark at the beginning, which editors on Windows write, is no text.
+
+    Args:
+        stream: the text as it is, its newlines not translated.
+        name: what errors call it.
+
+    Raises:
+        UserError: the text is not UTF-8.
+    """
+    mark = BOM_UTF8.decode()
     try:
-        with path.open(encoding="utf-8-sig", newline="\n") as stream:
-            for line in stream:
+        for line in stream:
+            line, mark = line.removeprefix(mark), ""
+            if line:  # it has its newline, unless the mark was all there is
                 yield line.rstrip("\r\n").replace("\r", " ")
     except UnicodeDecodeError as error:
-        raise UserError(f"`{path}` must be UTF-8 text; it is not ({error.reason})") from None
+        raise UserError(f"{name} must be UTF-8 text; it is not ({error.reason})") from None

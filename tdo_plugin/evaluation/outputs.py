@@ -24,13 +24,14 @@ from typing import Any
 
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.data.segmentation import join_pieces, write_text
-from tdo_plugin.data.textfolder import read_lines
+from tdo_plugin.data.textfolder import count_lines, read_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.textform import TextForm, read_text_form
 
 DIRECTION = re.compile(r"([A-Za-z][A-Za-z0-9_]*)-([A-Za-z][A-Za-z0-9_]*)")
 GENERATED = "generate-test.txt"
 HOW = "translate.json"
+LINES = ("src", "ref", "hyp", "jsonl")  # of a direction, a line a sentence
 
 
 @dataclass(frozen=True)
@@ -199,7 +200,7 @@ def write_direction(
         folder / f"{texts.direction}.jsonl",
         (json.dumps(sentence, ensure_ascii=False) for sentence in sentences),
     )
-    write_text(folder / f"{texts.direction}.json", [json.dumps(summary, ensure_ascii=False)])
+    write_summary(folder, texts.direction, summary)
 
 
 def read_summary(folder: Path, direction: str) -> dict[str, Any] | None:
@@ -207,10 +208,34 @@ def read_summary(folder: Path, direction: str) -> dict[str, Any] | None:
     return _read_json(folder / f"{direction}.json")
 
 
-def remove_whole(folder: Path) -> None:
-    """Forget what is whole: all directions' summaries and a pivot's first steps."""
-    for path in (*folder.glob("*.json"), *folder.glob("pivot/*.hyp")):
-        path.unlink()
+def is_whole(folder: Path, direction: str, key: str) -> bool:
+    """Whether all of a direction's files are there with all their lines, made under `key`."""
+    summary = read_summary(folder, direction)
+    if summary is None or summary.get("key") != key:
+        return False
+    files = [folder / f"{direction}.{suffix}" for suffix in LINES]
+    return all(p.is_file() and count_lines(p) == summary.get("sentences") for p in files)
+
+
+def write_summary(folder: Path, direction: str, summary: dict[str, Any]) -> None:
+    """Write what marks a direction as whole."""
+    write_text(folder / f"{direction}.json", [json.dumps(summary, ensure_ascii=False)])
+
+
+def has_others_hypotheses(folder: Path) -> bool:
+    """Whether there are hypotheses that `tdo translate` did not write."""
+    found = [path for path in folder.glob("*.hyp") if DIRECTION.fullmatch(path.stem)]
+    return any(not path.with_suffix(".jsonl").is_file() for path in found)
+
+
+def remove_translations(folder: Path) -> None:
+    """Remove what `tdo translate` wrote, and nothing else."""
+    for records in folder.glob("*.jsonl"):
+        if DIRECTION.fullmatch(records.stem):
+            for suffix in (*LINES, "json"):
+                records.with_suffix(f".{suffix}").unlink(missing_ok=True)
+    for path in (folder / HOW, *folder.glob("pivot/*.hyp")):
+        path.unlink(missing_ok=True)
 
 
 def read_how(folder: Path) -> dict[str, Any] | None:

@@ -15,6 +15,12 @@ from fairseq.sequence_generator import EnsembleModel, SequenceGenerator
 from torch import Tensor
 
 SPECIAL = 4  # fairseq's dictionaries begin with bos, pad, eos and unk
+SOFTMAX = {
+    "fairseq.models.fairseq_decoder",
+    "fairseq.models.fairseq_model",
+    "fairseq.models.transformer.transformer_base",
+    "tdo_plugin.models.tdo_transformer",
+}
 BLOCKS = 16  # tokens that are compared at once when looking for the likeliest
 
 
@@ -99,6 +105,12 @@ def largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
     return found.values, places.gather(1, found.indices)
 
 
+def _is_plain_softmax(model: Any) -> bool:
+    """Whether probabilities are the softmax of the decoder's output, as here and in fairseq."""
+    own = {type(part).get_normalized_probs.__module__ for part in (model, model.decoder)}
+    return own <= SOFTMAX and getattr(model.decoder, "adaptive_softmax", None) is None
+
+
 def narrow(generator: SequenceGenerator) -> SequenceGenerator:
     """Let a generator search among each row's likeliest tokens, where that is possible.
 
@@ -120,7 +132,7 @@ def narrow(generator: SequenceGenerator) -> SequenceGenerator:
         and generator.token_indices_to_suppress is None
         and max(dictionary.bos(), dictionary.pad(), dictionary.eos(), dictionary.unk()) < SPECIAL
         and len(dictionary) >= SPECIAL + count
-        and getattr(ensemble.single_model.decoder, "adaptive_softmax", None) is None
+        and _is_plain_softmax(ensemble.single_model)
     )
     if plain:
         columns = _Columns()

@@ -255,8 +255,9 @@ report_systems /run /data one
 
 def test_lid_176_is_taken_where_its_file_is(clone: Path, tmp_path: Path) -> None:
     (clone / "scripts" / "report.sh").write_text(LID)
-    words = "report --data /data --out /run/report"
-    assert script(clone, "report.sh").stdout.startswith(f"{words} --system one=/run/one/output\n")
+    words = "score one=/run/one/output --data /data --out /run/report"
+    shown = script(clone, "report.sh").stdout
+    assert shown.startswith(f"{words}\nreport /run/report/scores.json --out /run/report\n")
     model = tmp_path / "lid 176.bin"
     wrong = script(clone, "report.sh", code=1, LID=model)
     assert f"`LID` must name fastText's lid.176; {model} is no file" in wrong.stderr
@@ -267,11 +268,11 @@ def test_lid_176_is_taken_where_its_file_is(clone: Path, tmp_path: Path) -> None
     assert "pip install fasttext-predict" in missing
     (tmp_path / "fasttext.py").write_text("")
     scored = script(clone, "report.sh", **given).stdout
-    assert scored.startswith(f"{words} --lid {model} --system one=")
+    assert scored.startswith(f"{words} --lid {model}\n")
     (clone / "lid.176.ftz").touch()
     found = script(clone, "report.sh", PYTHONPATH=tmp_path).stdout
     (clone / "lid.176.ftz").unlink()
-    assert found.startswith(f"{words} --lid {clone / 'lid.176.ftz'} --system one=")
+    assert found.startswith(f"{words} --lid {clone / 'lid.176.ftz'}\n")
 
 
 def test_precision_and_jobs_follow_the_machine(
@@ -431,11 +432,12 @@ def test_text_to_table(clone: Path, tmp_path: Path) -> None:
     arguments += ["--directions", "en-de,de-fr", "--jobs", 2, "--max-len-b", 5, "--max-len-a", 0]
     assert "2 of 2" in script(clone, *arguments).stdout
     assert "2 of 2 directions are whole already" in script(clone, *arguments).stdout
-    report = subprocess.run(
-        [sys.executable, "-m", "tdo_plugin", "report", "--data", str(run / "data"),
-         "--system", f"tdo={run / 'out'}", "--out", str(run / "report"),
-         "--directions", "en-de,de-fr"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert report.returncode == 0, report.stderr
-    assert "zero-shot" in report.stdout and (run / "report" / "heatmap.png").is_file()
+    scores = run / "report" / "scores.json"
+    systems = [f"tdo={run / 'out'}", "--data", run / "data", "--directions", "en-de,de-fr"]
+    for command in (["score", *systems], ["report", scores]):
+        words = [sys.executable, "-m", "tdo_plugin", *map(str, command), "--out"]
+        done = subprocess.run(
+            [*words, str(run / "report")], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    assert "zero-shot" in done.stdout and (run / "report" / "index.html").is_file()

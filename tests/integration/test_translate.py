@@ -222,7 +222,7 @@ def test_a_conversation_survives_mistakes_and_changes_languages(translate, every
         "en → fr",
         lines(out / "en-fr.hyp")[0],
     ]
-    assert "de-xx has xx" in errors
+    assert "must know the languages of de-xx" in errors
 
 
 def test_a_pivot_is_two_translations(translate, everything, tmp_path):
@@ -250,7 +250,7 @@ def test_what_is_whole_is_kept_and_what_is_not_is_done_again(translate, everythi
     _, said = translate(*words, "--pairs", "de-en", "--beam", "2", code=2)
     assert "was made with other beam" in said
     translate(*words, "--pairs", "de-en", "--beam", "2", "--fresh")
-    assert not (tmp_path / "en-de.json").exists()
+    assert not list(tmp_path.glob("en-de.*"))
 
 
 def test_a_killed_run_goes_on_where_it_was(translate, everything, tmp_path):
@@ -267,6 +267,60 @@ def test_a_killed_run_goes_on_where_it_was(translate, everything, tmp_path):
     translate(*command[6:])
     for direction in prepared().test_directions:
         assert lines(tmp_path / f"{direction}.hyp") == lines(everything[0] / f"{direction}.hyp")
+
+
+def started(*words):
+    """The command with one worker, in a process of its own."""
+    command = [sys.executable, "-m", "tdo_plugin", "translate", prepared().root, "--cpu"]
+    command += ["--path", trained(), "--workers", "1", *words]
+    return subprocess.Popen(
+        list(map(str, command)), env=environment(), stderr=subprocess.PIPE, text=True
+    )
+
+
+def workers_of(process):
+    """Process ids of its workers, without the one that looks after spawned processes' resources."""
+    path = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    found = [int(number) for number in path.read_text().split()]
+    return [one for one in found if "spawn_main" in Path(f"/proc/{one}/cmdline").read_text()]
+
+
+def wait_for(process, pattern, folder):
+    while not list(folder.glob(pattern)):
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.02)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_a_worker_that_dies_costs_its_direction(tmp_path):
+    process = started("--out", tmp_path)
+    wait_for(process, "*-*.json", tmp_path)
+    (worker,) = workers_of(process)
+    os.kill(worker, signal.SIGKILL)
+    _, errors = process.communicate(timeout=120)
+    whole = {path.stem for path in tmp_path.glob("*-*.json")}
+    assert process.returncode == 1
+    assert "error: its worker ended with signal 9" in errors and "Traceback" not in errors
+    assert len(whole) == len(prepared().test_directions) - 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_run_that_is_ended_takes_its_workers_along(number, tmp_path):
+    process = started("--out", tmp_path)
+    wait_for(process, "*-*.json", tmp_path)
+    children = workers_of(process)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == {signal.SIGTERM: 143, signal.SIGINT: 130}[number]
+    assert "Traceback" not in errors
+    assert children and not any(Path(f"/proc/{one}").exists() for one in children)
+
+
+def test_a_folder_of_something_else_is_left_alone(translate, tmp_path):
+    (tmp_path / "de-fr.hyp").write_text("mine\n")
+    _, errors = translate("--path", trained(), "--out", tmp_path, "--fresh", code=2)
+    assert "has hypotheses of something else" in errors
+    assert (tmp_path / "de-fr.hyp").read_text() == "mine\n"
 
 
 def test_perplexity_is_that_of_validation():
@@ -292,13 +346,21 @@ def test_perplexity_is_that_of_validation():
         (["--out", "OUT", "--pivot", "xx"], "`--pivot` must be one of"),
         (["--out", "OUT", "--beam", "0"], "`--beam` must be at least 1"),
         (["--out", "OUT", "--workers", "0"], "`--workers` must be at least 1"),
-        (["--out", "OUT", "-s", "de"], "`--source-lang` must be left out without text"),
+        (["--out", "OUT", "-s", "de"], "`--source-lang` must be left out without plain text"),
         ([], "`--out` must name a folder"),
         (["--input", "no.txt", "-s", "de", "-t", "fr"], "`--input` must be a text file"),
         (["--input", "-", "-s", "de"], "`--target-lang` must name the language"),
-        (["--input", "-", "-s", "de", "-t", "xx"], "de-xx has xx"),
+        (["--input", "-", "-s", "de", "-t", "xx"], "must know the languages of de-xx"),
         (["--out", "OUT", "--path", "DATA/dict.txt"], "not a whole checkpoint"),
         (["--out", "OUT", "--sampling-topk", "3"], "`--sampling-topk` must be above 0"),
+        (["--out", "OUT", "--min-len", "300"], "`--min-len` must be at most --max-len-b, 200"),
+        (["--out", "OUT", "--lenpen", "nan"], "`--lenpen` must be a number"),
+        (["--out", "OUT", "--seed", "-1"], "`--seed` must be at least 0"),
+        (["--out", "OUT", "--average", "best-2"], "`--average` must come with a folder"),
+        (["--out", "OUT", "--output", "x"], "`--output` must be left out without plain text"),
+        (["--out", "DATA/dict.txt"], "`--out` must be a folder of its own"),
+        (["--input", "-", "-s", "de", "-t", "fr", "--fresh"], "`--fresh` must be left out with"),
+        (["--out", "OUT", "--path", ""], "`--path` must be checkpoints with colons"),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, list) else None,
 )
@@ -313,7 +375,10 @@ def test_bad_input_is_one_line(translate, words, message, tmp_path):
 def test_a_checkpoint_without_a_language_leaves_the_others(translate, tmp_path):
     path = trained("--langs", "en,de", "--lang-pairs", "en-de,de-en")
     _, errors = translate("--path", path, "--pairs", "en-de,en-fr", "--out", tmp_path, code=1)
-    assert "en-fr: error: `--pairs` must name languages of the checkpoint, en, de" in errors
+    assert (
+        "en-fr: error: the checkpoint must know the languages of en-fr; it knows en, de, not fr"
+        in errors
+    )
     assert len(lines(tmp_path / "en-de.hyp")) == TEST_SENTENCES
     assert not (tmp_path / "en-fr.hyp").exists()
 

@@ -1,7 +1,11 @@
 """What becomes one line, and what keeps its traceback."""
 
+import os
+
+import pytest
+
 from tdo_plugin.errors import UserError
-from tdo_plugin_messages import one_line
+from tdo_plugin_messages import CLOSED, one_line, print_line
 
 
 def test_tracebacks_can_be_had(monkeypatch):
@@ -17,6 +21,7 @@ def test_only_users_mistakes_become_one_line():
     assert one_line(PermissionError, place) == "[Errno 13] Permission denied: '/x'"
     assert one_line(OSError, OSError(28, "No space left")) == "[Errno 28] No space left"
     assert one_line(ConnectionError, ConnectionResetError(104, "reset")) is None
+    assert one_line(BrokenPipeError, BrokenPipeError(32, "Broken pipe")) is None
     worker = FileNotFoundError("Caught FileNotFoundError in DataLoader worker process 0.\n...")
     assert one_line(FileNotFoundError, worker) is None
     assert one_line(OSError, OSError(9, "Bad file descriptor", 7)) is None
@@ -33,3 +38,16 @@ def test_only_users_mistakes_become_one_line():
     text = "\n-- Process 0 terminated\nTraceback ...\ntdo_plugin.errors.UserError: a: b\n"
     assert one_line(spawned, spawned(text)) == "a: b"
     assert one_line(spawned, spawned(text.replace("errors.UserError", "x.Bug"))) is None
+
+
+def test_a_gone_reader_ends_the_program_without_a_word(monkeypatch):
+    reader, writer = os.pipe()
+    with open(writer, "w", encoding="utf-8") as stream:
+        monkeypatch.setattr("sys.stdout", stream)
+        print_line("a")
+        assert os.read(reader, 9) == b"a\n"
+        os.close(reader)
+        with pytest.raises(SystemExit) as ended:
+            print_line("b")
+        stream.write("what Python still has to write when it ends")
+    assert ended.value.code == CLOSED

@@ -20,20 +20,33 @@ def resolve(text: str, rule: str, say: Callable[[str], None]) -> tuple[Path, ...
     Raises:
         UserError: a folder without enough checkpoints; a missing file is found out later.
     """
+    parts = text.split(":")
+    if not all(parts):
+        raise UserError(f"`--path` must be checkpoints with colons between them; it is {text}")
     return tuple(
         _of_folder(Path(part), rule, say) if Path(part).is_dir() else Path(part).resolve()
-        for part in text.split(":")
+        for part in parts
     )
+
+
+def check_rule(rule: str) -> tuple[str, int]:
+    """Kind and number of `best-5` or `last-5`.
+
+    Raises:
+        UserError: it is neither.
+    """
+    kind, _, count = rule.partition("-")
+    if kind not in ("best", "last") or not count.isdigit():
+        raise UserError(f"`--average` must be best-N or last-N; it is {rule}")
+    return kind, int(count)
 
 
 def _of_folder(folder: Path, rule: str, say: Callable[[str], None]) -> Path:
     from tdo_plugin.checkpoints import average, best_of, last_of, read
     from tdo_plugin_checkpoint import save_whole
 
-    kind, _, count = rule.partition("-")
-    if kind not in ("best", "last") or not count.isdigit():
-        raise UserError(f"`--average` must be best-N or last-N; it is {rule}")
-    chosen = (best_of if kind == "best" else last_of)(folder, int(count))
+    kind, count = check_rule(rule)
+    chosen = (best_of if kind == "best" else last_of)(folder, count, "--average")
     if len(chosen) == 1:
         say(f"{folder}: {chosen[0].name}")
         return chosen[0].resolve()

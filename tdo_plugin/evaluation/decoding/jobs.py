@@ -10,10 +10,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdo_plugin.data.databin import DataFolder
-from tdo_plugin.data.segmentation import write_text
-from tdo_plugin.data.textfolder import read_lines
+from tdo_plugin.data.segmentation import join_pieces, write_text
+from tdo_plugin.data.textfolder import count_lines, read_lines
 from tdo_plugin.errors import UserError
-from tdo_plugin.evaluation.outputs import Texts, data_side, read_summary, write_direction
+from tdo_plugin.evaluation.outputs import (
+    Texts,
+    check_counts,
+    data_side,
+    is_whole,
+    languages_of,
+    read_summary,
+    write_direction,
+    write_summary,
+)
+from tdo_plugin.metrics.textform import read_text_form
+from tdo_plugin.provenance import sha256
 
 if TYPE_CHECKING:
     from tdo_plugin.evaluation.decoding.translator import Hypothesis, Translator
@@ -26,14 +37,16 @@ class Job:
     Attributes:
         direction: whose files the job writes, such as `de-fr`.
         sentences: of its test set.
+        key: of what the files depend on: settings, source and reference text.
         pivot: the language between source and target; None translates straight.
-        first_step: where the translations into the pivot are.
+        first_step: where the translations into the pivot are, in the form that the model knows.
         into_pivot: whether the job makes that file instead of the direction's.
         perplexity: whether to measure the validation set's perplexity too.
     """
 
     direction: str
     sentences: int
+    key: str = ""
     pivot: str | None = None
     first_step: Path | None = None
     into_pivot: bool = False
@@ -46,74 +59,135 @@ class Job:
             return f"{self.direction.split('-')[0]}-{self.pivot} (first step of a pivot)"
         return self.direction
 
-    def is_whole(self, out: Path) -> bool:
-        """Whether its files are there already."""
+    def is_translated(self, out: Path) -> bool:
+        """Whether its text is there already."""
         if self.into_pivot:
             return self.first_step is not None and self.first_step.is_file()
-        return read_summary(out, self.direction) is not None
+        return is_whole(out, self.direction, self.key)
+
+    def is_whole(self, out: Path) -> bool:
+        """Whether all that it makes is there already."""
+        summary = read_summary(out, self.direction) or {}
+        return self.is_translated(out) and (not self.perplexity or "perplexity" in summary)
 
 
 def plan(
     data: DataFolder,
     out: Path,
     directions: Sequence[str],
+    settings: str,
     pivot: str | None = None,
     perplexity: bool = False,
-) -> list[list[Job]]:
+) -> tuple[list[list[Job]], list[str]]:
     """Jobs in stages: those of a stage do not wait for each other, those of the next do.
 
     A direction from or into the pivot is translated straight. A source text that several
     directions share goes into the pivot once.
+
+    Args:
+        data: the folder with the test sets.
+        out: where results go.
+        directions: to translate.
+        settings: a digest of how.
+        pivot: see `Job`.
+        perplexity: see `Job`.
+
+    Returns:
+        The stages, and a line for each direction that cannot be translated.
     """
+    hashes: dict[Path, str] = {}
+
+    def digest(path: Path) -> str:
+        if path not in hashes:
+            hashes[path] = sha256(path)
+        return hashes[path]
+
     first: dict[Path, Job] = {}
-    last = []
+    last, failures = [], []
     for direction in directions:
-        source, target = direction.split("-")
-        lines = data_side(data, direction, source)
-        if pivot is None or pivot in (source, target):
-            last.append(Job(direction, len(lines), perplexity=perplexity))
+        source, target = languages_of(direction)
+        try:
+            sides = [data.reference(source, target, language) for language in (source, target)]
+        except UserError as error:
+            failures.append(f"{direction}: {error}")
             continue
-        digest = hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
-        place = out / "pivot" / f"{source}-{pivot}.{digest}.hyp"
-        first.setdefault(place, Job(direction, len(lines), pivot, place, into_pivot=True))
-        last.append(Job(direction, len(lines), pivot, place, perplexity=perplexity))
+        texts = [digest(path) for path in sides]
+        key = hashlib.sha256(" ".join([settings, *texts]).encode()).hexdigest()[:16]
+        job = Job(direction, count_lines(sides[0]), key, perplexity=perplexity)
+        if pivot is not None and pivot not in (source, target):
+            made = hashlib.sha256(f"{settings} {texts[0]}".encode()).hexdigest()[:12]
+            place = out / "pivot" / f"{source}-{pivot}.{made}.hyp"
+            first.setdefault(place, Job(direction, job.sentences, key, pivot, place, True))
+            job = Job(direction, job.sentences, key, pivot, place, False, perplexity)
+        last.append(job)
     last.sort(key=lambda job: -job.sentences)  # the longest first, so that no worker waits for it
-    return [stage for stage in (list(first.values()), last) if stage]
+    return [stage for stage in (list(first.values()), last) if stage], failures
 
 
 def perform(
     job: Job, translator: Translator, data: DataFolder, out: Path, progress: Callable[[int], None]
 ) -> None:
-    """Translate and write.
+    """Translate and write what is not there yet.
 
     Raises:
         UserError: the direction cannot be translated.
     """
-    start = time.monotonic()
-    source, target = job.direction.split("-")
-    sources = data_side(data, job.direction, source)
     if job.into_pivot:
-        assert job.first_step is not None
-        found = translator.translate_lines(f"{source}-{job.pivot}", sources, progress)
-        job.first_step.parent.mkdir(exist_ok=True)
-        write_text(job.first_step, (one.text for one in found))
+        _into_pivot(job, translator, data, progress)
         return
-    references = data_side(data, job.direction, target)
+    if not job.is_translated(out):
+        _translate(job, translator, data, out, progress)
+    if job.perplexity:
+        summary = read_summary(out, job.direction) or {}
+        found = translator.perplexity(job.direction)
+        write_summary(out, job.direction, {**summary, "perplexity": found})
+
+
+def _into_pivot(
+    job: Job, translator: Translator, data: DataFolder, progress: Callable[[int], None]
+) -> None:
+    assert job.first_step is not None
+    source, target = languages_of(job.direction)
+    direct = f"{source}-{job.pivot}"
+    sources = data.reference(source, target, source)
+    if direct in data.test_directions and data.reference(*languages_of(direct), source) == sources:
+        found = translator.translate_test(direct, progress)
+    else:
+        lines = data_side(data, job.direction, source)
+        found = translator.translate_lines(direct, lines, progress)
+    job.first_step.parent.mkdir(exist_ok=True)
+    write_text(job.first_step, (join_pieces(one.pieces) for one in found))
+
+
+def _translate(
+    job: Job,
+    translator: Translator,
+    data: DataFolder,
+    out: Path,
+    progress: Callable[[int], None],
+) -> None:
+    start = time.monotonic()
+    source, target = languages_of(job.direction)
+    sources, references = (data_side(data, job.direction, one) for one in (source, target))
+    check_counts(Texts(job.direction, sources, sources, references))
     between: list[str] | None = None
     if job.first_step is None:
         found = translator.translate_test(job.direction, progress)
+    elif not job.first_step.is_file():
+        raise UserError(f"`--pivot` must be reached first; the step into {job.pivot} failed")
     else:
-        if not job.first_step.is_file():
-            raise UserError(f"`--pivot` must be reached first; the step into {job.pivot} failed")
-        between = list(read_lines(job.first_step))
-        found = translator.translate_lines(f"{job.pivot}-{target}", between, progress)
+        lines = list(read_lines(job.first_step))
+        step = f"{job.pivot}-{target}"
+        found = translator.translate_lines(step, lines, progress, prepared=True)
+        between = read_text_form(data.root).plain(lines, job.pivot or "")
     texts = Texts(job.direction, sources, tuple(one.text for one in found), references)
+    check_counts(texts)
     summary = {
         "direction": job.direction,
         "sentences": len(found),
         "seconds": round(time.monotonic() - start, 1),
         "pivot": job.pivot if between is not None else None,
-        "perplexity": translator.perplexity(job.direction) if job.perplexity else None,
+        "key": job.key,
     }
     write_direction(out, texts, _records(texts, found, between), summary)
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 
 from tdo_plugin.errors import UserError
 
 PENALTY_FORMS = ("length", "gnmt")
+NUMBERS = {
+    "length_penalty": "--lenpen",
+    "unk_penalty": "--unkpen",
+    "max_len_a": "--max-len-a",
+    "temperature": "--temperature",
+}
 
 
 @dataclass(frozen=True)
@@ -52,15 +59,22 @@ class DecodingOptions:
 
     def check(self) -> None:
         """Raise UserError where a value makes no sense."""
-        least = {"beam": 1, "max_len_a": 0, "max_len_b": 0, "min_len": 0, "no_repeat_ngram_size": 0}
-        least |= {"max_tokens": 1, "batch_size": 1}
+        least = {"beam": 1, "max_len_a": 0, "max_len_b": 1, "min_len": 1, "seed": 0}
+        least |= {"no_repeat_ngram_size": 0, "max_tokens": 1, "batch_size": 1}
         for name, bound in least.items():
             value = getattr(self, name)
             if value is not None and value < bound:
                 option = name.replace("_", "-")
                 raise UserError(f"`--{option}` must be at least {bound}; it is {value}")
+        for name, option in NUMBERS.items():
+            if not math.isfinite(getattr(self, name)):
+                raise UserError(f"`{option}` must be a number; it is {getattr(self, name)}")
         if self.temperature <= 0:
             raise UserError(f"`--temperature` must be above 0; it is {self.temperature}")
+        if self.min_len > self.max_len_b:
+            raise UserError(
+                f"`--min-len` must be at most --max-len-b, {self.max_len_b}; it is {self.min_len}"
+            )
         if self.sampling_topk != -1 and not (self.sampling and self.sampling_topk > 0):
             raise UserError(
                 "`--sampling-topk` must be above 0 and come with --sampling; "

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tdo_plugin.data.databin import DataFolder
-from tdo_plugin.data.segmentation import write_text
-from tdo_plugin.data.textfolder import read_lines
+from tdo_plugin.data.segmentation import complete_file
+from tdo_plugin.data.textfolder import lines_of, read_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding.options import DecodingOptions
 from tdo_plugin.evaluation.decoding.pool import Work, load
+from tdo_plugin.evaluation.decoding.route import Route, is_command
+from tdo_plugin_messages import TRACEBACK, print_line
+
+if TYPE_CHECKING:
+    from tdo_plugin.evaluation.decoding.translator import Translator
+
+CHUNK = 2_000  # lines in memory at once
 
 
 def translate_file(
@@ -26,33 +36,46 @@ def translate_file(
 ) -> int:
     """Translate every line of a file, in order, into `output` or to standard output.
 
+    A line that is too long becomes an empty one, with a warning.
+
     Args:
         options: how to decode.
         data: the folder with the segmentation.
-        device: `cpu` or `cuda`.
+        device: such as `cpu` or `cuda:0`.
         steps: languages in order: source, perhaps a pivot, target.
         user_dir: a package to import too.
         source: the file; `-` is standard input.
         output: the file to write, which appears only complete; None is standard output.
 
+    Returns:
+        The exit code: 1 where a line was too long, else 0.
+
     Raises:
-        UserError: no such file, a language that the model does not know, a line that is too long.
+        UserError: no such file, text that is not UTF-8, an output that cannot be written, or a
+            language that the model does not know.
     """
-    if source == "-":
-        lines = [line.rstrip("\r\n") for line in sys.stdin]
-    elif Path(source).is_file():
-        lines = list(read_lines(Path(source)))
-    else:
-        raise UserError(f"`--input` must be a text file; {source} is none")
-    translator = load(Work(options, data, data.root, user_dir), device)
-    for pair in pairwise(steps):
-        found = translator.translate_lines("-".join(pair), lines)
-        lines = [one.text for one in found]
-    if output is None:
-        sys.stdout.writelines(f"{line}\n" for line in lines)
-    else:
-        write_text(output, lines)
-    return 0
+    lines, total = _input(source)
+    route = Route.of(steps)
+    done = too_long = 0
+    with _writer(output) as write:
+        translator = _translator(Work(options, data, data.root, user_dir), device, route)
+        while chunk := list(islice(lines, CHUNK)):
+            if done:
+                _say(f"{done}{total} lines are translated")
+            for direction in route.directions:
+                long = translator.too_long(direction, chunk)
+                for number, tokens in long.items():
+                    reason = _too_long(translator, direction, tokens)
+                    _say(f"warning: line {done + number + 1} stays empty: {reason}")
+                    chunk[number] = ""
+                too_long += len(long)
+                chunk = [one.text for one in translator.translate_lines(direction, chunk)]
+            for line in chunk:
+                write(line)
+            done += len(chunk)
+        if done > CHUNK:
+            _say(f"{done}{total} lines are translated")
+    return 1 if too_long else 0
 
 
 def converse(
@@ -64,34 +87,98 @@ def converse(
 ) -> int:
     """Translate what is typed, line by line, until the end of input.
 
-    A line `:xx` changes the target language to xx, `:xx-yy` both languages. A mistake is answered
-    and the conversation goes on.
+    A line `:xx` changes the target language to xx, `:xx-yy` both languages; of a line that begins
+    with two colons the first is dropped and the rest translated. A mistake is answered and the
+    conversation goes on.
+
+    Raises:
+        UserError: text that is not UTF-8, or a language that the model does not know.
     """
-    translator = load(Work(options, data, data.root, user_dir), device)
-    route = list(steps)
-    for pair in pairwise(route):
-        translator.check("-".join(pair))
+    lines = lines_of(_stdin(), "standard input")
+    route = Route.of(steps)
+    translator = _translator(Work(options, data, data.root, user_dir), device, route)
     if sys.stdin.isatty():
-        print(f"{' → '.join(route)}; :xx or :xx-yy changes the languages", flush=True)
-    for line in sys.stdin:
+        print_line(f"{' → '.join(route.steps)}; :xx or :xx-yy changes the languages")
+    for line in lines:
         text = line.strip()
         try:
-            if text.startswith(":"):
-                route = _change(route, text[1:])
-                for pair in pairwise(route):
-                    translator.check("-".join(pair))
-                print(" → ".join(route), flush=True)
-                continue
-            for pair in pairwise(route):
-                text = translator.translate_lines("-".join(pair), [text])[0].text
-            print(text, flush=True)
-        except UserError as error:
-            print(f"error: {error}", file=sys.stderr, flush=True)
+            if is_command(text):
+                wanted = route.changed(text)
+                _check(translator, wanted)
+                route = wanted
+                print_line(" → ".join(route.steps))
+            else:
+                print_line(_sentence(translator, route, text[text.startswith("::") :]))
+        except Exception as error:
+            if os.environ.get(TRACEBACK) == "1" and not isinstance(error, UserError):
+                raise
+            _say(f"error: {str(error).partition(chr(10))[0] or type(error).__name__}")
     return 0
 
 
-def _change(route: Sequence[str], wanted: str) -> list[str]:
-    """The route with its target, or its source and target, replaced."""
-    source, mark, target = wanted.partition("-")
-    ends = (source, target) if mark else (route[0], source)
-    return [ends[0], *(one for one in route[1:-1] if one not in ends), ends[1]]
+def _translator(work: Work, device: str, route: Route) -> Translator:
+    translator = load(work, device)
+    _check(translator, route)
+    return translator
+
+
+def _check(translator: Translator, route: Route) -> None:
+    for direction in route.directions:
+        translator.check(direction)
+
+
+def _sentence(translator: Translator, route: Route, text: str) -> str:
+    for direction in route.directions:
+        for tokens in translator.too_long(direction, [text]).values():
+            raise UserError(_too_long(translator, direction, tokens))
+        text = translator.translate_lines(direction, [text])[0].text
+    return text
+
+
+def _too_long(translator: Translator, direction: str, tokens: int) -> str:
+    return f"{direction} takes at most {translator.limit(direction)} tokens, it has {tokens}"
+
+
+def _input(source: str) -> tuple[Iterator[str], str]:
+    """The lines, and how many there are as the end of a progress line, where that is known."""
+    if source == "-":
+        return lines_of(_stdin(), "standard input"), ""
+    path = Path(source)
+    if not path.is_file():
+        raise UserError(f"`--input` must be a text file; {source} is none")
+    # reads all of it, so that text which is not UTF-8 is found before hours of translation
+    return read_lines(path), f" of {sum(1 for _ in read_lines(path))}"
+
+
+def _stdin() -> Iterator[str]:
+    if sys.stdin is None:
+        raise UserError("standard input must be open; it is closed")
+    if hasattr(sys.stdin, "reconfigure"):
+        sys.stdin.reconfigure(encoding="utf-8", errors="strict", newline="\n")
+    return sys.stdin
+
+
+@contextmanager
+def _writer(output: Path | None) -> Iterator[Callable[[str], None]]:
+    """What takes each translated line.
+
+    Raises:
+        UserError: the file cannot be written.
+    """
+    if output is None:
+        yield print_line
+        return
+    with ExitStack() as stack:
+        try:
+            if output.exists() and not output.is_file():
+                raise UserError(f"`--output` must be a file that can be written; {output} is none")
+            stream = stack.enter_context(complete_file(output))
+        except OSError as error:
+            raise UserError(
+                f"`--output` must be a file that can be written; {output}: {error.strerror}"
+            ) from None
+        yield lambda line: print(line, file=stream)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

@@ -11,7 +11,7 @@ import traceback
 from argparse import Namespace
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
@@ -69,20 +69,84 @@ class _Worker:
         self.connection, other = context.Pipe()
         self.job: Job | None = None
         self.process = context.Process(target=_serve, args=(other, work, device), daemon=True)
-        self.process.start()
+        # the parent ends its workers: an interrupt from the keyboard must not reach them
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            self.process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         other.close()
 
-    def give(self, job: Job) -> None:
+    def give(self, job: Job) -> bool:
+        """Send a job; False where the process is gone."""
+        try:
+            self.connection.send(job)
+        except OSError:
+            return False
         self.job = job
-        self.connection.send(job)
+        return True
 
-    def end(self) -> None:
+    def stop(self) -> None:
         """Let an idle worker finish, which it does when the connection is gone; stop a busy one."""
         self.connection.close()
         if self.job:
             self.process.terminate()
+
+    def wait(self) -> None:
+        """Until it has ended."""
         self.process.join(PATIENCE)
         self.process.kill()
+        self.process.join()
+
+
+class _Pool:
+    """The workers of a run, one a device, started when there is something for them to do."""
+
+    def __init__(self, work: Work, devices: Sequence[str], environment: dict[str, str]) -> None:
+        self._work, self._environment = work, environment
+        self._free = deque(devices)
+        self.workers: list[_Worker] = []
+        self.ready = False  # whether any of them could load the model
+
+    def give(self, job: Job) -> bool:
+        """Give a job to an idle worker or a new one; False where every device is busy."""
+        for worker in [one for one in self.workers if not one.job]:
+            if worker.give(job):
+                return True
+            self._remove(worker)
+        if not self._free:
+            return False
+        with _variables(self._environment):
+            worker = _Worker(self._work, self._free.popleft())
+        self.workers.append(worker)
+        return worker.give(job)
+
+    def busy(self) -> list[_Worker]:
+        return [worker for worker in self.workers if worker.job]
+
+    def done(self, worker: _Worker) -> None:
+        """Take the job back; a process that is gone frees its device."""
+        worker.job = None
+        if not worker.process.is_alive():
+            self._remove(worker)
+
+    def retire(self, worker: _Worker) -> None:
+        """Do without a worker and its device."""
+        worker.job = None
+        self._remove(worker)
+        self._free.remove(worker.device)
+
+    def _remove(self, worker: _Worker) -> None:
+        self.workers.remove(worker)
+        self._free.append(worker.device)
+        worker.stop()
+        worker.wait()
+
+    def end(self) -> None:
+        for worker in self.workers:
+            worker.stop()
+        for worker in self.workers:
+            worker.wait()
 
 
 def run_jobs(
@@ -102,53 +166,45 @@ def run_jobs(
     Raises:
         UserError: the model cannot be loaded.
     """
-    most = max(map(len, stages), default=0)
-    with _variables(environment):
-        workers = [_Worker(work, device) for device in devices[:most]]
+    pool = _Pool(work, devices, environment)
     try:
         for stage in stages:
             waiting = deque(stage)
-            for worker in workers:
-                if waiting:
-                    worker.give(waiting.popleft())
-            while busy := [worker for worker in workers if worker.job]:
-                for connection in wait([worker.connection for worker in busy]):
-                    worker = next(one for one in busy if one.connection is connection)
-                    event = _receive(worker)
-                    yield event
-                    if event.kind not in ("done", "failed"):
-                        continue
-                    worker.job = None
-                    if not worker.process.is_alive():
-                        workers.remove(worker)
-                        worker.end()
-                        with _variables(environment):
-                            worker = _Worker(work, worker.device)
-                        workers.append(worker)
-                    if waiting:
-                        worker.give(waiting.popleft())
+            while waiting or pool.busy():
+                while waiting and pool.give(waiting[0]):
+                    waiting.popleft()
+                if waiting and not pool.busy():
+                    raise UserError("a worker must be able to load the model; none is left")
+                for connection in wait([worker.connection for worker in pool.busy()]):
+                    worker = next(one for one in pool.workers if one.connection is connection)
+                    yield _receive(pool, worker)
     finally:
-        for worker in workers:
-            worker.end()
+        pool.end()
 
 
-def _receive(worker: _Worker) -> Event:
+def _receive(pool: _Pool, worker: _Worker) -> Event:
     """The next news of a worker; a worker that died has failed."""
     assert worker.job is not None
+    job = worker.job
     try:
         kind, value = worker.connection.recv()
     except (EOFError, OSError):
         worker.process.join()
         code = worker.process.exitcode or 0
         what = f"signal {-code}" if code < 0 else f"exit code {code}"
-        return Event("failed", worker.job, text=f"its worker ended with {what}; out of memory?")
-    if kind == "unusable":
-        raise UserError(value)
+        kind, value = "failed", f"its worker ended with {what}; out of memory?"
     if kind == "ready":
-        return Event(kind, worker.job, checkpoints=tuple(value))
+        pool.ready = True
+        return Event(kind, job, checkpoints=tuple(value))
     if kind == "sentences":
-        return Event(kind, worker.job, sentences=value)
-    return Event(kind, worker.job, text=value)
+        return Event(kind, job, sentences=value)
+    if kind == "unusable":
+        if not pool.ready:
+            raise UserError(value)
+        pool.retire(worker)
+        return Event("failed", job, text=f"its worker could not load the model: {value}")
+    pool.done(worker)
+    return Event(kind, job, text=value)
 
 
 @contextmanager
@@ -170,8 +226,11 @@ def _serve(connection: Connection, work: Work, device: str) -> None:
     try:
         translator = load(work, device)
         connection.send(("ready", [describe(path) for path in work.options.checkpoints]))
-    except BaseException as error:
-        connection.send(("unusable", _reason(error)))
+    except BrokenPipeError:  # the parent has ended
+        return
+    except Exception as error:
+        with suppress(BrokenPipeError):
+            connection.send(("unusable", _reason(error)))
         return
 
     def progress(sentences: int) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import TextIO
 
+from tdo_plugin.evaluation.decoding.jobs import Job
 from tdo_plugin.evaluation.decoding.pool import Event
 
 
@@ -14,32 +16,36 @@ class ProgressDisplay:
     """Directions done, sentences per second, time left.
 
     Args:
-        directions: to do in all.
-        sentences: of all of them.
+        jobs: to do in all.
         stream: where to show it; None is standard error.
     """
 
-    def __init__(self, directions: int, sentences: int, stream: TextIO | None = None) -> None:
-        self.directions, self.sentences = directions, sentences
+    def __init__(self, jobs: Sequence[Job], stream: TextIO | None = None) -> None:
+        self.directions = sum(not job.into_pivot for job in jobs)
+        self.sentences = sum(job.sentences for job in jobs)
         self.stream = stream = stream or sys.stderr
         self.done = self.seen = 0
+        self._of_job: dict[Job, int] = {}
         self.start = time.monotonic()
         self.bar = None
         if stream.isatty():
             from tqdm import tqdm
 
-            self.bar = tqdm(total=sentences, unit=" sentences", file=stream, dynamic_ncols=True)
+            self.bar = tqdm(
+                total=self.sentences, unit=" sentences", file=stream, dynamic_ncols=True
+            )
             self._label()
 
     def show(self, event: Event) -> None:
         """Take note of an event and show it."""
+        if event.kind == "ready" and not self.seen:
+            self.start = time.monotonic()  # loading the model is not translating
         if event.kind == "sentences":
-            self.seen += event.sentences
-            if self.bar is not None:
-                self.bar.update(event.sentences)
+            self._count(event.job, event.sentences)
         if event.kind not in ("done", "failed"):
             return
-        self.done += 1
+        self._count(event.job, event.job.sentences - self._of_job.get(event.job, 0))
+        self.done += not event.job.into_pivot
         if event.kind == "failed":
             self._say(f"{event.job.name}: error: {event.text}")
         if self.bar is not None:
@@ -51,6 +57,12 @@ class ProgressDisplay:
         """Leave the last state on the screen."""
         if self.bar is not None:
             self.bar.close()
+
+    def _count(self, job: Job, sentences: int) -> None:
+        self.seen += sentences
+        self._of_job[job] = self._of_job.get(job, 0) + sentences
+        if self.bar is not None:
+            self.bar.update(sentences)
 
     def _say(self, line: str) -> None:
         if self.bar is not None:

@@ -13,13 +13,13 @@ from typing import Any
 
 import torch
 
+from tdo_plugin.checkpoints import read
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.data.segmentation import load_model
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding.length_penalty import length_exponent
 from tdo_plugin.evaluation.decoding.options import DecodingOptions
 from tdo_plugin.metrics.textform import read_text_form
-from tdo_plugin_checkpoint import safe_load
 
 MAX_POSITIONS = 1024  # fairseq's default for a task
 BATCH_MULTIPLE = 8  # fairseq's --required-batch-size-multiple
@@ -54,7 +54,7 @@ class Translator:
 
         self.options, self.data, self.device = options, data, device
         self.form = read_text_form(data.root)
-        overrides = _overrides(options.checkpoints[0], data)
+        overrides, *_ = [_overrides(path, data) for path in options.checkpoints]
         self.models, _, self._task = checkpoint_utils.load_model_ensemble_and_task(
             [str(path) for path in options.checkpoints], arg_overrides=overrides
         )
@@ -84,8 +84,8 @@ class Translator:
         for language in direction.split("-"):
             if language not in self.languages:
                 raise UserError(
-                    f"`--pairs` must name languages of the checkpoint, {', '.join(self.languages)};"
-                    f" {direction} has {language}"
+                    f"the checkpoint must know the languages of {direction}; it knows "
+                    f"{', '.join(self.languages)}, not {language}"
                 )
 
     def translate_test(self, direction: str, progress: Progress) -> list[Hypothesis]:
@@ -108,36 +108,83 @@ class Translator:
         return self._decode(task, task.dataset("test"), progress)
 
     def translate_lines(
-        self, direction: str, lines: Sequence[str], progress: Progress = lambda _: None
+        self,
+        direction: str,
+        lines: Sequence[str],
+        progress: Progress = lambda _: None,
+        prepared: bool = False,
     ) -> list[Hypothesis]:
-        """Plain text, one sentence a line, in order; an empty line stays empty.
+        """Text, one sentence a line, in order; an empty line stays empty.
+
+        Args:
+            direction: such as `de-fr`.
+            lines: plain text; a truecased model's should be truecased.
+            progress: called with the number of sentences after each batch.
+            prepared: whether the lines are tokenized and cased as the model knows them.
 
         Raises:
             UserError: as `translate_test`.
         """
         task = self._task_of(direction)
-        source = direction.split("-")[0]
-        prepared = self.form.prepare(lines, source)
-        if self._spm is None:
-            self._spm = load_model(self.data.root / "spm.model")
-        pieces = self._spm.encode(prepared, out_type=str)
-        full = [number for number, line in enumerate(pieces) if line]
+        encoded = self._encode(task, direction, lines, prepared)
+        full = [number for number, line in enumerate(encoded) if len(line) > 1]
         result = [Hypothesis("", "", 0.0)] * len(lines)
         if full:
-            encode = task.source_dictionary.encode_line
-            tokens = [
-                encode(" ".join(pieces[number]), add_if_not_exist=False).long() for number in full
-            ]
+            tokens = [encoded[number] for number in full]
             dataset = task.build_dataset_for_inference(tokens, [len(one) for one in tokens])
             for number, found in zip(full, self._decode(task, dataset, progress), strict=True):
                 result[number] = found
         progress(len(lines) - len(full))
         return result
 
+    def limit(self, direction: str) -> int:
+        """The most tokens of a source sentence, its tag and end symbol included."""
+        return self._limits(self._task_of(direction))[0]
+
+    def too_long(self, direction: str, lines: Sequence[str]) -> dict[int, int]:
+        """Lines of plain text that are over the limit: their index and number of tokens."""
+        task = self._task_of(direction)
+        most = self._limits(task)[0]
+        encoded = self._encode(task, direction, lines, False)
+        sizes = {number: len(line) + 1 for number, line in enumerate(encoded)}
+        return {number: size for number, size in sizes.items() if size > most}
+
+    def _encode(
+        self, task: Any, direction: str, lines: Sequence[str], prepared: bool
+    ) -> list[torch.Tensor]:
+        """Each line's tokens with the end symbol, without a tag."""
+        if self._spm is None:
+            self._spm = load_model(self.data.root / "spm.model")
+        text = lines if prepared else self.form.prepare(lines, direction.split("-")[0])
+        encode = task.source_dictionary.encode_line
+        return [
+            encode(" ".join(pieces), add_if_not_exist=False).long()
+            for pieces in self._spm.encode(list(text), out_type=str)
+        ]
+
+    def _limits(self, task: Any) -> tuple[int, int]:
+        from fairseq import utils
+
+        limits = utils.resolve_max_positions(
+            task.max_positions(), *[model.max_positions() for model in self.models]
+        )
+        return limits[0], limits[1]
+
+    def _check_lengths(self, task: Any, dataset: Any) -> None:
+        limits = self._limits(task)
+        for number in range(len(dataset)):
+            for length, most in zip(dataset.size(number), limits, strict=True):
+                if length > most:
+                    direction = f"{task.args.source_lang}-{task.args.target_lang}"
+                    raise UserError(
+                        f"{direction} must have sentences of at most {most} tokens; line "
+                        f"{number + 1} has {length}"
+                    )
+
     def perplexity(self, direction: str) -> float | None:
         """exp of the mean negative log-likelihood of a target token, on the validation set.
 
-        The end symbol counts, padding does not. None where the direction has no validation set.
+        The end symbol counts, padding and a tag do not. None where there is no validation set.
         """
         from fairseq import utils
 
@@ -150,12 +197,15 @@ class Translator:
             sample = utils.move_to_cuda(batch) if self.device.type == "cuda" else batch
             target = sample["target"]
             kept = target.ne(task.target_dictionary.pad())
+            if _forces_prefix(task):
+                kept[:, 0] = False
             with torch.inference_mode():
-                probabilities = sum(
-                    model.get_normalized_probs(model(**sample["net_input"]), log_probs=False)
+                each = [
+                    model.get_normalized_probs(model(**sample["net_input"]), log_probs=True)
                     for model in self.models
-                ) / len(self.models)
-                chosen = probabilities.gather(-1, target[..., None])[..., 0].log()
+                ]
+                mixed = torch.stack(each).logsumexp(0) - math.log(len(each))
+                chosen = mixed.gather(-1, target[..., None])[..., 0]
             total -= float(chosen.double()[kept].sum())
             tokens += int(kept.sum())
         return math.exp(total / tokens)
@@ -178,19 +228,25 @@ class Translator:
         return type(base)(args, base.langs, shared, training=False)
 
     def _batches(self, task: Any, dataset: Any) -> Iterator[Any]:
-        from fairseq import utils
-
-        yield from task.get_batch_iterator(
-            dataset=dataset,
-            max_tokens=self.options.max_tokens,
-            max_sentences=self.options.batch_size,
-            max_positions=utils.resolve_max_positions(
-                task.max_positions(), *[model.max_positions() for model in self.models]
-            ),
-            required_batch_size_multiple=BATCH_MULTIPLE,
-            seed=self.options.seed,
-            disable_iterator_cache=True,
-        ).next_epoch_itr(shuffle=False)
+        self._check_lengths(task, dataset)
+        try:
+            batches = task.get_batch_iterator(
+                dataset=dataset,
+                max_tokens=self.options.max_tokens,
+                max_sentences=self.options.batch_size,
+                max_positions=self._limits(task),
+                required_batch_size_multiple=BATCH_MULTIPLE,
+                seed=self.options.seed,
+                disable_iterator_cache=True,
+            ).next_epoch_itr(shuffle=False)
+        except AssertionError as error:
+            if "max_tokens" not in str(error):
+                raise
+            raise UserError(
+                "`--max-tokens` must hold the longest sentence; it is "
+                f"{self.options.max_tokens} ({error})"
+            ) from None
+        yield from batches
 
     def _decode(self, task: Any, dataset: Any, progress: Progress) -> list[Hypothesis]:
         from fairseq import utils
@@ -234,9 +290,7 @@ def _overrides(checkpoint: Path, data: DataFolder) -> dict[str, Any]:
 
     A task that knows source and target loads two dictionaries instead of one a language.
     """
-    state = safe_load(str(checkpoint), map_location="cpu", mmap=True)
-    if not isinstance(state, dict) or not isinstance(state.get("model"), dict):
-        raise UserError(f"`--path` must name checkpoints of fairseq; {checkpoint} is none")
+    state = read(checkpoint, "--path")
     cfg = state.get("cfg") or {}
     task = cfg.get("task") if cfg else state.get("args")
     settings = vars(task) if isinstance(task, Namespace) else dict(task or {})

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import logging
+from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
 
 from fairseq import utils
 from fairseq.tasks.translation_multi_simple_epoch import TranslationMultiSimpleEpochTask
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.tasks.validation.scores import SCORES
+
+GROUPS = ("all", "supervised", "zero-shot")
 
 logger = logging.getLogger(__name__)
 
@@ -28,7 +33,7 @@ def choose_directions(task: TranslationMultiSimpleEpochTask, wanted: str, split:
     sources, targets = dict.fromkeys(task.source_langs), dict.fromkeys(task.target_langs)
     pairs = [f"{source}-{target}" for source in sources for target in targets if source != target]
     others = [pair for pair in pairs if pair not in trained]
-    groups = {"all": trained + others, "supervised": trained, "zero-shot": others}
+    groups = dict(zip(GROUPS, (trained + others, trained, others), strict=True))
     asked = groups.get(wanted) or list(dict.fromkeys(wanted.split(",")))
     there = [pair for pair in asked if pair in groups["all"] and stem(task, pair, split)]
     missing = [pair for pair in asked if pair not in there]
@@ -44,6 +49,24 @@ def choose_directions(task: TranslationMultiSimpleEpochTask, wanted: str, split:
             f"{split} set and are left out ({shown})"
         )
     return there
+
+
+def with_own_values(args: Namespace, directions: Sequence[str]) -> list[str]:
+    """The directions whose scores stand in the log and TensorBoard beside the means.
+
+    They are all those that the user listed, or all of a group that is small enough. Of a larger
+    group it is the one that chooses checkpoints, if any does.
+    """
+    limit = args.eval_log_directions
+    if args.eval_translation not in GROUPS or len(directions) <= limit:
+        return list(directions)
+    best = args.best_checkpoint_metric
+    own = [one for one in directions if best in {f"{name}_{one}" for name in SCORES}]
+    logger.info(
+        f"the log and TensorBoard have only {' and '.join(['means', *own])}, as "
+        f"{len(directions)} directions are more than --eval-log-directions {limit}"
+    )
+    return own
 
 
 def data_of(task: TranslationMultiSimpleEpochTask) -> Path:

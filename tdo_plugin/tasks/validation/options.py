@@ -50,6 +50,16 @@ def add_validation_options(parser: ArgumentParser) -> None:
         "the sampled sentences), langdetect, fasttext, or a fastText model file (default: corpus "
         "in a folder of tdo preprocess; else no off-target share)",
     )
+    parser.add_argument(
+        "--eval-log-directions",
+        type=int,
+        default=24,
+        metavar="N",
+        help="a group (all, supervised, zero-shot) of up to N directions has each direction's "
+        "scores in the log and TensorBoard, a larger one only means and the direction that "
+        "--best-checkpoint-metric names; directions that are listed by name always have theirs, "
+        "and validation.jsonl has every direction (default: 24)",
+    )
 
 
 def check_validation_options(args: Namespace) -> None:
@@ -58,7 +68,13 @@ def check_validation_options(args: Namespace) -> None:
     Raises:
         UserError: a number that is too small, or no validation to measure at.
     """
-    least = {"eval_sentences": 1, "eval_beam": 1, "eval_max_len_a": 0, "eval_max_len_b": 1}
+    least = {
+        "eval_sentences": 1,
+        "eval_beam": 1,
+        "eval_max_len_a": 0,
+        "eval_max_len_b": 1,
+        "eval_log_directions": 0,
+    }
     for name, bound in least.items():
         if getattr(args, name) < bound:
             option = name.replace("_", "-")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
 
@@ -15,7 +15,6 @@ from tdo_plugin.metrics.text import text_metric
 TEXT_SCORES = ("bleu", "chrf")
 SCORES = (*TEXT_SCORES, "off")
 LOWER_IS_BETTER = ("off",)
-MOST_LOGGED = 24  # directions; of more, only means are logged
 
 Scores = dict[str, float]  # by name, 0 to 100
 
@@ -55,20 +54,28 @@ def choose_identifier(
 
 
 class Scorer:
-    """BLEU and chrF++ as in a table of results, and the off-target share where it is defined."""
+    """BLEU and chrF++ as in a table of results, and the off-target share where it is defined.
 
-    def __init__(self, lid: Identifier | None) -> None:
+    Attributes:
+        lid: what tells languages apart, if there is anything.
+        lowercase: whether BLEU and chrF++ ignore case.
+    """
+
+    def __init__(self, lid: Identifier | None, lowercase: bool = False) -> None:
         self.lid = lid
+        self.lowercase = lowercase
 
     def names(self, target: str) -> tuple[str, ...]:
         """Of a target language, the scores that there are."""
         return SCORES if self.lid and self.lid.label(target) is not None else TEXT_SCORES
 
     def score(self, direction: str, hypotheses: Sequence[str], references: Sequence[str]) -> Scores:
-        """The scores of a direction's hypotheses, as one test set."""
+        """The scores of a direction's hypotheses, as one test set; all text is detokenized."""
         source, target = direction.split("-")
         scores = {
-            name: text_metric(name, target).statistics(hypotheses, references).score()
+            name: text_metric(name, target, lowercase=self.lowercase)
+            .statistics(hypotheses, references)
+            .score()
             for name in TEXT_SCORES
         }
         if self.lid and (found := shares(self.lid.identify(hypotheses), source, target, self.lid)):
@@ -76,18 +83,20 @@ class Scorer:
         return scores
 
 
-def to_log(scores: Mapping[str, Scores], groups: Mapping[str, str]) -> dict[str, float]:
+def to_log(
+    scores: Mapping[str, Scores], groups: Mapping[str, str], own: Collection[str]
+) -> dict[str, float]:
     """Means over all directions (`bleu`) and over each group (`bleu_zero_shot`), then directions.
 
     Args:
         scores: by direction; a mean is over those that have the score.
         groups: of each direction, its group.
+        own: the directions that have values of their own (`bleu_de-fr`).
     """
     members = {"": list(scores)}
     for direction in scores:
         members.setdefault(f"_{groups[direction]}", []).append(direction)
-    if len(scores) <= MOST_LOGGED:
-        members |= {f"_{direction}": [direction] for direction in scores}
+    members |= {f"_{direction}": [direction] for direction in own}
     values = {}
     for suffix, directions in members.items():
         for name in SCORES:

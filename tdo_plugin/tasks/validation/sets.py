@@ -17,6 +17,7 @@ from fairseq.tasks.translation_multi_simple_epoch import TranslationMultiSimpleE
 
 from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.errors import UserError
+from tdo_plugin.metrics.textform import TextForm, read_text_form
 from tdo_plugin.tasks.validation.directions import data_of, stem
 
 SEED = 1  # of the sample; sets of the same size give the same sentence numbers
@@ -35,7 +36,8 @@ class ValidationSet:
         task: the task that fairseq-generate would set up for the direction.
         split: the validation subset.
         batches: sentence numbers, by length.
-        sources: text by sentence number.
+        form: of the data folder's text.
+        sources: plain text, detokenized, by sentence number.
         references: likewise.
     """
 
@@ -44,6 +46,7 @@ class ValidationSet:
     task: TranslationMultiSimpleEpochTask
     split: str
     batches: tuple[list[int], ...]
+    form: TextForm
     sources: dict[int, str]
     references: dict[int, str]
 
@@ -59,7 +62,7 @@ class ValidationSet:
     def translate(
         self, model: Any, search: Namespace, batches: Sequence[list[int]]
     ) -> dict[int, str]:
-        """Hypotheses of some of the batches, as text by sentence number.
+        """Hypotheses of some of the batches, as plain text by sentence number.
 
         Args:
             model: in evaluation mode.
@@ -80,7 +83,7 @@ class ValidationSet:
                     self._join,
                     extra_symbols_to_ignore=generator.symbols_to_strip_from_output,
                 )
-        return texts
+        return _plain(texts, self.form, self.target)
 
 
 def piece_style(dictionary: Dictionary) -> str | None:
@@ -97,11 +100,12 @@ def validation_set(
 
     The texts are those in the pieces that `tdo preprocess` keeps, which have every character. Where
     there are none they come from the binarised set, in which `<<unk>>` stands for what the
-    dictionary lacks.
+    dictionary lacks. Either way they are detokenized and detruecased as `tdo translate` does it.
 
     Raises:
         UserError: a sentence of the sample is too long for the model and is not to be left out, or
-            there is none.
+            there is none; the data folder's `form` is not known, or sacremoses, which it takes, is
+            not installed.
     """
     args = task.args
     source, target = direction.split("-")
@@ -130,9 +134,19 @@ def validation_set(
         required_batch_size_multiple=args.required_batch_size_multiple,
     )
     batches = tuple([int(number) for number in batch] for batch in by_size)
-    sources, references = _texts(one, direction, split, batches)
+    form = read_text_form(data_of(task))
+    sources, references = (
+        _plain(texts, form, language)
+        for texts, language in zip(
+            _texts(one, direction, split, batches), (source, target), strict=True
+        )
+    )
     group = "supervised" if direction in task.lang_pairs else "zero_shot"
-    return ValidationSet(direction, group, one, split, batches, sources, references)
+    return ValidationSet(direction, group, one, split, batches, form, sources, references)
+
+
+def _plain(texts: dict[int, str], form: TextForm, language: str) -> dict[int, str]:
+    return dict(zip(texts, form.plain(list(texts.values()), language), strict=True))
 
 
 def _enlarged(limit: int | str | None, beam: int) -> int | None:
@@ -143,7 +157,7 @@ def _enlarged(limit: int | str | None, beam: int) -> int | None:
 def _texts(
     task: TranslationMultiSimpleEpochTask, direction: str, split: str, batches: Sequence[list[int]]
 ) -> tuple[dict[int, str], dict[int, str]]:
-    """Sources and references of some batches, as text by sentence number."""
+    """Sources and references of some batches in the folder's form, by sentence number."""
     dictionaries = task.source_dictionary, task.target_dictionary
     styles = [piece_style(dictionary) for dictionary in dictionaries]
     prefix = data_of(task) / "pieces" / str(stem(task, direction, split))

@@ -15,7 +15,8 @@ from fairseq.distributed import utils as distributed
 from fairseq.logging import metrics
 from fairseq.tasks.translation_multi_simple_epoch import TranslationMultiSimpleEpochTask
 
-from tdo_plugin.tasks.validation.directions import choose_directions, data_of
+from tdo_plugin.metrics.textform import read_text_form
+from tdo_plugin.tasks.validation.directions import choose_directions, data_of, with_own_values
 from tdo_plugin.tasks.validation.options import check_best_metric, check_validation_options
 from tdo_plugin.tasks.validation.scores import Scorer, Scores, choose_identifier, to_log
 from tdo_plugin.tasks.validation.sets import ValidationSet, validation_set
@@ -62,10 +63,15 @@ class Validation:
         references: dict[str, list[str]] = {}
         for one in self._sets:
             references.setdefault(one.target, []).extend(one.references.values())
-        self._scorer = Scorer(choose_identifier(args.eval_lid, data_of(task), references))
+        data = data_of(task)
+        self._scorer = Scorer(
+            choose_identifier(args.eval_lid, data, references),
+            lowercase=read_text_form(data).casing == "lowercased",
+        )
+        self._own = with_own_values(args, directions)
         names = {one.direction: self._scorer.names(one.target) for one in self._sets}
         defined = {direction: dict.fromkeys(names[direction], 0.0) for direction in names}
-        self.keys = tuple(to_log(defined, self._groups))
+        self.keys = tuple(to_log(defined, self._groups, self._own))
         self._search = Namespace(
             beam=args.eval_beam, max_len_a=args.eval_max_len_a, max_len_b=args.eval_max_len_b
         )
@@ -93,7 +99,7 @@ class Validation:
 
     def log(self) -> None:
         """Hand the latest scores to fairseq's meters."""
-        for key, value in to_log(self._scores, self._groups).items():
+        for key, value in to_log(self._scores, self._groups, self._own).items():
             # with a weight of 0 a meter has the latest value instead of a mean over batches
             metrics.log_scalar(key, value, weight=0, priority=300, round=2)
 

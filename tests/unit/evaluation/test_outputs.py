@@ -10,12 +10,9 @@ from tdo_plugin.evaluation.outputs import (
     Texts,
     directions_of,
     read_generated,
-    read_how,
     read_summary,
     read_texts,
-    remove_whole,
     write_direction,
-    write_how,
 )
 
 TEXTS = Texts("de-fr", ("eins", "zwei"), ("un", ""), ("un", "deux"))
@@ -28,17 +25,6 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     records = (tmp_path / "de-fr.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line) for line in records] == [{"id": 0}, {"id": 1}]
     assert directions_of(tmp_path) == ["de-fr"]
-
-
-def test_a_direction_is_whole_only_with_its_summary(tmp_path: Path) -> None:
-    write_how(tmp_path, {"settings": {}})
-    write_direction(tmp_path, TEXTS, [{}, {}], {"sentences": 2})
-    (tmp_path / "pivot").mkdir()
-    (tmp_path / "pivot" / "de-en.x.hyp").write_text("one\n")
-    remove_whole(tmp_path)
-    assert read_summary(tmp_path, "de-fr") is None and read_how(tmp_path) is None
-    assert not list(tmp_path.glob("pivot/*"))
-    assert (tmp_path / "de-fr.hyp").is_file()
 
 
 def test_a_file_of_another_tool_needs_only_hypotheses_and_references(tmp_path: Path) -> None:

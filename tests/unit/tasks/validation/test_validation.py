@@ -1,23 +1,27 @@
 """What is translated at a validation, and what is refused."""
 
+import json
 import random
+import shutil
 from unittest import mock
 
 import numpy as np
 import pytest
 import torch
+from fairseq.data import Dictionary
 from integration.data import CROSS_ENTROPY, TDO, built
 from integration.zero_shot import DIRECTIONS, VALIDATED, databin_zero_shot
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.tasks.validation.scores import MOST_LOGGED, to_log
+from tdo_plugin.tasks.validation.scores import Scorer, to_log
 from tdo_plugin.tasks.validation.sets import validation_set
 from tdo_plugin.tasks.validation.untouched import untouched
 
 
-def begun(*flags):
+def begun(*flags, data=None):
     """A task whose training has just begun, and its model."""
-    task, model, _ = built(*VALIDATED, *TDO, *CROSS_ENTROPY, *flags, data=databin_zero_shot())
+    data = data or databin_zero_shot()
+    task, model, _ = built(*VALIDATED, *TDO, *CROSS_ENTROPY, *flags, data=data)
     task.begin_epoch(1, model)
     return task, model
 
@@ -68,6 +72,7 @@ REFUSED = {
     "no sentences": ((*ALL, "--eval-sentences", "0"), "`--eval-sentences` must be at least 1"),
     "no beam": ((*ALL, "--eval-beam", "0"), "`--eval-beam` must be at least 1; it is 0"),
     "no length": ((*ALL, "--eval-max-len-b", "0"), "`--eval-max-len-b` must be at least 1"),
+    "no logging": ((*ALL, "--eval-log-directions", "-1"), "`--eval-log-directions` must be at"),
     "no validation": ((*ALL, "--disable-validation"), "`--eval-translation` must be left out"),
     "parts of a model": ((*ALL, "--ddp-backend", "fully_sharded"), "it is fully_sharded"),
     "long sentences": ((*ALL, "--max-source-positions", "3"), "must hold every sentence"),
@@ -93,6 +98,32 @@ def test_refused_before_the_first_update(name):
     with pytest.raises(UserError, match=message) as raised:
         begun(*flags)
     assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("flags", "own"),
+    [
+        ((*ALL, "--eval-log-directions", "8"), DIRECTIONS),
+        ((*ALL, "--eval-log-directions", "7"), ()),
+        ((*ALL, "--eval-log-directions", "0", *BEST, "chrf_de-fr", MAXIMIZE), ("de-fr",)),
+        (("--eval-translation", "de-fr,en-es", "--eval-log-directions", "1"), ("de-fr", "en-es")),
+    ],
+)
+def test_directions_with_values_of_their_own(flags, own, caplog):
+    """Listed ones, small groups, and the one that chooses checkpoints."""
+    with caplog.at_level("INFO"):
+        task, model = begun(*flags)
+    means = ["bleu", "chrf", "bleu_supervised", "chrf_supervised", "bleu_zero_shot"]
+    wanted = {*means, "chrf_zero_shot", *(f"{key}_{one}" for one in own for key in means[:2])}
+    assert set(task.validation.keys) == wanted
+    logged = {}
+    task.begin_valid_epoch(1, model)
+    with mock.patch(
+        "fairseq.logging.metrics.log_scalar", lambda key, *_, **__: logged.update({key: 1})
+    ):
+        task.validation.log()
+    assert set(logged) == wanted
+    assert ("more than --eval-log-directions" in caplog.text) == (len(own) < 2)
 
 
 def test_other_metrics_are_fairseqs():
@@ -161,6 +192,50 @@ def test_texts_of_a_prepared_folder_have_every_character(tmp_path):
     assert (one.sources[4], one.references[8]) == ("Æ fr 4", "Æ de 8")
 
 
+@pytest.mark.parametrize(
+    ("casing", "kept", "plain"),
+    [
+        ("truecased", "das ist &quot; rot &quot; , Anna .", 'Das ist "rot", Anna.'),
+        ("lowercased", "das ist rot , anna .", "das ist rot, anna."),
+    ],
+)
+@pytest.mark.parametrize("pieces", [True, False], ids=["pieces", "binarised"])
+def test_tokenized_folders_are_scored_as_plain_text(casing, kept, plain, pieces, tmp_path):
+    data = tmp_path / "data"
+    shutil.copytree(databin_zero_shot(), data)
+    form = {"casing": casing, "tokenization": "moses"}
+    (data / "prepared.json").write_text(json.dumps({"form": form}), encoding="utf-8")
+    if pieces:
+        (data / "pieces").mkdir()
+        for language in ("de", "fr"):
+            path = data / f"pieces/valid.de-fr.{language}"
+            path.write_text(f"{kept}\n" * 9, encoding="utf-8")
+    save = ("--save-dir", str(tmp_path / "out"))
+    with (
+        mock.patch("tdo_plugin.tasks.validation.validation.choose_identifier", return_value=None),
+        mock.patch.object(Dictionary, "string", return_value=kept),
+        mock.patch.object(Scorer, "score", autospec=True, return_value={"bleu": 1.0}) as score,
+    ):
+        task, model = begun("--eval-translation", "de-fr,fr-de", *save, data=data)
+        task.begin_valid_epoch(1, model)
+    assert [call.args[1] for call in score.call_args_list] == ["de-fr", "fr-de"]
+    for scorer, _, hypotheses, references in (call.args for call in score.call_args_list):
+        assert hypotheses == references == [plain] * 9
+        assert scorer.lowercase == (casing == "lowercased")
+    task.validation.write(1)
+    written = (tmp_path / "out/validation.jsonl").read_text(encoding="utf-8").splitlines()
+    example = json.loads(written[0])["examples"][0]
+    assert example == {"source": plain, "hypothesis": plain, "reference": plain}
+
+
+def test_lowercase_scores_ignore_case():
+    texts = ["Eins zwei DREI vier fünf"], ["eins zwei drei vier fünf"]
+    assert Scorer(None, lowercase=True).score("en-de", *texts) == pytest.approx(
+        {"bleu": 100, "chrf": 100}
+    )
+    assert max(Scorer(None).score("en-de", *texts).values()) < 90
+
+
 # --- what stays ------------------------------------------------------------------------------
 
 
@@ -211,19 +286,9 @@ def test_means_are_over_directions_that_have_the_score():
         "de-fr": {"bleu": 4.0, "off": 50.0},
     }
     groups = {"en-de": "supervised", "en-fr": "supervised", "de-fr": "zero_shot"}
-    assert to_log(scores, groups) == {
+    assert to_log(scores, groups, ["en-fr", "de-fr"]) == {
         **{"bleu": 18.0, "off": 25.5},
         **{"bleu_supervised": 25.0, "off_supervised": 1.0},
         **{"bleu_zero_shot": 4.0, "off_zero_shot": 50.0},
-        **{"bleu_en-de": 30.0, "off_en-de": 1.0, "bleu_en-fr": 20.0},
-        **{"bleu_de-fr": 4.0, "off_de-fr": 50.0},
+        **{"bleu_en-fr": 20.0, "bleu_de-fr": 4.0, "off_de-fr": 50.0},
     }
-
-
-def test_many_directions_are_logged_as_means_only():
-    def keys(count):
-        scores = {f"a-{number}": {"bleu": 1.0} for number in range(count)}
-        return set(to_log(scores, dict.fromkeys(scores, "supervised")))
-
-    assert len(keys(MOST_LOGGED)) == MOST_LOGGED + 2
-    assert keys(MOST_LOGGED + 1) == {"bleu", "bleu_supervised"}

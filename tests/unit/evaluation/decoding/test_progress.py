@@ -17,7 +17,7 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize("stream", [io.StringIO(), Terminal()], ids=["file", "terminal"])
 def test_what_is_shown(stream: io.StringIO) -> None:
     first, second = Job("de-fr", 100), Job("fr-de", 50)
-    display = ProgressDisplay(2, 150, stream)
+    display = ProgressDisplay([first, second], stream)
     display.show(Event("ready", first))
     display.show(Event("sentences", first, sentences=100))
     display.show(Event("done", first))
@@ -26,7 +26,7 @@ def test_what_is_shown(stream: io.StringIO) -> None:
     shown = stream.getvalue()
     assert "fr-de: error: no such language" in shown
     if stream.isatty():
-        assert "2 of 2 directions" in shown and "100/150" in shown
+        assert "2 of 2 directions" in shown and "150/150" in shown
     else:
         lines = shown.splitlines()
         assert len(lines) == 2

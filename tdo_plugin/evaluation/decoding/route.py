@@ -1,0 +1,54 @@
+"""The languages that a text passes through: its source, perhaps a pivot, its target."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from tdo_plugin.errors import UserError
+
+_CODE = r"[A-Za-z]\w*"
+_COMMAND = re.compile(rf":{_CODE}(-{_CODE})*")
+
+
+@dataclass(frozen=True)
+class Route:
+    """Where a text comes from and goes to; a pivot that is one of the ends plays no part."""
+
+    source: str
+    target: str
+    pivot: str | None = None
+
+    @classmethod
+    def of(cls, steps: Sequence[str]) -> Route:
+        """From languages in order: source, perhaps a pivot, target."""
+        return cls(steps[0], steps[-1], steps[1] if len(steps) > 2 else None)
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The languages in order."""
+        between = () if self.pivot in (None, self.source, self.target) else (self.pivot,)
+        return (self.source, *between, self.target)
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """The translations to be made in order, such as `de-en` and `en-fr`."""
+        return tuple(map("-".join, pairwise(self.steps)))
+
+    def changed(self, command: str) -> Route:
+        """The route after a command: `:xx` changes the target, `:xx-yy` source and target.
+
+        Raises:
+            UserError: it names more than two languages.
+        """
+        names = command[1:].split("-")
+        if len(names) > 2:
+            raise UserError(f"`:xx-yy` must name at most two languages; {command} has {len(names)}")
+        return replace(self, source=names[0] if names[1:] else self.source, target=names[-1])
+
+
+def is_command(line: str) -> bool:
+    """Whether a line changes the route; any other is a sentence, with or without a colon."""
+    return _COMMAND.fullmatch(line) is not None

@@ -1,0 +1,137 @@
+"""What is done for a direction, and what counts as done; the model is a stand-in."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tdo_plugin.data.databin import DataFolder
+from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.decoding.jobs import perform, plan
+from tdo_plugin.evaluation.outputs import (
+    has_others_hypotheses,
+    read_summary,
+    read_texts,
+    remove_translations,
+    write_how,
+)
+
+
+class Upper:
+    """Translates by capital letters and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, int]] = []
+
+    def _translate(self, direction: str, lines: list[str]) -> list[SimpleNamespace]:
+        self.asked.append((direction, len(lines)))
+        texts = [f"{line.upper()} {direction}" for line in lines]
+        return [
+            SimpleNamespace(text=t, pieces="▁" + t.replace(" ", " ▁"), score=-1.0) for t in texts
+        ]
+
+    def translate_test(self, direction: str, progress: object) -> list[SimpleNamespace]:
+        return self._translate(direction, ["a", "b", "c"])
+
+    def translate_lines(
+        self, direction: str, lines: list[str], progress: object, prepared: bool = False
+    ) -> list[SimpleNamespace]:
+        return self._translate(direction, lines)
+
+    def perplexity(self, direction: str) -> float | None:
+        self.asked.append((direction, 0))
+        return 7.0 if direction == "en-de" else None
+
+
+def do(data: DataFolder, out: Path, *directions: str, **options: object) -> list[tuple[str, int]]:
+    out.mkdir(exist_ok=True)
+    model = Upper()
+    stages, failures = plan(data, out, directions, "settings", **options)
+    assert not failures
+    for stage in stages:
+        for job in stage:
+            if not job.is_whole(out):
+                perform(job, model, data, out, lambda _: None)
+            assert job.is_whole(out)
+    return model.asked
+
+
+def test_what_is_there_is_not_done_again(data: DataFolder, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert do(data, out, "en-de", "de-fr") == [("en-de", 3), ("de-fr", 3)]
+    assert do(data, out, "en-de", "de-fr") == []
+    assert read_texts(out, "de-fr").hypotheses == ("A de-fr", "B de-fr", "C de-fr")
+
+
+@pytest.mark.parametrize("suffix", ["src", "ref", "hyp", "jsonl", "json"])
+def test_a_direction_without_one_of_its_files_is_not_whole(
+    data: DataFolder, tmp_path: Path, suffix: str
+) -> None:
+    do(data, tmp_path / "out", "en-de", "de-fr")
+    (tmp_path / "out" / f"de-fr.{suffix}").unlink()
+    assert do(data, tmp_path / "out", "en-de", "de-fr") == [("de-fr", 3)]
+
+
+def test_another_reference_or_other_settings_are_another_result(
+    data: DataFolder, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    do(data, out, "en-de", "de-fr")
+    reference = data.root / "reference" / "test.fr"
+    reference.write_text(reference.read_text(encoding="utf-8").swapcase(), encoding="utf-8")
+    assert do(data, out, "en-de", "de-fr") == [("de-fr", 3)]
+    (stage,), _ = plan(data, out, ["en-de"], "other settings")
+    assert not stage[0].is_whole(out)
+
+
+def test_perplexity_is_added_to_what_is_there(data: DataFolder, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    do(data, out, "en-de", "de-fr")
+    assert do(data, out, "en-de", "de-fr", perplexity=True) == [("en-de", 0), ("de-fr", 0)]
+    assert (read_summary(out, "en-de") or {})["perplexity"] == 7.0
+    assert (read_summary(out, "de-fr") or {})["perplexity"] is None
+    assert do(data, out, "en-de", "de-fr", perplexity=True) == []
+
+
+def test_a_pivots_first_step_is_shared_and_uses_the_test_set(
+    data: DataFolder, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    (data.root / "reference" / "test.de-en.de").write_text("x\ny\nz\n")
+    asked = do(data, out, "de-fr", "fr-de", "en-de", pivot="en")
+    # de-en has a source of its own, so de-fr's is translated as text
+    assert asked == [("de-en", 3), ("fr-en", 3), ("en-fr", 3), ("en-de", 3), ("en-de", 3)]
+    assert read_texts(out, "fr-de").hypotheses[0] == "A FR-EN en-de"
+
+
+def test_a_missing_side_costs_its_directions_only(data: DataFolder, tmp_path: Path) -> None:
+    (data.root / "reference" / "test.fr").unlink()
+    stages, failures = plan(data, tmp_path, ["en-de", "fr-en"], "")
+    assert [job.direction for job in stages[0]] == ["en-de"]
+    assert failures == [f"fr-en: `DATA` must hold reference/test.fr; {data.root} does not"]
+
+
+def test_sides_that_differ_are_told_before_anything_is_translated(
+    data: DataFolder, tmp_path: Path
+) -> None:
+    (data.root / "reference" / "test.fr").write_text("une ligne\n")
+    model = Upper()
+    (stage,), _ = plan(data, tmp_path, ["de-fr"], "")
+    with pytest.raises(UserError, match="as many lines as the reference, 1; it has 3"):
+        perform(stage[0], model, data, tmp_path, lambda _: None)
+    assert not model.asked
+
+
+def test_only_own_files_are_removed(data: DataFolder, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    do(data, out, "en-de", "de-fr", pivot="en")
+    write_how(out, {})
+    for name in ("scores.json", "notes.jsonl", "fr-en.hyp"):
+        (out / name).write_text("mine")
+    assert has_others_hypotheses(out)
+    remove_translations(out)
+    assert sorted(p.name for p in out.rglob("*") if p.is_file()) == [
+        "fr-en.hyp",
+        "notes.jsonl",
+        "scores.json",
+    ]
