@@ -57,7 +57,10 @@ class _NarrowEnsemble(EnsembleModel):
         special = torch.arange(SPECIAL, device=logits.device).expand(len(logits), -1)
         self._columns.tokens = torch.cat([special, found + SPECIAL], 1)
         narrow = torch.cat([logits[:, :SPECIAL], values], 1)
-        return narrow - logits.logsumexp(1, keepdim=True), None
+        # as logsumexp, but with the maximum that is known and without a copy of the logits
+        top = narrow.amax(1, keepdim=True)
+        total = logits.sub_(top).exp_().sum(1, keepdim=True).log_()
+        return narrow - top - total, None
 
 
 class _NarrowBeamSearch(BeamSearch):

@@ -273,7 +273,7 @@ class Translator:
         return [found[number] for number in range(len(found))]
 
     def _read(self, task: Any, best: dict[str, Any], strip: set[int]) -> Hypothesis:
-        tokens = best["tokens"].int().cpu()
+        tokens = best["tokens"].tolist()  # fairseq reads numbers faster than tensors of one
         pieces = task.target_dictionary.string(tokens, extra_symbols_to_ignore=strip)
         text = self.form.restore(pieces, task.args.target_lang)
         return Hypothesis(pieces, text, float(best["score"]) / math.log(2))
