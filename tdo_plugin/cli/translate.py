@@ -86,6 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _search_options(group: Any) -> None:
+    from tdo_plugin.evaluation.decoding.options import PENALTY_FORMS
     from tdo_plugin.evaluation.protocols import PROTOCOLS
 
     add = group.add_argument
@@ -103,7 +104,7 @@ def _search_options(group: Any) -> None:
     add("--lenpen", type=float, metavar="X", help="exponent of the length penalty (default 1)")
     add(
         "--lenpen-form",
-        choices=("length", "gnmt"),
+        choices=PENALTY_FORMS,
         help="divide scores by length**X, or by ((5 + length) / 6)**X (default length)",
     )
     add(

@@ -192,14 +192,15 @@ def write_direction(
     folder: Path, texts: Texts, sentences: Sequence[dict[str, Any]], summary: dict[str, Any]
 ) -> None:
     """Write a direction's files; each appears only complete, the summary last."""
-    sides = {"src": texts.sources, "ref": texts.references, "hyp": texts.hypotheses}
-    for suffix, lines in sides.items():
-        if lines is not None:
-            write_text(folder / f"{texts.direction}.{suffix}", lines)
+    # before the hypotheses: after a kill, those without records would pass for someone else's
     write_text(
         folder / f"{texts.direction}.jsonl",
         (json.dumps(sentence, ensure_ascii=False) for sentence in sentences),
     )
+    sides = {"src": texts.sources, "ref": texts.references, "hyp": texts.hypotheses}
+    for suffix, lines in sides.items():
+        if lines is not None:
+            write_text(folder / f"{texts.direction}.{suffix}", lines)
     write_summary(folder, texts.direction, summary)
 
 

@@ -14,6 +14,7 @@ from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.language_id.codes import canonical
 from tdo_plugin.metrics.language_id.protocol import UNDETECTABLE, has_letters
+from tdo_plugin.metrics.textform import read_text_form
 
 LONGEST = 4  # characters of an n-gram
 BUCKET_BITS = 18
@@ -127,7 +128,8 @@ def _side(data: DataFolder, split: str, language: str, limit: int) -> list[str]:
     files = sorted((data.root / "pieces").glob(f"{split}.*-*.{language}"))
     share = -(-limit // max(1, len(files)))
     lines: Iterable[str] = (line for path in files for line in islice(read_lines(path), share))
-    return [join_pieces(line) for line in lines]
+    # as hypotheses are judged: detokenized where the folder's text is tokenized
+    return read_text_form(data.root).plain([join_pieces(line) for line in lines], language)
 
 
 def from_references(references: Text) -> CharacterNgrams:

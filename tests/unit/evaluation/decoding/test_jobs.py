@@ -1,5 +1,6 @@
 """What is done for a direction, and what counts as done; the model is a stand-in."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -120,6 +121,23 @@ def test_sides_that_differ_are_told_before_anything_is_translated(
     with pytest.raises(UserError, match="as many lines as the reference, 1; it has 3"):
         perform(stage[0], model, data, tmp_path, lambda _: None)
     assert not model.asked
+
+
+@pytest.mark.parametrize("suffix", ["src", "ref", "hyp", "jsonl", "json"])
+def test_a_kill_between_two_files_leaves_nothing_that_looks_like_someone_elses(
+    data: DataFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    def write_text(path: Path, lines: Iterable[str]) -> None:
+        if path.suffix == f".{suffix}":
+            raise KeyboardInterrupt
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+    out = tmp_path / "out"
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("tdo_plugin.evaluation.outputs.write_text", write_text)
+        do(data, out, "de-fr")
+    assert not has_others_hypotheses(out)
+    assert do(data, out, "de-fr") == [("de-fr", 3)]
 
 
 def test_only_own_files_are_removed(data: DataFolder, tmp_path: Path) -> None:
