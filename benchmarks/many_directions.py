@@ -1,6 +1,6 @@
 """Wall time of all test directions: `tdo translate` against a `fairseq-generate` for each.
 
-    python benchmarks/many_directions.py CONFIG DATA CHECKPOINT [--repeats N] [--json FILE]
+    python benchmarks/many_directions.py CONFIG DATA CHECKPOINT [--repeats N] [--without WAY]
 
 CONFIG is the one that the checkpoint was trained with. Three ways take turns, on the same
 checkpoint with the same beam and batches of the same size:
@@ -26,7 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tdo_plugin.data.databin import DataFolder, read_data_folder
@@ -75,21 +75,25 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("checkpoint", type=Path)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument(
+        "--without", nargs="+", choices=list(WAYS)[1:], default=[], help="ways to leave out"
+    )
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
     config, data = read_config(args.config), read_data_folder(args.data.resolve())
-    seconds: dict[str, list[float]] = {way: [] for way in WAYS}
+    ways = [way for way in WAYS if way not in args.without]
+    seconds: dict[str, list[float]] = {way: [] for way in ways}
     differing: list[dict[str, int]] = []
     for repetition in range(args.repeats):
         with tempfile.TemporaryDirectory() as folder:
-            for way, run in WAYS.items():
+            for way in ways:
                 begin = time.monotonic()
-                run(config, data, args.checkpoint.resolve(), Path(folder) / way)
+                WAYS[way](config, data, args.checkpoint.resolve(), Path(folder) / way)
                 seconds[way].append(time.monotonic() - begin)
                 print(f"repetition {repetition + 1}, {way}: {seconds[way][-1]:.1f} s", flush=True)
-            differing.append(differences(data, Path(folder)))
+            differing.append(differences(data, Path(folder), ways))
             shutil.rmtree(folder, ignore_errors=True)
-    rows = [row(way, seconds) for way in WAYS]
+    rows = [row(way, seconds) for way in ways]
     report = {
         "directions": len(data.test_directions),
         "cores": CORES,
@@ -121,11 +125,11 @@ def row(way: str, seconds: dict[str, list[float]]) -> dict[str, object]:
     }
 
 
-def differences(data: DataFolder, folder: Path) -> dict[str, int]:
+def differences(data: DataFolder, folder: Path, ways: Sequence[str]) -> dict[str, int]:
     """How many of each way's hypotheses differ from those of `translate`."""
-    counts = dict.fromkeys(WAYS, 0)
+    counts = dict.fromkeys(ways, 0)
     for direction in data.test_directions:
-        texts = {way: read_texts(folder / way, direction, data).hypotheses for way in WAYS}
+        texts = {way: read_texts(folder / way, direction, data).hypotheses for way in ways}
         for way, lines in texts.items():
             counts[way] += sum(a != b for a, b in zip(lines, texts["translate"], strict=True))
     return counts

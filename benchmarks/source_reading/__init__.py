@@ -10,6 +10,7 @@ variant that the environment variable ``SOURCE_READING`` names. For training onl
 
 import os
 from argparse import Namespace
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from fairseq.models import register_model, register_model_architecture
@@ -73,18 +74,23 @@ class ReadingLayer(JointLayer):
         return self.reading.keys_values(self.attention_residual.before(source))
 
     def target(
-        self, x: Tensor, memory: KeyValue, mask: TargetMask, store: KeyValueStore | None, index: int
+        self,
+        x: Tensor,
+        memories: Sequence[KeyValue],
+        mask: TargetMask,
+        store: KeyValueStore | None,
+        index: int,
     ) -> Tensor:
         normed = self.attention_residual.before(x)
         query, own = self.attention.queries_keys_values(normed)
         attended = self.attention.attend(query, own, mask.target)
         if self.reading_residual is None:
-            read = self.reading.attend_shared(self.reading.queries(normed), memory, mask.source)
+            read = self.reading.attend(self.reading.queries(normed), memories[index], mask.source)
             x = self.attention_residual.after(x, attended + read)
         else:
             x = self.attention_residual.after(x, attended)
             query = self.reading.queries(self.reading_residual.before(x))
-            read = self.reading.attend_shared(query, memory, mask.source)
+            read = self.reading.attend(query, memories[index], mask.source)
             x = self.reading_residual.after(x, read)
         return self._feed_forward(x)
 

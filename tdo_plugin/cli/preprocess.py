@@ -26,6 +26,12 @@ HELP = "segment and binarise a text folder for fairseq, all test directions incl
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
+    _add_text(parser)
+    _add_segmentation(parser.add_argument_group("segmentation"))
+    _add_run(parser.add_argument_group("run"))
+
+
+def _add_text(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add(
         "text",
@@ -35,6 +41,47 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "without training text also valid.X or valid.X-Y.{X,Y}",
     )
     add("out", type=Path, metavar="DATA", help="data folder to make")
+    add(
+        "--languages",
+        type=_codes,
+        default=None,
+        metavar="A,B",
+        help="order of the languages, which fixes the ids of their tags",
+    )
+    add(
+        "--casing",
+        choices=CASINGS,
+        default="cased",
+        help="of the text: lowercased makes it so; truecased says that it is, and translations "
+        "will begin with a capital letter again (default cased)",
+    )
+    add(
+        "--tokenization",
+        choices=TOKENIZATIONS,
+        default="none",
+        help="of the text as it is: moses says that it was tokenized so, and translations and "
+        "references will be detokenized (default none)",
+    )
+    add(
+        "--max-pieces",
+        type=int,
+        default=1000,
+        metavar="N",
+        help="leave out training and validation pairs with a longer side (default 1000)",
+    )
+    add(
+        "--join-valid",
+        type=int,
+        default=0,
+        metavar="N",
+        help="give pairs without training text a validation set too, of the validation sentences "
+        "that two trained pairs share in their common language, where there are at least N "
+        "(default 0: do not)",
+    )
+
+
+def _add_segmentation(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
     add(
         "--vocab-size",
         type=int,
@@ -62,20 +109,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="SentencePiece's normalisation of text (default nmt_nfkc)",
     )
     add(
-        "--casing",
-        choices=CASINGS,
-        default="cased",
-        help="of the text: lowercased makes it so; truecased says that it is, and translations "
-        "will begin with a capital letter again (default cased)",
-    )
-    add(
-        "--tokenization",
-        choices=TOKENIZATIONS,
-        default="none",
-        help="of the text as it is: moses says that it was tokenized so, and translations and "
-        "references will be detokenized (default none)",
-    )
-    add(
         "--sentences",
         type=int,
         default=0,
@@ -89,30 +122,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="A,B",
         help="for the model, take the language that all pairs share only from its pairs with these",
     )
-    add(
-        "--languages",
-        type=_codes,
-        default=None,
-        metavar="A,B",
-        help="order of the languages, which fixes the ids of their tags",
-    )
-    add(
-        "--max-pieces",
-        type=int,
-        default=1000,
-        metavar="N",
-        help="leave out training and validation pairs with a longer side (default 1000)",
-    )
-    add(
-        "--join-valid",
-        type=int,
-        default=0,
-        metavar="N",
-        help="give pairs without training text a validation set too, of the validation sentences "
-        "that two trained pairs share in their common language, where there are at least N "
-        "(default 0: do not)",
-    )
     add("--seed", type=int, default=1, help="seed for drawing sentences (default 1)")
+
+
+def _add_run(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
     add("--workers", type=int, default=1, metavar="N", help="processes to use (default 1)")
     add("--fresh", action="store_true", help="make the folder anew even if it is whole")
     add("--dry-run", action="store_true", help="only print the stock commands")

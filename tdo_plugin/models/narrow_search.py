@@ -21,6 +21,7 @@ SOFTMAX = {
     "fairseq.models.transformer.transformer_base",
     "tdo_plugin.models.tdo_transformer",
 }
+ROWS = 128  # of which the logits are made at a time on a CPU, to stay near its cache
 BLOCKS = 16  # tokens that are compared at once when looking for the likeliest
 
 
@@ -46,21 +47,33 @@ class _NarrowEnsemble(EnsembleModel):
         temperature: float = 1.0,
     ) -> tuple[Tensor, None]:
         """Log-probabilities of the next token (R, N), special symbols first."""
-        output = self.single_model.decoder(
-            tokens, encoder_out=encoder_outs[0], incremental_state=incremental_states[0]
+        decoder = self.single_model.decoder
+        features, _ = decoder(
+            tokens,
+            encoder_out=encoder_outs[0],
+            incremental_state=incremental_states[0],
+            features_only=True,
         )
-        logits = output[0][:, -1]
+        last = features[:, -1]
+        parts = [
+            self._narrow(decoder.output_layer(rows), temperature)
+            for rows in last.split(ROWS if last.is_cpu else len(last))
+        ]
+        self._columns.tokens = torch.cat([found for found, _ in parts])
+        return torch.cat([scores for _, scores in parts]), None
+
+    def _narrow(self, logits: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
+        """Tokens and log-probabilities of some rows' columns, of logits that it overwrites."""
         logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
         if temperature != 1.0:
             logits = logits / temperature
         values, found = largest(logits[:, SPECIAL:], self._count)
         special = torch.arange(SPECIAL, device=logits.device).expand(len(logits), -1)
-        self._columns.tokens = torch.cat([special, found + SPECIAL], 1)
         narrow = torch.cat([logits[:, :SPECIAL], values], 1)
         # as logsumexp, but with the maximum that is known and without a copy of the logits
         top = narrow.amax(1, keepdim=True)
         total = logits.sub_(top).exp_().sum(1, keepdim=True).log_()
-        return narrow - top - total, None
+        return torch.cat([special, found + SPECIAL], 1), narrow - top - total
 
 
 class _NarrowBeamSearch(BeamSearch):

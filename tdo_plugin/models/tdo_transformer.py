@@ -83,7 +83,7 @@ class TargetStream(_Borrowed, FairseqIncrementalDecoder):
         """Logits (R, T, V) of all positions, or of those that the incremental state lacks."""
         cache = None
         if incremental_state is not None:
-            cache = incremental_state.setdefault(CACHE, self.core.new_cache())
+            cache = incremental_state.setdefault(CACHE, self.core.new_cache(encoder_out.beams))
         features = self.core.decode(prev_output_tokens, encoder_out, cache)
         output = features if features_only else self.core.logits(features)
         return output, {"attn": [None]}

@@ -1,7 +1,7 @@
-"""Multi-head attention of one stream, and of target queries over a shared source.
+"""Multi-head attention, of one stream or of several rows over what they share.
 
-Shapes: B sentences, K beams of a sentence, R = B * K rows, S source, T target (queries), P cached
-and new target keys together, D model width, H heads, E = D / H head width.
+Shapes: B sentences, K rows (beams) of a sentence, R = B * K, T queries of a row, L keys and values
+of a sentence, D model width, H heads, E = D / H head width.
 """
 
 import math
@@ -88,70 +88,22 @@ class MultiheadAttention(nn.Module):
         return KeyValue(*map(self._split_heads, project(x, self.key, self.value)))
 
     def attend(self, query: Tensor, memory: KeyValue, mask: Tensor) -> Tensor:
-        """Queries over the memory of the same rows.
-
-        Args:
-            query: (rows, H, T, E).
-            memory: keys and values of length L.
-            mask: boolean, broadcastable to (rows, H, T, L); true where a query may look.
-
-        Returns:
-            (rows, T, D), after the output projection.
-        """
-        mixed = F.scaled_dot_product_attention(
-            query, *memory, attn_mask=mask, dropout_p=self.dropout.active_rate
-        )
-        return self._merge_heads(mixed)
-
-    def attend_shared(self, query: Tensor, source: KeyValue, mask: Tensor) -> Tensor:
-        """Queries of R rows over the memory of B sentences, K rows to a sentence.
+        """Queries over the memory of their sentence, which K rows share.
 
         Args:
             query: (R, H, T, E).
-            source: (B, H, S, E).
-            mask: boolean (B, 1, 1, S).
+            memory: keys and values (B, H, L, E).
+            mask: boolean, broadcastable to (B, H, K * T, L), the queries of a sentence row by
+                row; true where a query may look.
 
         Returns:
             (R, T, D), after the output projection.
         """
-        beams = _fold_beams(query, source.key.size(0))
+        queries = _fold_rows(query, memory.key.size(0))
         mixed = F.scaled_dot_product_attention(
-            beams, *source, attn_mask=mask, dropout_p=self.dropout.active_rate
+            queries, *memory, attn_mask=mask, dropout_p=self.dropout.active_rate
         )
-        return self._merge_heads(_unfold_beams(mixed, query))
-
-    def attend_both(
-        self,
-        query: Tensor,
-        source: KeyValue,
-        source_mask: Tensor,
-        target: KeyValue,
-        target_mask: Tensor,
-    ) -> Tensor:
-        """One softmax over [source ; target], the source stored once for its K rows.
-
-        Args:
-            query: (R, H, T, E).
-            source: (B, H, S, E).
-            source_mask: boolean (B, 1, 1, S).
-            target: (R, H, P, E).
-            target_mask: boolean, broadcastable to (R, H, T, P).
-
-        Returns:
-            (R, T, D), after the output projection.
-        """
-        sentences = source.key.size(0)
-        query = query * query.size(-1) ** -0.5  # before the product: it must fit half precision
-        beams = _fold_beams(query, sentences)
-        over_source = (beams @ source.key.transpose(-1, -2)).masked_fill(~source_mask, -math.inf)
-        over_target = (query @ target.key.transpose(-1, -2)).masked_fill(~target_mask, -math.inf)
-        scores = torch.cat([_unfold_beams(over_source, query), over_target], -1)
-        accurate = torch.promote_types(scores.dtype, torch.float32)
-        weights = scores.softmax(-1, dtype=accurate).to(query.dtype)
-        weights = self.dropout(weights)
-        on_source, on_target = weights.split([source.key.size(2), target.key.size(2)], -1)
-        from_source = _unfold_beams(_fold_beams(on_source, sentences) @ source.value, query)
-        return self._merge_heads(from_source + on_target @ target.value)
+        return self._merge_heads(_unfold_rows(mixed, query))
 
     def _split_heads(self, x: Tensor) -> Tensor:
         split: Tensor = x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
@@ -162,21 +114,20 @@ class MultiheadAttention(nn.Module):
         return projected
 
 
-def _fold_beams(x: Tensor, sentences: int) -> Tensor:
-    """(B * K, H, T, X) to (B, H, K * T, X): the beams of a sentence become its queries."""
+def _fold_rows(x: Tensor, sentences: int) -> Tensor:
+    """(B * K, H, T, E) to (B, H, K * T, E): the rows of a sentence become its queries."""
     rows, heads, length, width = x.shape
-    beams = rows // sentences
-    if beams == 1:
-        return x
-    folded = x.view(sentences, beams, heads, length, width).transpose(1, 2)
-    return folded.reshape(sentences, heads, beams * length, width)
-
-
-def _unfold_beams(x: Tensor, like: Tensor) -> Tensor:
-    """(B, H, K * T, X) back to the rows of ``like`` (B * K, H, T, E)."""
-    rows, heads, length, _ = like.shape
-    sentences, width = x.size(0), x.size(-1)
     if rows == sentences:
         return x
-    unfolded = x.view(sentences, heads, rows // sentences, length, width).transpose(1, 2)
-    return unfolded.reshape(rows, heads, length, width)
+    split = x.view(sentences, rows // sentences, heads, length, width)
+    return split.transpose(1, 2).flatten(2, 3)
+
+
+def _unfold_rows(x: Tensor, like: Tensor) -> Tensor:
+    """(B, H, K * T, E) back to the rows of ``like`` (B * K, H, T, E)."""
+    rows, heads, length, width = like.shape
+    sentences = x.size(0)
+    if rows == sentences:
+        return x
+    split = x.view(sentences, heads, rows // sentences, length, width)
+    return split.transpose(1, 2).flatten(0, 1)

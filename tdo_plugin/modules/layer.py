@@ -6,6 +6,7 @@ queries read, ``target`` takes the target through. A joint layer also takes the 
 Shapes: B sentences, R = B * beams rows, S source, T target, D model width.
 """
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import torch
@@ -20,8 +21,10 @@ from tdo_plugin.modules.residual import Residual
 class KeyValueStore(Protocol):
     """Where a target's earlier keys and values wait between steps of decoding."""
 
-    def extend(self, layer: int, new: KeyValue) -> KeyValue:
-        """Append ``new`` for one layer; returns everything so far."""
+    def extend(
+        self, layer: int, new: KeyValue, memories: Sequence[KeyValue] | None = None
+    ) -> KeyValue:
+        """Append one layer's ``new``; returns all so far, behind the source's if it is given."""
         ...
 
 
@@ -33,9 +36,22 @@ class TargetLayer(nn.Module):
         raise TypeError(f"{type(self).__name__} is no target layer; use a subclass")
 
     def target(
-        self, x: Tensor, memory: KeyValue, mask: TargetMask, store: KeyValueStore | None, index: int
+        self,
+        x: Tensor,
+        memories: Sequence[KeyValue],
+        mask: TargetMask,
+        store: KeyValueStore | None,
+        index: int,
     ) -> Tensor:
-        """The target (R, T, D) one layer on; ``index`` is its place in the store."""
+        """The target (R, T, D) one layer on.
+
+        Args:
+            x: (R, T, D); R = B without a store.
+            memories: of each layer that the target passes, keys and values (B, H, S, E).
+            mask: of the sentences.
+            store: where the target so far waits, if it does.
+            index: the layer's place among the memories and in the store.
+        """
         raise TypeError(f"{type(self).__name__} is no target layer; use a subclass")
 
 
@@ -70,16 +86,20 @@ class JointLayer(TargetLayer):
         return self.attention.keys_values(self.attention_residual.before(source))
 
     def target(
-        self, x: Tensor, memory: KeyValue, mask: TargetMask, store: KeyValueStore | None, index: int
+        self,
+        x: Tensor,
+        memories: Sequence[KeyValue],
+        mask: TargetMask,
+        store: KeyValueStore | None,
+        index: int,
     ) -> Tensor:
         query, own = self.attention.queries_keys_values(self.attention_residual.before(x))
-        if store is None and memory.key.size(0) == x.size(0):
-            # training: one fused kernel over [source ; target]
-            joint = KeyValue(*(torch.cat(pair, 2) for pair in zip(memory, own, strict=True)))
-            attended = self.attention.attend(query, joint, mask.joint)
+        if store is None:
+            pairs = zip(memories[index], own, strict=True)
+            joint = KeyValue(*(torch.cat(pair, 2) for pair in pairs))
         else:
-            so_far = own if store is None else store.extend(index, own)
-            attended = self.attention.attend_both(query, memory, mask.source, so_far, mask.target)
+            joint = store.extend(index, own, memories)
+        attended = self.attention.attend(query, joint, mask.joint)
         return self._feed_forward(self.attention_residual.after(x, attended))
 
     def _feed_forward(self, x: Tensor) -> Tensor:
@@ -111,14 +131,19 @@ class CrossAttentionLayer(TargetLayer):
         return self.cross_attention.keys_values(source)
 
     def target(
-        self, x: Tensor, memory: KeyValue, mask: TargetMask, store: KeyValueStore | None, index: int
+        self,
+        x: Tensor,
+        memories: Sequence[KeyValue],
+        mask: TargetMask,
+        store: KeyValueStore | None,
+        index: int,
     ) -> Tensor:
         query, own = self.attention.queries_keys_values(self.attention_residual.before(x))
         so_far = own if store is None else store.extend(index, own)
         x = self.attention_residual.after(x, self.attention.attend(query, so_far, mask.target))
 
         query = self.cross_attention.queries(self.cross_attention_residual.before(x))
-        attended = self.cross_attention.attend_shared(query, memory, mask.source)
+        attended = self.cross_attention.attend(query, memories[index], mask.source)
         x = self.cross_attention_residual.after(x, attended)
 
         output = self.feed_forward(self.feed_forward_residual.before(x))

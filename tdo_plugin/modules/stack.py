@@ -27,7 +27,7 @@ class SourceState:
     """
 
     padding: Tensor
-    memories: list[KeyValue]
+    memories: Sequence[KeyValue]
     states: dict[int, Tensor] = field(default_factory=dict)
     beams: int = 1
 
@@ -41,10 +41,7 @@ class SourceState:
         return replace(
             self,
             padding=self.padding.index_select(0, sentences),
-            memories=[
-                KeyValue(*(part.index_select(0, sentences) for part in memory))
-                for memory in self.memories
-            ],
+            memories=_Chosen.of(self.memories, sentences),
             states={
                 layer: state.index_select(0, sentences) for layer, state in self.states.items()
             },
@@ -76,6 +73,31 @@ class SourceState:
         return self.select(rows.view(-1, self.beams)[:, 0].div(self.beams, rounding_mode="floor"))
 
 
+class _Chosen(Sequence[KeyValue]):
+    """Some sentences' memories, each copied when it is read, if ever."""
+
+    def __init__(self, memories: Sequence[KeyValue], sentences: Tensor) -> None:
+        self._memories: Sequence[KeyValue] = memories
+        self._sentences = sentences
+        self._read: dict[int, KeyValue] = {}
+
+    @classmethod
+    def of(cls, memories: Sequence[KeyValue], sentences: Tensor) -> "_Chosen":
+        """Of memories that may be a choice themselves, which nothing keeps then."""
+        if isinstance(memories, cls):
+            return cls(memories._memories, memories._sentences.index_select(0, sentences))
+        return cls(memories, sentences)
+
+    def __len__(self) -> int:
+        return len(self._memories)
+
+    def __getitem__(self, layer: int) -> KeyValue:  # type: ignore[override]
+        if layer not in self._read:
+            chosen = [part.index_select(0, self._sentences) for part in self._memories[layer]]
+            self._read[layer] = KeyValue(*chosen)
+        return self._read[layer]
+
+
 class Stack(nn.Module):
     """What both topologies share: the way of the target, and the end of the source's stage."""
 
@@ -100,10 +122,8 @@ class Stack(nn.Module):
         self, x: Tensor, source: SourceState, mask: TargetMask, store: KeyValueStore | None = None
     ) -> Tensor:
         """The target (R, T, D) through all its layers."""
-        for index, (layer, memory) in enumerate(
-            zip(self.target_layers, source.memories, strict=True)
-        ):
-            x = layer.target(x, memory, mask, store, index)
+        for index, layer in enumerate(self.target_layers):
+            x = layer.target(x, source.memories, mask, store, index)
         left: Tensor = self.exit(x)
         return left
 

@@ -1,51 +1,120 @@
-"""Keys and values of the target so far, kept between steps of incremental decoding.
+"""Keys and values between the steps of a search, side by side for all rows of a sentence.
 
-Shapes: R rows (beams of all sentences), H heads, P positions so far, E head width.
+Shapes: B sentences, K rows (beams) of a sentence, R = B * K, H heads, E head width, S source,
+T new target positions, P target positions so far, L = S + P * K.
 """
 
+from collections.abc import Sequence
+
+import torch
 from torch import Tensor
 
 from tdo_plugin.modules.attention import KeyValue
+from tdo_plugin.modules.masks import TargetMask
 
-GROWTH = 8  # positions added to a full buffer; a reorder copies the room not used yet, too
+GROWTH = 8  # positions that a full buffer grows by
 
 
 class TargetCache:
-    """One buffer (layers, 2, R, H, capacity, E), so that a reorder is one indexing.
+    """One buffer (layers, 2, B, H, L and more, E): the source, then each position's K rows.
+
+    Every row may look at all that its sentence has, through a mask that shows it what its own
+    ancestors wrote. So a search that permutes the rows of a sentence moves no keys and values,
+    and the rows of a sentence are the queries of one attention.
 
     A step first calls :meth:`begin`, then each layer :meth:`extend` in turn.
     """
 
-    def __init__(self, num_layers: int) -> None:
-        self.num_layers = num_layers
+    def __init__(self, num_layers: int, beams: int = 1) -> None:
+        """
+        Args:
+            num_layers: of the target.
+            beams: K.
+        """
         self.length = 0  # P, with the positions of the present step
+        self._num_layers, self._beams = num_layers, beams
         self._start = 0
+        self._source = 0  # S
         self._buffer: Tensor | None = None
+        self._writer: Tensor | None = None  # (B, K, P): which of K rows wrote a row's positions
 
-    def begin(self, new: int) -> None:
-        """Announce the number of new positions of a step, T."""
-        self._start = self.length
-        self.length += new
+    def begin(self, mask: TargetMask) -> TargetMask:
+        """Announce the new positions of a step.
 
-    def extend(self, layer: int, new: KeyValue) -> KeyValue:
-        """Append one layer's keys and values (R, H, T, E); returns all, (R, H, P, E)."""
-        buffer = self._room(new.key)
+        Args:
+            mask: of the rows, its target part (R or 1, 1, T, P).
+
+        Returns:
+            Of the sentences, the target part (B, 1, K * T, P * K).
+        """
+        new, self.length = mask.target.shape[2:]
+        self._start = self.length - new
+        sentences, beams = mask.source.size(0), self._beams
+        own = torch.arange(beams, device=mask.source.device)
+        written = own[:, None].expand(sentences, beams, new)
+        self._writer = written if self._writer is None else torch.cat([self._writer, written], 2)
+        visible = mask.target.expand(sentences * beams, 1, new, self.length)
+        ancestors = self._writer[:, :, None, :, None] == own  # (B, K, 1, P, K)
+        visible = visible.view(sentences, beams, new, self.length, 1) & ancestors
+        return TargetMask(mask.source, visible.flatten(3).flatten(1, 2)[:, None])
+
+    def extend(
+        self, layer: int, new: KeyValue, memories: Sequence[KeyValue] | None = None
+    ) -> KeyValue:
+        """Append one layer's keys and values.
+
+        Args:
+            layer: from 0.
+            new: of all rows' new positions (R, H, T, E).
+            memories: of each layer's source (B, H, S, E), to stand before the target; read in
+                the first step only.
+
+        Returns:
+            All keys and values (B, H, L, E), without the source where none was given.
+        """
+        if self._buffer is None and memories is not None:
+            self._source = memories[layer].key.size(2)
+        buffer = self._room(new.key)[layer]
+        if self._start == 0 and memories is not None:
+            for kind, part in enumerate(memories[layer]):
+                buffer[kind, :, :, : self._source] = part
         for kind, part in enumerate(new):
-            buffer[layer, kind, :, :, self._start : self.length] = part
-        return KeyValue(*buffer[layer, :, :, :, : self.length])
+            rows = part.unflatten(0, (-1, self._beams)).permute(0, 2, 3, 1, 4)
+            buffer[kind, :, :, self._end(self._start) : self._end(self.length)] = rows.flatten(2, 3)
+        return KeyValue(*buffer[:, :, :, : self._end(self.length)])
 
     def reorder(self, rows: Tensor) -> None:
-        """Keep these of the present rows, in this order (R',)."""
-        if self._buffer is not None:
-            self._buffer = self._buffer.index_select(2, rows)
+        """Keep these of the present rows, in this order (R').
+
+        With more than one row to a sentence, the K new rows of a sentence are rows of one
+        present sentence, and either all sentences are kept or some, in their order.
+        """
+        if self._buffer is None or self._writer is None:
+            return
+        writer = self._writer.flatten(0, 1).index_select(0, rows)
+        self._writer = writer.unflatten(0, (-1, self._beams))
+        sentences = rows[:: self._beams].div(self._beams, rounding_mode="floor")
+        present = self._buffer.size(2)
+        if self._beams > 1:
+            unmoved = len(sentences) == present
+        else:
+            unmoved = torch.equal(rows, torch.arange(present, device=rows.device))
+        if not unmoved:
+            self._buffer = self._buffer.index_select(2, sentences)
+
+    def _end(self, positions: int) -> int:
+        """The place after so many positions."""
+        return self._source + positions * self._beams
 
     def _room(self, like: Tensor) -> Tensor:
         """The buffer, grown where the announced positions do not fit."""
-        if self._buffer is None or self._buffer.size(4) < self.length:
+        if self._buffer is None or self._buffer.size(4) < self._end(self.length):
             rows, heads, _, width = like.shape
-            capacity = -(-self.length // GROWTH) * GROWTH
-            grown = like.new_empty(self.num_layers, 2, rows, heads, capacity, width)
+            capacity = self._end(-(-self.length // GROWTH) * GROWTH)
+            sentences = rows // self._beams
+            grown = like.new_empty(self._num_layers, 2, sentences, heads, capacity, width)
             if self._buffer is not None:
-                grown[:, :, :, :, : self._start] = self._buffer[:, :, :, :, : self._start]
+                filled = self._end(self._start)
+                grown[:, :, :, :, :filled] = self._buffer[:, :, :, :, :filled]
             self._buffer = grown
         return self._buffer

@@ -77,6 +77,8 @@ class TranslationModel(nn.Module):
             cache: where the target so far waits; then only what it does not hold yet is computed,
                 T = P - ``cache.length``.
         """
+        if cache is None and source.beams > 1:
+            cache = self.new_cache(source.beams)
         padding = prev_output_tokens.eq(self.padding_idx)
         positions = count_positions(padding, self.padding_idx)
         longest = prev_output_tokens.size(1)
@@ -86,21 +88,21 @@ class TranslationModel(nn.Module):
             longest += source.padding.size(1)
         start = 0 if cache is None else cache.length
         new = prev_output_tokens[:, start:]
-        if cache is not None:
-            cache.begin(new.size(1))
         table = self.source_positions if self.target_positions is None else self.target_positions
         vectors = table(positions[:, start:], longest)
         embedded = self._embed(self.embeddings.target_vectors(new), vectors)
         mask = target_mask(source.padding, new.size(1), padding)
+        if cache is not None:
+            mask = cache.begin(mask)
         return self.stack.target(embedded, source, mask, cache)
 
     def logits(self, features: Tensor) -> Tensor:
         """(..., D) to (..., V)."""
         return self.embeddings.logits(features)
 
-    def new_cache(self) -> TargetCache:
-        """An empty cache for incremental decoding."""
-        return TargetCache(len(self.stack.target_layers))
+    def new_cache(self, beams: int = 1) -> TargetCache:
+        """An empty cache for incremental decoding with so many rows to a sentence."""
+        return TargetCache(len(self.stack.target_layers), beams)
 
     def _embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
         scaled = tokens * math.sqrt(self.spec.model_dim)

@@ -1,4 +1,9 @@
-"""Fixtures of the tests that need no training."""
+"""Fixtures that several files share."""
+
+import io
+import logging
+from pathlib import Path
+from typing import Any
 
 import pytest
 from integration.configs import data_folder
@@ -10,3 +15,35 @@ from tdo_plugin.data.databin import DataFolder
 def data(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
     """What a command's text needs of a data folder."""
     return data_folder(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture
+def translate(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """`tdo translate` on the prepared folder, the model's workers in processes of their own."""
+    from integration.data import kept_logging
+    from integration.prepared import prepared
+
+    from tdo_plugin.cli import main
+
+    def run(*words: object, stdin: str = "", code: int = 0) -> tuple[str, str]:
+        monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
+        with kept_logging():
+            found = main(["translate", str(prepared().root), "--cpu", *map(str, words)])
+        logging.disable(logging.NOTSET)
+        output = capsys.readouterr()
+        assert found == code, output
+        return output.out, output.err
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """All directions, translated by two workers; the folder, and what the command said."""
+    from integration.translating import started
+
+    out = tmp_path_factory.mktemp("translated")
+    process = started("--out", out, "--workers", "2")
+    _, errors = process.communicate()
+    assert process.returncode == 0, errors
+    return out, errors

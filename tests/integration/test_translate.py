@@ -1,13 +1,7 @@
 """`tdo translate` against `fairseq-generate`, on a model trained here."""
 
-import io
 import json
 import math
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -17,7 +11,6 @@ from integration.data import (
     TDO,
     TRAIN,
     built,
-    environment,
     generate,
     hypotheses,
     iterate,
@@ -25,35 +18,15 @@ from integration.data import (
     scores,
 )
 from integration.prepared import LARGER, TASK, TEST_SENTENCES, prepared, trained
+from integration.translating import lines
 
-from tdo_plugin.cli import main
 from tdo_plugin.data.segmentation import join_pieces, load_model
 from tdo_plugin.errors import UserError
-from tdo_plugin.evaluation.decoding import checkpoints
+from tdo_plugin.evaluation.decoding import checkpoints, translator
+from tdo_plugin.evaluation.decoding.early_stop import EarlyStop
 from tdo_plugin.evaluation.decoding.options import DecodingOptions
 from tdo_plugin.evaluation.decoding.pool import Work, load
 from tdo_plugin_checkpoint import safe_load
-
-
-@pytest.fixture
-def translate(capsys, monkeypatch):
-    """`tdo translate` on the prepared folder, the model's workers in processes of their own."""
-    import logging
-
-    def run(*words, stdin="", code=0):
-        monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
-        with kept_logging():
-            found = main(["translate", str(prepared().root), "--cpu", *map(str, words)])
-        logging.disable(logging.NOTSET)
-        output = capsys.readouterr()
-        assert found == code, output
-        return output.out, output.err
-
-    return run
-
-
-def lines(path):
-    return path.read_text(encoding="utf-8").split("\n")[:-1]
 
 
 def generated(direction, *flags, path=None, task="tdo_translation"):
@@ -78,19 +51,6 @@ def decoded(direction, *paths, **options):
         found = load(work, "cpu").translate_test(direction, lambda _: None)
     logging.disable(logging.NOTSET)
     return [one.text for one in found]
-
-
-@pytest.fixture(scope="module")
-def everything(tmp_path_factory):
-    """All directions, translated by two workers; the folder, and what the command said."""
-    out = tmp_path_factory.mktemp("translated")
-    command = [sys.executable, "-m", "tdo_plugin", "translate", prepared().root, "--cpu"]
-    command += ["--path", trained(), "--out", out, "--workers", "2"]
-    done = subprocess.run(
-        list(map(str, command)), capture_output=True, text=True, env=environment(), check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return out, done.stderr
 
 
 def test_every_direction_equals_fairseq_generate(everything):
@@ -147,6 +107,25 @@ def test_the_folder_says_what_made_it(everything):
 def test_options_mean_what_they_mean_to_fairseq(own, stock):
     texts, _ = generated("de-fr", *stock, "--max-tokens", "4000")
     assert decoded("de-fr", **own) == texts
+
+
+def test_sentences_that_run_on_are_decoded_again_to_the_same_end(monkeypatch):
+    stopped = []
+
+    class Hasty(EarlyStop):
+        def __init__(self, generator, ratio=0.4):
+            super().__init__(generator, ratio)
+
+        def search(self, *given):
+            found = super().search(*given)
+            stopped.append(sum(found[1]))
+            return found
+
+    expected = decoded("de-fr", max_tokens=80, max_len_b=30)
+    monkeypatch.setattr(translator, "EarlyStop", Hasty)
+    assert decoded("de-fr", max_tokens=80, max_len_b=30) == expected
+    assert 0 < sum(stopped) < TEST_SENTENCES
+    assert stopped[-1] == 0 and stopped[0] > 0
 
 
 def test_draws_follow_the_seed():
@@ -237,92 +216,6 @@ def test_a_pivot_is_two_translations(translate, everything, tmp_path):
     assert lines(tmp_path / "de-fr.hyp") == printed.split("\n")[:-1]
 
 
-def test_what_is_whole_is_kept_and_what_is_not_is_done_again(translate, everything, tmp_path):
-    words = ("--path", trained(), "--out", tmp_path, "--workers", "1")
-    translate(*words, "--pairs", "de-en,en-de")
-    kept = (tmp_path / "en-de.hyp").stat().st_mtime_ns
-    (tmp_path / "de-en.json").unlink()
-    (tmp_path / "de-en.hyp").write_text("half of it")
-    _, said = translate(*words, "--pairs", "de-en,en-de", "--max-tokens", "500")
-    assert "1 of 2 directions are whole already" in said
-    assert (tmp_path / "en-de.hyp").stat().st_mtime_ns == kept
-    assert lines(tmp_path / "de-en.hyp") == lines(everything[0] / "de-en.hyp")
-    _, said = translate(*words, "--pairs", "de-en", "--beam", "2", code=2)
-    assert "was made with other beam" in said
-    translate(*words, "--pairs", "de-en", "--beam", "2", "--fresh")
-    assert not list(tmp_path.glob("en-de.*"))
-
-
-def test_a_killed_run_goes_on_where_it_was(translate, everything, tmp_path):
-    command = [sys.executable, "-m", "tdo_plugin", "translate", prepared().root, "--cpu"]
-    command += ["--path", trained(), "--out", tmp_path, "--workers", "1"]
-    process = subprocess.Popen(
-        list(map(str, command)), env=environment(), stderr=subprocess.DEVNULL
-    )
-    while not list(tmp_path.glob("*-*.json")):
-        assert process.poll() is None
-        time.sleep(0.02)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
-    translate(*command[6:])
-    for direction in prepared().test_directions:
-        assert lines(tmp_path / f"{direction}.hyp") == lines(everything[0] / f"{direction}.hyp")
-
-
-def started(*words):
-    """The command with one worker, in a process of its own."""
-    command = [sys.executable, "-m", "tdo_plugin", "translate", prepared().root, "--cpu"]
-    command += ["--path", trained(), "--workers", "1", *words]
-    return subprocess.Popen(
-        list(map(str, command)), env=environment(), stderr=subprocess.PIPE, text=True
-    )
-
-
-def workers_of(process):
-    """Process ids of its workers, without the one that looks after spawned processes' resources."""
-    path = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    found = [int(number) for number in path.read_text().split()]
-    return [one for one in found if "spawn_main" in Path(f"/proc/{one}/cmdline").read_text()]
-
-
-def wait_for(process, pattern, folder):
-    while not list(folder.glob(pattern)):
-        assert process.poll() is None, process.stderr.read()
-        time.sleep(0.02)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_a_worker_that_dies_costs_its_direction(tmp_path):
-    process = started("--out", tmp_path)
-    wait_for(process, "*-*.json", tmp_path)
-    (worker,) = workers_of(process)
-    os.kill(worker, signal.SIGKILL)
-    _, errors = process.communicate(timeout=120)
-    whole = {path.stem for path in tmp_path.glob("*-*.json")}
-    assert process.returncode == 1
-    assert "error: its worker ended with signal 9" in errors and "Traceback" not in errors
-    assert len(whole) == len(prepared().test_directions) - 1
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_run_that_is_ended_takes_its_workers_along(number, tmp_path):
-    process = started("--out", tmp_path)
-    wait_for(process, "*-*.json", tmp_path)
-    children = workers_of(process)
-    process.send_signal(number)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == {signal.SIGTERM: 143, signal.SIGINT: 130}[number]
-    assert "Traceback" not in errors
-    assert children and not any(Path(f"/proc/{one}").exists() for one in children)
-
-
-def test_a_folder_of_something_else_is_left_alone(translate, tmp_path):
-    (tmp_path / "de-fr.hyp").write_text("mine\n")
-    _, errors = translate("--path", trained(), "--out", tmp_path, "--fresh", code=2)
-    assert "has hypotheses of something else" in errors
-    assert (tmp_path / "de-fr.hyp").read_text() == "mine\n"
-
-
 def test_perplexity_is_that_of_validation():
     with kept_logging():
         translator = load(Work(DecodingOptions((trained(),)), prepared(), Path()), "cpu")
@@ -336,51 +229,6 @@ def test_perplexity_is_that_of_validation():
     logs = [criterion(model, batch)[2] for batch in iterate(task, "valid")]
     mean = sum(float(log["nll_loss"]) for log in logs) / sum(log["ntokens"] for log in logs)
     assert translator.perplexity("en-de") == pytest.approx(math.exp(mean), rel=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--out", "OUT", "--path", "no.pt"], "`--path` must name checkpoints that exist"),
-        (["--out", "OUT", "--pairs", "en-xx"], "en-xx is not one"),
-        (["--out", "OUT", "--pivot", "xx"], "`--pivot` must be one of"),
-        (["--out", "OUT", "--beam", "0"], "`--beam` must be at least 1"),
-        (["--out", "OUT", "--workers", "0"], "`--workers` must be at least 1"),
-        (["--out", "OUT", "-s", "de"], "`--source-lang` must be left out without plain text"),
-        ([], "`--out` must name a folder"),
-        (["--input", "no.txt", "-s", "de", "-t", "fr"], "`--input` must be a text file"),
-        (["--input", "-", "-s", "de"], "`--target-lang` must name the language"),
-        (["--input", "-", "-s", "de", "-t", "xx"], "must know the languages of de-xx"),
-        (["--out", "OUT", "--path", "DATA/dict.txt"], "not a whole checkpoint"),
-        (["--out", "OUT", "--sampling-topk", "3"], "`--sampling-topk` must be above 0"),
-        (["--out", "OUT", "--min-len", "300"], "`--min-len` must be at most --max-len-b, 200"),
-        (["--out", "OUT", "--lenpen", "nan"], "`--lenpen` must be a number"),
-        (["--out", "OUT", "--seed", "-1"], "`--seed` must be at least 0"),
-        (["--out", "OUT", "--average", "best-2"], "`--average` must come with a folder"),
-        (["--out", "OUT", "--output", "x"], "`--output` must be left out without plain text"),
-        (["--out", "DATA/dict.txt"], "`--out` must be a folder of its own"),
-        (["--input", "-", "-s", "de", "-t", "fr", "--fresh"], "`--fresh` must be left out with"),
-        (["--out", "OUT", "--path", ""], "`--path` must be checkpoints with colons"),
-    ],
-    ids=lambda words: " ".join(words) if isinstance(words, list) else None,
-)
-def test_bad_input_is_one_line(translate, words, message, tmp_path):
-    places = {"OUT": tmp_path, "DATA/dict.txt": prepared().root / "dict.txt"}
-    path = () if "--path" in words else ("--path", trained())
-    _, errors = translate(*path, *(places.get(word, word) for word in words), code=2)
-    assert message in errors
-    assert len([line for line in errors.split("\n") if line]) == 1
-
-
-def test_a_checkpoint_without_a_language_leaves_the_others(translate, tmp_path):
-    path = trained("--langs", "en,de", "--lang-pairs", "en-de,de-en")
-    _, errors = translate("--path", path, "--pairs", "en-de,en-fr", "--out", tmp_path, code=1)
-    assert (
-        "en-fr: error: the checkpoint must know the languages of en-fr; it knows en, de, not fr"
-        in errors
-    )
-    assert len(lines(tmp_path / "en-de.hyp")) == TEST_SENTENCES
-    assert not (tmp_path / "en-fr.hyp").exists()
 
 
 def test_a_folder_is_averaged_as_the_protocol_has_it():
@@ -397,15 +245,6 @@ def test_a_folder_is_averaged_as_the_protocol_has_it():
         checkpoints.resolve(str(folder), "last-5", said.append)
     with pytest.raises(UserError, match="`--average` must be best-N or last-N"):
         checkpoints.resolve(str(folder), "newest", said.append)
-
-
-def test_a_second_run_in_the_same_folder_is_refused(translate, tmp_path):
-    import fcntl
-
-    with (tmp_path / ".lock").open("w") as stream:
-        fcntl.flock(stream, fcntl.LOCK_EX)
-        _, errors = translate("--path", trained(), "--out", tmp_path, code=2)
-    assert "no other tdo translate is writing to" in errors
 
 
 def test_the_segmentation_of_plain_text_is_the_folders(everything):

@@ -63,7 +63,7 @@ class CachedScores:
         if key not in self.table:
             rows = self.state.sentences * self.beam
             tokens = torch.tensor([prefix]).expand(rows, -1)
-            cache = self.model.new_cache()
+            cache = self.model.new_cache(self.beam)
             for length in range(1, len(prefix) + 1):
                 features = self.model.decode(tokens[:, :length], self.state, cache)
             scores = self.model.logits(features[:, -1]).log_softmax(-1)
@@ -111,6 +111,8 @@ def test_reorder_permutes_selects_and_shrinks(make_model, batch):
         assert chosen.beams == 1
         torch.testing.assert_close(chosen.memories[0].value, state.memories[0].value[order])
     assert state.reorder(torch.arange(4)) is state
+    twice = state.reorder(torch.tensor([3, 1, 2])).reorder(torch.tensor([2, 0]))
+    torch.testing.assert_close(twice.memories[0].key, state.memories[0].key[[2, 3]])
 
 
 def test_cache_reorder_follows_rows(make_model, batch):
@@ -126,6 +128,49 @@ def test_cache_reorder_follows_rows(make_model, batch):
         full = model.decode(previous[:, :4], state)[order][:, 3:]
     real = previous[order][:, 3].ne(PAD)
     torch.testing.assert_close(moved[real], full[real], **EXACT)
+
+
+@pytest.mark.parametrize("case", CASES[::3], ids=name_of)
+def test_rows_of_a_sentence_are_permuted_and_sentences_dropped(case, make_model, batch):
+    """A search of random choices, in one step of two positions and then one by one."""
+    model = make_model(**case)
+    source = batch[0]
+    beams, length = 3, 20
+    generator = torch.Generator().manual_seed(5)
+    state = model.encode(source).reorder(torch.arange(len(source)).repeat_interleave(beams))
+    kept = torch.arange(len(source))
+    cache = model.new_cache(beams)
+    words = torch.randint(4, 17, (len(source) * beams, 2), generator=generator)
+    tokens = torch.cat([torch.full((len(words), 1), EOS), words], 1)
+    tokens[1, 0] = PAD  # a shorter prefix, padded on the left
+    with torch.no_grad():
+        for done in range(3, length):
+            stepwise = model.decode(tokens, state, cache)[:, -1]
+            full = model.decode(tokens, model.encode(source[kept.repeat_interleave(beams)]))[:, -1]
+            torch.testing.assert_close(stepwise, full, **EXACT)
+            if done in (6, 7, 15):
+                left = torch.arange(len(kept))[torch.arange(len(kept)) != done % len(kept)]
+            else:
+                left = torch.arange(len(kept))
+            choice = torch.randint(beams, (len(left), beams), generator=generator)
+            rows = (left[:, None] * beams + choice).flatten()
+            kept = kept[left]
+            cache.reorder(rows)
+            state = state.reorder(rows)
+            words = torch.randint(4, 17, (len(rows), 1), generator=generator)
+            tokens = torch.cat([tokens[rows], words], 1)
+    assert len(kept) == 1
+
+
+def test_many_rows_need_no_cache(make_model, batch):
+    model = make_model(topology="decoder-only", num_layers=3, target_layer=1)
+    source, previous, _ = batch
+    rows = torch.arange(len(source)).repeat_interleave(3)
+    with torch.no_grad():
+        shared = model.decode(previous[rows], model.encode(source).reorder(rows))
+        apart = model.decode(previous[rows], model.encode(source[rows]))
+    real = previous[rows].ne(PAD)
+    torch.testing.assert_close(shared[real], apart[real], **EXACT)
 
 
 def test_cache_grows_past_its_first_buffer(make_model, batch):

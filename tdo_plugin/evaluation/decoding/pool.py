@@ -222,7 +222,7 @@ def _variables(environment: dict[str, str]) -> Iterator[None]:
 def _serve(connection: Connection, work: Work, device: str) -> None:
     """A worker's life: load the model, do what comes, until the other end is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # with all that Python cleans up
+    signal.signal(signal.SIGTERM, _end)
     try:
         translator = load(work, device)
         connection.send(("ready", [describe(path) for path in work.options.checkpoints]))
@@ -249,6 +249,12 @@ def _serve(connection: Connection, work: Work, device: str) -> None:
                 connection.send(("done", ""))
     except (EOFError, BrokenPipeError):
         return
+
+
+def _end(*_: object) -> None:
+    """Exit with all that Python cleans up, but without what half-made objects say to that."""
+    sys.unraisablehook = lambda _: None
+    sys.exit(143)
 
 
 def load(work: Work, device: str) -> Translator:

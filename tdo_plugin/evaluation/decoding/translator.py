@@ -7,6 +7,7 @@ import math
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -17,6 +18,7 @@ from tdo_plugin.checkpoints import read
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.data.segmentation import load_model
 from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.decoding.early_stop import EarlyStop
 from tdo_plugin.evaluation.decoding.length_penalty import length_exponent
 from tdo_plugin.evaluation.decoding.options import DecodingOptions
 from tdo_plugin.metrics.textform import read_text_form
@@ -248,6 +250,15 @@ class Translator:
             ) from None
         yield from batches
 
+    def _batches_of(self, dataset: Any, numbers: Sequence[int]) -> Iterator[Any]:
+        """Batches of some sentences, longest together."""
+        import numpy as np
+
+        ordered = np.array(sorted(numbers, key=dataset.num_tokens), dtype=np.int64)
+        limits = self.options.max_tokens, self.options.batch_size
+        for batch in dataset.batch_by_size(ordered, *limits):
+            yield dataset.collater([dataset[int(number)] for number in batch])
+
     def _decode(self, task: Any, dataset: Any, progress: Progress) -> list[Hypothesis]:
         from fairseq import utils
 
@@ -256,20 +267,38 @@ class Translator:
         torch.manual_seed(self.options.seed)
         generator = task.build_generator(self.models, self._generation)
         # in half precision many scores are equal, and which of them wins depends on the search
-        if self.options.precision == "fp32" and not _forces_prefix(task):
+        # and on the batch
+        exact = self.options.precision == "fp32"
+        if exact and not _forces_prefix(task):
             narrow(generator)
         generator.len_penalty = length_exponent(
             self.options.length_penalty, self.options.penalty_form
         )
         found: dict[int, Hypothesis] = {}
-        for batch in self._batches(task, dataset):
+
+        def search(batch: Any, early: EarlyStop) -> list[int]:
+            """Translate a batch; returns the sentences that were put off."""
             sample = utils.move_to_cuda(batch) if self.device.type == "cuda" else batch
-            if not sample:
-                continue
-            hypotheses = task.inference_step(generator, self.models, sample)
-            for number, ranked in zip(sample["id"].tolist(), hypotheses, strict=True):
-                found[number] = self._read(task, ranked[0], generator.symbols_to_strip_from_output)
-            progress(len(hypotheses))
+            hypotheses, late = early.search(
+                sample["net_input"]["src_tokens"].size(1),
+                lambda: task.inference_step(generator, self.models, sample),
+            )
+            numbers = sample["id"].tolist()
+            strip = generator.symbols_to_strip_from_output
+            for number, ranked, again in zip(numbers, hypotheses, late, strict=True):
+                if not again:
+                    found[number] = self._read(task, ranked[0], strip)
+            progress(late.count(False))
+            return list(compress(numbers, late))
+
+        never = EarlyStop.never(generator)
+        early = EarlyStop(generator) if exact and not self.options.sampling else never
+        late = []
+        for batch in self._batches(task, dataset):
+            if batch:
+                late += search(batch, early)
+        for batch in self._batches_of(dataset, late):
+            search(batch, never)
         return [found[number] for number in range(len(found))]
 
     def _read(self, task: Any, best: dict[str, Any], strip: set[int]) -> Hypothesis:

@@ -71,13 +71,16 @@ def test_generation_with_shared_source(built):
 
     def work():
         source = model.encode(tokens(1, SOURCE)).reorder(torch.zeros(BEAM, dtype=torch.long))
-        cache, target = model.new_cache(), tokens(BEAM, TARGET)
+        cache, target = model.new_cache(BEAM), tokens(BEAM, TARGET)
         for step in range(1, TARGET + 1):
             model.logits(model.decode(target[:, :step], source, cache))
 
     encdec = spec.topology == "encoder-decoder"
     source_layers = spec.encoder_layers if encdec else spec.num_layers - 1
+    target_layers = spec.decoder_layers if encdec else spec.num_layers - spec.target_layer
     hidden = source_layers * hidden_source_pairs(spec, SOURCE)
+    # every row is masked from what the other rows of its sentence wrote
+    hidden += target_layers * BEAM * (BEAM - 1) * TARGET * (TARGET + 1) // 2
     expected = flops.generation(SOURCE, TARGET, BEAM).total + 4 * spec.model_dim * hidden
     assert counted(work) == expected
 

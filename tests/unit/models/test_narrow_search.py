@@ -2,49 +2,25 @@
 
 import pytest
 import torch
-from fairseq.data import Dictionary
 from fairseq.search import DiverseBeamSearch
 from fairseq.sequence_generator import SequenceGenerator
-from parity.cases import EOS, NUMBERS, PAD, TWO_STAGE
+from parity.searching import DICTIONARY, random_model, random_sample, readable
 
 from tdo_plugin.models.narrow_search import BLOCKS, largest, narrow
-from tdo_plugin.models.tdo_transformer import SourceStream, TargetStream, TdoTransformer
-from tdo_plugin.modules.builder import Builder
-from tdo_plugin.modules.spec import ModelSpec
-
-DICTIONARY = Dictionary()
-for _number in range(300):
-    DICTIONARY.add_symbol(f"w{_number}")
 
 
 @pytest.fixture(scope="module")
 def model():
-    torch.manual_seed(1)
-    vocabulary = len(DICTIONARY)
-    spec = ModelSpec(**{**NUMBERS, **TWO_STAGE})
-    core = Builder(spec, PAD).build(vocabulary, vocabulary).double()
-    with torch.no_grad():
-        for parameter in core.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.3)
-    return TdoTransformer(SourceStream(DICTIONARY, core), TargetStream(DICTIONARY, core)).eval()
+    return random_model()
 
 
 @pytest.fixture(scope="module")
 def sample():
-    torch.manual_seed(2)
-    tokens = torch.full((20, 6), PAD)
-    for row in range(len(tokens)):
-        length = 2 + row % 5
-        words = torch.randint(4, len(DICTIONARY), (length - 1,))
-        tokens[row, 6 - length :] = torch.cat([words, torch.tensor([EOS])])
-    return {"net_input": {"src_tokens": tokens, "src_lengths": tokens.ne(PAD).sum(1)}}
+    return random_sample()
 
 
 def hypotheses(generator, sample):
-    return [
-        [(one["tokens"].tolist(), float(one["score"])) for one in ranked]
-        for ranked in generator.generate([], sample)
-    ]
+    return readable(generator.generate([], sample))
 
 
 @pytest.mark.parametrize(
@@ -72,6 +48,15 @@ def test_hypotheses_and_scores_are_the_whole_vocabularys(model, sample, options)
         for (_, score), (_, other) in zip(ours, theirs, strict=True):
             assert score == pytest.approx(other, abs=1e-6)  # fairseq keeps scores in fp32
     assert len({str(ranked) for ranked in stock}) > 10
+
+
+def test_logits_are_made_some_rows_at_a_time(model, sample, monkeypatch):
+    whole = hypotheses(narrow(SequenceGenerator([model], DICTIONARY, 4, max_len_b=9)), sample)
+    monkeypatch.setattr("tdo_plugin.models.narrow_search.ROWS", 7)
+    parts = hypotheses(narrow(SequenceGenerator([model], DICTIONARY, 4, max_len_b=9)), sample)
+    assert [[one for one, _ in ranked] for ranked in parts] == [
+        [one for one, _ in ranked] for ranked in whole
+    ]
 
 
 @pytest.mark.parametrize("size", [5, 8, BLOCKS * 8, BLOCKS * 9, BLOCKS * 20 + 7, 1001])

@@ -1,0 +1,22 @@
+"""What the tests of `tdo translate` share."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from integration.data import environment
+from integration.prepared import prepared, trained
+
+
+def lines(path: Path) -> list[str]:
+    """Of a text file."""
+    return path.read_text(encoding="utf-8").split("\n")[:-1]
+
+
+def started(*words: object) -> "subprocess.Popen[str]":
+    """The command in a process of its own."""
+    command = [sys.executable, "-m", "tdo_plugin", "translate", prepared().root, "--cpu"]
+    command += ["--path", trained(), *words]
+    return subprocess.Popen(
+        list(map(str, command)), env=environment(), stderr=subprocess.PIPE, text=True
+    )

@@ -1,0 +1,79 @@
+"""What a search did before an early stop is what it does without one."""
+
+import math
+
+import pytest
+from fairseq.sequence_generator import SequenceGenerator
+from parity.searching import DICTIONARY, random_model, random_sample, readable
+
+from tdo_plugin.evaluation.decoding.early_stop import ROOM, EarlyStop
+from tdo_plugin.models.narrow_search import narrow
+
+LONGEST = 6  # source of the sample
+
+
+@pytest.fixture(scope="module")
+def model():
+    return random_model()
+
+
+@pytest.fixture(scope="module")
+def sample():
+    return random_sample()
+
+
+def generator_for(model, **options):
+    return SequenceGenerator([model], DICTIONARY, **{"beam_size": 3, "max_len_b": 60, **options})
+
+
+@pytest.mark.parametrize("wrap", [narrow, lambda generator: generator], ids=["narrow", "stock"])
+@pytest.mark.parametrize("options", [{}, {"beam_size": 1}, {"min_len": 9}, {"len_penalty": 0.3}])
+def test_what_was_not_stopped_is_the_whole_searchs(model, sample, options, wrap):
+    generator = wrap(generator_for(model, **options))
+    limit = generator.max_len
+    whole = readable(generator.generate([], sample))
+    found, stopped = EarlyStop(generator, 1.5).search(
+        LONGEST, lambda: generator.generate([], sample)
+    )
+    assert generator.max_len == limit
+    assert 0 < sum(stopped) < len(stopped)
+    for ours, theirs, again in zip(readable(found), whole, stopped, strict=True):
+        if not again:
+            assert [tokens for tokens, _ in ours] == [tokens for tokens, _ in theirs]
+            assert [score for _, score in ours] == pytest.approx([score for _, score in theirs])
+    # of the hypotheses that go on for longer none was taken for whole
+    longest = [max(len(tokens) for tokens, _ in ranked) for ranked in whole]
+    last = max(int(1.5 * LONGEST) + ROOM, options.get("min_len", 0))
+    assert [length > last for length in longest] == stopped
+
+
+def test_where_the_limit_is_nearer_nothing_is_put_off(model, sample):
+    generator = generator_for(model, max_len_b=8)
+    whole = readable(generator.generate([], sample))
+    assert any(len(tokens) == 9 for ranked in whole for tokens, _ in ranked)  # stopped by the limit
+    for early in (EarlyStop(generator), EarlyStop.never(generator_for(model))):
+        _, stopped = early.search(LONGEST, lambda: generator.generate([], sample))
+        assert not any(stopped)
+
+
+def test_where_many_are_put_off_the_next_stop_comes_later(model, sample):
+    generator = generator_for(model)
+    early = EarlyStop(generator, 0.1)
+
+    def stopped():
+        return sum(early.search(LONGEST, lambda: generator.generate([], sample))[1])
+
+    counts = [stopped() for _ in range(8)]
+    assert counts[0] > 5
+    assert counts == sorted(counts, reverse=True)
+    assert counts[-1] <= 5
+    assert math.isfinite(early._ratio)
+
+
+def test_a_sentence_with_too_few_hypotheses_is_not_done():
+    class Generator:
+        max_len, max_len_a, max_len_b, min_len, beam_size = 1000, 0, 200, 1, 2
+
+    one = {"tokens": [7, 2]}
+    _, stopped = EarlyStop(Generator()).search(5, lambda: [[one, one], [one], []])
+    assert stopped == [False, True, True]
