@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import time
 import traceback
 from argparse import Namespace
 from collections import deque
@@ -22,6 +23,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding.checkpoints import describe
 from tdo_plugin.evaluation.decoding.jobs import Job, perform
 from tdo_plugin.evaluation.decoding.options import DecodingOptions
+from tdo_plugin.evaluation.decoding.order import Waiting
 from tdo_plugin_messages import one_line
 
 if TYPE_CHECKING:
@@ -68,6 +70,7 @@ class _Worker:
         self.device = device
         self.connection, other = context.Pipe()
         self.job: Job | None = None
+        self.began = 0.0  # when it got the job, or could begin it
         self.process = context.Process(target=_serve, args=(other, work, device), daemon=True)
         # the parent ends its workers: an interrupt from the keyboard must not reach them
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
@@ -83,7 +86,7 @@ class _Worker:
             self.connection.send(job)
         except OSError:
             return False
-        self.job = job
+        self.job, self.began = job, time.monotonic()
         return True
 
     def stop(self) -> None:
@@ -169,15 +172,20 @@ def run_jobs(
     pool = _Pool(work, devices, environment)
     try:
         for stage in stages:
-            waiting = deque(stage)
+            waiting = Waiting(stage)
             while waiting or pool.busy():
-                while waiting and pool.give(waiting[0]):
-                    waiting.popleft()
+                while waiting and pool.give(waiting.first()):
+                    waiting.begun(waiting.first())
                 if waiting and not pool.busy():
                     raise UserError("a worker must be able to load the model; none is left")
                 for connection in wait([worker.connection for worker in pool.busy()]):
                     worker = next(one for one in pool.workers if one.connection is connection)
-                    yield _receive(pool, worker)
+                    event = _receive(pool, worker)
+                    if event.kind == "ready":
+                        worker.began = time.monotonic()
+                    elif event.kind == "done":
+                        waiting.took(event.job, time.monotonic() - worker.began)
+                    yield event
     finally:
         pool.end()
 

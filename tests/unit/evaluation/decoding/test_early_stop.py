@@ -4,6 +4,7 @@ import math
 
 import pytest
 from fairseq.sequence_generator import SequenceGenerator
+from parity.cases import EOS
 from parity.searching import DICTIONARY, random_model, random_sample, readable
 
 from tdo_plugin.evaluation.decoding.early_stop import ROOM, EarlyStop
@@ -14,7 +15,17 @@ LONGEST = 6  # source of the sample
 
 @pytest.fixture(scope="module")
 def model():
-    return random_model()
+    """Some of its hypotheses end at once, some go on to the limit."""
+    model = random_model()
+    logits = model.core.logits
+
+    def with_ends(features):
+        scores = logits(features) * 0.3
+        scores[..., EOS] += 2
+        return scores
+
+    model.core.logits = with_ends
+    return model
 
 
 @pytest.fixture(scope="module")

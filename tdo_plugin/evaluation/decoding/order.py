@@ -1,0 +1,58 @@
+"""In which order directions are dealt out, so that no worker waits long for another's last one."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tdo_plugin.evaluation.decoding.jobs import Job
+
+
+class Waiting:
+    """Jobs that nobody has begun, the longest first.
+
+    How long one takes depends on its sentences and on the language that it puts out: a model may
+    repeat itself to the limit in one language and stop in time in another. So each target language
+    comes up once, and from then on its seconds a sentence are known.
+    """
+
+    def __init__(self, jobs: Iterable[Job]) -> None:
+        self._jobs = list(jobs)
+        self._sentences: defaultdict[str, int] = defaultdict(int)
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+
+    def __bool__(self) -> bool:
+        return bool(self._jobs)
+
+    def first(self) -> Job:
+        """The longest."""
+        return max(self._jobs, key=self._expected)
+
+    def begun(self, job: Job) -> None:
+        """A job does not wait any more; until it is done, other languages come first."""
+        self._jobs.remove(job)
+        self._sentences[self._target(job)] += 0
+
+    def took(self, job: Job, seconds: float) -> None:
+        """A job is done."""
+        self._sentences[self._target(job)] += job.sentences
+        self._seconds[self._target(job)] += seconds
+
+    def _expected(self, job: Job) -> tuple[float, int]:
+        """Seconds, endless where nothing is known; then sentences."""
+        target = self._target(job)
+        if target not in self._sentences:
+            return math.inf, job.sentences
+        done = sum(self._sentences.values())
+        mean = sum(self._seconds.values()) / done if done else 0.0
+        own = self._sentences[target]
+        pace = self._seconds[target] / own if own else mean
+        return pace * job.sentences, job.sentences
+
+    @staticmethod
+    def _target(job: Job) -> str:
+        """The language that it puts out."""
+        return str(job.pivot if job.into_pivot else job.direction.split("-")[1])
