@@ -12,7 +12,7 @@ from torch import Tensor
 from tdo_plugin.modules.attention import KeyValue
 from tdo_plugin.modules.masks import TargetMask
 
-GROWTH = 8  # positions that a full buffer grows by
+GROWTH = 16  # positions that a full buffer grows by
 
 
 class TargetCache:
@@ -100,7 +100,16 @@ class TargetCache:
         else:
             unmoved = torch.equal(rows, torch.arange(present, device=rows.device))
         if not unmoved:
-            self._buffer = self._buffer.index_select(2, sentences)
+            self._select(self._buffer, sentences)
+
+    def _select(self, buffer: Tensor, sentences: Tensor) -> None:
+        """Keep some sentences; the room behind what is there is not copied."""
+        filled = self._end(self.length)
+        shape = [*buffer.shape]
+        shape[2] = len(sentences)
+        self._buffer = buffer.new_empty(shape)
+        kept = self._buffer[:, :, :, :, :filled]
+        torch.index_select(buffer[:, :, :, :, :filled], 2, sentences, out=kept)
 
     def _end(self, positions: int) -> int:
         """The place after so many positions."""

@@ -24,7 +24,8 @@ def reading(sheet: ScoreSheet) -> list[str]:
     if any(one.groups for one in sheet.comparisons):
         baselines = ", ".join(dict.fromkeys(one.baseline for one in sheet.comparisons))
         lines.append(
-            f"Against the baseline ({baselines}), paired bootstrap: † p < 0.05, ‡ p < 0.01."
+            f"Against the baseline ({baselines}), paired bootstrap ({sheet.samples} resamples, "
+            f"seed {sheet.seed}): † p < 0.05, ‡ p < 0.01."
         )
     return lines
 

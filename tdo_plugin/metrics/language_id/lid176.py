@@ -38,8 +38,8 @@ def find_lid176(download: bool = False) -> Path:
     if download:
         return _fetch(own / NAMES[0])
     raise UserError(
-        f"`--lid fasttext` must have {NAMES[0]} in {kept} or {own}, or `--download` to fetch it "
-        f"from {URL}; it is in neither"
+        f"`--lid fasttext` must have {NAMES[0]} in {kept} or {own}; it is in neither, and comes "
+        f"from {URL} (tdo score --download fetches it)"
     )
 
 
