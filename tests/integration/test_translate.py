@@ -121,9 +121,9 @@ def test_sentences_that_run_on_are_decoded_again_to_the_same_end(monkeypatch):
             stopped.append(sum(found[1]))
             return found
 
-    expected = decoded("de-fr", max_tokens=80, max_len_b=30)
+    expected = decoded("de-fr", batch_size=4, max_len_b=30)
     monkeypatch.setattr(translator, "EarlyStop", Hasty)
-    assert decoded("de-fr", max_tokens=80, max_len_b=30) == expected
+    assert decoded("de-fr", batch_size=4, max_len_b=30) == expected
     assert 0 < sum(stopped) < TEST_SENTENCES
     assert stopped[-1] == 0 and stopped[0] > 0
 

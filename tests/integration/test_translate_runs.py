@@ -38,6 +38,9 @@ def test_a_killed_run_goes_on_where_it_was(translate, everything, tmp_path):
         assert lines(tmp_path / f"{direction}.hyp") == lines(everything[0] / f"{direction}.hyp")
 
 
+LONG = ("--min-len", "150")  # so that a signal finds the run at work
+
+
 def workers_of(process):
     """Process ids of its workers, without the one that looks after spawned processes' resources."""
     path = Path(f"/proc/{process.pid}/task/{process.pid}/children")
@@ -53,7 +56,7 @@ def wait_for(process, pattern, folder):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_worker_that_dies_costs_its_direction(tmp_path):
-    process = started("--out", tmp_path, "--workers", "1")
+    process = started("--out", tmp_path, "--workers", "1", *LONG)
     wait_for(process, "*-*.json", tmp_path)
     (worker,) = workers_of(process)
     os.kill(worker, signal.SIGKILL)
@@ -66,7 +69,7 @@ def test_a_worker_that_dies_costs_its_direction(tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_run_that_is_ended_takes_its_workers_along(number, tmp_path):
-    process = started("--out", tmp_path, "--workers", "1")
+    process = started("--out", tmp_path, "--workers", "1", *LONG)
     wait_for(process, "*-*.json", tmp_path)
     children = workers_of(process)
     process.send_signal(number)
