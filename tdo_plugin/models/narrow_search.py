@@ -48,8 +48,10 @@ class _NarrowEnsemble(EnsembleModel):
     ) -> tuple[Tensor, None]:
         """Log-probabilities of the next token (R, N), special symbols first."""
         decoder = self.single_model.decoder
+        # before the first step the beams of a sentence are all alike
+        alike = 1 if incremental_states[0] else getattr(encoder_outs[0], "beams", 1)
         features, _ = decoder(
-            tokens,
+            tokens[::alike],
             encoder_out=encoder_outs[0],
             incremental_state=incremental_states[0],
             features_only=True,
@@ -59,8 +61,11 @@ class _NarrowEnsemble(EnsembleModel):
             self._narrow(decoder.output_layer(rows), temperature)
             for rows in last.split(ROWS if last.is_cpu else len(last))
         ]
-        self._columns.tokens = torch.cat([found for found, _ in parts])
-        return torch.cat([scores for _, scores in parts]), None
+        found, scores = (torch.cat(part) for part in zip(*parts, strict=True))
+        if alike > 1:
+            found, scores = (part.repeat_interleave(alike, 0) for part in (found, scores))
+        self._columns.tokens = found
+        return scores, None
 
     def _narrow(self, logits: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
         """Tokens and log-probabilities of some rows' columns, of logits that it overwrites."""

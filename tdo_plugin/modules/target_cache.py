@@ -22,7 +22,8 @@ class TargetCache:
     ancestors wrote. So a search that permutes the rows of a sentence moves no keys and values,
     and the rows of a sentence are the queries of one attention.
 
-    A step first calls :meth:`begin`, then each layer :meth:`extend` in turn.
+    A step first calls :meth:`begin`, then each layer :meth:`extend` in turn. While the rows of a
+    sentence are all alike, one of them may stand for all.
     """
 
     def __init__(self, num_layers: int, beams: int = 1) -> None:
@@ -42,10 +43,11 @@ class TargetCache:
         """Announce the new positions of a step.
 
         Args:
-            mask: of the rows, its target part (R or 1, 1, T, P).
+            mask: of the rows, its target part (R, 1, T, P), or (B, 1, T, P) where one row of each
+                sentence stands for all.
 
         Returns:
-            Of the sentences, the target part (B, 1, K * T, P * K).
+            Of the sentences, the target part (B, 1, K * T, P * K), or (B, 1, T, P * K).
         """
         new, self.length = mask.target.shape[2:]
         self._start = self.length - new
@@ -53,9 +55,9 @@ class TargetCache:
         own = torch.arange(beams, device=mask.source.device)
         written = own[:, None].expand(sentences, beams, new)
         self._writer = written if self._writer is None else torch.cat([self._writer, written], 2)
-        visible = mask.target.expand(sentences * beams, 1, new, self.length)
+        visible = mask.target.view(sentences, -1, new, self.length, 1)  # (B, K or 1, T, P, 1)
         ancestors = self._writer[:, :, None, :, None] == own  # (B, K, 1, P, K)
-        visible = visible.view(sentences, beams, new, self.length, 1) & ancestors
+        visible = visible & ancestors[:, : visible.size(1)]
         return TargetMask(mask.source, visible.flatten(3).flatten(1, 2)[:, None])
 
     def extend(
@@ -65,7 +67,7 @@ class TargetCache:
 
         Args:
             layer: from 0.
-            new: of all rows' new positions (R, H, T, E).
+            new: of the rows' new positions (R or B, H, T, E).
             memories: of each layer's source (B, H, S, E), to stand before the target; read in
                 the first step only.
 
@@ -79,7 +81,8 @@ class TargetCache:
             for kind, part in enumerate(memories[layer]):
                 buffer[kind, :, :, : self._source] = part
         for kind, part in enumerate(new):
-            rows = part.unflatten(0, (-1, self._beams)).permute(0, 2, 3, 1, 4)
+            rows = part.unflatten(0, (buffer.size(1), -1)).expand(-1, self._beams, -1, -1, -1)
+            rows = rows.permute(0, 2, 3, 1, 4)
             buffer[kind, :, :, self._end(self._start) : self._end(self.length)] = rows.flatten(2, 3)
         return KeyValue(*buffer[:, :, :, : self._end(self.length)])
 
@@ -117,10 +120,11 @@ class TargetCache:
 
     def _room(self, like: Tensor) -> Tensor:
         """The buffer, grown where the announced positions do not fit."""
+        assert self._writer is not None
         if self._buffer is None or self._buffer.size(4) < self._end(self.length):
-            rows, heads, _, width = like.shape
+            _, heads, _, width = like.shape
             capacity = self._end(-(-self.length // GROWTH) * GROWTH)
-            sentences = rows // self._beams
+            sentences = self._writer.size(0)
             grown = like.new_empty(self._num_layers, 2, sentences, heads, capacity, width)
             if self._buffer is not None:
                 filled = self._end(self._start)

@@ -72,7 +72,8 @@ class TranslationModel(nn.Module):
         """The target stream: features (R, T, D) after the last layer.
 
         Args:
-            prev_output_tokens: token ids (R, P), the shifted target.
+            prev_output_tokens: token ids (R, P), the shifted target; (B, P) where the rows of each
+                sentence are all alike.
             source: of B sentences, each shared by ``source.beams`` rows.
             cache: where the target so far waits; then only what it does not hold yet is computed,
                 T = P - ``cache.length``.
@@ -83,7 +84,8 @@ class TranslationModel(nn.Module):
         positions = count_positions(padding, self.padding_idx)
         longest = prev_output_tokens.size(1)
         if self.spec.positions == "continuous":
-            lengths = (~source.padding).sum(1).repeat_interleave(source.beams)
+            rows = len(prev_output_tokens) // source.sentences
+            lengths = (~source.padding).sum(1).repeat_interleave(rows)
             positions = positions + lengths[:, None] * ~padding
             longest += source.padding.size(1)
         start = 0 if cache is None else cache.length

@@ -162,6 +162,24 @@ def test_rows_of_a_sentence_are_permuted_and_sentences_dropped(case, make_model,
     assert len(kept) == 1
 
 
+@pytest.mark.parametrize("case", CASES[::4], ids=name_of)
+def test_one_row_stands_for_all_that_are_alike(case, make_model, batch):
+    model = make_model(**case)
+    source, beams = batch[0], 3
+    rows = torch.arange(len(source)).repeat_interleave(beams)
+    state = model.encode(source).reorder(rows)
+    alike = torch.full((len(source), 1), EOS)
+    words = torch.randint(4, 17, (len(rows), 1), generator=torch.Generator().manual_seed(5))
+    tokens = torch.cat([alike[rows], words], 1)
+    with torch.no_grad():
+        cache, each = model.new_cache(beams), model.new_cache(beams)
+        one = model.decode(alike, state, cache)
+        torch.testing.assert_close(one[rows], model.decode(alike[rows], state, each), **EXACT)
+        cache.reorder(rows * beams)
+        later = model.decode(tokens, state, cache)
+        torch.testing.assert_close(later, model.decode(tokens, state)[:, 1:], **EXACT)
+
+
 def test_many_rows_need_no_cache(make_model, batch):
     model = make_model(topology="decoder-only", num_layers=3, target_layer=1)
     source, previous, _ = batch
