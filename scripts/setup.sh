@@ -130,7 +130,7 @@ install_all() {
   fi
   [[ -n $dry ]] || .venv/bin/python -c "$TORCH_PIN" >>"$pins"
   pip+=(-c "$pins")
-  local extras="report,tensorboard,dev"
+  local extras="report,tensorboard,corpora,dev"
   [[ -z $evaluation ]] || extras+=",eval"
   step "this project and what it imports" "${pip[@]}" -e ".[$extras]"
   step "$FAIRSEQ (is compiled, half a minute)" "${pip[@]}" --no-deps "$FAIRSEQ"

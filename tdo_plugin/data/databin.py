@@ -7,12 +7,15 @@ Beside the files of `fairseq-preprocess` it holds
     pairs.txt                        training directions, one a line (en-de, de-en, ...)
     test-pairs.txt                   directions that have a test set
     pieces/, reference/              text in pieces; the untouched test text
+    shards.txt, shard2/, ...         further shards of the training sets, where there are any
+    work/                            records of the steps that made it
     prepared.json                    how it was made; written last, so it marks a whole folder
 """
 
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +23,7 @@ from tdo_plugin.data.textfolder import count_lines, read_lines
 from tdo_plugin.errors import UserError
 
 MARK = "prepared.json"
+SHARDS = "shards.txt"
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,12 @@ class DataFolder:
     languages: tuple[str, ...]
     directions: tuple[str, ...]
     test_directions: tuple[str, ...]
+    shards: tuple[str, ...] = ()  # folders below, beside the first shard, which is the root
+
+    @property
+    def path(self) -> str:
+        """What `fairseq-train` takes as its data, all shards."""
+        return os.pathsep.join(str(self.root / shard) for shard in ("", *self.shards))
 
     def kind(self, direction: str) -> str:
         """`supervised` when the direction is trained, else `zero-shot`."""
@@ -107,7 +117,8 @@ def read_data_folder(root: Path) -> DataFolder:
         tuple(line for line in read_lines(root / name) if line)
         for name in ("langs.txt", "pairs.txt", "test-pairs.txt")
     ]
-    return DataFolder(root, *lists)
+    shards = root / SHARDS
+    return DataFolder(root, *lists, tuple(read_lines(shards)) if shards.is_file() else ())
 
 
 def settings_of(root: Path) -> dict[str, object] | None:

@@ -6,12 +6,15 @@ import contextlib
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from functools import partial
+from io import BytesIO
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from tdo_plugin.data.sampling import sample
 from tdo_plugin.data.textfolder import TextFolder, read_lines
 from tdo_plugin.errors import UserError
 
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
 
 CHUNK = 20_000  # lines in memory at once
+THREADS = 2  # of SentencePiece's training; its scores depend a little on their number
 
 
 @dataclass(frozen=True)
@@ -32,9 +36,21 @@ class SegmentationSettings:
     sentences: int = 0  # at most so many, drawn at random; 0: all
     hub_pairs: tuple[str, ...] = ()  # take the shared language from these pairs only; (): all
     seed: int = 1
+    temperature: float = 1.0  # of the languages' shares, see `sampling.quotas`; 1: as they are
 
 
-def training_sides(folder: TextFolder, hub_pairs: Sequence[str] = ()) -> list[Path]:
+def sha256(path: Path) -> str:
+    """The digest of a file's bytes."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def training_sides(
+    folder: TextFolder, hub_pairs: Sequence[str] = (), digest: Callable[[Path], str] = sha256
+) -> list[Path]:
     """The training files for the joint model, files of equal content once.
 
     Args:
@@ -42,6 +58,7 @@ def training_sides(folder: TextFolder, hub_pairs: Sequence[str] = ()) -> list[Pa
         hub_pairs: the language that all pairs share is taken from its pairs with these languages
             only, so that it does not outweigh the others (the TDO paper's TED-19 takes English
             from en-ar alone).
+        digest: of a file's content.
     """
     unknown = [language for language in hub_pairs if language not in folder.languages]
     if unknown:
@@ -49,7 +66,7 @@ def training_sides(folder: TextFolder, hub_pairs: Sequence[str] = ()) -> list[Pa
             f"`--hub-pairs` must name languages of the corpus; {unknown[0]} is not one of them"
         )
     shared = set(folder.languages).intersection(*folder.pairs) if hub_pairs else set()
-    seen: set[bytes] = set()
+    seen: set[str] = set()
     sides = []
     for pair in folder.pairs:
         for language in pair:
@@ -57,31 +74,18 @@ def training_sides(folder: TextFolder, hub_pairs: Sequence[str] = ()) -> list[Pa
             if language in shared and partner not in hub_pairs:
                 continue
             path = folder.side("train", pair, language)
-            digest = _digest(path)
-            if digest not in seen:
-                seen.add(digest)
+            if (content := digest(path)) not in seen:
+                seen.add(content)
                 sides.append(path)
     return sides
 
 
-def _digest(path: Path) -> bytes:
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
-    return digest.digest()
-
-
-def _lines(path: Path, lowercase: bool) -> Iterator[str]:
-    return (line.lower() if lowercase else line for line in read_lines(path))
+def _lines(path: Path, lowercase: bool, start: int = 0) -> Iterator[str]:
+    return (line.lower() if lowercase else line for line in read_lines(path, start))
 
 
 def train_model(
-    sides: Sequence[Path],
-    prefix: Path,
-    settings: SegmentationSettings,
-    threads: int = 1,
-    lowercase: bool = False,
+    sides: Sequence[Path], prefix: Path, settings: SegmentationSettings, lowercase: bool = False
 ) -> None:
     """Train `prefix`.model and `prefix`.vocab; both appear complete or not at all.
 
@@ -92,26 +96,47 @@ def train_model(
     """
     import sentencepiece
 
+    read = partial(_lines, lowercase=lowercase)
+    if settings.temperature == 1:  # SentencePiece draws by itself
+        text, drawn = filter(None, chain.from_iterable(map(read, sides))), settings.sentences
+    else:
+        text = sample(sides, read, settings.sentences, settings.temperature, settings.seed)
+        drawn = 0
+    failed: list[UserError] = []
     sentencepiece.set_random_generator_seed(settings.seed)
-    partial = prefix.with_name(prefix.name + ".partial")
+    trained = BytesIO()  # a model that is written to a file has the file's name in it
     try:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=(line for path in sides for line in _lines(path, lowercase) if line),
-            model_prefix=str(partial),
+            sentence_iterator=_watched(text, failed),
+            model_writer=trained,
             vocab_size=settings.vocab_size,
             model_type=settings.model_type,
             character_coverage=settings.character_coverage,
             normalization_rule_name=settings.normalization,
-            input_sentence_size=settings.sentences,
-            shuffle_input_sentence=settings.sentences > 0,
+            input_sentence_size=drawn,
+            shuffle_input_sentence=drawn > 0,
             hard_vocab_limit=False,
-            num_threads=threads,
+            num_threads=THREADS,
             minloglevel=2,
         )
     except (RuntimeError, OSError) as error:
-        raise UserError(_reason(error, settings)) from None
-    for suffix in (".vocab", ".model"):
-        os.replace(f"{partial}{suffix}", f"{prefix}{suffix}")
+        raise failed[0] if failed else UserError(_reason(error, settings)) from None
+    model = sentencepiece.SentencePieceProcessor(model_proto=trained.getvalue())
+    ids = range(model.get_piece_size())
+    scores = (f"{model.id_to_piece(index)}\t{model.get_score(index):g}" for index in ids)
+    write_text(prefix.with_name(f"{prefix.name}.vocab"), scores)
+    unfinished = prefix.with_name(f"{prefix.name}.partial")
+    unfinished.write_bytes(trained.getvalue())
+    os.replace(unfinished, prefix.with_name(f"{prefix.name}.model"))
+
+
+def _watched(lines: Iterable[str], failed: list[UserError]) -> Iterator[str]:
+    """Keeps the error that ends `lines`, since SentencePiece makes another of it."""
+    try:
+        yield from lines
+    except UserError as error:
+        failed.append(error)
+        raise
 
 
 def _reason(error: Exception, settings: SegmentationSettings) -> str:
@@ -119,6 +144,8 @@ def _reason(error: Exception, settings: SegmentationSettings) -> str:
     if limit := re.search(r"value <= (\d+)", text):
         most, asked = limit[1], settings.vocab_size
         return f"`--vocab-size` must be at most {most} for this text; it is {asked}"
+    if "input_sentence_size" in text:
+        return f"`--sentences` must be 0 or above 100; it is {settings.sentences}"
     return f"`--vocab-size` must suit the text; SentencePiece says: {text}"
 
 
@@ -158,10 +185,14 @@ def write_dictionary(model: SentencePieceProcessor, path: Path) -> int:
 
 @dataclass
 class Dropped:
-    """Sentence pairs that were left out of training or validation text, by reason."""
+    """Sentence pairs that were left out of training or validation text, by reason, and the rest."""
 
     empty: int = 0
     long: int = 0
+    kept: int = 0
+
+    def __add__(self, other: Dropped) -> Dropped:
+        return Dropped(self.empty + other.empty, self.long + other.long, self.kept + other.kept)
 
 
 def encode_pair(
@@ -170,23 +201,28 @@ def encode_pair(
     targets: tuple[Path, Path],
     max_pieces: int,
     lowercase: bool = False,
+    starts: tuple[int, int] = (0, 0),
+    most: int | None = None,
 ) -> Dropped:
-    """Cut both sides of a training or validation set into pieces.
+    """Cut both sides of a training or validation set, or a part of it, into pieces.
 
-    Pairs with an empty side, or with a side of more than `max_pieces` pieces, are left out.
+    Pairs with an empty side, or with a side of more than `max_pieces` pieces, are left out. The
+    part begins at byte `starts` of the sources and has at most `most` lines.
     """
     dropped = Dropped()
     with complete_file(targets[0]) as first_out, complete_file(targets[1]) as second_out:
-        lines = zip(*(_lines(path, lowercase) for path in sources), strict=True)
+        sides = [_lines(path, lowercase, at) for path, at in zip(sources, starts, strict=True)]
+        lines = islice(zip(*sides, strict=True), most)
         while chunk := list(islice(lines, CHUNK)):
-            firsts = model.encode([pair[0] for pair in chunk], out_type=str)
-            seconds = model.encode([pair[1] for pair in chunk], out_type=str)
+            firsts = model.encode([pair[0] for pair in chunk], out_type=str, num_threads=1)
+            seconds = model.encode([pair[1] for pair in chunk], out_type=str, num_threads=1)
             for first, second in zip(firsts, seconds, strict=True):
                 if not first or not second:
                     dropped.empty += 1
                 elif max(len(first), len(second)) > max_pieces:
                     dropped.long += 1
                 else:
+                    dropped.kept += 1
                     first_out.write(" ".join(first) + "\n")
                     second_out.write(" ".join(second) + "\n")
     return dropped
@@ -209,7 +245,7 @@ def encode_test(
         lines = _lines(source, lowercase)
         number = 0
         while chunk := list(islice(lines, CHUNK)):
-            for pieces in model.encode(chunk, out_type=str):
+            for pieces in model.encode(chunk, out_type=str, num_threads=1):
                 number += 1
                 if not 0 < len(pieces) <= max_pieces:
                     raise UserError(

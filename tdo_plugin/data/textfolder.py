@@ -45,6 +45,10 @@ class TextFolder:
         """The file of one language of one pair."""
         return self.root / f"{split}.{pair[0]}-{pair[1]}.{language}"
 
+    def sides(self, split: str, pair: Pair) -> tuple[Path, Path]:
+        """The files of both languages of one pair."""
+        return self.side(split, pair, pair[0]), self.side(split, pair, pair[1])
+
     def directions(self) -> Iterator[Pair]:
         """Every training direction: each pair both ways."""
         for first, second in self.pairs:
@@ -64,7 +68,7 @@ class TextFolder:
         """Every pair without training text that has validation text, with its two files."""
         taken = {frozenset(pair) for pair in (*self.pairs, *self.pair_valids)}
         for pair in self.pair_valids:
-            yield pair, (self.side("valid", pair, pair[0]), self.side("valid", pair, pair[1]))
+            yield pair, self.sides("valid", pair)
         for pair in combinations(self.parallel_valids, 2):
             if frozenset(pair) not in taken:
                 yield pair, (self.root / f"valid.{pair[0]}", self.root / f"valid.{pair[1]}")
@@ -73,12 +77,12 @@ class TextFolder:
         """Every file that preparation reads."""
         for pair in self.pairs:
             for split in ("train", "valid"):
-                yield from (self.side(split, pair, language) for language in pair)
+                yield from self.sides(split, pair)
         for pair in self.pair_tests:
-            yield from (self.side("test", pair, language) for language in pair)
+            yield from self.sides("test", pair)
         yield from (self.root / f"test.{language}" for language in self.parallel_tests)
         for pair in self.pair_valids:
-            yield from (self.side("valid", pair, language) for language in pair)
+            yield from self.sides("valid", pair)
         yield from (self.root / f"valid.{language}" for language in self.parallel_valids)
 
 
@@ -141,16 +145,14 @@ def _check(folder: TextFolder) -> None:
         if not path.is_file():
             raise UserError(f"`TEXT` must hold {path.name}; {folder.root} does not")
     groups = [
-        [folder.side(split, pair, language) for language in pair]
-        for split in ("train", "valid")
-        for pair in folder.pairs
+        list(folder.sides(split, pair)) for split in ("train", "valid") for pair in folder.pairs
     ]
     more = (
         ("test", folder.pair_tests, folder.parallel_tests),
         ("valid", folder.pair_valids, folder.parallel_valids),
     )
     for split, pairs, languages in more:
-        groups += [[folder.side(split, pair, language) for language in pair] for pair in pairs]
+        groups += [list(folder.sides(split, pair)) for pair in pairs]
         groups.append([folder.root / f"{split}.{language}" for language in languages])
     for group in groups:
         counts = [count_lines(path) for path in group]
@@ -176,17 +178,29 @@ def count_lines(path: Path) -> int:
     return count + (not last.endswith(b"\n"))
 
 
-def read_lines(path: Path) -> Iterator[str]:
-    """The lines of a UTF-8 file, see `lines_of`.
+def line_starts(path: Path, every: int) -> list[int]:
+    """Where in a file line 0, line `every`, line 2 x `every` and so on begin, in bytes."""
+    starts, position = [0], 0
+    with path.open("rb") as stream:
+        for number, line in enumerate(stream):
+            if number and number % every == 0:
+                starts.append(position)
+            position += len(line)
+    return starts
+
+
+def read_lines(path: Path, start: int = 0) -> Iterator[str]:
+    """The lines of a UTF-8 file from byte `start` on, see `lines_of`.
 
     Raises:
         UserError: the file is not UTF-8.
     """
     with path.open(encoding="utf-8", newline="\n") as stream:
-        yield from lines_of(stream, f"`{path}`")
+        stream.seek(start)
+        yield from lines_of(stream, f"`{path}`", beginning=not start)
 
 
-def lines_of(stream: Iterable[str], name: str) -> Iterator[str]:
+def lines_of(stream: Iterable[str], name: str, beginning: bool = True) -> Iterator[str]:
     """The lines of an open UTF-8 text without their newline; only `\\n` ends a line.
 
     A carriage return inside a line would end it for other readers, so it becomes a space. A byte
@@ -195,11 +209,12 @@ def lines_of(stream: Iterable[str], name: str) -> Iterator[str]:
     Args:
         stream: the text as it is, its newlines not translated.
         name: what errors call it.
+        beginning: whether the text begins here, so that such a mark may stand here.
 
     Raises:
         UserError: the text is not UTF-8.
     """
-    mark = BOM_UTF8.decode()
+    mark = BOM_UTF8.decode() if beginning else ""
     try:
         for line in stream:
             line, mark = line.removeprefix(mark), ""

@@ -1,39 +1,86 @@
-"""The Moses scripts for text that was tokenized or truecased, in sacremoses' Python form.
+"""The Moses scripts for text that is tokenized or truecased, in sacremoses' Python form.
 
-Detokenizing and detruecasing give what Moses's Perl scripts give. The tokenizer differs in two
-places: the full stop after an abbreviation or a single letter that ends the line stays with it,
-where today's `tokenizer.perl` parts them (about one line in a thousand), and letters beyond
-Unicode's first plane, such as mathematical ones, are parted like signs. Numbers that must be
-Moses's own to the last digit need the Perl script.
+Normalizing, detokenizing, truecasing and detruecasing give what Moses's Perl scripts give. The
+tokenizer differs in three places: the full stop after an abbreviation or a single letter that ends
+the line stays with it, where today's `tokenizer.perl` parts them (about one line in a thousand),
+letters beyond Unicode's first plane, such as mathematical ones, are parted like signs, and Catalan,
+Irish, Somali and Tetun lack rules of their own for apostrophes and middle dots. Numbers that must
+be Moses's own to the last digit need the Perl script.
+
+Moses cannot part the words of Chinese: for it tokens are jieba's, see `metrics.chinese`. The way
+into truecased text is in `metrics.truecasing`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Any
 
+import regex
+
 from tdo_plugin.errors import UserError
+from tdo_plugin.metrics import chinese
 from tdo_plugin.metrics.language_id.codes import canonical
+from tdo_plugin.metrics.truecasing import train_truecaser, truecase
+
+__all__ = [
+    "detokenize",
+    "detruecase",
+    "normalize",
+    "signature",
+    "tokenize",
+    "train_truecaser",
+    "truecase",
+]
+
+NON_PRINTING = regex.compile(r"\p{C}")
+QUOTE_RULES = ("cs", "de", "en", "es", "fr")  # languages that sacremoses treats as Perl does
+COLON_IN_WORDS = ("fi", "sv")
 
 
-def tokenize(lines: Iterable[str], language: str) -> list[str]:
-    """`tokenizer.perl -l language`: tokens with a space between them, special signs escaped.
+def normalize(lines: Iterable[str], language: str) -> list[str]:
+    """`normalize-punctuation.perl -l language`, then `remove-non-printing-char.perl`.
+
+    Spaces at a line's ends go. A letter that today's tables know and an old Perl's did not is kept.
 
     Raises:
         UserError: sacremoses is not installed.
     """
-    return [_tokenized(line, canonical(language)) for line in lines]
+    rules = _punctuation_rules(canonical(language))
+    return [_normalized(line, rules) for line in lines]
+
+
+def tokenize(lines: Iterable[str], language: str, aggressive_hyphens: bool = False) -> list[str]:
+    """`tokenizer.perl -l language`: tokens with a space between them, special signs escaped.
+
+    Args:
+        lines: plain text.
+        language: by any of its codes; Chinese gets jieba's words, without escapes.
+        aggressive_hyphens: `-a`, hyphens between letters become tokens of their own, `@-@`.
+
+    Raises:
+        UserError: sacremoses, or for Chinese jieba, is not installed.
+    """
+    code = canonical(language)
+    if code == "zh":
+        return chinese.words(lines)
+    return [_tokenized(line, code, aggressive_hyphens) for line in lines]
 
 
 def detokenize(lines: Iterable[str], language: str) -> list[str]:
-    """`detokenizer.perl -l language`, which also undoes the escapes.
+    """`detokenizer.perl -l language`, which also undoes the escapes and parted hyphens.
+
+    In Chinese spaces beside Chinese signs go as well.
 
     Raises:
         UserError: sacremoses is not installed.
     """
-    detokenizer = _tool("MosesDetokenizer", canonical(language))
-    return [detokenizer.detokenize(line.split()) for line in lines]
+    code = canonical(language)
+    detokenizer = _tool("MosesDetokenizer", code)
+    result = [detokenizer.detokenize(line.split()) for line in lines]
+    return chinese.joined(result) if code == "zh" else result
 
 
 def detruecase(lines: Iterable[str]) -> list[str]:
@@ -47,18 +94,53 @@ def detruecase(lines: Iterable[str]) -> list[str]:
 
 
 def signature(language: str) -> str:
-    """Names the tokenizer: the language's rules and sacremoses' version.
+    """Names the tokenizer: the language's rules and sacremoses' version, or jieba's.
 
     Raises:
-        UserError: sacremoses is not installed.
+        UserError: it is not installed.
     """
-    return f"moses-{canonical(language)}-sacremoses-{_sacremoses().__version__}"
+    code = canonical(language)
+    if code == "zh":
+        return chinese.signature()
+    return f"moses-{code}-sacremoses-{_sacremoses().__version__}"
+
+
+def _normalized(line: str, rules: tuple[tuple[re.Pattern[str], str], ...]) -> str:
+    text = f"{line}\n"  # Perl sees it, and one rule moves a full stop that it follows
+    for pattern, replacement in rules:
+        text = pattern.sub(replacement, text)
+    return NON_PRINTING.sub(" ", text).strip()
+
+
+@cache
+def _punctuation_rules(language: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+    normalizer = _sacremoses().MosesPunctNormalizer
+    if language in QUOTE_RULES:
+        rules = normalizer(language, perl_parity=True).substitutions
+    else:
+        # Perl moves quotes as in German wherever it has no other rule, sacremoses nowhere
+        german = normalizer("de", norm_numbers=False, perl_parity=True)
+        rules = [*german.substitutions, *normalizer.OTHER]
+    # the Perl script reads bytes: a digit or a space is one of ASCII
+    return tuple((re.compile(pattern, re.ASCII), replacement) for pattern, replacement in rules)
 
 
 @lru_cache(maxsize=2**16)
-def _tokenized(line: str, language: str) -> str:
+def _tokenized(line: str, language: str, aggressive_hyphens: bool) -> str:
     # cached by line: the references come again with every system
-    return str(_tool("MosesTokenizer", language).tokenize(line, return_str=True))
+    tokenizer = _tokenizer(language)
+    return str(tokenizer.tokenize(line, aggressive_hyphens, return_str=True))
+
+
+@cache
+def _tokenizer(language: str) -> Any:
+    tokenizer = _tool("MosesTokenizer", language)
+    if language in COLON_IN_WORDS:
+        # sacremoses lacks the rule for EU:ssa: a colon before a small letter stays in its word
+        letters, small = tokenizer.IsAlnum, tokenizer.IsLower
+        parted = rf"([^{letters}\s.:'`,\-]|:(?![{small}]))"
+        tokenizer.PAD_NOT_ISALNUM = re.compile(parted), r" \1 "
+    return tokenizer
 
 
 @cache

@@ -2,9 +2,13 @@
 
 It stands under `form` in the folder's `prepared.json`:
 
-    "form": {"casing": "cased" | "lowercased" | "truecased", "tokenization": "none" | "moses"}
+    "form": {"casing": "cased" | "lowercased" | "truecased", "tokenization": "none" | "moses",
+             "normalize_punctuation": true, "aggressive_hyphens": true}
 
-`casing` and `tokenization` are the state of the text before it was cut into pieces.
+`casing` and `tokenization` are the state of the text before it was cut into pieces; with `moses`
+Chinese is in jieba's words. The last two are there where they are true: Moses' normalization came
+before tokenization, hyphens are tokens. The folder of a truecased corpus may have the model of each
+language, `truecase.de`.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from tdo_plugin.errors import UserError
 
 CASINGS = ("cased", "lowercased", "truecased")
 TOKENIZATIONS = ("none", "moses")
+FLAGS = ("normalize_punctuation", "aggressive_hyphens")
 
 
 @dataclass(frozen=True)
@@ -27,17 +32,43 @@ class TextForm:
 
     casing: str = "cased"
     tokenization: str = "none"
+    normalize_punctuation: bool = False
+    aggressive_hyphens: bool = False
 
-    def prepare(self, lines: Sequence[str], language: str) -> list[str]:
-        """Plain text as the model knows it, before it is cut into pieces."""
+    def prepare(self, lines: Sequence[str], language: str, folder: Path | None = None) -> list[str]:
+        """Plain text as the model knows it, before it is cut into pieces.
+
+        Args:
+            lines: plain text.
+            language: its language, as the folder calls it.
+            folder: the data folder; without it, or where it has no truecasing model of the
+                language, truecased text is left as it is cased.
+
+        Raises:
+            UserError: sacremoses or jieba, which this form takes, is not installed.
+        """
+        return self.cased(self.tokenized(lines, language), language, folder)
+
+    def tokenized(self, lines: Sequence[str], language: str) -> list[str]:
+        """Plain text normalized and tokenized; the first half of `prepare`."""
         from tdo_plugin.metrics import moses
 
         result = list(lines)
+        if self.normalize_punctuation:
+            result = moses.normalize(result, language)
         if self.tokenization == "moses":
-            result = moses.tokenize(result, language)
-        if self.casing == "lowercased":
-            result = [line.lower() for line in result]
+            result = moses.tokenize(result, language, self.aggressive_hyphens)
         return result
+
+    def cased(self, lines: Sequence[str], language: str, folder: Path | None) -> list[str]:
+        """Tokenized text truecased or lowercased; the second half of `prepare`."""
+        from tdo_plugin.metrics import moses
+
+        if self.casing == "lowercased":
+            return [line.lower() for line in lines]
+        if self.casing == "truecased" and folder and truecaser(folder, language).is_file():
+            return moses.truecase(lines, truecaser(folder, language))
+        return list(lines)
 
     def restore(self, pieces: str, language: str) -> str:
         """A line of SentencePiece's pieces as plain text, detokenized and with a capital letter.
@@ -57,6 +88,16 @@ class TextForm:
             result = moses.detokenize(result, language)
         return result
 
+    def stored(self) -> dict[str, str | bool]:
+        """What `prepared.json` has of it; flags that are off are left out, as of old."""
+        flags = {name: True for name in FLAGS if getattr(self, name)}
+        return {"casing": self.casing, "tokenization": self.tokenization, **flags}
+
+
+def truecaser(folder: Path, language: str) -> Path:
+    """Where a data folder has the truecasing model of a language."""
+    return folder / f"truecase.{language}"
+
 
 def read_text_form(root: Path) -> TextForm:
     """The form of a folder's text; one that says nothing is cased and not tokenized.
@@ -69,9 +110,15 @@ def read_text_form(root: Path) -> TextForm:
         form = TextForm(**stored)
     except TypeError:
         form = TextForm(casing=str(stored))
-    if form.casing not in CASINGS or form.tokenization not in TOKENIZATIONS:
+    flags = [getattr(form, name) for name in FLAGS]
+    if (
+        form.casing not in CASINGS
+        or form.tokenization not in TOKENIZATIONS
+        or not all(isinstance(flag, bool) for flag in flags)
+    ):
         raise UserError(
             f"`form` in {root / MARK} must have a casing of {', '.join(CASINGS)} and a "
-            f"tokenization of {', '.join(TOKENIZATIONS)}; it is {stored}"
+            f"tokenization of {', '.join(TOKENIZATIONS)}, and true or false for "
+            f"{' and '.join(FLAGS)}; it is {stored}"
         )
     return form

@@ -17,6 +17,7 @@ ALLOWED = {
     "tasks": {"models", "modules", "metrics", "data", "errors"},
     "data": {"errors"},
     "metrics": {"data", "errors"},
+    "corpora": {"metrics", "data", "provenance", "errors"},
     "evaluation": {"models", "metrics", "data", "checkpoints", "provenance", "errors"},
     "launch": {"data", "errors"},
 }

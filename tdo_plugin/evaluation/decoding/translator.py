@@ -120,7 +120,7 @@ class Translator:
 
         Args:
             direction: such as `de-fr`.
-            lines: plain text; a truecased model's should be truecased.
+            lines: plain text.
             progress: called with the number of sentences after each batch.
             prepared: whether the lines are tokenized and cased as the model knows them.
 
@@ -157,7 +157,8 @@ class Translator:
         """Each line's tokens with the end symbol, without a tag."""
         if self._spm is None:
             self._spm = load_model(self.data.root / "spm.model")
-        text = lines if prepared else self.form.prepare(lines, direction.split("-")[0])
+        source = direction.split("-")[0]
+        text = lines if prepared else self.form.prepare(lines, source, self.data.root)
         encode = task.source_dictionary.encode_line
         return [
             encode(" ".join(pieces), add_if_not_exist=False).long()

@@ -64,6 +64,9 @@ def test_impossible_settings_are_one_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="`--vocab-size` must") as error:
         sp.train_model([tmp_path / "text"], tmp_path / "spm", settings)
     assert "\n" not in str(error.value)
+    settings = sp.SegmentationSettings(vocab_size=60, sentences=99)
+    with pytest.raises(UserError, match="`--sentences` must be 0 or above 100; it is 99"):
+        sp.train_model([tmp_path / "text"], tmp_path / "spm", settings)
     (tmp_path / "bad.model").write_text("no model")
     with pytest.raises(UserError, match="must be a SentencePiece model"):
         sp.load_model(tmp_path / "bad.model")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tdo_plugin.data.textfolder import count_lines, read_lines, read_text_folder
+from tdo_plugin.data.textfolder import count_lines, line_starts, read_lines, read_text_folder
 from tdo_plugin.errors import UserError
 
 
@@ -109,3 +109,15 @@ def test_a_byte_order_mark_at_the_beginning_is_no_text(
     assert path.read_bytes()[:3] == b"\xef\xbb\xbf"
     assert list(read_lines(path)) == lines
     assert count_lines(path) == len(lines)
+
+
+@pytest.mark.parametrize("every", [1, 2, 3, 7])
+def test_reading_can_begin_where_a_line_begins(tmp_path: Path, every: int) -> None:
+    path = tmp_path / "text"
+    path.write_text("\ufeffein\nzwölf\n\ufeffdrei\r\n\nfünf", encoding="utf-8", newline="")
+    lines = list(read_lines(path))
+    starts = line_starts(path, every)
+    assert [list(read_lines(path, start)) for start in starts] == [
+        lines[number:] for number in range(0, len(lines), every)
+    ]
+    assert lines[2].startswith("\ufeff")  # only at the beginning it is no text

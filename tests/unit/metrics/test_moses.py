@@ -30,6 +30,43 @@ def test_detokenizing_undoes_it(language) -> None:
     assert moses.detokenize([tokens, ""], f"{language}_XX") == [plain, ""]
 
 
+@pytest.mark.parametrize("language", ["fi", "sv"])
+def test_a_colon_within_a_word_stays(language) -> None:
+    line = 'EU:ssa on 20:een: S:t 5:30 "x":n €:a ä:ö:'
+    tokens = "EU:ssa on 20:een : S:t 5 : 30 &quot; x &quot; :n € :a ä:ö :"
+    assert moses.tokenize([line], language) == [tokens]
+
+
+def test_hyphens_can_be_tokens() -> None:
+    line, tokens = "a well-known - 3-4, x-", "a well @-@ known - 3 @-@ 4 , x-"
+    assert moses.tokenize([line], "en", aggressive_hyphens=True) == [tokens]
+    assert moses.tokenize([line], "en") == ["a well-known - 3-4 , x-"]
+    assert moses.detokenize(["a well @-@ known one"], "en") == ["a well-known one"]
+
+
+# what normalize-punctuation.perl and remove-non-printing-char.perl give one after the other
+NORMALIZED = {
+    "en": ('"Oui," puis 10.000 (50%).', '"ja."', '"So," - \'gut," it\'s ...'),
+    "de": ('"Oui", puis 10,000 (50%).', '"ja".', '"So", - \'gut", it\'s ...'),
+    "cs": ('"Oui", puis 10,000 (50%).', '"ja."', '"So", - \'gut", it\'s ...'),
+    "it": ('"Oui", puis 10.000 (50%).', '"ja".', '"So", - \'gut", it\'s ...'),
+}
+
+
+@pytest.mark.parametrize("language", NORMALIZED)
+def test_punctuation_is_normalized_as_perl_does_it(language) -> None:
+    lines = [
+        "«\u00a0Oui\u00a0», puis 10\u00a0000 ( 50\u00a0% ) .",
+        '"ja."',
+        "„So“, — ‘gut’, it’s …",  # noqa: RUF001
+        "zero\u200bwidth\u00ad and tab\there",
+        "٣\u00a0٤ %",
+        "",
+    ]
+    rest = ["zero width  and tab here", "٣\u00a0٤ %", ""]
+    assert moses.normalize(lines, language) == [*NORMALIZED[language], *rest]
+
+
 def test_detruecasing_begins_each_sentence_with_a_capital() -> None:
     lines = ["the dog sleeps . it sees Anna", ""]
     assert moses.detruecase(lines) == ["The dog sleeps . It sees Anna", ""]

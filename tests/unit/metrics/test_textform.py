@@ -6,7 +6,8 @@ import pytest
 
 from tdo_plugin.data.databin import MARK
 from tdo_plugin.errors import UserError
-from tdo_plugin.metrics.textform import TextForm, read_text_form
+from tdo_plugin.metrics.textform import TextForm, read_text_form, truecaser
+from tdo_plugin.metrics.truecasing import train_truecaser
 
 
 def test_a_folder_that_says_nothing_has_plain_text(data):
@@ -36,13 +37,60 @@ def test_there_and_back(form, prepared, pieces, restored):
     assert form.restore(pieces, "en") == restored
 
 
+def test_all_steps_of_a_corpus_are_done_to_plain_text(tmp_path):
+    train_truecaser([text(tmp_path, "- a house of John")], truecaser(tmp_path, "en"))
+    form = TextForm("truecased", "moses", normalize_punctuation=True, aggressive_hyphens=True)
+    line = "HOUSE of john: “Well-known”."
+    assert form.prepare([line], "en", tmp_path) == [
+        "house of John : &quot; Well @-@ known . &quot;"
+    ]
+    assert form.prepare(["The House"], "de", tmp_path) == ["The House"]
+    cased = TextForm("cased", "moses")
+    assert cased.prepare(["HOUSE of john"], "en", tmp_path) == ["HOUSE of john"]
+
+
+def text(folder, *lines):
+    path = folder / "text"
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        TextForm(),
+        TextForm("lowercased", "moses"),
+        TextForm("truecased", "moses", aggressive_hyphens=True),
+        TextForm("cased", "none", normalize_punctuation=True),
+    ],
+    ids=str,
+)
+def test_a_stored_form_is_read_again(data, form):
+    (data.root / MARK).write_text(json.dumps({"form": form.stored()}))
+    assert read_text_form(data.root) == form
+
+
+def test_a_form_is_stored_as_it_was_before_there_were_flags():
+    stored = {"casing": "lowercased", "tokenization": "moses"}
+    assert TextForm("lowercased", "moses").stored() == stored
+
+
 def test_the_folders_own_form_is_read(data):
     form = {"casing": "lowercased", "tokenization": "moses"}
     (data.root / MARK).write_text(json.dumps({"form": form}))
     assert read_text_form(data.root) == TextForm("lowercased", "moses")
 
 
-@pytest.mark.parametrize("form", [{"casing": "upper"}, {"tokenization": "jieba"}, {"size": 1}, 3])
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"casing": "upper"},
+        {"tokenization": "jieba"},
+        {"size": 1},
+        {"aggressive_hyphens": "yes"},
+        3,
+    ],
+)
 def test_an_unknown_form_is_refused(data, form):
     (data.root / MARK).write_text(json.dumps({"form": form}))
     with pytest.raises(UserError, match=r"`form` in .* must"):

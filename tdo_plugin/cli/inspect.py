@@ -1,0 +1,150 @@
+"""`tdo inspect`: what a data folder holds, and what a model will see of it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.launch.options import own_and_stock, take_rest
+
+if TYPE_CHECKING:
+    from tdo_plugin.data.databin import DataFolder
+    from tdo_plugin.data.inventory import BinarisedSet
+
+HELP = "show the sizes, lengths and unknown tokens of a data folder, and batches as the model sees"
+
+TAGS = ("--encoder-langtok", "--decoder-langtok", "--langtoks")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "data", type=Path, metavar="DATA", help="folder of `tdo prepare` or `tdo preprocess`"
+    )
+    _options(parser)
+    take_rest(parser, "fairseq-train, for --batches")
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--batches",
+        type=int,
+        metavar="N",
+        help="show the first N training batches, with tags, as fairseq-train makes them (default "
+        "tag: the target language, before the source)",
+    )
+    add(
+        "--config",
+        type=Path,
+        metavar="CONFIG",
+        help="make the batches with this config's flags (see `tdo train`)",
+    )
+    add("--plot", type=Path, metavar="FILE", help="draw the sizes of the directions: .svg, .png")
+    add("--json", type=Path, metavar="FILE", help="write all numbers")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print, draw and write; every picture and file is named."""
+    from tdo_plugin.analysis import size_plot
+    from tdo_plugin.data.databin import read_data_folder
+    from tdo_plugin.data.inventory import as_json, by_direction, read_sets
+    from tdo_plugin.data.segmentation import write_text
+
+    extra = own_and_stock(args, _options)
+    _check(args, extra)
+    if args.plot:
+        size_plot.check(args.plot)
+    data = read_data_folder(args.data)
+    sets = read_sets([data.root / shard for shard in ("", *data.shards)])
+    _print(data, sets)
+    if args.batches is not None:
+        _print_batches(_words(args, data, extra), args.batches)
+    if args.plot:
+        found = by_direction(sets, "train")
+        sides = {name: found[name][0] for name in data.directions if name in found}
+        sizes = {
+            "sentences": {name: side.sentences for name, side in sides.items()},
+            "source tokens": {name: side.tokens for name, side in sides.items()},
+        }
+        size_plot.draw_sizes(sizes, f"training text of {data.root.resolve().name}", args.plot)
+        print(args.plot.resolve())
+    if args.json:
+        text = json.dumps(as_json(data, sets), indent=1, ensure_ascii=False)
+        write_text(args.json, [text])
+        print(args.json.resolve())
+    return 0
+
+
+def _check(args: argparse.Namespace, extra: Sequence[str]) -> None:
+    if args.batches is None and (extra or args.config):
+        raise UserError(
+            f"`--batches` must be given with {' '.join(extra) or '--config'}, which only "
+            "fairseq-train reads"
+        )
+    if args.batches is not None and args.batches < 1:
+        raise UserError(f"`--batches` must be at least 1; it is {args.batches}")
+    for option, path in (("--plot", args.plot), ("--json", args.json)):
+        if path and (path.is_dir() or not path.absolute().parent.is_dir()):
+            raise UserError(f"`{option}` must be a file in a folder that is there; it is {path}")
+
+
+def _words(args: argparse.Namespace, data: DataFolder, extra: Sequence[str]) -> list[str]:
+    """The command line of fairseq-train."""
+    from tdo_plugin.launch.config import read_config
+
+    flags = read_config(args.config).words() if args.config else ["--max-tokens", "500"]
+    chosen = [*flags, *extra]
+    tagged = any(word.partition("=")[0] in TAGS for word in chosen)
+    return [
+        *(data.path, "--task", "tdo_translation", "--arch", "tdo_transformer"),
+        *("--langs", ",".join(data.languages), "--lang-pairs", ",".join(data.directions)),
+        *(() if tagged else ("--encoder-langtok", "tgt")),
+        *chosen,
+    ]
+
+
+def _print(data: DataFolder, sets: Sequence[BinarisedSet]) -> None:
+    from functools import reduce
+    from operator import add
+
+    from tdo_plugin.data.inventory import Side, by_language
+    from tdo_plugin.evaluation.report.data_tables import (
+        directions_table,
+        histogram,
+        languages_table,
+    )
+    from tdo_plugin.evaluation.report.text import terminal
+
+    width = shutil.get_terminal_size((100, 24)).columns
+    for table in (directions_table(data, sets), languages_table(data, sets)):
+        print(table.title, "", terminal(table, width, bold=False), "", sep="\n")
+    train = reduce(add, by_language(sets, "train").values(), Side())
+    print("Training sentences by length in tokens", "", *histogram(train, width), "", sep="\n")
+    print(
+        "Sources and targets are in tokens: pieces, without tags and the symbol that ends a "
+        "sentence.",
+        flush=True,
+    )
+
+
+def _print_batches(words: Sequence[str], count: int) -> None:
+    from tdo_plugin.metrics.quiet import quiet_libraries
+
+    with quiet_libraries():
+        from tdo_plugin.tasks.preview import first_batches
+
+        batches = first_batches(words, count)
+    for number, batch in enumerate(batches, 1):
+        rows, source, target = batch.shape
+        print(f"\nbatch {number}: {rows} sentences, {source} source x {target} target positions")
+        for sentence in batch.sentences:
+            print(
+                f"{sentence.direction}\n  source    {sentence.source}\n"
+                f"  previous  {sentence.previous}\n  target    {sentence.target}"
+            )

@@ -1,0 +1,242 @@
+"""`tdo prepare`: a corpus of the papers, or one's own text, from nothing to a data folder."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tdo_plugin.errors import UserError
+from tdo_plugin_messages import print_line
+
+if TYPE_CHECKING:
+    from tdo_plugin.corpora.description import Corpus
+
+TOY = "toy"  # the embedded grammar, which is written and not fetched
+HELP = "fetch, clean, segment and binarise a corpus of the papers, or text of one's own"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    _add_what(parser)
+    _add_source(parser.add_argument_group("where the text comes from"))
+    _add_own(parser.add_argument_group("text of one's own"))
+    _add_changes(parser.add_argument_group("instead of what the description says"))
+    _add_run(parser.add_argument_group("run"))
+
+
+def _add_what(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "name",
+        nargs="?",
+        metavar="NAME",
+        help="a corpus (--list shows them), or the file of a description, NAME.json",
+    )
+    add("--out", type=Path, metavar="DIR", help="data folder to make")
+    add("--variant", metavar="V[,V]", help="another form of the corpus (--list shows them)")
+    add("--list", action="store_true", help="show the corpora and their variants")
+    add("--show", action="store_true", help="show what is known of NAME: licence, archives, notes")
+    add(
+        "--check",
+        action="store_true",
+        help="ask each address of NAME, or of all corpora, without downloading anything",
+    )
+
+
+def _add_source(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--from-file",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="an archive that is there already, under its own name; may be given several times",
+    )
+    group.add_argument(
+        "--cache",
+        type=Path,
+        metavar="DIR",
+        help="where archives are kept (default: $TDO_CACHE, or ~/.cache/tdo_plugin/corpora)",
+    )
+
+
+def _add_own(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--from",
+        dest="own",
+        type=Path,
+        metavar="DIR",
+        help="folder of train, valid and test text: train.X-Y.X and train.X-Y.Y, or train.X for "
+        "each language, or train.tsv with a header of language codes; plain or gzip",
+    )
+    group.add_argument(
+        "--centre", metavar="X", help="train X with each other language (default: all pairs)"
+    )
+    group.add_argument(
+        "--no-cleaning",
+        action="store_true",
+        help="leave out empty lines only, not those that are repeated, unreadable or held out",
+    )
+
+
+def _add_changes(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--vocab-size", type=int, metavar="N", help="pieces of the joint model")
+    group.add_argument("--model-type", choices=("unigram", "bpe"), help="kind of model")
+    group.add_argument("--sentences", type=int, metavar="N", help="train the model on so many")
+    group.add_argument(
+        "--rows", type=int, metavar="N", help="draw so many rows of each training pair, for a trial"
+    )
+
+
+def _add_run(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--workers", type=int, metavar="N", help="processes (default: the cores)")
+    group.add_argument(
+        "--shard-sentences",
+        type=int,
+        default=0,
+        metavar="N",
+        help="cut pairs with more sentences than N, for data folders named DIR:DIR/shard2:...",
+    )
+    group.add_argument("--fresh", action="store_true", help="make the folder anew if it is whole")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show, ask, or prepare."""
+    from tdo_plugin.corpora.description import names
+
+    if args.list:
+        return _list()
+    if args.check:
+        return _check([args.name] if args.name else names(), args.variant)
+    corpus, given = _corpus(args)
+    if args.show:
+        return _show(corpus)
+    if args.out is None:
+        raise UserError("`--out` must name the data folder; it is missing")
+    return _prepare(args, corpus, given)
+
+
+def _list() -> int:
+    from tdo_plugin.corpora.description import load, names
+
+    for name in names():
+        corpus = load(name)
+        print_line(f"{name}: {corpus.title} ({corpus.paper})")
+        for variant, about in corpus.variants.items():
+            print_line(f"    --variant {variant}: {about}")
+    print_line(f"{TOY}: the embedded grammar, seven languages (tdo corpus has its options)")
+    return 0
+
+
+def _check(wanted: list[str], variant: str | None) -> int:
+    from tdo_plugin.corpora.description import load
+    from tdo_plugin.corpora.fetch import check
+
+    good = True
+    for name in wanted:
+        for status in check(load(name, variant).archives_needed().values()):
+            size = "" if status.bytes is None else f" ({status.bytes:,} bytes)"
+            address = status.url or "no address is known"
+            print_line(f"{name}: {status.file}: {address}: {status.reason}{size}")
+            good &= status.ok
+    return 0 if good else 1
+
+
+def _show(corpus: Corpus) -> int:
+    print_line(f"{corpus.name}: {corpus.title}\npaper: {corpus.paper}\nlicence: {corpus.licence}")
+    print_line(f"cite: {corpus.cite}\nlanguages: {' '.join(corpus.languages)}")
+    print_line(
+        f"pairs: {len(corpus.train_pairs)} with training text, {len(corpus.test_pairs)} with tests"
+    )
+    for archive in corpus.archives_needed().values():
+        size = f"{archive.bytes:,} bytes" if archive.bytes else "size unknown"
+        known = "SHA-256 known" if archive.sha256 else "MD5 known" if archive.md5 else "no checksum"
+        print_line(f"archive {archive.name}: {size}, {known}")
+        for url in (*archive.urls, *(url for part in archive.parts for url in part.urls)):
+            print_line(f"    {url}")
+    for note in corpus.notes:
+        print_line(f"note: {note}")
+    return 0
+
+
+def _corpus(args: argparse.Namespace) -> tuple[Corpus, dict[str, Path]]:
+    """The description, changed as the options say, and the files that were given."""
+    from dataclasses import replace
+
+    from tdo_plugin.corpora.description import Sample, load
+    from tdo_plugin.corpora.own import describe
+
+    if (args.name is None) == (args.own is None):
+        raise UserError("`NAME` or `--from` must be given, and not both")
+    changes: dict[str, Any] = {
+        key: getattr(args, key)
+        for key in ("vocab_size", "model_type", "sentences")
+        if getattr(args, key) is not None
+    }
+    if args.own is not None:
+        if args.variant or args.from_file:
+            raise UserError("`--variant` and `--from-file` must be left out with --from")
+        settings = {"model_type": "unigram", "vocab_size": 8000, **changes}
+        corpus, given = describe(args.own, args.centre, settings, not args.no_cleaning)
+    elif args.name == TOY:
+        settings = {"model_type": "unigram", "vocab_size": 1000, **changes}
+        corpus, given = describe(_toy(args.out), "en", settings, clean=False)
+    else:
+        if args.centre or args.no_cleaning:
+            raise UserError("`--centre` and `--no-cleaning` must come with --from")
+        corpus, given = load(args.name, args.variant), {path.name: path for path in args.from_file}
+        corpus = replace(corpus, segmentation=replace(corpus.segmentation, **changes))
+    _check_given(corpus, given)
+    if args.rows is not None:
+        if args.rows < 1:
+            raise UserError(f"`--rows` must be at least 1; it is {args.rows}")
+        seed = corpus.sample.seed if corpus.sample else 1
+        corpus = replace(corpus, sample=Sample(args.rows, seed))
+    return corpus, given
+
+
+def _toy(out: Path | None) -> Path:
+    """The embedded corpus as `tdo corpus` writes it, below the data folder."""
+    from tdo_plugin.data.corpus import CorpusSettings, write_corpus
+
+    if out is None:
+        raise UserError("`--out` must name the data folder; it is missing")
+    folder = out / "text"
+    write_corpus(folder, CorpusSettings(), force=True)
+    return folder
+
+
+def _check_given(corpus: Corpus, given: dict[str, Path]) -> None:
+    from tdo_plugin.corpora.fetch import accepted_names
+
+    archives = corpus.archives_needed().values()
+    known = {name for archive in archives for name in accepted_names(archive)}
+    for name, path in given.items():
+        if not path.is_file():
+            raise UserError(f"`--from-file` must be a file; {path} is not one")
+        if name not in known:
+            raise UserError(
+                f"`--from-file` must be named as an archive of {corpus.name} (--show lists them); "
+                f"it is {name}"
+            )
+
+
+def _prepare(args: argparse.Namespace, corpus: Corpus, given: dict[str, Path]) -> int:
+    from tdo_plugin.corpora import preparing
+    from tdo_plugin.corpora.fetch import default_cache
+    from tdo_plugin.launch.environment import cores
+
+    workers = cores() if args.workers is None else args.workers
+    if workers < 1:
+        raise UserError(f"`--workers` must be at least 1; it is {workers}")
+
+    def say(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+
+    say(f"{corpus.title}. Licence: {corpus.licence}")
+    cache = args.cache or default_cache()
+    out, shards = args.out.resolve(), args.shard_sentences
+    preparing.prepare(corpus, cache, given, out, workers, args.fresh, say, shards)
+    return 0

@@ -1,0 +1,1 @@
+"""Corpora from their sources: described, fetched, unpacked, read, cleaned."""

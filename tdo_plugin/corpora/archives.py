@@ -1,0 +1,160 @@
+"""What is in a tar or zip archive, in one pass: names of files and their content."""
+
+from __future__ import annotations
+
+import bz2
+import errno
+import gzip
+import io
+import lzma
+import os
+import stat
+import tarfile
+import zipfile
+import zlib
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import accumulate
+from pathlib import Path, PurePosixPath
+from typing import IO, BinaryIO
+
+from tdo_plugin.errors import UserError
+
+BLOCK = 1 << 20
+_COMPRESSIONS: dict[bytes, Callable[[BinaryIO], IO[bytes]]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+}
+_DAMAGE = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    UnicodeError,  # names in a zip
+    NotImplementedError,  # a zip compressed in a way that Python does not know
+    RuntimeError,  # a zip with a password
+)
+
+Entry = tuple[str, Callable[[], IO[bytes]]]
+
+
+class _Joined(io.RawIOBase):
+    """Files read as one."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._streams: list[BinaryIO] = []
+        try:
+            for path in paths:
+                self._streams.append(path.open("rb", buffering=0))
+        except OSError:
+            self.close()
+            raise
+        sizes = [path.stat().st_size for path in paths]
+        self._ends = [*accumulate(sizes)]
+        self._starts = [end - size for end, size in zip(self._ends, sizes, strict=True)]
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        bases = {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._ends[-1]}
+        if bases[whence] + offset < 0:
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))  # as zipfile knows it of files
+        self._at = bases[whence] + offset
+        return self._at
+
+    def readinto(self, buffer: memoryview) -> int:
+        number = bisect_right(self._ends, self._at)
+        if number == len(self._ends):
+            return 0
+        stream = self._streams[number]
+        stream.seek(self._at - self._starts[number])
+        read = stream.readinto(buffer)
+        self._at += read
+        return read
+
+    def close(self) -> None:
+        for stream in self._streams:
+            stream.close()
+        super().close()
+
+
+def open_joined(paths: Sequence[Path]) -> BinaryIO:
+    """Files as one stream, in which one can also go back."""
+    return io.BufferedReader(_Joined(paths), BLOCK)
+
+
+@contextmanager
+def archive_errors(label: str) -> Iterator[None]:
+    """A damaged archive, and one that is none, in one line.
+
+    Raises:
+        UserError: of the archive.
+        OSError: of the disk.
+    """
+    try:
+        yield
+    except (*_DAMAGE, OSError) as error:
+        # gzip and bz2 report damage as an OSError, but then it has no number of the system's
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise UserError(
+            f"`{label}` must be a whole tar or zip archive; reading it gave: {reason}"
+        ) from None
+
+
+def entries(stream: BinaryIO) -> Iterator[Entry]:
+    """The plain files of an archive in their order, each with what opens it.
+
+    The compression is told from the first bytes. Left out are links, devices, and names that lead
+    out of the folder. An entry can be opened only until the next one is asked for. The archive is
+    read to its end, where its checksum is, so damage anywhere shows.
+
+    Args:
+        stream: at the beginning of the archive.
+
+    Raises:
+        Errors that `archive_errors` knows.
+    """
+    head = stream.read(8)
+    stream.seek(0)
+    if head.startswith(b"PK"):
+        found = _zip_entries(stream)
+    else:
+        found = _tar_entries(_decompressed(stream, head))
+    for name, open_entry in found:
+        path = PurePosixPath(name)
+        if path.name and not path.is_absolute() and ".." not in path.parts:
+            yield str(path), open_entry
+
+
+def _decompressed(stream: BinaryIO, head: bytes) -> IO[bytes]:
+    for magic, opener in _COMPRESSIONS.items():
+        if head.startswith(magic):
+            return opener(stream)
+    return stream
+
+
+def _tar_entries(stream: IO[bytes]) -> Iterator[Entry]:
+    with tarfile.open(fileobj=stream, mode="r|", bufsize=BLOCK) as archive:
+        for member in archive:
+            if member.isreg():
+                yield member.name, lambda member=member: archive.extractfile(member)
+    while stream.read(BLOCK):
+        pass
+
+
+def _zip_entries(stream: BinaryIO) -> Iterator[Entry]:
+    with zipfile.ZipFile(stream) as archive:
+        for info in archive.infolist():
+            kind = stat.S_IFMT(info.external_attr >> 16)
+            if not info.is_dir() and kind in (0, stat.S_IFREG):
+                yield info.filename, lambda info=info: archive.open(info)

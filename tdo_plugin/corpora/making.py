@@ -1,0 +1,295 @@
+"""Rows of one split of one pair: read, drawn, cleaned, tokenized, and written as text.
+
+Below the data folder:
+
+    work/tokens/train.X-Y.X     what a text folder has, before any truecasing
+    work/held-out/test.X-Y.X    valid and test sentences as they were before tokenization
+    work/chosen/X-Y.json        rows of train that are held out for other splits
+    work/splits/train.X-Y.json  the record of a split: how many rows each rule took (see `Steps`)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tdo_plugin.corpora.cleaning import Cleaner, HeldOut
+from tdo_plugin.corpora.description import Corpus, Form, Member, Pair, Row, Rule
+from tdo_plugin.corpora.drawing import choose, draw, generator
+from tdo_plugin.corpora.readers import read
+from tdo_plugin.data.segmentation import complete_file, write_text
+from tdo_plugin.data.steps import Step
+from tdo_plugin.data.textfolder import read_lines
+from tdo_plugin.metrics.textform import TextForm
+
+CHUNK = 10_000  # rows that are tokenized at once
+TOKENS, TEXTS = "tokens", "held-out"
+HELD_OUT = ("held-out", "held-out-pairs")
+
+Item = tuple[str, str, str, str]  # tokens of both sides, then their text
+
+
+@dataclass(frozen=True)
+class Making:
+    """What every split of a corpus needs.
+
+    Attributes:
+        corpus: the description.
+        files: of each text of the source.
+        source: a digest of these files.
+        out: the data folder.
+    """
+
+    corpus: Corpus
+    files: Mapping[Member, tuple[Path, ...]]
+    source: str
+    out: Path
+
+    @property
+    def work(self) -> Path:
+        """Where everything is that is not the data folder's own."""
+        return self.out / "work"
+
+    def tokens(self, split: str, pair: Pair, language: str) -> Path:
+        """The text of one side, as it goes into the text folder."""
+        return self.work / TOKENS / f"{split}.{'-'.join(pair)}.{language}"
+
+    def held_out(self, split: str, pair: Pair, language: str) -> Path:
+        """The same before tokenization, of valid and test sets."""
+        return self.work / TEXTS / f"{split}.{'-'.join(pair)}.{language}"
+
+
+@dataclass(frozen=True)
+class Record:
+    """What became of the rows of a split.
+
+    Attributes:
+        split: of which split.
+        pair: of which pair.
+        read: rows of the source.
+        taken: rows that each rule took, in order.
+        kept: what is left.
+    """
+
+    split: str
+    pair: Pair
+    read: int
+    taken: Mapping[str, int]
+    kept: int
+
+
+def split_step(making: Making, split: str, pair: Pair, held_out: HeldOut | None, seen: str) -> Step:
+    """The step that writes one split of one pair; its facts are those of a `Record`.
+
+    Args:
+        making: see `Making`.
+        split: train, valid or test.
+        pair: as the description has it.
+        held_out: sentences that the rules keep out.
+        seen: a digest of these.
+
+    Raises:
+        UserError: when it is done: a mistake in the source's text.
+    """
+    depends = {"key": _key(making, split, pair, seen)}
+    make = partial(_make, making, split, pair, held_out)
+    return Step(f"{split}.{'-'.join(pair)}", depends, make)
+
+
+def _make(
+    making: Making, split: str, pair: Pair, held_out: HeldOut | None, folder: Path
+) -> dict[str, Any]:
+    counts: Counter[str] = Counter()
+    if _is_held(making.corpus, split, pair):
+        items = _held(making, split, pair, counts)
+    else:
+        items = _cleaned(making, split, pair, held_out, counts)
+    items = _limited(items, making.corpus.limit.get(split), counts)
+    kept = _write(folder / "work", split, pair, items)
+    return {"read": counts.pop("read"), "taken": dict(counts), "kept": kept}
+
+
+def _is_held(corpus: Corpus, split: str, pair: Pair) -> bool:
+    hold_out = corpus.hold_out
+    return bool(hold_out and pair in hold_out.pairs and getattr(hold_out, split, None))
+
+
+def _key(making: Making, split: str, pair: Pair, seen: str) -> str:
+    """A digest of everything that the rows depend on."""
+    corpus = making.corpus
+    sources = [split] if not _is_held(corpus, split, pair) else ["train"]
+    sets = [repr(one) for source in sources for one in corpus.sets_of(source, pair)]
+    parts = (sets, corpus.clean, corpus.sample, corpus.hold_out, corpus.limit, corpus.form)
+    return hashlib.sha256(repr((making.source, seen, split, parts)).encode()).hexdigest()
+
+
+def _cleaned(
+    making: Making, split: str, pair: Pair, held_out: HeldOut | None, counts: Counter[str]
+) -> Iterator[Item]:
+    """What is left of a split that the source has, or of the training rows."""
+    rules = making.corpus.clean[split]
+    items = _read(making, split, pair, _loose(rules), counts)
+    if split == "train":
+        chosen = _chosen(making, pair)
+        out = {number for numbers in chosen.values() for number in numbers}
+        if out:
+            counts["held out of them"] = 0
+            items = _without(items, out, counts)
+    strict = [rule for rule in rules if rule.rule in HELD_OUT]
+    return _filtered(items, strict, pair, held_out, making.work, counts)
+
+
+def _loose(rules: Iterable[Rule]) -> list[Rule]:
+    """The rules that look at a row alone, and not at other sets."""
+    return [rule for rule in rules if rule.rule not in HELD_OUT]
+
+
+def _read(
+    making: Making, split: str, pair: Pair, rules: list[Rule], counts: Counter[str]
+) -> Iterator[Item]:
+    """Rows of the source, drawn, cleaned by what a row shows alone, tokenized."""
+    corpus = making.corpus
+    cleaner = Cleaner(rules, pair, None, making.work)
+    rows = _counted(_rows(making, split, pair), counts)
+    if split == "train" and corpus.sample:
+        total = sum(1 for _ in _rows(making, split, pair))
+        chance = generator(corpus.sample.seed, pair, "sample")
+        rows = draw(rows, total, corpus.sample.pairs, chance)
+        counts["not drawn"] = max(0, total - corpus.sample.pairs)
+    yield from cleaner.after_tokens(tokenized(cleaner.before_tokens(rows), pair, corpus.form))
+    counts.update(cleaner.counts)
+
+
+def _rows(making: Making, split: str, pair: Pair) -> Iterator[Row]:
+    for one in making.corpus.sets_of(split, pair):
+        yield from read(one, making.files)
+
+
+def _counted(rows: Iterable[Row], counts: Counter[str]) -> Iterator[Row]:
+    counts["read"] = 0
+    for row in rows:
+        counts["read"] += 1
+        yield row
+
+
+def tokenized(rows: Iterable[Row], pair: Pair, form: Form) -> Iterator[Item]:
+    """Each row's tokens in front of its text."""
+    own = text_form(form)
+    rows = iter(rows)
+    while chunk := list(itertools.islice(rows, CHUNK)):
+        sides = [list(side) for side in zip(*chunk, strict=True)]
+        if form.tokenized_at_source:
+            done = sides
+        else:
+            done = [own.tokenized(lines, code) for lines, code in zip(sides, pair, strict=True)]
+        yield from zip(*done, *sides, strict=True)
+
+
+def text_form(form: Form) -> TextForm:
+    """What a data folder says of the text."""
+    flags = form.normalize_punctuation, form.aggressive_hyphens
+    return TextForm(form.casing, form.tokenization, *flags)
+
+
+def _filtered(
+    items: Iterable[Item],
+    rules: list[Rule],
+    pair: Pair,
+    held_out: HeldOut | None,
+    scratch: Path,
+    counts: Counter[str],
+) -> Iterator[Item]:
+    """Items that rules on their text let pass."""
+    cleaner = Cleaner(rules, pair, held_out, scratch)
+    yield from (item for item in items if cleaner.lets_pass((item[2], item[3])))
+    counts.update(cleaner.counts)
+
+
+def _chosen(making: Making, pair: Pair) -> dict[str, set[int]]:
+    """Cleaned training rows that are held out for other splits, by split."""
+    corpus = making.corpus
+    if corpus.hold_out is None or pair not in corpus.hold_out.pairs:
+        return {}
+    path = making.work / "chosen" / f"{'-'.join(pair)}.json"
+    key = _key(making, "held-out", pair, "")
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if found["key"] == key:
+            return {split: set(numbers) for split, numbers in found["rows"].items()}
+    except (OSError, ValueError):
+        pass
+    rules = _loose(corpus.clean["train"])
+    total = sum(1 for _ in _read(making, "train", pair, rules, Counter()))
+    chosen: dict[str, set[int]] = {}
+    for split in ("valid", "test"):
+        take = getattr(corpus.hold_out, split)
+        if take is not None:
+            taken = {number for numbers in chosen.values() for number in numbers}
+            chance = generator(corpus.hold_out.seed, pair, split)
+            chosen[split] = choose(take, total, chance, taken)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = {split: sorted(numbers) for split, numbers in chosen.items()}
+    write_text(path, [json.dumps({"key": key, "rows": rows})])
+    return chosen
+
+
+def _held(making: Making, split: str, pair: Pair, counts: Counter[str]) -> Iterator[Item]:
+    """Rows that are held out of the cleaned training rows for this split."""
+    rules = _loose(making.corpus.clean["train"])
+    chosen = _chosen(making, pair)[split]
+    items = _read(making, "train", pair, rules, counts)
+    yield from (item for number, item in enumerate(items) if number in chosen)
+
+
+def _without(items: Iterable[Item], out: set[int], counts: Counter[str]) -> Iterator[Item]:
+    for number, item in enumerate(items):
+        if number in out:
+            counts["held out of them"] += 1
+        else:
+            yield item
+
+
+def _limited(items: Iterable[Item], limit: int | None, counts: Counter[str]) -> Iterator[Item]:
+    """The first ones; the others pass by all the same, so that what rules took is counted."""
+    for number, item in enumerate(items):
+        if limit is None or number < limit:
+            yield item
+        else:
+            counts["over the limit"] += 1
+
+
+def _write(work: Path, split: str, pair: Pair, items: Iterable[Item]) -> int:
+    """Write both sides, of valid and test sets their text too; returns the number of rows."""
+    folders = [TOKENS] if split == "train" else [TOKENS, TEXTS]
+    paths = [
+        work / folder / f"{split}.{'-'.join(pair)}.{language}"
+        for folder in folders
+        for language in pair
+    ]
+    kept = 0
+    with ExitStack() as stack:
+        for path in paths:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        streams = [stack.enter_context(complete_file(path)) for path in paths]
+        for item in items:
+            for stream, line in zip(streams, item, strict=False):
+                stream.write(line + "\n")
+            kept += 1
+    return kept
+
+
+def remember(making: Making, split: str, pair: Pair, held_out: HeldOut) -> None:
+    """Add a valid or test set that was made to the sentences to keep out."""
+    sides = [read_lines(making.held_out(split, pair, language)) for language in pair]
+    for row in zip(*sides, strict=True):
+        held_out.add_pair(pair, row)
+        for language, text in zip(pair, row, strict=True):
+            held_out.add(language, text)

@@ -1,0 +1,80 @@
+"""What a data folder was prepared of, and who may write to it.
+
+OUT/prepare.json    the corpus, how many rows each rule took of each pair; written last
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+from tdo_plugin.corpora.description import Corpus
+from tdo_plugin.corpora.making import Record
+from tdo_plugin.data.segmentation import write_text
+from tdo_plugin.errors import UserError
+
+OUTCOME = "prepare.json"
+
+
+@contextmanager
+def alone(out: Path) -> Iterator[None]:
+    """No other run writes to the folder meanwhile.
+
+    Raises:
+        UserError: another one does.
+    """
+    import fcntl
+
+    out.mkdir(parents=True, exist_ok=True)
+    with (out / ".prepare.lock").open("w") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(
+                f"`--out` must be a folder that no other tdo prepare is writing to; {out} is not"
+            ) from None
+        yield
+
+
+def check_made(out: Path, key: str, fresh: bool) -> bool:
+    """Whether the folder is whole; if it is not, or is to be made anew, it is marked so.
+
+    Args:
+        out: the data folder.
+        key: of the corpus and its settings.
+        fresh: make it anew.
+
+    Raises:
+        UserError: it is whole, but was made of something else.
+    """
+    try:
+        made = json.loads((out / OUTCOME).read_text(encoding="utf-8"))["key"]
+    except (OSError, ValueError, KeyError):
+        made = None
+    if fresh or made is None:
+        (out / OUTCOME).unlink(missing_ok=True)
+        return False
+    if made != key:
+        raise UserError(
+            f"`--out` must be a new folder, or `--fresh` given; {out} was made of another corpus "
+            "or with other settings"
+        )
+    return True
+
+
+def write_outcome(out: Path, corpus: Corpus, key: str, records: Sequence[Record]) -> None:
+    """Say what was made, which marks the folder whole."""
+    document = {
+        "key": key,
+        "corpus": corpus.name,
+        "variant": corpus.variant,
+        "title": corpus.title,
+        "licence": corpus.licence,
+        "cite": corpus.cite,
+        "notes": corpus.notes,
+        "rows": [{**asdict(record), "pair": "-".join(record.pair)} for record in records],
+    }
+    write_text(out / OUTCOME, [json.dumps(document, indent=1, ensure_ascii=False)])

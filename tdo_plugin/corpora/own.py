@@ -1,0 +1,171 @@
+"""A description of one's own parallel text, made from the names of the files in a folder.
+
+    train.de-en.de[.gz]  train.de-en.en[.gz]     one file a side
+    train.de[.gz]        train.en[.gz]           parallel over all languages
+    train.tsv[.gz]                               parallel over all, with a header of language codes
+
+and likewise valid and test. Other files are left alone.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from tdo_plugin.corpora.description import SPLITS, Corpus
+from tdo_plugin.corpora.parsing import parse
+from tdo_plugin.errors import UserError
+
+_CODE = r"[A-Za-z][A-Za-z0-9_]*"
+_SIDE = re.compile(rf"({'|'.join(SPLITS)})\.({_CODE})-({_CODE})\.({_CODE})(?:\.gz)?")
+_PARALLEL = re.compile(rf"({'|'.join(SPLITS)})\.({_CODE})(?:\.gz)?")
+_TABLE = re.compile(rf"({'|'.join(SPLITS)})\.tsv(?:\.gz)?")
+
+CLEAN = {
+    "train": ("empty", "unreadable", "duplicates", "held-out-pairs"),
+    "valid": ("empty", "held-out-pairs"),
+    "test": ("empty",),
+}
+NOTHING = {split: ("empty",) for split in SPLITS}
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Text of one split that some languages have in common."""
+
+    split: str
+    languages: tuple[str, ...]
+    files: dict[str, str]  # language -> file name; the same for all in a table
+    form: str
+    pair: bool = False
+
+
+def describe(
+    folder: Path, centre: str | None, segmentation: dict[str, Any], clean: bool = True
+) -> tuple[Corpus, dict[str, Path]]:
+    """A corpus of the files in a folder.
+
+    Args:
+        folder: of text, see above.
+        centre: the language of every training pair of text that is parallel over all languages;
+            None: every pair of them is trained.
+        segmentation: of the description.
+        clean: also leave out rows that are unreadable, repeated or in another split.
+
+    Returns:
+        The description, and the file behind each of its archives.
+
+    Raises:
+        UserError: no folder, no training text, one side without the other, or a language in the
+            centre that the text lacks.
+    """
+    if not folder.is_dir():
+        raise UserError(f"`--from` must be a folder of parallel text; {folder} is not one")
+    sources = [*_sources(folder)]
+    if not any(source.split == "train" for source in sources):
+        raise UserError(
+            f"`--from` must hold train.X-Y.X and train.X-Y.Y, or train.X for each language, or "
+            f"train.tsv; {folder} does not"
+        )
+    languages = [*dict.fromkeys(one for source in sources for one in source.languages)]
+    if centre is not None:
+        if centre not in languages:
+            raise UserError(
+                f"`--centre` must be a language of the text, {', '.join(languages)}; it is {centre}"
+            )
+        languages = [centre, *(one for one in languages if one != centre)]
+    sets = [one for source in sources for one in _sets(source, centre, languages)]
+    of = {
+        split: [
+            *dict.fromkeys(name for one in sets if one["split"] == split for name in one["pairs"])
+        ]
+        for split in SPLITS
+    }
+    document = {
+        "title": f"text of {folder.name}",
+        "paper": "none",
+        "licence": "one's own",
+        "cite": "none",
+        "notes": [],
+        "languages": languages,
+        "train": of["train"],
+        "test": of["test"],
+        "archives": {
+            name: {"urls": [], "source": "a folder of one's own"}
+            for name in dict.fromkeys(name for source in sources for name in source.files.values())
+        },
+        "sets": sets,
+        "clean": {
+            split: [{"rule": rule} for rule in rules]
+            for split, rules in (CLEAN if clean else NOTHING).items()
+        },
+        "form": {"casing": "cased", "tokenization": "none"},
+        "segmentation": segmentation,
+    }
+    given = {name: folder / name for name in document["archives"]}  # type: ignore[attr-defined]
+    return parse(folder.name, document), given
+
+
+def _sources(folder: Path) -> Iterator[_Source]:
+    sides: dict[tuple[str, str, str], dict[str, str]] = {}
+    parallel: dict[str, dict[str, str]] = {}
+    for path in sorted(path for path in folder.iterdir() if path.is_file()):
+        if match := _SIDE.fullmatch(path.name):
+            split, first, second, language = match.groups()
+            if language in (first, second):
+                sides.setdefault((split, first, second), {})[language] = path.name
+        elif match := _TABLE.fullmatch(path.name):
+            languages = _header(path)
+            yield _Source(match[1], languages, dict.fromkeys(languages, path.name), "multiway-tsv")
+        elif match := _PARALLEL.fullmatch(path.name):
+            parallel.setdefault(match[1], {})[match[2]] = path.name
+    for (split, *pair), files in sides.items():
+        for language in pair:
+            if language not in files:
+                name = f"{split}.{'-'.join(pair)}.{language}"
+                raise UserError(f"`--from` must hold both sides; {folder} has no {name}")
+        yield _Source(split, tuple(pair), files, "lines", pair=True)
+    for split, files in parallel.items():
+        yield _Source(split, tuple(files), files, "lines")
+
+
+def _header(path: Path) -> tuple[str, ...]:
+    opened = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opened(path, "rt", encoding="utf-8-sig", newline="\n") as stream:
+            columns = stream.readline().rstrip("\r\n").split("\t")
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise UserError(f"`{path}` must be a table of UTF-8 text; it is not ({error})") from None
+    languages = tuple(column for column in columns if re.fullmatch(_CODE, column))
+    if len(languages) < 2:
+        raise UserError(
+            f"`{path}` must begin with a line of language codes with tabs between them; it begins "
+            f"with {columns[0]!r}"
+        )
+    return languages
+
+
+def _sets(source: _Source, centre: str | None, order: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """One set for each pair."""
+    for pair in _pairs(source, centre, order):
+        archives = [source.files[language] for language in pair]
+        table = source.form == "multiway-tsv"
+        yield {
+            "split": source.split,
+            "pairs": ["-".join(pair)],
+            "archive": archives[0] if table else archives,
+            "format": source.form,
+        }
+
+
+def _pairs(source: _Source, centre: str | None, order: Sequence[str]) -> Iterable[Sequence[str]]:
+    if source.pair:
+        return [source.languages]
+    if centre in source.languages and source.split != "test":
+        return [(centre, one) for one in source.languages if one != centre]  # type: ignore[list-item]
+    return combinations(sorted(source.languages, key=order.index), 2)

@@ -1,0 +1,198 @@
+"""From a description to the text folder that is segmented and binarised: every split of every pair.
+
+OUT/work/raw/        texts of the archives
+OUT/work/tokens/     text before truecasing (see `making.py` for what is beside it)
+OUT/work/text/       the text folder
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from tdo_plugin.corpora.cleaning import HeldOut
+from tdo_plugin.corpora.description import SPLITS, Corpus, Member, Pair
+from tdo_plugin.corpora.fetch import fetch
+from tdo_plugin.corpora.making import (
+    HELD_OUT,
+    Making,
+    Record,
+    remember,
+    split_step,
+    text_form,
+)
+from tdo_plugin.corpora.outcome import alone, check_made, write_outcome
+from tdo_plugin.corpora.texts import write_monolingual, write_text_folder
+from tdo_plugin.corpora.unpack import unpack
+from tdo_plugin.data.preprocessing import PreprocessSettings, preprocess
+from tdo_plugin.data.segmentation import SegmentationSettings
+from tdo_plugin.data.steps import Step, Steps
+from tdo_plugin.data.textfolder import read_text_folder
+from tdo_plugin.errors import UserError
+from tdo_plugin.metrics.textform import TextForm
+from tdo_plugin.provenance import sha256
+
+Say = Callable[[str], None]
+
+
+def gather(
+    corpus: Corpus, cache: Path, given: Mapping[str, Path], work: Path, say: Say
+) -> tuple[dict[Member, tuple[Path, ...]], str]:
+    """Fetch the archives and unpack what is wanted of them.
+
+    Returns:
+        The files of every text, and a digest of the archives.
+
+    Raises:
+        UserError: an archive cannot be had, or lacks a text.
+    """
+    files: dict[Member, tuple[Path, ...]] = {}
+    digest = hashlib.sha256()
+    archives = corpus.archives_needed()
+    for name, members in corpus.members_needed().items():
+        found = fetch(archives[name], cache, given, say)
+        known = archives[name].sha256
+        digest.update(repr([known or sha256(path) for path in found]).encode())
+        texts = unpack(archives[name], found, members, work / "raw" / name)
+        files |= {Member(name, member): texts[member] for member in members}
+    return files, digest.hexdigest()
+
+
+def make_splits(making: Making, workers: int, say: Say) -> list[Record]:
+    """Make test, valid and training text, in this order, since later ones keep earlier ones out.
+
+    Raises:
+        UserError: a mistake in the source's text; a split of which nothing is left.
+    """
+    corpus = making.corpus
+    pairs = {"train": corpus.train_pairs, "valid": corpus.valid_pairs, "test": corpus.test_pairs}
+    held_out = HeldOut()
+    records: list[Record] = []
+    with Steps(making.out, workers, "splits") as steps:
+        for split in reversed(SPLITS):
+            looks = _looks(corpus, split)
+            seen = _digest_of(making, records) if looks else ""
+            wanted = [
+                (pair, split_step(making, split, pair, held_out if looks else None, seen))
+                for pair in pairs[split]
+            ]
+            records += _make_split(split, wanted, steps, say)
+            if split != "train" and any(_looks(corpus, later) for later in SPLITS):
+                for pair in pairs[split]:
+                    remember(making, split, pair, held_out)
+    return records
+
+
+def _make_split(
+    split: str, wanted: Sequence[tuple[Pair, Step]], steps: Steps, say: Say
+) -> list[Record]:
+    """Do the steps of all pairs, several at a time."""
+    pairs = {step.name: pair for pair, step in wanted}
+
+    def record(step: Step) -> Record:
+        return Record(split, pairs[step.name], **(steps.facts(step) or {}))
+
+    steps.run((step for _, step in wanted), ended=lambda step: say(line_of(record(step))))
+    records = [record(step) for _, step in wanted]
+    for one in records:
+        if not one.kept:
+            raise UserError(f"`{'-'.join(one.pair)}` must have {split} text; nothing is left")
+    return records
+
+
+def _looks(corpus: Corpus, split: str) -> bool:
+    """Whether rows of a split are held against those of others."""
+    return any(rule.rule in HELD_OUT for rule in corpus.clean[split])
+
+
+def _digest_of(making: Making, records: Iterable[Record]) -> str:
+    digest = hashlib.sha256()
+    for record in records:
+        for language in record.pair:
+            digest.update(making.held_out(record.split, record.pair, language).read_bytes())
+    return digest.hexdigest()
+
+
+def line_of(record: Record) -> str:
+    """A record in a line: how many rows were read, what each rule took, what is left."""
+    taken = ", ".join(f"{count:,} {reason}" for reason, count in record.taken.items() if count)
+    name = f"{record.split} {'-'.join(record.pair)}"
+    return f"{name}: {record.read:,} rows, {record.kept:,} kept" + (f" ({taken})" if taken else "")
+
+
+def binarise(
+    corpus: Corpus,
+    text: Path,
+    out: Path,
+    workers: int,
+    fresh: bool,
+    shard_sentences: int,
+    say: Say,
+) -> None:
+    """Segment and binarise the text folder, as `tdo preprocess` does.
+
+    Raises:
+        UserError: the text cannot be used, see `preprocess`.
+    """
+    segmentation = SegmentationSettings(
+        vocab_size=corpus.segmentation.vocab_size,
+        model_type=corpus.segmentation.model_type,
+        character_coverage=corpus.segmentation.character_coverage,
+        normalization=corpus.segmentation.normalization,
+        sentences=corpus.segmentation.sentences,
+        hub_pairs=corpus.segmentation.hub_pairs,
+        temperature=corpus.segmentation.temperature,
+    )
+    form = text_form(corpus.form)
+    settings = PreprocessSettings(
+        segmentation,
+        form=form.stored() if form != TextForm() else {},
+        shard_sentences=shard_sentences,
+    )
+    folder = read_text_folder(text, corpus.languages)
+    preprocess(folder, out, settings, workers, fresh, say, say)
+
+
+def prepare(
+    corpus: Corpus,
+    cache: Path,
+    given: Mapping[str, Path],
+    out: Path,
+    workers: int,
+    fresh: bool,
+    say: Say,
+    shard_sentences: int = 0,
+) -> None:
+    """Make a data folder of a corpus; what an earlier run finished is not done again.
+
+    Args:
+        corpus: the description.
+        cache: where archives are kept.
+        given: files of the user's by the name of the archive.
+        out: the data folder.
+        workers: processes.
+        fresh: begin anew, but for the archives.
+        say: gets a line for everything that is done.
+        shard_sentences: most sentences of a pair in a shard; 0: no shards.
+
+    Raises:
+        UserError: a folder made with other settings, another run in it, or whatever is wrong with
+            the source.
+    """
+    key = hashlib.sha256(repr((corpus, shard_sentences)).encode()).hexdigest()
+    with alone(out):
+        if check_made(out, key, fresh):
+            say(f"{out} is whole already")
+            return
+        work = out / "work"
+        if fresh:
+            shutil.rmtree(work, ignore_errors=True)
+        files, source = gather(corpus, cache, given, work, say)
+        making = Making(corpus, files, source, out)
+        records = make_splits(making, workers, say)
+        write_text_folder(making, records, work / "text", out)
+        write_monolingual(making, out / "mono", say)
+        binarise(corpus, work / "text", out, workers, fresh, shard_sentences, say)
+        write_outcome(out, corpus, key, records)

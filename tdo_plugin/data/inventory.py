@@ -1,0 +1,210 @@
+"""What binarised sets hold: sentences, tokens, unknown ones and lengths, read from fairseq's files.
+
+A set `train.en-de` has a side of each language, `train.en-de.en.idx` with the sentences' lengths
+and `.bin` with their tokens (fairseq's `--dataset-impl mmap`).
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import reduce
+from operator import add
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tdo_plugin.data.databin import DataFolder
+from tdo_plugin.errors import UserError
+
+# the longest sentence of each bar of a histogram, in tokens; longer ones have the last bar
+BOUNDS = (*range(10, 101, 10), 150, 200, 300, 500, 1000)
+UNKNOWN = 3  # in every dictionary of fairseq's, behind <s>, <pad> and </s>
+TYPES = {1: "u1", 2: "i1", 3: "<i2", 4: "<i4", 5: "<i8", 8: "<u2", 9: "<u4", 10: "<u8"}
+HEADER = struct.Struct("<9sQBQ")  # magic, version, type of the tokens, sentences
+MAGIC = b"MMIDIDX\x00\x00", 1
+CHUNK = 1 << 24  # bytes in memory at once
+
+_CODE = r"[A-Za-z][A-Za-z0-9_]*"
+_INDEX = re.compile(rf"([a-z]+\d*)\.({_CODE})-({_CODE})\.({_CODE})\.idx")
+
+
+@dataclass(frozen=True)
+class Side:
+    """One language of a set, or of several together.
+
+    Attributes:
+        sentences: how many.
+        tokens: pieces, without the symbol that ends each sentence.
+        unknown: those of them that the dictionary lacks.
+        longest: tokens of the longest sentence.
+        lengths: sentences by length, see `BOUNDS`.
+    """
+
+    sentences: int = 0
+    tokens: int = 0
+    unknown: int = 0
+    longest: int = 0
+    lengths: tuple[int, ...] = (0,) * (len(BOUNDS) + 1)
+
+    def __add__(self, other: Side) -> Side:
+        return Side(
+            self.sentences + other.sentences,
+            self.tokens + other.tokens,
+            self.unknown + other.unknown,
+            max(self.longest, other.longest),
+            tuple(map(add, self.lengths, other.lengths)),
+        )
+
+
+@dataclass(frozen=True)
+class BinarisedSet:
+    """A split of a pair of languages; both directions read it."""
+
+    split: str
+    pair: tuple[str, str]
+    sides: Mapping[str, Side]
+
+
+def read_sets(folders: Sequence[Path]) -> list[BinarisedSet]:
+    """Every binarised set, sorted by split and pair.
+
+    Args:
+        folders: shards of one data set, as fairseq takes them; training sets of a pair are added
+            up, all others come from the first.
+
+    Raises:
+        UserError: there is none, a side is missing or of another length, or a file is none of
+            fairseq's or cut off.
+    """
+    found: dict[tuple[str, tuple[str, str]], BinarisedSet] = {}
+    for folder in folders:
+        for one in _sets_of(folder):
+            if folder != folders[0] and not one.split.startswith("train"):
+                continue
+            key = one.split, one.pair
+            found[key] = _together(found[key], one) if key in found else one
+    if not found:
+        raise UserError(f"`DATA` must hold binarised sets; {folders[0]} has none")
+    return [found[key] for key in sorted(found)]
+
+
+def _sets_of(folder: Path) -> Iterator[BinarisedSet]:
+    names = {_INDEX.fullmatch(path.name) for path in folder.glob("*.idx")}
+    sets = {(match[1], (match[2], match[3])) for match in names if match}
+    for split, pair in sorted(sets):
+        prefix = f"{split}.{'-'.join(pair)}"
+        sides = {language: read_side(folder / f"{prefix}.{language}") for language in pair}
+        counts = {side.sentences for side in sides.values()}
+        if len(counts) > 1:
+            raise UserError(
+                f"`{prefix}` must have as many sentences on both sides; {folder} has "
+                f"{' and '.join(map(str, sorted(counts)))}"
+            )
+        yield BinarisedSet(split, pair, sides)
+
+
+def _together(one: BinarisedSet, other: BinarisedSet) -> BinarisedSet:
+    sides = {language: side + other.sides[language] for language, side in one.sides.items()}
+    return replace(one, sides=sides)
+
+
+def read_side(prefix: Path) -> Side:
+    """One side of a set.
+
+    Memory stays small: lengths are mapped, tokens are read in parts.
+
+    Args:
+        prefix: the two files' path without `.idx` and `.bin`.
+
+    Raises:
+        UserError: a file is missing, none of fairseq's, or cut off.
+    """
+    index, tokens = (prefix.with_name(f"{prefix.name}.{suffix}") for suffix in ("idx", "bin"))
+    try:
+        sizes, kind = _sizes(index)
+        held = tokens.stat().st_size // kind.itemsize
+    except OSError as error:
+        raise UserError(
+            f"`DATA` must hold {error.filename}; opening it gave: {error.strerror}"
+        ) from None
+    total = int(sizes.sum(dtype=np.int64))
+    if held != total:
+        raise UserError(f"`{tokens}` must hold {total} tokens as its index says; it has {held}")
+    lengths = sizes - 1  # the symbol that ends each sentence
+    bars = np.bincount(np.searchsorted(BOUNDS, lengths), minlength=len(BOUNDS) + 1)
+    return Side(
+        sentences=len(sizes),
+        tokens=total - len(sizes),
+        unknown=sum(int((block == UNKNOWN).sum()) for block in _blocks(tokens, kind)),
+        longest=int(lengths.max(initial=0)),
+        lengths=tuple(map(int, bars)),
+    )
+
+
+def _sizes(index: Path) -> tuple[np.ndarray, np.dtype]:
+    """Lengths, (sentences,), and the type of a token."""
+    with index.open("rb") as stream:
+        head = stream.read(HEADER.size)
+    magic, version, kind, sentences = HEADER.unpack(head.ljust(HEADER.size, b"\0"))
+    if (magic, version) != MAGIC or kind not in TYPES:
+        raise UserError(f"`{index}` must be an index of fairseq's (--dataset-impl mmap); it is not")
+    # a length has 4 bytes, and behind the lengths each sentence has a place of 8
+    if index.stat().st_size < HEADER.size + 12 * sentences:
+        raise UserError(f"`{index}` must be whole; it is cut off")
+    if not sentences:
+        return np.zeros(0, np.int32), np.dtype(TYPES[kind])
+    sizes = np.memmap(index, "<i4", mode="r", offset=HEADER.size, shape=(sentences,))
+    return sizes, np.dtype(TYPES[kind])
+
+
+def _blocks(path: Path, kind: np.dtype) -> Iterator[np.ndarray]:
+    with path.open("rb") as stream:
+        while (block := np.fromfile(stream, kind, CHUNK // kind.itemsize)).size:
+            yield block
+
+
+def by_language(sets: Iterable[BinarisedSet], split: str) -> dict[str, Side]:
+    """Each language's side of a split over all pairs; the same text in two pairs counts twice."""
+    sides: dict[str, list[Side]] = {}
+    for one in sets:
+        if one.split == split:
+            for language, side in one.sides.items():
+                sides.setdefault(language, []).append(side)
+    return {language: reduce(add, found) for language, found in sides.items()}
+
+
+def by_direction(sets: Iterable[BinarisedSet], split: str) -> dict[str, tuple[Side, Side]]:
+    """Source and target side of each direction that a split has, both ways of every pair."""
+    result = {}
+    for one in sets:
+        if one.split == split:
+            for source, target in (one.pair, one.pair[::-1]):
+                result[f"{source}-{target}"] = one.sides[source], one.sides[target]
+    return result
+
+
+def as_json(data: DataFolder, sets: Sequence[BinarisedSet]) -> dict[str, Any]:
+    """All numbers, by direction and by language."""
+    splits = list(dict.fromkeys(one.split for one in sets))
+    directions: dict[str, dict[str, Any]] = {}
+    for split in splits:
+        for direction, (source, target) in by_direction(sets, split).items():
+            directions.setdefault(direction, {"kind": data.kind(direction)})[split] = {
+                "sentences": source.sentences,
+                "source_tokens": source.tokens,
+                "target_tokens": target.tokens,
+            }
+    languages: dict[str, dict[str, Any]] = {language: {} for language in data.languages}
+    for split in splits:
+        for language, side in by_language(sets, split).items():
+            languages.setdefault(language, {})[split] = asdict(side)
+    return {
+        "data": str(data.root),
+        "directions": directions,
+        "languages": languages,
+        "length_bounds": list(BOUNDS),
+    }

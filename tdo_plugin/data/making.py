@@ -1,0 +1,140 @@
+"""The steps of a data folder: the joint model, text in pieces, binarised sets."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from importlib.metadata import version
+from itertools import chain
+from pathlib import Path
+
+from tdo_plugin.data import segmentation as sp
+from tdo_plugin.data.binarization import binarise
+from tdo_plugin.data.parts import PARTS, Encoding, TextSet, joining_step, part_steps
+from tdo_plugin.data.steps import Facts, Step, Steps
+from tdo_plugin.data.textfolder import Pair, TextFolder
+from tdo_plugin.errors import UserError
+
+
+def model_step(
+    sides: Sequence[Path],
+    settings: sp.SegmentationSettings,
+    lowercase: bool,
+    digest: Callable[[Path], str],
+) -> Step:
+    """The step that trains the joint model on `sides` and writes its dictionary."""
+    depends = {
+        "texts": [[path.suffix, digest(path)] for path in sides],
+        "settings": asdict(settings),
+        "lowercase": lowercase,
+        "threads": sp.THREADS,
+        "version": version("sentencepiece"),
+    }
+    return Step("model", depends, partial(_train, sides, settings, lowercase))
+
+
+def _train(
+    sides: Sequence[Path], settings: sp.SegmentationSettings, lowercase: bool, folder: Path
+) -> Facts:
+    sp.train_model(sides, folder / "spm", settings, lowercase)
+    model = sp.load_model(folder / "spm.model")
+    return {"pieces": sp.write_dictionary(model, folder / "dict.txt")}
+
+
+def text_steps(folder: TextFolder, encoding: Encoding) -> list[Step]:
+    """The steps that cut each side of a test set into pieces and keep it as it was."""
+    tests = [folder.root / f"test.{language}" for language in folder.parallel_tests]
+    tests += [folder.side("test", pair, lang) for pair in folder.pair_tests for lang in pair]
+    return [
+        Step(f"pieces.{path.name}", encoding.depends([path]), partial(_encode, path, encoding))
+        for path in tests
+    ]
+
+
+def _encode(source: Path, encoding: Encoding, folder: Path) -> Facts:
+    for name in ("pieces", "reference"):
+        (folder / name).mkdir()
+    target = folder / "pieces" / source.name
+    sp.encode_test(encoding.model, source, target, encoding.max_pieces, encoding.lowercase)
+    shutil.copyfile(source, folder / "reference" / source.name)
+    return {}
+
+
+def test_steps(
+    folder: TextFolder, named: Mapping[Pair, Mapping[str, str]], encoding: Encoding
+) -> list[Step]:
+    """The steps that binarise the test set of each pair; `named` is from `binarization.sets_of`."""
+    steps = []
+    for pair, prefixes in named.items():
+        if prefix := prefixes.get("test"):
+            sources = [folder.root / f"{prefix}.{language}" for language in pair]
+            make = partial(_binarise, pair, prefix, encoding)
+            steps.append(Step(f"test.{pair[0]}-{pair[1]}", encoding.depends(sources), make))
+    return steps
+
+
+def _binarise(pair: Pair, prefix: str, encoding: Encoding, folder: Path) -> Facts:
+    pieces, dictionary = encoding.root / "pieces" / prefix, encoding.root / "dict.txt"
+    binarise("test", pair, pieces, dictionary, folder)
+    return {}
+
+
+def text_sets(
+    folder: TextFolder,
+    named: Mapping[Pair, Mapping[str, str]],
+    valids: Mapping[Pair, tuple[Path, Path]],
+) -> list[TextSet]:
+    """Training and validation sets; `valids` has the text of pairs without training text."""
+    return [
+        TextSet(split, pair, valids.get(pair) or folder.sides(split, pair))
+        for pair, prefixes in named.items()
+        for split in prefixes
+        if split != "test"
+    ]
+
+
+def make_sets(
+    sets: Sequence[TextSet],
+    encoding: Encoding,
+    shards: Sequence[str],
+    steps: Steps,
+    begun: Callable[[Step], object],
+) -> dict[str, sp.Dropped]:
+    """Cut training and validation text into pieces and binarise it.
+
+    Args:
+        sets: of every pair.
+        encoding: how.
+        shards: folders below the data folder to deal training text out to.
+        steps: of the data folder.
+        begun: called with each step that is to be done.
+
+    Returns:
+        What was left out of each set, by its name.
+
+    Raises:
+        UserError: nothing is left of a set.
+    """
+    joins = [
+        (one, partial(joining_step, one, encoding, shards if one.split == "train" else [""]))
+        for one in sets
+    ]
+    parts = {
+        one.name: part_steps(one, encoding) for one, join in joins if steps.facts(join([])) is None
+    }
+    facts = steps.run(chain.from_iterable(parts.values()), begun)
+    made = {name: [facts[step.name] for step in of_set] for name, of_set in parts.items()}
+    for name, found in made.items():
+        if not any(part["kept"] for part in found):
+            raise UserError(
+                f"`{name}` must have lines that are neither empty nor longer than "
+                f"{encoding.max_pieces} pieces; it has none"
+            )
+
+    def ended(step: Step) -> None:
+        shutil.rmtree(encoding.root / PARTS / step.name)
+
+    facts = steps.run([join(made.get(one.name, [])) for one, join in joins], begun, ended)
+    return {name: sp.Dropped(**found) for name, found in facts.items()}

@@ -1,0 +1,132 @@
+"""A training or validation set in parts that go through segmentation and binarisation on their own.
+
+So a large set is made by many processes, memory does not grow with it, and a killed run loses only
+the parts that were in the making. What becomes of the parts is what one `fairseq-preprocess` over
+all of the text would have written, or that in shards.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tdo_plugin.data.binarization import binarise
+from tdo_plugin.data.segmentation import Dropped, encode_pair
+from tdo_plugin.data.steps import Facts, Step
+from tdo_plugin.data.textfolder import Pair, line_starts
+
+if TYPE_CHECKING:
+    from sentencepiece import SentencePieceProcessor
+
+PART = 250_000  # lines
+PARTS = Path("work", "parts")  # where they lie below the data folder
+
+
+@dataclass(frozen=True)
+class TextSet:
+    """The text of one split of a pair."""
+
+    split: str
+    pair: Pair
+    sources: tuple[Path, Path]
+
+    @property
+    def name(self) -> str:
+        """`train.en-de`"""
+        return f"{self.split}.{self.pair[0]}-{self.pair[1]}"
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How text becomes pieces and numbers; the same for all sets of a data folder."""
+
+    root: Path
+    model: SentencePieceProcessor
+    model_digest: str
+    max_pieces: int
+    lowercase: bool
+    digest: Callable[[Path], str]
+
+    def depends(self, sources: Sequence[Path]) -> dict[str, Any]:
+        """What sets of these texts depend on."""
+        return {
+            "texts": [self.digest(path) for path in sources],
+            "model": self.model_digest,
+            "max_pieces": self.max_pieces,
+            "lowercase": self.lowercase,
+            "versions": [version("sentencepiece"), version("fairseq")],
+        }
+
+
+def part_steps(one: TextSet, encoding: Encoding) -> list[Step]:
+    """The steps that cut each part into pieces and binarise it."""
+    starts = list(zip(*(line_starts(path, PART) for path in one.sources), strict=True))
+    return [
+        Step(
+            f"{one.name}.{number:05}",
+            {**encoding.depends(one.sources), "part": number, "lines": PART},
+            partial(_make_part, one, encoding, at, _place(one, number)),
+        )
+        for number, at in enumerate(starts)
+    ]
+
+
+def _place(one: TextSet, number: int) -> Path:
+    return PARTS / one.name / f"{number:05}"
+
+
+def _make_part(
+    one: TextSet, encoding: Encoding, starts: tuple[int, int], place: Path, folder: Path
+) -> Facts:
+    out = folder / place
+    out.mkdir(parents=True)
+    targets = (out / f"pieces.{one.pair[0]}", out / f"pieces.{one.pair[1]}")
+    dropped = encode_pair(
+        encoding.model, one.sources, targets, encoding.max_pieces, encoding.lowercase, starts, PART
+    )
+    binarise(one.split, one.pair, out / "pieces", encoding.root / "dict.txt", out)
+    return asdict(dropped)
+
+
+def joining_step(
+    one: TextSet, encoding: Encoding, shards: Sequence[str], parts: Sequence[Facts]
+) -> Step:
+    """The step that puts the parts together.
+
+    Args:
+        one: the set.
+        encoding: what all sets share.
+        shards: folders below the data folder to deal the sentences out to.
+        parts: facts of the parts' steps, in their order; not needed where this step is done.
+    """
+    return Step(
+        one.name,
+        {**encoding.depends(one.sources), "shards": len(shards)},
+        partial(_join, one, encoding.root, parts, shards),
+    )
+
+
+def _join(
+    one: TextSet, root: Path, parts: Sequence[Facts], shards: Sequence[str], folder: Path
+) -> Facts:
+    from tdo_plugin.data.sharding import join_parts
+
+    places = [root / _place(one, number) for number in range(len(parts))]
+    (folder / "pieces").mkdir()
+    for language in one.pair:
+        with (folder / "pieces" / f"{one.name}.{language}").open("wb") as stream:
+            for place in places:
+                with (place / f"pieces.{language}").open("rb") as text:
+                    shutil.copyfileobj(text, stream, 1 << 20)
+        name = f"{one.name}.{language}"
+        join_parts([place / name for place in places], [folder / s / name for s in shards])
+        for shard in shards:
+            if (folder / shard / f"{name}.idx").exists():
+                dictionary = f"dict.{language}.txt"
+                shutil.copyfile(places[0] / dictionary, folder / shard / dictionary)
+    return asdict(sum((Dropped(**facts) for facts in parts), Dropped()))

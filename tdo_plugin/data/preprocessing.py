@@ -1,0 +1,255 @@
+"""From a text folder to a data folder (see `databin.py`), in steps (see `steps.py`)."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from tdo_plugin.data import binarization
+from tdo_plugin.data import segmentation as sp
+from tdo_plugin.data.databin import MARK, SHARDS, read_data_folder, settings_of
+from tdo_plugin.data.joining import join_valids
+from tdo_plugin.data.making import make_sets, model_step, test_steps, text_sets, text_steps
+from tdo_plugin.data.parts import PARTS, Encoding
+from tdo_plugin.data.sampling import most_sentences
+from tdo_plugin.data.sharding import shard_folders
+from tdo_plugin.data.steps import Step, Steps
+from tdo_plugin.data.textfolder import Pair, TextFolder, count_lines
+from tdo_plugin.errors import UserError
+
+Say = Callable[[str], object]
+say_at_once = partial(print, flush=True)
+warn_at_once = partial(print, file=sys.stderr, flush=True)
+
+
+@dataclass(frozen=True)
+class PreprocessSettings:
+    """How a data folder is made.
+
+    Attributes:
+        segmentation: of the joint model.
+        max_pieces: training and validation pairs with a longer side are left out.
+        form: of the text, as `prepared.json` has it; {} for cased plain text. Text is lowercased
+            where its casing says so.
+        join_valid: least lines of a validation set made for a pair without training text; 0: none.
+        shard_sentences: most sentences of a pair in a shard; 0: no shards.
+    """
+
+    segmentation: sp.SegmentationSettings
+    max_pieces: int = 1000
+    form: Mapping[str, Any] = field(default_factory=dict)
+    join_valid: int = 0
+    shard_sentences: int = 0
+
+    @property
+    def lowercase(self) -> bool:
+        """Whether text is lowercased before it is cut into pieces."""
+        return self.form.get("casing") == "lowercased"
+
+    def stored(self, folder: TextFolder) -> dict[str, Any]:
+        """What `prepared.json` says of a folder made of this text with these settings.
+
+        Settings that came later are left out where they change nothing, so that older folders
+        stay what they are.
+        """
+        segmentation = {**asdict(self.segmentation), "hub_pairs": [*self.segmentation.hub_pairs]}
+        if self.segmentation.temperature == 1:
+            del segmentation["temperature"]
+        later = {
+            "form": dict(self.form),
+            "join_valid": self.join_valid,
+            "shard_sentences": self.shard_sentences,
+        }
+        return {
+            "languages": list(folder.languages),
+            "segmentation": segmentation,
+            "max_pieces": self.max_pieces,
+            "text": {path.name: path.stat().st_size for path in folder.files()},
+            **{name: value for name, value in later.items() if value},
+        }
+
+
+def stock_commands(
+    folder: TextFolder, out: Path, settings: PreprocessSettings, workers: int
+) -> list[list[str]]:
+    """The `fairseq-preprocess` command of every pair, without the program's name."""
+    with tempfile.TemporaryDirectory() as scratch:
+        valids = _zero_shot_valids(folder, settings, Path(scratch))
+        return binarization.commands(folder, out, workers, valids)
+
+
+def show_command(words: Sequence[str]) -> str:
+    """A stock command as it is shown."""
+    return "+ fairseq-preprocess " + shlex.join(words)
+
+
+def preprocess(
+    folder: TextFolder,
+    out: Path,
+    settings: PreprocessSettings,
+    workers: int = 1,
+    fresh: bool = False,
+    say: Say = say_at_once,
+    warn: Say = warn_at_once,
+) -> None:
+    """Make `out` unless it is there already, made of the same text with the same settings.
+
+    The bytes do not depend on `workers`, nor on where an earlier run was killed.
+
+    Args:
+        folder: the text.
+        out: the data folder.
+        settings: how to make it.
+        workers: processes at a time.
+        fresh: begin anew.
+        say: gets a line for what happens.
+        warn: gets a line for sentences that are left out.
+
+    Raises:
+        UserError: the folder was made of other text or with other settings; the text or the
+            settings cannot be used.
+    """
+    out = out.resolve()
+    stored, made = settings.stored(folder), settings_of(out)
+    if made == stored and not fresh:
+        say(f"{out} is whole already")
+        return
+    if made is not None and not fresh:
+        raise UserError(
+            f"`DATA` must be a new folder, or `--fresh` given; {out} was made of other text or "
+            "with other settings"
+        )
+    (out / MARK).unlink(missing_ok=True)
+    shards = shard_folders(_shards(folder, settings.shard_sentences))
+    with Steps(out, workers) as steps, tempfile.TemporaryDirectory() as scratch:
+        if fresh:
+            steps.forget()
+        encoding = _train_model(folder, settings, steps, say)
+        valids = _zero_shot_valids(folder, settings, Path(scratch))
+        named = binarization.sets_of(folder, valids)
+        begun = _announcing(binarization.commands(folder, out, workers, valids), say)
+        binarization.load()  # processes that begin from now on share what it takes
+        texts, tests = text_steps(folder, encoding), test_steps(folder, named, encoding)
+        steps.run(texts)
+        sets = text_sets(folder, named, valids)
+        for name, dropped in make_sets(sets, encoding, shards, steps, begun).items():
+            if dropped.empty or dropped.long:
+                warn(
+                    f"{name}: left out {dropped.empty} pairs with an empty side and {dropped.long} "
+                    f"with more than {settings.max_pieces} pieces"
+                )
+        steps.run(tests, begun)
+        names = [one.name for one in (*sets, *tests)]
+        steps.forget("model", *names, *(step.name for step in texts))
+    _remove_strays(out, names, shards)
+    _write_lists(folder, out, shards, stored)
+    data = read_data_folder(out)
+    say(
+        f"{out}: {len(data.languages)} languages, {len(data.directions)} training and "
+        f"{len(data.test_directions)} test directions"
+    )
+    if data.shards:
+        say(f"{len(shards)} shards: {data.path}")
+
+
+def left_out(out: Path) -> dict[str, sp.Dropped]:
+    """What a whole data folder leaves out of each training and validation set (`train.en-de`)."""
+    found = {}
+    for path in sorted((out / "work" / "steps").glob("*.*-*.json")):
+        facts = json.loads(path.read_text(encoding="utf-8"))["facts"]
+        if facts:
+            found[path.stem] = sp.Dropped(**facts)
+    return found
+
+
+def _zero_shot_valids(
+    folder: TextFolder, settings: PreprocessSettings, scratch: Path
+) -> dict[Pair, tuple[Path, Path]]:
+    """Validation text of pairs without training text; sets that are joined lie in `scratch`."""
+    valids = dict(folder.zero_shot_valids())
+    if settings.join_valid:
+        valids.update(join_valids(folder, settings.join_valid, scratch))
+    return valids
+
+
+def _shards(folder: TextFolder, most: int) -> int:
+    """How many shards there must be, so that none has more sentences of a pair."""
+    lines = [count_lines(folder.side("train", pair, pair[0])) for pair in folder.pairs]
+    return -(-max(lines) // most) if most else 1
+
+
+def _train_model(
+    folder: TextFolder, settings: PreprocessSettings, steps: Steps, say: Say
+) -> Encoding:
+    digest = cache(sp.sha256)
+    joint = settings.segmentation
+    sides = sp.training_sides(folder, joint.hub_pairs, digest)
+    if most := 0 if joint.sentences else most_sentences(sides):
+        joint = replace(joint, sentences=most)
+
+    def begun(_: Step) -> None:
+        say(f"SentencePiece ({joint.model_type}) on {len(sides)} files")
+        if most:
+            say(f"for memory's sake it draws {most} sentences (`--sentences` sets how many)")
+
+    step = model_step(sides, joint, settings.lowercase, digest)
+    pieces = steps.run([step], begun)[step.name]["pieces"]
+    say(f"{pieces} pieces")
+    path = steps.root / "spm.model"
+    return Encoding(
+        steps.root,
+        sp.load_model(path),
+        sp.sha256(path),
+        settings.max_pieces,
+        settings.lowercase,
+        digest,
+    )
+
+
+def _announcing(commands: Iterable[Sequence[str]], say: Say) -> Callable[[Step], None]:
+    """Says the stock command of a pair when the first step of one of its sets begins."""
+    waiting = {f"{words[1]}-{words[3]}": words for words in commands}
+
+    def begun(step: Step) -> None:
+        if words := waiting.pop(step.name.split(".")[1], None):
+            say(show_command(words))
+
+    return begun
+
+
+def _remove_strays(out: Path, names: Iterable[str], shards: Sequence[str]) -> None:
+    """Remove what is no longer needed, and sets and shards that an earlier run made otherwise."""
+    shutil.rmtree(out / PARTS, ignore_errors=True)
+    kept = {*shards[1:]}
+    for path in out.glob("shard*"):
+        if re.fullmatch(r"shard\d+", path.name) and path.name not in kept:
+            shutil.rmtree(path)
+    kept = {*names}
+    for folder in (out, out / "pieces", *(out / shard for shard in shards[1:])):
+        for path in folder.glob("*.*-*.*"):
+            split, pair, _ = path.name.split(".", 2)
+            if split in ("train", "valid", "test") and f"{split}.{pair}" not in kept:
+                path.unlink()
+
+
+def _write_lists(
+    folder: TextFolder, out: Path, shards: Sequence[str], stored: Mapping[str, Any]
+) -> None:
+    """What names the folder's contents, the mark of a whole folder last."""
+    sp.write_text(out / "langs.txt", folder.languages)
+    sp.write_text(out / "pairs.txt", (f"{a}-{b}" for a, b in folder.directions()))
+    tests = [f"{s}-{t}" for (a, b), _ in folder.test_pairs() for s, t in ((a, b), (b, a))]
+    sp.write_text(out / "test-pairs.txt", tests)
+    (out / SHARDS).unlink(missing_ok=True)
+    if shards[1:]:
+        sp.write_text(out / SHARDS, shards[1:])
+    sp.write_text(out / MARK, [json.dumps(stored, indent=1, ensure_ascii=False)])

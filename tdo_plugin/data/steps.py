@@ -1,0 +1,163 @@
+"""Steps of a long preparation: each leaves a record, so that a killed run goes on where it was.
+
+    ROOT/work/steps/NAME.json   {"digest": ..., "files": {"path below ROOT": bytes}, "facts": {...}}
+
+A record is written last. It counts as long as its digest is that of all that the step depends on,
+and the step's files are there with their sizes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from tdo_plugin.data.segmentation import write_text
+from tdo_plugin.data.workers import Job, run_jobs
+
+Facts = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One piece of work.
+
+    Attributes:
+        name: of the record.
+        depends: everything that the files depend on, as JSON.
+        make: writes the files into the folder given, placed there as they will lie below the root,
+            and returns what the record shall keep.
+    """
+
+    name: str
+    depends: Mapping[str, Any]
+    make: Callable[[Path], Facts]
+
+    def digest(self) -> str:
+        """A short name of all that the step depends on."""
+        text = json.dumps(self.depends, sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Steps:
+    """The steps of one folder; a context, since it has a scratch folder inside.
+
+    Files appear in the folder only when their step has written all of them.
+    """
+
+    def __init__(self, root: Path, workers: int, records: str = "steps") -> None:
+        """Steps that write below `root`.
+
+        Args:
+            root: the folder.
+            workers: processes at a time.
+            records: name of the records' folder in `root`/work.
+        """
+        self.root, self.workers = root, workers
+        self._records = root / "work" / records
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
+
+    def __enter__(self) -> Steps:
+        self._records.mkdir(parents=True, exist_ok=True)
+        prefix = f"{self._records.name}-scratch-"
+        for left in self._records.parent.glob(f"{prefix}*"):  # of a run that was killed
+            shutil.rmtree(left, ignore_errors=True)
+        self._scratch = tempfile.TemporaryDirectory(prefix=prefix, dir=self._records.parent)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        assert self._scratch
+        self._scratch.cleanup()
+
+    def forget(self, *names: str) -> None:
+        """Remove all records but the named ones; the files stay."""
+        for path in self._records.glob("*.json"):
+            if path.stem not in names:
+                path.unlink()
+
+    def facts(self, step: Step) -> Facts | None:
+        """What a step's record has; None where the step is to be done."""
+        record = self._read(step)
+        if record.get("digest") != step.digest():
+            return None
+        for name, size in record["files"].items():
+            path = self.root / name
+            if not path.is_file() or path.stat().st_size != size:
+                return None
+        return record["facts"]
+
+    def run(
+        self,
+        steps: Iterable[Step],
+        begun: Callable[[Step], object] = lambda step: None,
+        ended: Callable[[Step], object] = lambda step: None,
+    ) -> dict[str, Facts]:
+        """Do what is not done yet, each step in a process of its own; see `run_jobs`.
+
+        Args:
+            steps: none needs what another one makes.
+            begun: called with each step that is to be done, when it begins.
+            ended: called with it when its record is written.
+
+        Returns:
+            The facts of every step by its name.
+        """
+        facts: dict[str, Facts] = {}
+
+        def jobs() -> Iterator[tuple[Step, Job]]:
+            for step in steps:
+                known = self.facts(step)
+                if known is not None:
+                    facts[step.name] = known
+                    continue
+                begun(step)
+                folder = self._folder(step)
+                folder.mkdir()
+                yield step, partial(step.make, folder)
+
+        with closing(run_jobs(jobs(), self.workers)) as results:
+            for step, found in results:
+                facts[step.name] = found
+                self._finish(step, found)
+                ended(step)
+        return facts
+
+    def _finish(self, step: Step, facts: Facts) -> None:
+        folder = self._folder(step)
+        files = {}
+        for path in sorted(folder.rglob("*")):
+            if path.is_file():
+                name = path.relative_to(folder)
+                files[name.as_posix()] = path.stat().st_size
+                (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+                os.replace(path, self.root / name)
+        shutil.rmtree(folder)
+        record = {"digest": step.digest(), "files": files, "facts": facts}
+        write_text(self._path(step), [json.dumps(record, indent=1, ensure_ascii=False)])
+
+    def _read(self, step: Step) -> dict[str, Any]:
+        try:
+            return json.loads(self._path(step).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+
+    def _path(self, step: Step) -> Path:
+        return self._records / f"{step.name}.json"
+
+    def _folder(self, step: Step) -> Path:
+        assert self._scratch
+        return Path(self._scratch.name) / step.name

@@ -1,0 +1,124 @@
+"""The first batches of a training, as symbols: what the model is fed, tags and padding included."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby, islice
+from typing import Any
+
+from torch import Tensor
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.tasks.tdo_translation import TdoTranslationTask
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One row of a batch; symbols stand apart by a space, a run of padding is `<pad>*3`.
+
+    Attributes:
+        direction: by the language ids that the model gets.
+        source: what the source's stream or the encoder reads.
+        previous: what the target's stream or the decoder reads.
+        target: what is to be predicted at each of these positions.
+    """
+
+    direction: str
+    source: str
+    previous: str
+    target: str
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A batch: rows, positions of source and target with padding, and the rows themselves."""
+
+    shape: tuple[int, int, int]
+    sentences: tuple[Sentence, ...]
+
+
+def first_batches(words: Sequence[str], count: int) -> list[Batch]:
+    """The batches that `fairseq-train` would begin with, on one worker.
+
+    Its task reads and samples the data, and its iterator batches and shuffles it; no model is
+    built.
+
+    Args:
+        words: fairseq-train's arguments; the task is to be `tdo_translation`.
+        count: at most so many.
+
+    Raises:
+        UserError: an argument or the data is refused.
+    """
+    from fairseq import tasks, utils
+    from fairseq.dataclass.utils import convert_namespace_to_omegaconf
+
+    cfg = convert_namespace_to_omegaconf(_arguments(words))
+    task = tasks.setup_task(cfg.task)
+    if not isinstance(task, TdoTranslationTask):
+        raise UserError(f"`--task` must be tdo_translation; it is {cfg.task.task}")
+    subset = cfg.dataset.train_subset
+    task.load_dataset(subset, epoch=1, combine=True)
+    limits = utils.resolve_max_positions(task.max_positions(), cfg.dataset.max_tokens)
+    try:
+        epoch = task.get_batch_iterator(
+            dataset=task.dataset(subset),
+            max_tokens=cfg.dataset.max_tokens,
+            max_sentences=cfg.dataset.batch_size,
+            max_positions=limits,
+            ignore_invalid_inputs=True,
+            required_batch_size_multiple=cfg.dataset.required_batch_size_multiple,
+            seed=cfg.common.seed,
+            epoch=1,
+        )
+    except AssertionError as error:
+        raise UserError(" ".join(str(error).split())) from None
+    batches = epoch.next_epoch_itr(shuffle=cfg.dataset.curriculum < 1)
+    found = [_read(task, batch) for batch in islice(batches, count)]
+    if not found:
+        raise UserError(
+            f"`--batches` must leave a sentence; all are longer than {limits} tokens, as "
+            "--max-tokens and --max-source-positions and --max-target-positions have it"
+        )
+    return found
+
+
+def _arguments(words: Sequence[str]) -> Any:
+    from fairseq import options
+
+    parser = options.get_training_parser()
+    parser.error = _refuse  # instead of the whole usage and an exit
+    return options.parse_args_and_arch(parser, input_args=list(words))
+
+
+def _refuse(message: str) -> None:
+    raise UserError(f"`fairseq-train` must understand its options; it says: {message}")
+
+
+def _read(task: Any, batch: dict[str, Any]) -> Batch:
+    fed = batch["net_input"]
+    columns = fed["src_lang_id"], fed["tgt_lang_id"]
+    names = [[task.data_manager.lang_dict[int(one)] for one in ids] for ids in columns]
+    rows = zip(*names, fed["src_tokens"], fed["prev_output_tokens"], batch["target"], strict=True)
+    sentences = tuple(
+        Sentence(
+            f"{source}-{target}",
+            _symbols(tokens, task.source_dictionary),
+            _symbols(previous, task.target_dictionary),
+            _symbols(wanted, task.target_dictionary),
+        )
+        for source, target, tokens, previous, wanted in rows
+    )
+    shape = (len(sentences), fed["src_tokens"].size(1), batch["target"].size(1))
+    return Batch(shape, sentences)
+
+
+def _symbols(tokens: Tensor, dictionary: Any) -> str:
+    runs = groupby(tokens.tolist())
+    return " ".join(
+        f"{dictionary[token]}*{len(list(run))}"
+        if token == dictionary.pad()
+        else " ".join(dictionary[token] for _ in run)
+        for token, run in runs
+    )

@@ -1,0 +1,128 @@
+"""A split of a pair: what is read, drawn, cleaned, held out, limited, and not done twice."""
+
+import pytest
+
+from tdo_plugin.corpora.cleaning import HeldOut
+from tdo_plugin.corpora.description import Member
+from tdo_plugin.corpora.making import Making, Record, remember, split_step
+from tdo_plugin.corpora.parsing import parse
+from tdo_plugin.data.steps import Steps
+
+PAIR = ("de", "en")
+RULES = [{"rule": "empty"}]
+
+
+def make(made, split, pair, held_out, seen):
+    with Steps(made.out, 1, "splits") as steps:
+        step = split_step(made, split, pair, held_out, seen)
+        return Record(split, pair, **steps.run([step])[step.name])
+
+
+def corpus(**changes):
+    splits = ("train", "valid", "test")
+    document = {
+        "title": "t", "paper": "p", "licence": "l", "cite": "c", "notes": [],
+        "languages": ["de", "en"], "train": ["de-en"], "test": ["de-en"],
+        "archives": {
+            f"{split}.{{lang}}": {"urls": [], "source": "none"} for split in splits
+        },
+        "sets": [
+            {"split": split, "pairs": ["de-en"], "archive": [f"{split}.de", f"{split}.en"],
+             "format": "lines"}
+            for split in splits
+        ],
+        "clean": {split: RULES for split in splits},
+        "form": {"casing": "cased", "tokenization": "none"},
+        "segmentation": {"model_type": "unigram", "vocab_size": 10},
+        **changes,
+    }  # fmt: skip
+    document["archives"] = {
+        f"{split}.{language}": {"urls": [], "source": "none"}
+        for split in splits
+        for language in PAIR
+    }
+    return parse("own", document)
+
+
+@pytest.fixture
+def making(tmp_path):
+    texts = {
+        "train": [(f"eins {n}", f"one {n}") for n in range(100)]
+        + [("", "empty"), ("vier", "four")],
+        "valid": [("zwei", "two"), ("vier", "four")],
+        "test": [("drei", "three")],
+    }
+    files = {}
+    for split, rows in texts.items():
+        for side, language in enumerate(PAIR):
+            path = tmp_path / f"{split}.{language}"
+            path.write_text("".join(row[side] + "\n" for row in rows), encoding="utf-8")
+            files[Member(path.name, "")] = (path,)
+    return lambda **changes: Making(corpus(**changes), files, "source", tmp_path / "out")
+
+
+def text(made, split, language="de"):
+    return made.tokens(split, PAIR, language).read_text(encoding="utf-8").split("\n")[:-1]
+
+
+def test_rows_are_counted(making):
+    made = making()
+    record = make(made, "train", PAIR, None, "")
+    assert (record.read, dict(record.taken), record.kept) == (102, {"empty": 1}, 101)
+    assert len(text(made, "train")) == 101
+
+
+def test_a_limit_does_not_hide_what_rules_took(making):
+    record = make(making(limit={"train": 10}), "train", PAIR, None, "")
+    assert dict(record.taken) == {"over the limit": 91, "empty": 1}
+    assert (record.read, record.kept) == (102, 10)
+
+
+def test_a_sample(making):
+    made = making(sample={"pairs": 20})
+    record = make(made, "train", PAIR, None, "")
+    assert record.kept + sum(record.taken.values()) == record.read == 102
+    assert record.taken["not drawn"] == 82
+    assert set(text(made, "train")) < {f"eins {n}" for n in range(100)} | {"vier"}
+
+
+def test_held_out_rows_are_in_one_split_only(making):
+    hold_out = {"valid": {"rows": 5}, "test": {"rows": 7}}
+    made = making(hold_out=hold_out, sets=corpus_sets("train"))
+    kept = {split: make(made, split, PAIR, None, "").kept for split in ("test", "valid", "train")}
+    assert kept == {"test": 7, "valid": 5, "train": 101 - 12}
+    every = [line for split in kept for line in text(made, split)]
+    assert len(set(every)) == 101
+
+
+def corpus_sets(*splits):
+    return [
+        {"split": split, "pairs": ["de-en"], "archive": [f"{split}.de", f"{split}.en"],
+         "format": "lines"}
+        for split in splits
+    ]  # fmt: skip
+
+
+def test_other_splits_are_kept_out(making):
+    clean = {"train": [*RULES, {"rule": "held-out-pairs"}], "valid": RULES, "test": RULES}
+    made = making(clean=clean)
+    make(made, "valid", PAIR, None, "")
+    held_out = HeldOut()
+    remember(made, "valid", PAIR, held_out)
+    record = make(made, "train", PAIR, held_out, "seen")
+    assert record.taken == {"empty": 1, "held-out-pairs": 1}
+    assert "vier" not in text(made, "train")
+
+
+def test_what_is_whole_is_not_made_again(making):
+    made = making()
+    make(made, "test", PAIR, None, "")
+    path = made.tokens("test", PAIR, "de")
+    path.write_text("mine\n")
+    assert make(made, "test", PAIR, None, "").kept == 1
+    assert path.read_text() == "mine\n"  # as long as the true one
+    make(made, "test", PAIR, None, "other sentences are held out")
+    assert path.read_text() == "drei\n"
+    path.write_text("half")
+    make(made, "test", PAIR, None, "other sentences are held out")
+    assert path.read_text() == "drei\n"

@@ -1,0 +1,33 @@
+"""A data folder says what it was made of, and one run at a time writes to it."""
+
+import json
+
+import pytest
+
+from tdo_plugin.corpora.description import load
+from tdo_plugin.corpora.making import Record
+from tdo_plugin.corpora.outcome import OUTCOME, alone, check_made, write_outcome
+from tdo_plugin.errors import UserError
+
+
+def test_the_outcome_marks_the_folder_whole(tmp_path):
+    assert not check_made(tmp_path, "key", fresh=False)
+    record = Record("train", ("de", "en"), 10, {"empty": 3}, 7)
+    write_outcome(tmp_path, load("ted19"), "key", [record])
+    assert check_made(tmp_path, "key", fresh=False)
+    written = json.loads((tmp_path / OUTCOME).read_text(encoding="utf-8"))
+    assert written["rows"] == [
+        {"split": "train", "pair": "de-en", "read": 10, "taken": {"empty": 3}, "kept": 7}
+    ]
+    with pytest.raises(UserError, match="was made of another corpus"):
+        check_made(tmp_path, "other", fresh=False)
+    assert not check_made(tmp_path, "other", fresh=True)
+    assert not (tmp_path / OUTCOME).exists()
+
+
+def test_two_runs_do_not_write_to_one_folder(tmp_path):
+    refused = pytest.raises(UserError, match="no other tdo prepare is writing to")
+    with alone(tmp_path / "out"), refused, alone(tmp_path / "out"):
+        pass
+    with alone(tmp_path / "out"):
+        pass

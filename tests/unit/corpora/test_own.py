@@ -1,0 +1,78 @@
+"""One's own text, described by the names of its files."""
+
+import gzip
+
+import pytest
+
+from tdo_plugin.corpora.own import describe
+from tdo_plugin.errors import UserError
+
+SEGMENTATION = {"model_type": "unigram", "vocab_size": 100}
+
+
+def write(folder, **files):
+    folder.mkdir(exist_ok=True)
+    for name, text in files.items():
+        name = name.replace("__", "-").replace("_", ".")
+        if name.endswith(".gz"):
+            (folder / name).write_bytes(gzip.compress(text.encode()))
+        else:
+            (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def pairs(found):
+    return ["-".join(pair) for pair in found]
+
+
+def test_pairs_of_files(tmp_path):
+    folder = write(
+        tmp_path / "own",
+        train_de__en_de="a\n", train_de__en_en="b\n",
+        train_en__fr_en_gz="a\n", train_en__fr_fr_gz="b\n",
+        valid_de__en_de="a\n", valid_de__en_en="b\n",
+        test_de="a\n", test_en="b\n", test_fr="c\n", notes_txt="no text",
+    )  # fmt: skip
+    corpus, given = describe(folder, None, SEGMENTATION)
+    assert pairs(corpus.train_pairs) == ["de-en", "en-fr"]
+    assert pairs(corpus.valid_pairs) == ["de-en"]
+    assert sorted(pairs(corpus.test_pairs)) == ["de-en", "de-fr", "en-fr"]
+    assert set(given) == {path.name for path in folder.iterdir()} - {"notes.txt"}
+    (one,) = corpus.sets_of("train", ("en", "fr"))
+    assert [member.archive for member in one.members] == ["train.en-fr.en.gz", "train.en-fr.fr.gz"]
+
+
+def test_a_table_with_a_centre(tmp_path):
+    table = "id\tde\ten\tfr\n1\ta\tb\tc\n"
+    folder = write(tmp_path / "own", train_tsv_gz=table, valid_tsv=table, test_tsv=table)
+    corpus, _ = describe(folder, "en", SEGMENTATION)
+    assert corpus.languages == ("en", "id", "de", "fr")
+    assert pairs(corpus.train_pairs) == ["en-id", "en-de", "en-fr"]
+    assert len(corpus.test_pairs) == 6
+    every, _ = describe(folder, None, SEGMENTATION)
+    assert len(every.train_pairs) == 6
+
+
+def test_cleaning_can_be_left_out(tmp_path):
+    folder = write(tmp_path / "own", train_de="a\n", train_en="b\n")
+    for clean, rules in ((True, 4), (False, 1)):
+        corpus, _ = describe(folder, None, SEGMENTATION, clean)
+        assert len(corpus.clean["train"]) == rules
+
+
+@pytest.mark.parametrize(
+    ("files", "centre", "message"),
+    [
+        ({}, None, "`--from` must hold train.X-Y.X"),
+        ({"test_de": "a", "test_en": "a"}, None, "`--from` must hold train.X-Y.X"),
+        ({"train_de__en_de": "a"}, None, "has no train.de-en.en"),
+        ({"train_de": "a", "train_en": "a"}, "fr", "`--centre` must be a language of the text"),
+        ({"train_tsv": "one column\n"}, None, "must begin with a line of language codes"),
+        ({"train_tsv_gz": ""}, None, "must begin with a line of language codes"),
+    ],
+)
+def test_bad_folders(tmp_path, files, centre, message):
+    with pytest.raises(UserError, match=message.replace("(", r"\(")):
+        describe(write(tmp_path / "own", **files), centre, SEGMENTATION)
+    with pytest.raises(UserError, match="`--from` must be a folder"):
+        describe(tmp_path / "none", None, SEGMENTATION)

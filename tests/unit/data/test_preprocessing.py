@@ -1,0 +1,248 @@
+"""A text folder becomes a data folder: what fairseq would write, in parts, again after a stop."""
+
+import hashlib
+import json
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fairseq import options
+from fairseq.data.indexed_dataset import MMapIndexedDataset
+from fairseq_cli import preprocess as stock
+from integration.data import kept_logging
+
+from tdo_plugin.data import parts
+from tdo_plugin.data.databin import MARK, read_data_folder
+from tdo_plugin.data.preprocessing import (
+    PreprocessSettings,
+    left_out,
+    preprocess,
+    stock_commands,
+)
+from tdo_plugin.data.segmentation import Dropped, SegmentationSettings
+from tdo_plugin.data.steps import Facts, Step, Steps
+from tdo_plugin.data.textfolder import TextFolder, read_lines, read_text_folder
+from tdo_plugin.errors import UserError
+
+SETTINGS = PreprocessSettings(SegmentationSettings(60), max_pieces=40)
+SIZES = {"train.de-en": 23, "train.en-fr": 8, "valid.de-en": 5, "valid.en-fr": 3}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> TextFolder:
+    """Two pairs of unequal size, an empty and a long line in train.de-en, one parallel test set."""
+    root, drawn = tmp_path / "text", random.Random(1)
+    root.mkdir()
+    words = {"en": "red green blue black", "de": "rot grün blau schwarz", "fr": "vert bleu noir or"}
+
+    def lines(language: str, count: int) -> list[str]:
+        some = words[language].split()
+        return [" ".join(drawn.choices(some, k=drawn.randint(1, 5))) for _ in range(count)]
+
+    def write(name: str, language: str, text: list[str]) -> None:
+        (root / f"{name}.{language}").write_text("\n".join(text) + "\n", encoding="utf-8")
+
+    for name, count in SIZES.items():
+        for language in name.partition(".")[2].split("-"):
+            text = lines(language, count)
+            if name == "train.de-en" and language == "de":
+                text[3], text[11] = "", "rot " * 41
+            write(name, language, text)
+    for language in words:
+        write("test", language, lines(language, 4))
+    return read_text_folder(root)
+
+
+def quiet(line: str) -> None:
+    pass
+
+
+def make(folder: TextFolder, out: Path, settings: PreprocessSettings = SETTINGS, **more) -> Path:
+    preprocess(folder, out, settings, **{"say": quiet, "warn": quiet, **more})
+    return out
+
+
+def digests(root: Path) -> dict[str, str]:
+    return {
+        path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in root.rglob("*")
+        if path.is_file()
+    }
+
+
+@pytest.mark.parametrize("lines", [1000, 5])
+def test_the_sets_are_those_of_fairseq_preprocess(
+    folder: TextFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: int
+) -> None:
+    monkeypatch.setattr(parts, "PART", lines)
+    said: list[str] = []
+    out = make(folder, tmp_path / "data", say=said.append, warn=said.append)
+    commands = stock_commands(folder, out, SETTINGS, 1)
+    assert [line for line in said if line.startswith("+ fairseq-preprocess")] == [
+        "+ fairseq-preprocess " + " ".join(words) for words in commands
+    ]
+    assert "train.de-en: left out 1 pairs with an empty side and 1 with more than 40 pieces" in said
+    expected = tmp_path / "expected"
+    for words in commands:
+        words[words.index("--destdir") + 1] = str(expected)
+        with kept_logging():
+            stock.main(options.get_preprocessing_parser().parse_args(words))
+    (expected / "preprocess.log").unlink()
+    made = {path.name: path.read_bytes() for path in expected.iterdir()}
+    assert {path.name for path in out.glob("*.bin")} == {name for name in made if "bin" in name}
+    assert {name: (out / name).read_bytes() for name in made} == made
+    assert not (out / "work" / "parts").exists()
+    assert left_out(out)["train.de-en"] == Dropped(1, 1, 21)
+
+
+def test_neither_workers_nor_place_change_the_bytes(
+    folder: TextFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "PART", 5)
+    settings = replace(SETTINGS, shard_sentences=12, segmentation=SegmentationSettings(60, seed=4))
+    one = make(folder, tmp_path / "one", settings, workers=1)
+    assert digests(make(folder, tmp_path / "two", settings, workers=3)) == digests(one)
+
+
+def stop_at(monkeypatch: pytest.MonkeyPatch, name: str) -> Callable[[], None]:
+    """Raises where a set is binarised whose name this is, until the function returned is called."""
+    original, stopped = parts.binarise, [True]
+
+    def binarise(split: str, pair: tuple[str, str], prefix: Path, *rest: Path) -> None:
+        if stopped and name in str(prefix):
+            raise KeyError(name)
+        original(split, pair, prefix, *rest)
+
+    monkeypatch.setattr(parts, "binarise", binarise)
+    return stopped.clear
+
+
+def test_a_stopped_run_goes_on(
+    folder: TextFolder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(parts, "PART", 5)
+    whole, out = make(folder, tmp_path / "whole"), tmp_path / "data"
+    go_on = stop_at(monkeypatch, "train.de-en/00003")
+    with pytest.raises(KeyError):
+        make(folder, out)
+    assert "KeyError" in capfd.readouterr().err  # no mistake of the user's
+    assert not (out / MARK).exists() and not list(out.glob("*.bin"))
+    assert not list((out / "work").glob("steps-scratch*"))
+    done = {path.stem for path in (out / "work" / "steps").iterdir()}
+    assert {"model", "pieces.test.de", "train.de-en.00002"} <= done
+    assert "train.de-en.00003" not in done
+    go_on()
+    again: list[str] = []
+    finish = Steps._finish
+
+    def finished(self: Steps, step: Step, facts: Facts) -> None:
+        again.append(step.name)
+        finish(self, step, facts)
+
+    monkeypatch.setattr(Steps, "_finish", finished)
+    make(folder, out)
+    assert again[0] == "train.de-en.00003" and "train.de-en" in again
+    assert not done & set(again)
+    assert digests(out) == digests(whole)
+
+
+@pytest.mark.parametrize("change", ["text", "settings"])
+def test_a_stopped_run_with_something_else_is_as_if_it_began(
+    folder: TextFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    with monkeypatch.context() as stopping:
+        stop_at(stopping, "valid.en-fr")
+        with pytest.raises(KeyError):
+            make(folder, tmp_path / "data", replace(SETTINGS, shard_sentences=5))
+    settings = SETTINGS
+    if change == "text":  # of the same length
+        path = folder.side("train", ("de", "en"), "de")
+        path.write_text(path.read_text("utf-8").replace("rot", "tor"), encoding="utf-8")
+    else:
+        settings = replace(SETTINGS, max_pieces=30)
+    again = make(folder, tmp_path / "data", settings)
+    assert digests(again) == digests(make(folder, tmp_path / "new", settings))
+
+
+def test_shards_share_every_pair_out(folder: TextFolder, tmp_path: Path) -> None:
+    whole = make(folder, tmp_path / "whole")
+    said: list[str] = []
+    settings = replace(SETTINGS, shard_sentences=9)
+    out = make(folder, tmp_path / "data", settings, say=said.append)
+    data = read_data_folder(out)
+    roots = [out, out / "shard2", out / "shard3"]
+    assert data.shards == ("shard2", "shard3")
+    assert data.path == ":".join(map(str, roots)) and said[-1] == f"3 shards: {data.path}"
+    assert read_data_folder(whole).path == str(whole)
+    for name in ("train.de-en.de", "train.de-en.en", "train.en-fr.en", "train.en-fr.fr"):
+        rows = [row.tolist() for row in MMapIndexedDataset(str(whole / name))]
+        for number, root in enumerate(roots):
+            shard = [row.tolist() for row in MMapIndexedDataset(str(root / name))]
+            assert shard == rows[number::3] and 0 < len(shard) <= 9
+        assert [*read_lines(out / "pieces" / name)] == [*read_lines(whole / "pieces" / name)]
+    assert {path.name.split(".")[0] for path in roots[1].iterdir()} == {"dict", "train"}
+    assert (roots[1] / "dict.fr.txt").read_bytes() == (out / "dict.txt").read_bytes()
+    # without shards again, nothing of them is left
+    make(folder, out, SETTINGS, fresh=True)
+    assert digests(out) == digests(whole)
+
+
+def test_folders_of_before_are_recognised(folder: TextFolder, tmp_path: Path) -> None:
+    out = make(folder, tmp_path / "data")
+    before = {
+        "languages": ["de", "en", "fr"],
+        "segmentation": {
+            "vocab_size": 60,
+            "model_type": "unigram",
+            "character_coverage": 1.0,
+            "normalization": "nmt_nfkc",
+            "sentences": 0,
+            "hub_pairs": [],
+            "seed": 1,
+        },
+        "max_pieces": 40,
+        "text": {path.name: path.stat().st_size for path in folder.files()},
+    }
+    assert json.loads((out / MARK).read_text()) == before
+    said: list[str] = []
+    make(folder, out, say=said.append)
+    assert said == [f"{out} is whole already"]
+    warmer = replace(SETTINGS, segmentation=SegmentationSettings(60, temperature=5.0))
+    for other in (warmer, replace(SETTINGS, shard_sentences=5), replace(SETTINGS, join_valid=1)):
+        with pytest.raises(UserError, match="must be a new folder, or `--fresh` given"):
+            make(folder, out, other)
+
+
+def test_temperature_gives_small_languages_weight(folder: TextFolder, tmp_path: Path) -> None:
+    def model(temperature: float) -> bytes:
+        settings = SegmentationSettings(40, temperature=temperature)
+        out = tmp_path / f"data-{temperature}"
+        return (make(folder, out, PreprocessSettings(settings)) / "spm.model").read_bytes()
+
+    assert model(1.0) != model(5.0)
+
+
+def test_large_text_is_sampled_for_the_model(
+    folder: TextFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for language in ("de", "en"):
+        path = folder.side("train", ("de", "en"), language)
+        path.write_text(path.read_text("utf-8") * 10, encoding="utf-8")
+    # SentencePiece wants more than 100 sentences; here are 476
+    monkeypatch.setattr("tdo_plugin.data.sampling.MOST_CHARACTERS", 3000)
+    said: list[str] = []
+    out = make(folder, tmp_path / "data", say=said.append)
+    (line,) = (line for line in said if "`--sentences` sets how many" in line)
+    assert 100 < int(line.split("draws ")[1].split()[0]) < 476
+    assert json.loads((out / MARK).read_text())["segmentation"]["sentences"] == 0
+
+
+def test_a_set_of_which_nothing_is_left_is_refused(folder: TextFolder, tmp_path: Path) -> None:
+    folder.side("valid", ("en", "fr"), "fr").write_text("\n" * SIZES["valid.en-fr"])
+    with pytest.raises(UserError, match=r"`valid\.en-fr` must have lines that are neither empty"):
+        make(folder, tmp_path / "data")

@@ -1,0 +1,82 @@
+"""Steps that are done are not done again, and what they make appears whole or not at all."""
+
+import json
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tdo_plugin.data.steps import Facts, Step, Steps
+from tdo_plugin.errors import UserError
+
+
+def write(text: str, folder: Path) -> Facts:
+    (folder / "sub").mkdir()
+    (folder / "sub" / "file").write_text(text)
+    return {"letters": len(text)}
+
+
+def step(text: str = "abc", **depends: object) -> Step:
+    return Step("one", {"text": text, **depends}, partial(write, text))
+
+
+def run(root: Path, *steps: Step) -> tuple[dict[str, Facts], list[str]]:
+    begun: list[str] = []
+    with Steps(root, 1) as all_steps:
+        return all_steps.run(steps, lambda one: begun.append(one.name)), begun
+
+
+def test_a_step_leaves_its_files_and_a_record(tmp_path: Path) -> None:
+    assert run(tmp_path, step()) == ({"one": {"letters": 3}}, ["one"])
+    files = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*")}
+    assert (tmp_path / "sub" / "file").read_text() == "abc"
+    assert files == {"work/steps/one.json"}
+    record = json.loads((tmp_path / "work" / "steps" / "one.json").read_text())
+    assert record["files"] == {"sub/file": 3}
+    assert run(tmp_path, step()) == ({"one": {"letters": 3}}, [])
+
+
+@pytest.mark.parametrize("change", ["depends", "cut", "gone", "record", "not JSON"])
+def test_a_step_is_done_again(tmp_path: Path, change: str) -> None:
+    run(tmp_path, step())
+    file, record = tmp_path / "sub" / "file", tmp_path / "work" / "steps" / "one.json"
+    if change == "cut":
+        file.write_text("ab")
+    elif change == "gone":
+        file.unlink()
+    elif change == "record":
+        record.unlink()
+    elif change == "not JSON":
+        record.write_text("{")
+    text = "abcd" if change == "depends" else "abc"
+    assert run(tmp_path, step(text)) == ({"one": {"letters": len(text)}}, ["one"])
+    assert file.read_text() == text
+
+
+def test_a_step_that_fails_leaves_nothing_and_the_others_stay(tmp_path: Path) -> None:
+    def fail(folder: Path) -> Facts:
+        (folder / "half").write_text("half")
+        raise UserError("`DATA` must have room; it has none")
+
+    bad = Step("bad", {}, fail)
+    with pytest.raises(UserError, match="must have room"):
+        run(tmp_path, step(), bad)
+    left = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")}
+    assert left == {"sub", "sub/file", "work", "work/steps", "work/steps/one.json"}
+    assert run(tmp_path, step(), Step("bad", {}, partial(write, "x")))[1] == ["bad"]
+
+
+def test_what_a_killed_run_left_goes(tmp_path: Path) -> None:
+    left = tmp_path / "work" / "steps-scratch-abc"
+    left.mkdir(parents=True)
+    (left / "half").write_text("half")
+    run(tmp_path, step())
+    assert not left.exists()
+
+
+def test_forgotten_steps_are_done_again(tmp_path: Path) -> None:
+    other = Step("two.b", {}, lambda folder: {})
+    run(tmp_path, step(), other)
+    with Steps(tmp_path, 1) as steps:
+        steps.forget("one")
+        assert steps.facts(step()) and steps.facts(other) is None

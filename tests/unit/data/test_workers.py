@@ -1,0 +1,88 @@
+"""Jobs in processes of their own."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tdo_plugin.data.workers import run_jobs
+from tdo_plugin.errors import UserError
+
+
+def test_results_come_with_their_keys_from_so_many_processes_at_a_time(tmp_path: Path) -> None:
+    def job(number: int) -> tuple[int, int]:
+        mark = tmp_path / f"{number}"
+        mark.touch()
+        time.sleep(0.05)
+        together = len(list(tmp_path.iterdir()))
+        mark.unlink()
+        return number**2, together
+
+    results = dict(run_jobs(((n, partial(job, n)) for n in range(6)), 2))
+    assert {n: square for n, (square, _) in results.items()} == {n: n**2 for n in range(6)}
+    assert max(together for _, together in results.values()) == 2
+
+
+def test_a_jobs_error_is_raised_and_stops_the_others(tmp_path: Path) -> None:
+    def fail() -> None:
+        raise UserError("`text` must be text; it is not")
+
+    def late() -> None:
+        time.sleep(20)
+        (tmp_path / "late").touch()
+
+    began = time.monotonic()
+    with pytest.raises(UserError, match="`text` must be text; it is not"):
+        list(run_jobs([("late", late), ("bad", fail)], 2))
+    assert time.monotonic() - began < 10 and not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_stays_an_error_that_is_shown_as_one_line() -> None:
+    def write() -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "pieces")
+
+    with pytest.raises(OSError, match="No space left on device: 'pieces'") as error:
+        list(run_jobs([("a", write)], 1))
+    assert error.value.errno == errno.ENOSPC
+
+
+def test_a_process_that_was_killed_is_one_line() -> None:
+    with pytest.raises(UserError, match="one ended with signal 9, out of memory") as error:
+        list(run_jobs([("a", lambda: os.kill(os.getpid(), signal.SIGKILL))], 1))
+    assert "\n" not in str(error.value)
+
+
+LONG = """
+import os, sys, time
+from pathlib import Path
+from tdo_plugin.data.workers import run_jobs
+
+def job():
+    Path(sys.argv[1]).write_text(str(os.getpid()))
+    time.sleep(60)
+
+list(run_jobs([(1, job)], 1))
+"""
+
+
+def test_jobs_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    parent = subprocess.Popen([sys.executable, "-c", LONG, str(mark)])
+    while not (mark.exists() and mark.read_text()):
+        time.sleep(0.02)
+    parent.kill()
+    parent.wait()
+    child = int(mark.read_text())
+    for _ in range(100):
+        state = Path(f"/proc/{child}/stat")
+        if not state.exists() or state.read_text().split()[2] == "Z":
+            return
+        time.sleep(0.1)
+    os.kill(child, signal.SIGKILL)
+    pytest.fail("the job outlived its parent")

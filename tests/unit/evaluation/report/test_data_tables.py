@@ -1,0 +1,79 @@
+"""A data folder's tables and histogram."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from tdo_plugin.data.databin import DataFolder
+from tdo_plugin.data.inventory import BOUNDS, BinarisedSet, Side
+from tdo_plugin.evaluation.report.data_tables import directions_table, histogram, languages_table
+from tdo_plugin.evaluation.report.table import Block, Table
+
+DATA = DataFolder(
+    Path("data"),
+    languages=("en", "de", "fr"),
+    directions=("en-de", "de-en"),
+    test_directions=("en-de", "de-fr"),
+)
+
+
+def made(split: str, first: str, second: str, size: int, unknown: int = 0) -> BinarisedSet:
+    sides = {
+        first: Side(size, 10 * size, unknown, 20),
+        second: Side(size, 1000 * size, 0, 30),
+    }
+    return BinarisedSet(split, (first, second), sides)
+
+
+SETS = [
+    made("train", "en", "de", 2, unknown=3),
+    made("valid", "en", "de", 1),
+    made("test", "de", "en", 4, unknown=1),
+    made("test", "fr", "de", 5),
+]
+
+
+def shown(blocks: Iterable[Block]) -> dict[str, list[str]]:
+    return {row.labels[0]: [c.text for c in row.cells] for block in blocks for row in block.rows}
+
+
+def over(table: Table) -> list[tuple[str, int]]:
+    return table.spans()
+
+
+def test_each_direction_has_its_own_source_and_target() -> None:
+    table = directions_table(DATA, SETS)
+    assert over(table) == [("train", 3), ("valid", 3), ("test", 3)]
+    absent = ["–"] * 3  # noqa: RUF001
+    assert [block.title for block in table.blocks] == ["supervised", "zero-shot"]
+    assert shown(table.blocks) == {
+        "en-de": [*("2", "20", "2,000"), *("1", "10", "1,000"), *("4", "4,000", "40")],
+        "de-en": [*("2", "2,000", "20"), *("1", "1,000", "10"), *absent],
+        "de-fr": [*absent, *absent, *("5", "5,000", "50")],
+    }
+
+
+def test_languages_have_the_share_of_what_is_unknown() -> None:
+    table = languages_table(DATA, SETS)
+    assert shown(table.blocks) == {
+        "en": ["2", "20", "10.0", "20", "15.000", "0", "0"],
+        "de": ["2", "2,000", "1000.0", "30", "0", "0", "0.020"],
+        "fr": ["0", "0", "0.0", "0", "–", "–", "0"],  # noqa: RUF001
+    }
+
+
+def test_a_histogram_ends_with_the_longest() -> None:
+    lengths = [0] * (len(BOUNDS) + 1)
+    lengths[0], lengths[2] = 1200, 300
+    side = Side(1500, 0, 0, longest=25, lengths=tuple(lengths))
+    assert histogram(side, 31) == [
+        " 1-10  1,200  " + "█" * 17,
+        "11-20      0",
+        "21-30    300  " + "█" * 4,
+    ]
+    assert histogram(Side(), 30) == ["1-10  0"]
+
+
+def test_very_long_sentences_have_the_last_bar() -> None:
+    lengths = (0,) * len(BOUNDS) + (1,)
+    last = histogram(Side(1, 2000, 0, 2000, lengths), 40)[-1]
+    assert last.strip().startswith(f"{BOUNDS[-1] + 1}-  1  █")
