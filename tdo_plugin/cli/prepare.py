@@ -132,7 +132,7 @@ def _list() -> int:
 
 def _check(wanted: list[str], variant: str | None) -> int:
     from tdo_plugin.corpora.description import load
-    from tdo_plugin.corpora.fetch import check
+    from tdo_plugin.corpora.sources.fetch import check
 
     good = True
     for name in wanted:
@@ -209,7 +209,7 @@ def _toy(out: Path | None) -> Path:
 
 
 def _check_given(corpus: Corpus, given: dict[str, Path]) -> None:
-    from tdo_plugin.corpora.fetch import accepted_names
+    from tdo_plugin.corpora.sources.fetch import accepted_names
 
     archives = corpus.archives_needed().values()
     known = {name for archive in archives for name in accepted_names(archive)}
@@ -225,7 +225,7 @@ def _check_given(corpus: Corpus, given: dict[str, Path]) -> None:
 
 def _prepare(args: argparse.Namespace, corpus: Corpus, given: dict[str, Path]) -> int:
     from tdo_plugin.corpora import preparing
-    from tdo_plugin.corpora.fetch import default_cache
+    from tdo_plugin.corpora.sources.fetch import default_cache
     from tdo_plugin.launch.environment import cores
 
     workers = cores() if args.workers is None else args.workers

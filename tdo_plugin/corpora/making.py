@@ -21,10 +21,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tdo_plugin.corpora.cleaning import Cleaner, HeldOut
 from tdo_plugin.corpora.description import Corpus, Form, Member, Pair, Row, Rule
-from tdo_plugin.corpora.drawing import choose, draw, generator
-from tdo_plugin.corpora.readers import read
+from tdo_plugin.corpora.rows.cleaning import Cleaner, HeldOut
+from tdo_plugin.corpora.rows.drawing import choose, draw, generator
+from tdo_plugin.corpora.rows.readers import read
 from tdo_plugin.data.segmentation import complete_file, write_text
 from tdo_plugin.data.steps import Step
 from tdo_plugin.data.textfolder import read_lines

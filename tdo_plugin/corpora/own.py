@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tdo_plugin.corpora.description import SPLITS, Corpus
-from tdo_plugin.corpora.parsing import parse
+from tdo_plugin.corpora.description.parsing import parse
 from tdo_plugin.errors import UserError
 
 _CODE = r"[A-Za-z][A-Za-z0-9_]*"

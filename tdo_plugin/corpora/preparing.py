@@ -12,9 +12,7 @@ import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from tdo_plugin.corpora.cleaning import HeldOut
 from tdo_plugin.corpora.description import SPLITS, Corpus, Member, Pair
-from tdo_plugin.corpora.fetch import fetch
 from tdo_plugin.corpora.making import (
     HELD_OUT,
     Making,
@@ -24,8 +22,10 @@ from tdo_plugin.corpora.making import (
     text_form,
 )
 from tdo_plugin.corpora.outcome import alone, check_made, write_outcome
+from tdo_plugin.corpora.rows.cleaning import HeldOut
+from tdo_plugin.corpora.sources.fetch import fetch
+from tdo_plugin.corpora.sources.unpack import unpack
 from tdo_plugin.corpora.texts import write_monolingual, write_text_folder
-from tdo_plugin.corpora.unpack import unpack
 from tdo_plugin.data.preprocessing import PreprocessSettings, preprocess
 from tdo_plugin.data.segmentation import SegmentationSettings
 from tdo_plugin.data.steps import Step, Steps

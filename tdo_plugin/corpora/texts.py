@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
-from tdo_plugin.corpora.drawing import draw, generator
 from tdo_plugin.corpora.making import CHUNK, Making, Record, text_form
+from tdo_plugin.corpora.rows.drawing import draw, generator
 from tdo_plugin.data.segmentation import write_text
 from tdo_plugin.data.textfolder import count_lines, read_lines
 from tdo_plugin.metrics.textform import TextForm, truecaser

@@ -12,8 +12,8 @@ from integration.data import CROSS_ENTROPY, TAG, TDO, TRAIN, temporary, train
 from integration.layouts import Case
 from unit.corpora.serving import Server, serving
 
-from tdo_plugin.corpora import download
 from tdo_plugin.corpora.preparing import prepare
+from tdo_plugin.corpora.sources import download
 from tdo_plugin.data.databin import DataFolder, read_data_folder
 
 UNNAMED = ("work", ".prepare.lock", "prepare.json")  # what need not be equal in equal folders

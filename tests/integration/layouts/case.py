@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tdo_plugin.corpora.description import FOLDER, Corpus
-from tdo_plugin.corpora.parsing import parse
+from tdo_plugin.corpora.description.parsing import parse
 
 Count = int | range
 

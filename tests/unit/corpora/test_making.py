@@ -2,10 +2,10 @@
 
 import pytest
 
-from tdo_plugin.corpora.cleaning import HeldOut
 from tdo_plugin.corpora.description import Member
+from tdo_plugin.corpora.description.parsing import parse
 from tdo_plugin.corpora.making import Making, Record, remember, split_step
-from tdo_plugin.corpora.parsing import parse
+from tdo_plugin.corpora.rows.cleaning import HeldOut
 from tdo_plugin.data.steps import Steps
 
 PAIR = ("de", "en")

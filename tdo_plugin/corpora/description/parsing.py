@@ -1,0 +1,174 @@
+"""A description's JSON as a `Corpus`, with everything that contradicts itself told at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from tdo_plugin.corpora.description.expansion import (
+    expand_archives,
+    expand_set,
+    fill,
+    language_names,
+)
+from tdo_plugin.corpora.description.pairs import PairNames
+from tdo_plugin.corpora.description.schema import (
+    SPLITS,
+    ConcreteSet,
+    Corpus,
+    Form,
+    HoldOut,
+    Member,
+    Monolingual,
+    Pair,
+    Rule,
+    Sample,
+    Segmentation,
+    Take,
+)
+from tdo_plugin.corpora.description.wellformed import DESCRIPTION, VARIANTS
+from tdo_plugin.errors import UserError
+
+
+def parse(name: str, document: Any, variant: str = "") -> Corpus:
+    """The corpus that `document` describes, in a variant; "a,b" is variant a, then b on top.
+
+    Raises:
+        UserError: every mistake of the description, or an unknown variant.
+    """
+    if not isinstance(document, dict):
+        raise UserError(f"`{name}` must be a description, a JSON object; it is not")
+    base = {key: value for key, value in document.items() if key != "variants"}
+    variants = document.get("variants", {})
+    _refuse(name, [*DESCRIPTION(base, ""), *VARIANTS(variants, "variants")])
+    wanted = [word.strip() for word in variant.split(",") if word.strip()]
+    for word in wanted:
+        if word not in variants:
+            choice = f"one of {', '.join(variants)}" if variants else f"left out for {name}"
+            raise UserError(f"`--variant` must be {choice}; it is {word}")
+        base |= variants[word]
+    chosen = {key: value for key, value in base.items() if key != "about" and value is not None}
+    _refuse(name, [*DESCRIPTION(chosen, "")])
+    about = {word: entry["about"] for word, entry in variants.items()}
+    mistakes: list[str] = []
+    corpus = _corpus(chosen, mistakes, name=name, variant=",".join(wanted), variants=about)
+    _refuse(name, mistakes)
+    return corpus
+
+
+def _refuse(name: str, mistakes: list[str]) -> None:
+    if mistakes:
+        raise UserError(
+            f"`{name}` must be a description without mistakes; it has {len(mistakes)}: "
+            + "; ".join(dict.fromkeys(mistakes))
+        )
+
+
+def _corpus(document: Mapping[str, Any], mistakes: list[str], **about: Any) -> Corpus:
+    _check_languages(document, mistakes)
+    codes = document.get("codes", {})
+    pairs = PairNames(document, mistakes)
+    hold_out = _hold_out(document.get("hold_out"), pairs)
+    wanted = [
+        (f"sets[{number}]", entry, pairs.resolve(f"sets[{number}].pairs", entry["pairs"]))
+        for number, entry in enumerate(document["sets"])
+    ]
+    sets = [one for each in wanted for one in expand_set(*each, codes, mistakes)]
+    held = {split: hold_out.pairs for split in ("valid", "test") if getattr(hold_out, split, None)}
+    has = {split: _pairs_of(sets, split, held.get(split, ())) for split in SPLITS}
+    every = list(dict.fromkeys(pair for split in SPLITS for pair in has[split]))
+    corpus = Corpus(
+        **about,
+        **{key: document[key] for key in ("title", "paper", "licence", "cite")},
+        notes=tuple(document["notes"]),
+        languages=tuple(document["languages"]),
+        codes=codes,
+        centre=document.get("centre"),
+        train_pairs=pairs.train,
+        valid_pairs=tuple(sorted(has["valid"], key=lambda pair: pair not in pairs.train)),
+        test_pairs=pairs.test,
+        archives=expand_archives(document, every, mistakes),
+        sets=tuple(sets),
+        sample=Sample(**{"seed": 1, **document["sample"]}) if "sample" in document else None,
+        hold_out=hold_out,
+        limit=document.get("limit", {}),
+        clean={split: _rules(document["clean"][split]) for split in SPLITS},
+        form=Form(**document["form"]),
+        segmentation=_segmentation(document["segmentation"]),
+        monolingual=tuple(_monolingual(entry, codes) for entry in document.get("monolingual", [])),
+    )
+    _check_pairs(corpus, has, mistakes)
+    _check_archives(corpus, mistakes)
+    _check_rules(corpus, mistakes)
+    return corpus
+
+
+def _pairs_of(sets: Iterable[ConcreteSet], split: str, held: Iterable[Pair]) -> tuple[Pair, ...]:
+    return tuple(dict.fromkeys((*(one.pair for one in sets if one.split == split), *held)))
+
+
+def _hold_out(entry: Mapping[str, Any] | None, pairs: PairNames) -> HoldOut | None:
+    if entry is None:
+        return None
+    takes = {split: Take(**entry[split]) for split in ("valid", "test") if split in entry}
+    named = pairs.resolve("hold_out.pairs", entry.get("pairs", "train"))
+    return HoldOut(named, entry.get("seed", 1), **takes)
+
+
+def _rules(entries: Iterable[Mapping[str, Any]]) -> tuple[Rule, ...]:
+    return tuple(Rule(**entry) for entry in entries)
+
+
+def _segmentation(entry: Mapping[str, Any]) -> Segmentation:
+    return Segmentation(**{**entry, "hub_pairs": tuple(entry.get("hub_pairs", ()))})
+
+
+def _monolingual(entry: Mapping[str, Any], codes: Mapping[str, str]) -> Monolingual:
+    names = language_names(entry["language"], codes)
+    text = Member(fill(entry["archive"], names), fill(entry.get("member", ""), names))
+    return Monolingual(entry["language"], text, entry["rows"], entry.get("seed", 1))
+
+
+def _check_languages(document: Mapping[str, Any], mistakes: list[str]) -> None:
+    languages: Sequence[str] = document["languages"]
+    if len(set(languages)) < len(languages):
+        mistakes.append("languages must name each language once")
+    named = {
+        "centre": [document["centre"]] if "centre" in document else [],
+        "codes": document.get("codes", {}),
+        "segmentation.hub_pairs": document["segmentation"].get("hub_pairs", []),
+        "monolingual": [entry["language"] for entry in document.get("monolingual", [])],
+    }
+    mistakes += [
+        f"{where} must name languages of the corpus; {language} is none"
+        for where, found in named.items()
+        for language in found
+        if language not in languages
+    ]
+
+
+def _check_pairs(corpus: Corpus, has: Mapping[str, tuple[Pair, ...]], mistakes: list[str]) -> None:
+    for split, named in (("train", corpus.train_pairs), ("test", corpus.test_pairs)):
+        for pair in named:
+            if pair not in has[split]:
+                mistakes.append(f"no set has {split} text for {'-'.join(pair)}")
+        for pair in has[split]:
+            if pair not in named:
+                mistakes.append(f"{split} does not name {'-'.join(pair)}, but a set is about it")
+    held = corpus.hold_out.pairs if corpus.hold_out else ()
+    for pair in held:
+        if pair not in corpus.train_pairs:
+            mistakes.append(f"hold_out.pairs must be in train; {'-'.join(pair)} is not")
+
+
+def _check_archives(corpus: Corpus, mistakes: list[str]) -> None:
+    for name in corpus.members_needed():
+        if name not in corpus.archives:
+            mistakes.append(f"archives must have {name}")
+
+
+def _check_rules(corpus: Corpus, mistakes: list[str]) -> None:
+    for split, rules in corpus.clean.items():
+        on_tokens = [rule.unit == "tokens" for rule in rules]
+        if on_tokens != sorted(on_tokens):
+            mistakes.append(f"clean.{split} must have the rules on tokens last")

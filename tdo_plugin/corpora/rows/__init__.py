@@ -1,0 +1,1 @@
+"""Rows of parallel text: read, drawn, compared, left out."""

@@ -1,0 +1,148 @@
+"""Rows that are left out, rule after rule, and how many each rule took."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import regex
+
+from tdo_plugin.corpora.description.schema import Pair, Row, Rule
+from tdo_plugin.corpora.rows.heldout import HeldOut
+from tdo_plugin.corpora.rows.seen import mark_repeats
+
+__all__ = ["Cleaner", "HeldOut"]
+
+Tokenized = TypeVar("Tokenized", bound=tuple[str, ...])
+
+# the replacement character; control characters but the tab; unassigned, private use, surrogates
+_UNREADABLE = regex.compile(r"[\N{REPLACEMENT CHARACTER}\p{Cc}\p{Cn}\p{Co}\p{Cs}--\t]", regex.V1)
+
+
+class Cleaner:
+    """The rules of one split for one pair.
+
+    Attributes:
+        counts: rule, readable -> rows that it took, in the order of the rules.
+    """
+
+    def __init__(
+        self, rules: Sequence[Rule], pair: Pair, held_out: HeldOut | None, scratch: Path
+    ) -> None:
+        """Take the rules.
+
+        Args:
+            rules: those on tokens last.
+            pair: the languages of a row.
+            held_out: what held-out and held-out-pairs look at; None if there are no such rules.
+            scratch: folder for temporary files.
+        """
+        self._rules = [(_readable(rule), rule) for rule in rules]
+        self._takes = {
+            name: partial(_ON_HELD_OUT[rule.rule], held_out, pair)
+            if rule.rule in _ON_HELD_OUT
+            else partial(_ON_ROW[rule.rule], rule)
+            for name, rule in self._rules
+            if rule.rule != "duplicates"
+        }
+        self._scratch = scratch
+        self.counts = {name: 0 for name, _ in self._rules}
+
+    def before_tokens(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """The rows that the rules on text leave over, in order."""
+        for name, rule in self._rules:
+            if rule.unit != "tokens":
+                rows = self._left(name, rows)
+        return iter(rows)
+
+    def after_tokens(self, rows: Iterable[Tokenized]) -> Iterator[Tokenized]:
+        """The tokenized rows that the rules on tokens leave over, in order.
+
+        Args:
+            rows: both sides, tokens between spaces; what else belongs to a row may follow.
+        """
+        for name, rule in self._rules:
+            if rule.unit == "tokens":
+                rows = self._left(name, rows)
+        return iter(rows)
+
+    def lets_pass(self, row: Row) -> bool:
+        """Whether no rule takes a single row; duplicates, which needs all rows, is not for this."""
+        for name, _ in self._rules:
+            if self._takes[name](row):
+                self.counts[name] += 1
+                return False
+        return True
+
+    def _left(self, name: str, rows: Iterable[Any]) -> Iterator[Any]:
+        if name in self._takes:
+            takes = self._takes[name]
+            marked = ((row, takes(row)) for row in rows)
+        else:
+            marked = mark_repeats(rows, self._scratch)
+        for row, taken in marked:
+            if taken:
+                self.counts[name] += 1
+            else:
+                yield row
+
+
+def _readable(rule: Rule) -> str:
+    return _NAMES.get(rule.rule, "{0.rule}").format(rule)
+
+
+_NAMES = {
+    "contains": "contains {0.text}",
+    "length": "length not {0.least} to {0.most} {0.unit}",
+    "ratio": "ratio > {0.most} in {0.unit}",
+}
+
+
+def _is_empty(_: Rule, row: Row) -> bool:
+    return not (row[0].strip() and row[1].strip())
+
+
+def _is_same(_: Rule, row: Row) -> bool:
+    return row[0] == row[1]
+
+
+def _is_unreadable(_: Rule, row: Row) -> bool:
+    return any(not _is_plainly_readable(text) and _UNREADABLE.search(text) for text in row)
+
+
+def _is_plainly_readable(text: str) -> bool:
+    # most text is, and this takes a tenth of the time
+    return text.isprintable() and "\N{REPLACEMENT CHARACTER}" not in text
+
+
+def _contains(rule: Rule, row: Row) -> bool:
+    return rule.text in row[0] or rule.text in row[1]
+
+
+def _is_out_of_length(rule: Rule, row: Row) -> bool:
+    return any(not rule.least <= size <= rule.most for size in _sizes(rule, row))
+
+
+def _is_out_of_ratio(rule: Rule, row: Row) -> bool:
+    shorter, longer = sorted(_sizes(rule, row))
+    return longer / shorter > rule.most if shorter else longer > 0
+
+
+def _sizes(rule: Rule, row: Row) -> tuple[int, int]:
+    first, second = row[0], row[1]
+    if rule.unit == "tokens":
+        return len(first.split()), len(second.split())
+    return len(first), len(second)
+
+
+_ON_ROW: dict[str, Callable[[Rule, Row], bool]] = {
+    "empty": _is_empty,
+    "same": _is_same,
+    "unreadable": _is_unreadable,
+    "contains": _contains,
+    "length": _is_out_of_length,
+    "ratio": _is_out_of_ratio,
+}
+_ON_HELD_OUT = {"held-out": HeldOut.has_side, "held-out-pairs": HeldOut.has_pair}

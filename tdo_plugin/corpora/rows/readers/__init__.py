@@ -1,0 +1,87 @@
+"""The rows of a source: what stands in its files, whatever their format.
+
+Everything streams. A file that serves several pairs is read anew for each, so memory depends
+neither on the size of a file nor on the number of its languages.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+from tdo_plugin.corpora.description.schema import ConcreteSet, Member, Row
+from tdo_plugin.corpora.rows.readers.sides import SIDES, parallel
+from tdo_plugin.corpora.rows.readers.tables import multiway_tsv, tsv
+from tdo_plugin.corpora.rows.readers.tmx import tmx
+from tdo_plugin.corpora.rows.seen import dealt
+
+__all__ = ["read"]
+
+# format -> the rows of one text that has both languages
+_TEXTS: dict[str, Callable[[Path, ConcreteSet], Iterator[Row]]] = {
+    "tsv": tsv,
+    "multiway-tsv": multiway_tsv,
+    "tmx": tmx,
+}
+
+
+def read(
+    one: ConcreteSet, files: Mapping[Member, Sequence[Path]], scratch: Path | None = None
+) -> Iterator[Row]:
+    """The rows of a set in the order of its pair; no side of a row has a line break in it.
+
+    Which rows are meant (`rows`) is counted as they are read; `deal` then counts those.
+
+    Args:
+        one: the set.
+        files: the files of each member. They are read one after the other; of two members file i
+            of one belongs to file i of the other.
+        scratch: folder for temporary files where rows are dealt; None for the system's.
+
+    Raises:
+        UserError: a file is damaged or not in the encoding or format, the sides have unequal
+            numbers of sentences, or a column or language is missing.
+    """
+    members = [files[member] for member in one.members]
+    if one.format in SIDES:
+        rows = parallel(members, one)
+    else:
+        rows = (row for path in members[0] for row in _TEXTS[one.format](path, one))
+    rows = _chosen(rows, one.rows)
+    if one.deal is None:
+        return rows
+    return dealt(rows, one.deal, scratch or Path(tempfile.gettempdir()))
+
+
+def _chosen(rows: Iterable[Row], which: str) -> Iterator[Row]:
+    """all, first:N, last:N or without:N:M of some rows; all are read, so all are checked."""
+    kind, *numbers = which.split(":")
+    return _CHOICES[kind](iter(rows), *map(int, numbers))
+
+
+def _first(rows: Iterator[Row], count: int) -> Iterator[Row]:
+    yield from islice(rows, count)
+    deque(rows, maxlen=0)
+
+
+def _last(rows: Iterator[Row], count: int) -> Iterator[Row]:
+    yield from deque(rows, maxlen=count)
+
+
+def _without(rows: Iterator[Row], first: int, last: int) -> Iterator[Row]:
+    deque(islice(rows, first), maxlen=0)
+    held = deque(islice(rows, last))
+    for row in rows:
+        held.append(row)
+        yield held.popleft()
+
+
+_CHOICES: dict[str, Callable[..., Iterator[Row]]] = {
+    "all": lambda rows: rows,
+    "first": _first,
+    "last": _last,
+    "without": _without,
+}

@@ -1,0 +1,85 @@
+"""Two texts, one of each language, whose sentences belong together by their order."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
+from pathlib import Path
+
+from tdo_plugin.corpora.description.schema import ConcreteSet, Row
+from tdo_plugin.corpora.rows.readers.text import one_line, read_lines
+from tdo_plugin.errors import UserError
+
+_SEGMENT = re.compile(r"<seg\b[^>]*>([^<]*(?:<(?!/seg)[^<]*)*)</seg\s*>", re.IGNORECASE)
+_OPENED = re.compile(r"<seg\b", re.IGNORECASE)
+# with its semicolon: a bare & stands in many such files, and HTML's &copy or &para need none
+_REFERENCE = re.compile(r"&#?\w+;")
+
+
+def parallel(members: Sequence[Sequence[Path]], one: ConcreteSet) -> Iterator[Row]:
+    """Sentence i of one side with sentence i of the other.
+
+    Args:
+        members: the files of either side.
+        one: the set, with its format, encoding and options.
+
+    Raises:
+        UserError: the sides have unequal numbers of files or of sentences.
+    """
+    first, second = members
+    if len(first) != len(second):
+        raise UserError(
+            f"`{one.members[1].path}` must find as many files as {one.members[0].path}, "
+            f"{len(first)}; it finds {len(second)}"
+        )
+    for paths in zip(first, second, strict=True):
+        yield from _matched(paths, [SIDES[one.format](path, one) for path in paths])
+
+
+def _matched(paths: Sequence[Path], sides: Sequence[Iterator[str]]) -> Iterator[Row]:
+    for count, row in enumerate(zip_longest(*sides)):
+        if None in row:
+            longer = row.index(None) ^ 1
+            total = count + 1 + sum(1 for _ in sides[longer])
+            raise UserError(
+                f"`{paths[longer ^ 1]}` must have as many sentences as {paths[longer].name}, "
+                f"{total}; it has {count}"
+            )
+        yield row
+
+
+def _lines(path: Path, one: ConcreteSet) -> Iterator[str]:
+    return read_lines(path, one.encoding)
+
+
+def _tagged(path: Path, one: ConcreteSet) -> Iterator[str]:
+    """IWSLT's training text: lines of sentences between lines that begin with a tag."""
+    names = "|".join(map(re.escape, one.options.get("keep", ())))
+    kept = re.compile(rf"<({names})>(.*?)(?:</\1>)?")
+    for line in read_lines(path, one.encoding):
+        # before its tags one side may have blanks where the other has none
+        text = line.strip()
+        if not text.startswith("<"):
+            yield text
+        elif names and (match := kept.fullmatch(text)):
+            yield match[2].strip()
+
+
+def _segments(path: Path, one: ConcreteSet) -> Iterator[str]:
+    """The test sets of WMT and IWSLT, which are not all well-formed XML, so read line by line."""
+    for number, line in enumerate(read_lines(path, one.encoding), 1):
+        found = _SEGMENT.findall(line)
+        if len(found) < len(_OPENED.findall(line)):
+            raise UserError(f"`{path}` line {number} must close its <seg>; it does not")
+        for text in found:
+            yield one_line(_REFERENCE.sub(lambda match: html.unescape(match[0]), text))
+
+
+# format -> the sentences of one side
+SIDES: dict[str, Callable[[Path, ConcreteSet], Iterator[str]]] = {
+    "lines": _lines,
+    "tagged": _tagged,
+    "segments": _segments,
+}

@@ -1,0 +1,60 @@
+"""Tab-separated texts, one column per language. There is no quoting in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tdo_plugin.corpora.description.schema import ConcreteSet, Row
+from tdo_plugin.corpora.rows.readers.text import read_lines
+from tdo_plugin.errors import UserError
+
+
+def tsv(path: Path, one: ConcreteSet) -> Iterator[Row]:
+    """A table without a header; the option `columns` says where the languages stand.
+
+    Statmt's tables have lines with fewer columns between articles and elsewhere. What such a line
+    lacks is empty; but if the first line that is not blank lacks it, it is not this table.
+
+    Raises:
+        UserError: `columns` does not name a language, or the file does not have its column.
+    """
+    columns = one.options.get("columns", {})
+    for language in one.pair:
+        if language not in columns:
+            raise UserError(
+                f"`columns` must name {language}; it names {', '.join(columns) or 'nothing'}"
+            )
+    first, second = (columns[language] for language in one.pair)
+    needed = max(first, second) + 1
+    begun = False
+    for number, line in enumerate(read_lines(path, one.encoding), 1):
+        cells = line.split("\t")
+        begun = begun or len(cells) >= needed
+        if line.strip() and not begun:
+            raise _width(path, number, f"{needed} columns or more", len(cells))
+        cells += [""] * (needed - len(cells))
+        yield cells[first], cells[second]
+
+
+def multiway_tsv(path: Path, one: ConcreteSet) -> Iterator[Row]:
+    """A table whose header names what the source calls the languages (Qi et al., 2018).
+
+    Raises:
+        UserError: the header lacks a language, or a line has another width than the header.
+    """
+    lines = read_lines(path, one.encoding)
+    header = [cell.strip() for cell in next(lines, "").split("\t")]
+    for code in one.codes:
+        if code not in header:
+            raise UserError(f"`{path}` line 1 must name {code}; it names {', '.join(header)}")
+    first, second = map(header.index, one.codes)
+    for number, line in enumerate(lines, 2):
+        cells = line.split("\t")
+        if len(cells) != len(header):
+            raise _width(path, number, f"the header's {len(header)} columns", len(cells))
+        yield cells[first], cells[second]
+
+
+def _width(path: Path, number: int, wanted: str, found: int) -> UserError:
+    return UserError(f"`{path}` line {number} must have {wanted}; it has {found}")

@@ -1,0 +1,85 @@
+"""Translation memories (TMX 1.4): units with a variant of each language."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+from xml.parsers import expat
+
+from tdo_plugin.corpora.description.schema import ConcreteSet, Row
+from tdo_plugin.corpora.rows.readers.text import one_line, open_bytes
+from tdo_plugin.errors import UserError
+
+# TMX before 1.4 has it without the namespace
+_LANGUAGE = ("{http://www.w3.org/XML/1998/namespace}lang", "lang")
+
+
+def tmx(path: Path, one: ConcreteSet) -> Iterator[Row]:
+    """The units that have both languages; others are left out.
+
+    en is also EN, en-US and en_GB; a variant that is called just like the language comes first,
+    then the first in the file. The file itself says its encoding, unless the set says another
+    than UTF-8.
+
+    Raises:
+        UserError: the file is not XML, or no unit has both languages.
+    """
+    found: dict[str, None] = {}
+    paired = False
+    for unit in _units(path, one.encoding):
+        found |= dict.fromkeys(unit)
+        texts = [_text_of(unit, code.lower()) for code in one.codes]
+        if texts[0] is not None and texts[1] is not None:
+            paired = True
+            yield texts[0], texts[1]
+    if not paired:
+        raise UserError(
+            f"`{path}` must have {one.codes[0]} and {one.codes[1]} side by side; "
+            f"it has {', '.join(found) or 'no units'}"
+        )
+
+
+def _text_of(unit: dict[str, str], code: str) -> str | None:
+    if code in unit:
+        return unit[code]
+    kin = (language for language in unit if language.startswith(f"{code}-"))
+    return next((unit[language] for language in kin), None)
+
+
+def _units(path: Path, encoding: str) -> Iterator[dict[str, str]]:
+    """Each unit: language in lower case with "-", as it stands in the file -> text."""
+    usual = codecs.lookup(encoding).name == "utf-8"
+    parser = ElementTree.XMLParser(encoding=None if usual else encoding)
+    with open_bytes(path) as stream:
+        try:
+            open_elements: list[ElementTree.Element] = []
+            for event, element in ElementTree.iterparse(stream, ("start", "end"), parser):
+                if event == "start":
+                    open_elements.append(element)
+                    continue
+                open_elements.pop()
+                if _name(element) == "tu":
+                    yield _unit(element)
+                    # the tree would grow by every unit that its parent still holds
+                    if open_elements:
+                        open_elements[-1].clear()
+        except ElementTree.ParseError as error:
+            line, _ = error.position
+            reason = expat.ErrorString(error.code)
+            raise UserError(f"`{path}` line {line} must be XML; it is not ({reason})") from None
+
+
+def _unit(element: ElementTree.Element) -> dict[str, str]:
+    texts: dict[str, str] = {}
+    for variant in element:
+        language = next(filter(None, map(variant.get, _LANGUAGE)), "").lower().replace("_", "-")
+        segment = next((part for part in variant if _name(part) == "seg"), None)
+        if language and segment is not None:
+            texts.setdefault(language, one_line("".join(segment.itertext())))
+    return texts
+
+
+def _name(element: ElementTree.Element) -> str:
+    return element.tag.rpartition("}")[2]

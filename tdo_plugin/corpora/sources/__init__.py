@@ -1,0 +1,1 @@
+"""Where archives come from, and what is wanted of them."""

@@ -1,0 +1,121 @@
+"""A file in a cache that all corpora share, downloaded where it is not there or not right.
+
+    NAME            the file; only what is whole and right has its name
+    NAME.sha256     what was downloaded first, where the description knows no checksum (JSON)
+    .NAME.lock      keeps two processes from fetching the same file at once
+
+What is being downloaded lies beside it, see `download.py`.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from pathlib import Path
+
+from tdo_plugin.corpora.sources.download import NoAddressLeft, Wanted, download
+from tdo_plugin.corpora.sources.integrity import Expected, Fingerprint, difference, fingerprint
+from tdo_plugin.corpora.sources.sourcefiles import SourceFile
+from tdo_plugin.data.segmentation import write_text
+from tdo_plugin.errors import UserError
+
+Say = Callable[[str], None]
+
+
+def record_path(file: SourceFile, cache: Path) -> Path:
+    """Where it is written what was downloaded of a file without a known checksum."""
+    return cache / f"{file.name}.sha256"
+
+
+def recorded(record: Path) -> Expected:
+    """What was downloaded first; nothing where there is no record, or none that can be read."""
+    try:
+        found = json.loads(record.read_text(encoding="utf-8"))
+        return Expected(int(found["bytes"]), str(found["sha256"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return Expected()
+
+
+def cached(file: SourceFile, cache: Path, say: Say) -> Path:
+    """The path of a file in the cache, which is there and right afterwards.
+
+    Raises:
+        UserError: no address, or none that has it, with the reason of each.
+        OSError: the cache cannot be read or written.
+    """
+    target = cache / file.name
+    if target.is_file() and not _wrong(file, target, say):
+        return target
+    if not file.urls:
+        raise UserError(
+            f"`--from-file` must give {file.description()}, as no address of it is known "
+            f"({file.source})"
+        )
+    cache.mkdir(parents=True, exist_ok=True)
+    with _alone(target, say):
+        if target.is_file():
+            wrong = _wrong(file, target, say)
+            if not wrong:
+                return target
+            say(f"{target}: {wrong}; fetched anew")
+        _download(file, target, say)
+    return target
+
+
+def _wrong(file: SourceFile, path: Path, say: Say) -> str:
+    """What is wrong with a file in the cache."""
+    found = fingerprint([path], file.expected)
+    wrong = difference(found, file.expected)
+    if wrong or file.expected.proves_content():
+        return wrong
+    before = recorded(record_path(file, path.parent))
+    wrong = difference(found, before)
+    if not wrong:
+        known = "as at its download" if before.sha256 else "no checksum is known"
+        say(f"{path}: SHA-256 {found.sha256}, {known}")
+    return wrong
+
+
+def _download(file: SourceFile, target: Path, say: Say) -> None:
+    record = record_path(file, target.parent)
+    expected = file.expected
+    before = Expected() if expected.proves_content() else recorded(record)
+    if before.sha256:
+        expected = Expected(expected.bytes or before.bytes, before.sha256)
+
+    def remember(url: str, found: Fingerprint) -> None:
+        if before.sha256:
+            say(f"{file.name}: SHA-256 {found.sha256}, as at its first download")
+        elif not expected.proves_content():
+            _record(record, url, found)
+            say(f"{file.name}: SHA-256 {found.sha256}, now in {record} for later downloads")
+
+    try:
+        download(Wanted(target, file.kind, file.urls, expected), say, remember)
+    except NoAddressLeft as reasons:
+        hint = f" (without {record} another file would be taken)" if before.sha256 else ""
+        raise UserError(
+            f"`--from-file` must give {file.description()}, as none of its addresses has it; "
+            f"{reasons}{hint}"
+        ) from None
+
+
+def _record(path: Path, url: str, found: Fingerprint) -> None:
+    when = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    content = {"bytes": found.bytes, "sha256": found.sha256, "url": url, "when": when}
+    write_text(path, [json.dumps(content, indent=2)])
+
+
+@contextmanager
+def _alone(target: Path, say: Say) -> Iterator[None]:
+    """Wait until no other process is fetching the file."""
+    with target.with_name(f".{target.name}.lock").open("w") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"{target.name}: another process is fetching it; waiting")
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        yield

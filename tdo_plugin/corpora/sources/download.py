@@ -1,0 +1,197 @@
+"""A file from the first of several addresses that has it, going on where an earlier try stopped."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tdo_plugin.corpora.sources.integrity import (
+    BLOCK,
+    HEAD,
+    Expected,
+    Fingerprint,
+    difference,
+    fingerprint,
+    readable,
+    wrong_kind,
+)
+from tdo_plugin.corpora.sources.partial import Origin, Partial
+from tdo_plugin.corpora.sources.web import Answer, Refused, ask
+
+TRIES = 3  # rounds through the addresses
+PAUSE = 1.0  # seconds before the second round; twice as long before each further one
+LINE_EVERY = 60.0  # seconds between lines of progress, where there is no terminal
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A file that is to be fetched to `target`; see `SourceFile` for the rest."""
+
+    target: Path
+    kind: str
+    urls: tuple[str, ...]
+    expected: Expected
+
+
+class NoAddressLeft(Exception):
+    """No address had the file; the text has each with its reason."""
+
+
+def download(wanted: Wanted, say: Say, before_naming: Callable[[str, Fingerprint], None]) -> None:
+    """Fetch a file; it gets its name only when its size and checksums are right.
+
+    Args:
+        wanted: which, and from where.
+        say: gets a line for each address that is asked and for each that fails.
+        before_naming: gets the address and what came, before the file has its name.
+
+    Raises:
+        NoAddressLeft: none had it.
+        OSError: it cannot be written; what has come stays for the next time.
+    """
+    partial = Partial(wanted.target)
+    left = list(wanted.urls)
+    reasons: dict[str, str] = {}
+    for again in range(TRIES):
+        if again:
+            time.sleep(PAUSE * 2 ** (again - 1))
+        for url in [*left]:
+            try:
+                found = _while_more_comes(wanted, url, partial, say)
+            except Refused as refused:
+                reasons[url] = f"{url}: {refused}"
+                say(reasons[url])
+                if refused.lasting:
+                    left.remove(url)
+            else:
+                before_naming(url, found)
+                partial.finish()
+                return
+        if not left:
+            break
+    raise NoAddressLeft("; ".join(reasons.values()))
+
+
+def _while_more_comes(wanted: Wanted, url: str, partial: Partial, say: Say) -> Fingerprint:
+    """Fetch from one address, anew as often as it has brought at least some bytes more."""
+    while True:
+        before = partial.size
+        try:
+            resumed = _transfer(wanted, url, partial, say)
+            return _proven(wanted, partial, resumed)
+        except Refused as refused:
+            if refused.lasting or partial.size <= before:
+                raise
+            say(f"{url}: {refused}; once more")
+            time.sleep(PAUSE)
+
+
+def _proven(wanted: Wanted, partial: Partial, resumed: bool) -> Fingerprint:
+    found = fingerprint([partial.path], wanted.expected)
+    wrong = difference(found, wanted.expected)
+    if wrong:
+        partial.discard()
+        # two halves that do not fit; all of it in one go may be right
+        raise Refused(wrong, lasting=not resumed)
+    return found
+
+
+def _transfer(wanted: Wanted, url: str, partial: Partial, say: Say) -> bool:
+    """Bring the partial file to its full length; returns whether earlier bytes are in it."""
+    start, origin = partial.usable(url, wanted.expected), partial.origin
+    if start and start == origin.total:
+        return True
+    try:
+        with ask(url, span=f"{start}-" if start else None) as answer:
+            if answer.status == 200:
+                _from_the_start(answer, wanted, url, partial, say)
+                return False
+            _check_size(answer, wanted.expected)
+            if start and origin.goes_on(answer, start, url):
+                say(f"{url}: going on after {readable(start)} of {readable(origin.total)}")
+                _append(answer, partial, start, say)
+                return True
+    except Refused as refused:
+        if refused.code != 416 or origin.url != url:
+            raise
+    partial.discard()
+    raise Refused("what has come so far is of another edition")
+
+
+def _from_the_start(answer: Answer, wanted: Wanted, url: str, partial: Partial, say: Say) -> None:
+    head = answer.read_head(HEAD)
+    if len(head) < min(HEAD, answer.total or 0):
+        raise _too_short(len(head), answer)
+    wrong = wrong_kind(wanted.kind, head)
+    if wrong:
+        raise Refused(wrong, answer.status, lasting=True)
+    _check_size(answer, wanted.expected)
+    size = readable(answer.total) if answer.total is not None else "of unknown size"
+    say(f"{url} ({size})")
+    partial.begin(Origin(url, answer.total, answer.edition))
+    _append(answer, partial, 0, say, head)
+
+
+def _check_size(answer: Answer, expected: Expected) -> None:
+    if None not in (answer.total, expected.bytes) and answer.total != expected.bytes:
+        wrong = f"it has {answer.total:,} bytes, not {expected.bytes:,}"
+        raise Refused(wrong, answer.status, lasting=True)
+
+
+def _too_short(size: int, answer: Answer) -> Refused:
+    return Refused(f"the connection ended after {size:,} of {answer.total:,} bytes")
+
+
+def _append(answer: Answer, partial: Partial, start: int, say: Say, head: bytes = b"") -> None:
+    """Add all that comes, `head` first.
+
+    Raises:
+        Refused: it ended too early.
+        OSError: no space left, or another reason why it cannot be written.
+    """
+    total, size = answer.total, start
+    if total is not None and shutil.disk_usage(partial.path.parent).free < total - start:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    name = partial.path.stem
+    with partial.path.open("ab") as stream, _progress(name, start, total, say) as advance:
+        block = head or answer.read(BLOCK)
+        while block:
+            stream.write(block)
+            size += len(block)
+            advance(len(block))
+            block = answer.read(BLOCK)
+    if total is not None and size != total:
+        raise _too_short(size, answer)
+
+
+@contextmanager
+def _progress(
+    name: str, start: int, total: int | None, say: Say
+) -> Iterator[Callable[[int], object]]:
+    """To be called with numbers of bytes: a bar on a terminal, else a line now and then."""
+    if sys.stderr.isatty():
+        from tqdm import tqdm
+
+        how = {"unit": "B", "unit_scale": True, "leave": False, "dynamic_ncols": True}
+        with tqdm(total=total, initial=start, desc=name, **how) as bar:
+            yield bar.update
+        return
+    done, told = start, time.monotonic()
+
+    def advance(more: int) -> None:
+        nonlocal done, told
+        done += more
+        if time.monotonic() - told >= LINE_EVERY:
+            told = time.monotonic()
+            say(f"{name}: {readable(done)}" + (f" of {readable(total)}" if total else ""))
+
+    yield advance

@@ -1,0 +1,111 @@
+"""Archives: the user's own file, the one in the cache, or a download."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import environ
+from pathlib import Path
+
+from tdo_plugin.corpora.description.schema import Archive
+from tdo_plugin.corpora.sources.cached import Say, cached, record_path, recorded
+from tdo_plugin.corpora.sources.integrity import HEAD, Expected, difference, fingerprint, wrong_kind
+from tdo_plugin.corpora.sources.links import LinkStatus, check
+from tdo_plugin.corpora.sources.sourcefiles import SourceFile, files_of, whole_file
+from tdo_plugin.errors import UserError
+
+__all__ = ["LinkStatus", "accepted_names", "check", "default_cache", "fetch"]
+
+
+def default_cache() -> Path:
+    """$TDO_CACHE, or ~/.cache/tdo_plugin/corpora."""
+    chosen = environ.get("TDO_CACHE")
+    return Path(chosen) if chosen else Path.home() / ".cache" / "tdo_plugin" / "corpora"
+
+
+def accepted_names(archive: Archive) -> set[str]:
+    """The names by which `fetch` finds a user's own file: those of the archive and of its parts.
+
+    Each may be called as it is here or as it is at the end of one of its addresses.
+    """
+    return {name for file in (whole_file(archive), *files_of(archive)) for name in file.names()}
+
+
+def fetch(archive: Archive, cache: Path, given: Mapping[str, Path], say: Say) -> tuple[Path, ...]:
+    """The file of an archive, or its parts in order.
+
+    What is right already is not fetched again. Where no checksum is known, the first download
+    leaves a record in the cache, with which later ones must agree.
+
+    Args:
+        archive: see `Archive`.
+        cache: folder for what is downloaded.
+        given: files of the user's own by name (see `accepted_names`); they stay as they are.
+        say: gets lines about what is going on.
+
+    Raises:
+        UserError: no address has it, with the reason of each; a given file is not what it should
+            be; the cache cannot be written.
+    """
+    whole, files = whole_file(archive), files_of(archive)
+    for file in (whole, *files):
+        if file.name in ("", ".", "..") or "/" in file.name:
+            raise UserError(f"`archives` must have names of files; one is {file.name!r}")
+    if archive.parts and _own(whole, given):
+        files = [whole]
+    paths = tuple(_fetch(file, cache, given, say) for file in files)
+    if len(paths) > 1:
+        _check_together(whole, paths)
+    return paths
+
+
+def _own(file: SourceFile, given: Mapping[str, Path]) -> Path | None:
+    return next((given[name] for name in file.names() if name in given), None)
+
+
+def _fetch(file: SourceFile, cache: Path, given: Mapping[str, Path], say: Say) -> Path:
+    own = _own(file, given)
+    if own:
+        try:
+            _take(file, own, recorded(record_path(file, cache)), say)
+        except OSError as error:
+            raise UserError(
+                f"`--from-file` must be {file.name}; {own}: {error.strerror or error}"
+            ) from None
+        return own
+    try:
+        return cached(file, cache, say)
+    except OSError as error:
+        raise UserError(
+            f"`--cache` must be a folder that {file.name} can be written to; "
+            f"{error.filename or cache}: {error.strerror or error}"
+        ) from None
+
+
+def _take(file: SourceFile, own: Path, before: Expected, say: Say) -> None:
+    """Look at a file of the user's own.
+
+    Raises:
+        UserError: it is not what is known of the archive.
+        OSError: it cannot be read.
+    """
+    with own.open("rb") as stream:
+        wrong = wrong_kind(file.kind, stream.read(HEAD))
+    found = fingerprint([own], file.expected)
+    wrong = wrong or difference(found, file.expected)
+    if wrong:
+        raise UserError(f"`--from-file` must be {file.description()}; {own} is not: {wrong}")
+    if not file.expected.proves_content():
+        other = before.sha256 not in (None, found.sha256)
+        known = "not the one downloaded before" if other else "no checksum is known"
+        say(f"{file.name}: {own}, {found.bytes:,} bytes, SHA-256 {found.sha256}, {known}")
+
+
+def _check_together(whole: SourceFile, parts: tuple[Path, ...]) -> None:
+    if whole.expected == Expected():
+        return
+    wrong = difference(fingerprint(parts, whole.expected), whole.expected)
+    if wrong:
+        raise UserError(
+            f"`{whole.name}` must be its parts read as one; {wrong} (what is wrong among them must "
+            f"be deleted to be fetched anew: {', '.join(map(str, parts))})"
+        )

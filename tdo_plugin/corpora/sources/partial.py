@@ -1,0 +1,85 @@
+"""The beginning of a file, kept so that a later try can go on from there.
+
+NAME.partial         what has come so far
+NAME.partial.json    which address it came from, and which edition of how many bytes
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tdo_plugin.corpora.sources.integrity import Expected
+from tdo_plugin.corpora.sources.web import Answer
+from tdo_plugin.data.segmentation import write_text
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What a partial file is the beginning of."""
+
+    url: str
+    total: int | None
+    edition: str
+
+    def goes_on(self, answer: Answer, start: int, url: str) -> bool:
+        """Whether an answer is the rest of this file from `start` on."""
+        return (
+            answer.status == 206
+            and answer.start == start
+            and answer.total == self.total
+            and (url != self.url or answer.edition == self.edition)
+        )
+
+
+class Partial:
+    """What has come of a file so far.
+
+    Args:
+        target: the whole file.
+    """
+
+    def __init__(self, target: Path) -> None:
+        self.path = target.with_name(target.name + ".partial")
+        self._about = target.with_name(target.name + ".partial.json")
+        self._target = target
+
+    @property
+    def size(self) -> int:
+        return self.path.stat().st_size if self.path.exists() else 0
+
+    @property
+    def origin(self) -> Origin | None:
+        try:
+            return Origin(**json.loads(self._about.read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def usable(self, url: str, expected: Expected) -> int:
+        """How many bytes there are that an address may continue.
+
+        Those of another address only where a checksum tells whether the halves belong together.
+        """
+        origin = self.origin
+        if origin is None or origin.total is None or self.size > origin.total:
+            return 0
+        if expected.bytes not in (None, origin.total):
+            return 0
+        return self.size if origin.url == url or expected.proves_content() else 0
+
+    def begin(self, origin: Origin) -> None:
+        """Forget what was there."""
+        self.path.write_bytes(b"")
+        write_text(self._about, [json.dumps(asdict(origin))])
+
+    def discard(self) -> None:
+        """Leave nothing."""
+        self.path.unlink(missing_ok=True)
+        self._about.unlink(missing_ok=True)
+
+    def finish(self) -> None:
+        """Give the file its name."""
+        os.replace(self.path, self._target)
+        self._about.unlink(missing_ok=True)

@@ -1,0 +1,170 @@
+"""The texts that are wanted of an archive, unpacked in one pass.
+
+FOLDER/MEMBER              a text; only what is whole has its name
+FOLDER/INNER.tgz!/MEMBER   a text of an archive within the archive
+FOLDER/.unpacked.json      which members are there, written when all of them are
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+from typing import IO, BinaryIO
+
+from tdo_plugin.corpora.description.schema import Archive
+from tdo_plugin.corpora.sources.archives import BLOCK, archive_errors, entries, open_joined
+from tdo_plugin.data.segmentation import write_text
+from tdo_plugin.errors import UserError
+
+RECORD = ".unpacked.json"
+SHOWN = 3  # names to suggest for one that is not there
+
+Found = dict[str, list[str]]  # member -> its files, relative to the folder
+
+
+def unpack(
+    archive: Archive, files: Sequence[Path], members: Sequence[str], folder: Path
+) -> dict[str, tuple[Path, ...]]:
+    """Unpack texts; those that are there from an earlier call on the same archive are kept.
+
+    Args:
+        archive: see `Archive`.
+        files: its file, or its parts in order.
+        members: names or globs ("dev/*.en"), "OUTER/INNER.tgz!NAME" within an archive within the
+            archive; "" for the text that the file itself is.
+        folder: where they go.
+
+    Returns:
+        For each member its files, those of a glob sorted. A text that is a file itself is that
+        file, and nothing is copied; in parts it is put together in the folder.
+
+    Raises:
+        UserError: a damaged archive, a member that it lacks, a folder that cannot be written.
+    """
+    if set(members) == {""} and len(files) == 1:
+        return {"": (files[0],)}
+    try:
+        size = sum(path.stat().st_size for path in files)
+        known = _recall(folder, size)
+        missing = [member for member in members if member not in known]
+        if missing:
+            folder.mkdir(parents=True, exist_ok=True)
+            if not known:
+                (folder / RECORD).unlink(missing_ok=True)
+            with open_joined(files) as stream:
+                if "" in missing:
+                    missing.remove("")
+                    _write(stream, folder / archive.name)
+                    stream.seek(0)
+                    known[""] = [archive.name]
+                if missing:
+                    known |= _extract(stream, archive.name, missing, folder, "")
+            _remember(folder, size, known)
+    except OSError as error:
+        raise UserError(
+            f"`--out` must be a folder with room for the text of {archive.name}; "
+            f"{error.filename or folder}: {error.strerror}"
+        ) from None
+    return {member: tuple(folder / name for name in known[member]) for member in members}
+
+
+def _extract(
+    stream: BinaryIO, label: str, members: Sequence[str], folder: Path, prefix: str
+) -> Found:
+    """Unpack what is wanted of one archive.
+
+    Args:
+        stream: the archive.
+        label: what to call it in errors.
+        members: wanted.
+        folder: where all goes.
+        prefix: of the names within the folder.
+    """
+    found: dict[str, set[str]] = {member: set() for member in members}
+    seen: list[str] = []
+    with archive_errors(label):
+        for name, open_entry in entries(stream):
+            seen.append(name)
+            fitting = [one for one in members if _fits(name, one.partition("!")[0])]
+            plain = [one for one in fitting if "!" not in one]
+            nested = {one: one.partition("!")[2] for one in fitting if "!" in one}
+            if plain:
+                with open_entry() as content:
+                    _write(content, folder / prefix / name)
+                for one in plain:
+                    found[one].add(prefix + name)
+            if nested:
+                wanted = [*dict.fromkeys(nested.values())]
+                with tempfile.TemporaryFile(dir=folder) as inner:
+                    with open_entry() as content:
+                        shutil.copyfileobj(content, inner, BLOCK)
+                    inner.seek(0)
+                    texts = _extract(inner, f"{label}!{name}", wanted, folder, f"{prefix}{name}!/")
+                for one, within in nested.items():
+                    found[one].update(texts[within])
+    for member, names in found.items():
+        if not names:
+            raise UserError(_lacks(label, member.partition("!")[0], seen))
+    return {member: sorted(names) for member, names in found.items()}
+
+
+def _fits(name: str, pattern: str) -> bool:
+    """Whether a name is the one that is wanted, or one of those; * stays within a folder."""
+    if name == pattern:
+        return True
+    parts, patterns = PurePosixPath(name).parts, PurePosixPath(pattern).parts
+    return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
+
+
+def _lacks(label: str, member: str, seen: Sequence[str]) -> str:
+    near = get_close_matches(member, seen, SHOWN)
+    others = near or seen[:SHOWN]
+    more = ", ..." if len(seen) > len(others) else ""
+    has = f"it has {', '.join(others)}{more}" if others else "it has no files"
+    return f"`{label}` must have a file {member}; {has}"
+
+
+def _write(content: IO[bytes], path: Path) -> None:
+    """Copy a stream to a file that appears only complete."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(path.name + ".partial")
+    try:
+        with partial.open("wb") as stream:
+            shutil.copyfileobj(content, stream, BLOCK)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+    os.replace(partial, path)
+
+
+def _recall(folder: Path, size: int) -> Found:
+    """Members that were unpacked from an archive of this size and still are as they were."""
+    try:
+        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        if record["bytes"] != size:
+            return {}
+        return {
+            member: list(files)
+            for member, files in record["members"].items()
+            if all(_size(folder / name) == length for name, length in files.items())
+        }
+    except (OSError, ValueError, KeyError, AttributeError):
+        return {}
+
+
+def _size(path: Path) -> int | None:
+    return path.stat().st_size if path.is_file() else None
+
+
+def _remember(folder: Path, size: int, known: Mapping[str, Sequence[str]]) -> None:
+    members = {
+        member: {name: _size(folder / name) for name in names} for member, names in known.items()
+    }
+    record = {"bytes": size, "members": members}
+    write_text(folder / RECORD, [json.dumps(record, indent=1)])

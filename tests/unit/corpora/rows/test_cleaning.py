@@ -1,0 +1,119 @@
+"""What each rule takes, and that it is counted."""
+
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from tdo_plugin.corpora.description.schema import Row, Rule
+from tdo_plugin.corpora.description.wellformed import RULE
+from tdo_plugin.corpora.rows.cleaning import _ON_HELD_OUT, _ON_ROW, Cleaner, HeldOut
+
+PAIR = ("en", "de")
+
+
+def cleaner(*rules: Rule, held_out: HeldOut | None = None, scratch: Path = Path()) -> Cleaner:
+    return Cleaner(rules, PAIR, held_out, scratch)
+
+
+@pytest.mark.parametrize(
+    ("rule", "taken", "left"),
+    [
+        (Rule("empty"), [("", "b"), ("a", " \u3000\t")], [("a", "b")]),
+        (Rule("same"), [("a", "a")], [("a", "A"), ("a", "a ")]),
+        (
+            Rule("contains", text="NULL"),
+            [("_ _ NULL _ _", "a"), ("a", "ANNULLED")],
+            [("null", "a")],
+        ),
+        (
+            Rule("length", least=2, most=3, unit="characters"),
+            [("a", "bb"), ("bb", "cccc"), ("", "")],
+            [("bb", "c c"), ("ääa", "ab")],
+        ),
+        (
+            Rule("length", least=1, most=3, unit="tokens"),
+            [("a b c d", "a"), ("a", "a  b c\u00a0d"), ("a", " ")],
+            [("aaaaaaaaa b c", "a"), (" a  b c ", "a")],
+        ),
+        (
+            Rule("ratio", most=1.5, unit="tokens"),
+            [("a b c d", "a b"), ("a b", "a b c d"), ("", "a")],
+            [("a b c", "a b"), ("a b", "a b c"), ("", "")],
+        ),
+        (
+            # 1.15 * 100 is less than 115 in floating point
+            Rule("ratio", most=1.15, unit="characters"),
+            [("a" * 116, "a" * 100)],
+            [("a" * 115, "a" * 100)],
+        ),
+    ],
+)
+def test_what_a_rule_takes(rule: Rule, taken: list[Row], left: list[Row]) -> None:
+    one = cleaner(rule)
+    clean = one.after_tokens if rule.unit == "tokens" else one.before_tokens
+    assert list(clean([*taken, *left])) == left
+    assert list(one.counts.values()) == [len(taken)]
+    assert [one.lets_pass(row) for row in left] == [True] * len(left)
+    assert not any(one.lets_pass(row) for row in taken)
+
+
+def test_every_rule_of_a_description_is_known() -> None:
+    (mistake,) = RULE({"rule": "?"}, "it")
+    names = mistake.partition("one of ")[2].partition(";")[0].split(", ")
+    assert {*_ON_ROW, *_ON_HELD_OUT, "duplicates"} == {*names}
+
+
+def test_rules_follow_each_other_and_are_counted(tmp_path: Path) -> None:
+    one = cleaner(
+        Rule("empty"),
+        Rule("duplicates"),
+        Rule("contains", text="x"),
+        Rule("length", least=1, most=250, unit="tokens"),
+        Rule("ratio", most=1.5, unit="tokens"),
+        scratch=tmp_path,
+    )
+    rows = [("", "x"), ("", "x"), ("a", "x"), ("a", "x"), ("b", "c"), ("d", "e f"), ("b", "c")]
+    text = list(one.before_tokens(rows))
+    assert text == [("b", "c"), ("d", "e f")]
+    # what belongs to a row stays with it
+    tokens = [(*row, number) for number, row in enumerate(text)]
+    assert list(one.after_tokens(tokens)) == [("b", "c", 0)]
+    assert one.counts == {
+        "empty": 2,
+        "duplicates": 2,
+        "contains x": 1,
+        "length not 1 to 250 tokens": 0,
+        "ratio > 1.5 in tokens": 1,
+    }
+    assert list(one.counts)[1] == "duplicates"
+
+
+def test_held_out_rows_are_counted() -> None:
+    held_out = HeldOut()
+    held_out.add("de", "Ein Haus")
+    held_out.add_pair(PAIR, ("a", "b"))
+    one = cleaner(Rule("held-out-pairs"), Rule("held-out"), held_out=held_out)
+    rows = [("a", "b"), ("c", "ein  haus"), ("ein Haus", "b"), ("c", "EIN HAUS")]
+    assert list(one.before_tokens(rows)) == [("ein Haus", "b")]
+    assert one.counts == {"held-out-pairs": 1, "held-out": 2}
+
+
+def readable(text: str) -> bool:
+    return list(cleaner(Rule("unreadable")).before_tokens([("a", text)])) != []
+
+
+def test_unreadable_characters() -> None:
+    wrong = [chr(code) for code in range(0x3000) if not readable(f"a{chr(code)}b")]
+    expected = [
+        chr(code)
+        for code in range(0x3000)
+        if unicodedata.category(chr(code)) in ("Cc", "Co", "Cs") and chr(code) != "\t"
+    ]
+    # a newer Unicode may know more characters than this Python, none of which it knows less
+    unknown = {char for char in wrong if unicodedata.category(char) == "Cn"}
+    assert [char for char in wrong if char not in unknown] == expected
+    for char in ("\ufffd", "\ue000", "\ud800", "\ufffe", "\U0010ffff", "\U000f0000", "\u0378"):
+        assert not readable(char)
+    for char in ("\u200d", "\u00ad", "\ufeff", "\u2028", "\u00a0", "\t", "𐍈", "क्ष"):
+        assert readable(char)

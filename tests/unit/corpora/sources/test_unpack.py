@@ -1,0 +1,323 @@
+"""Archives of every kind, whole, damaged and hostile."""
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import tarfile
+import zipfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from tdo_plugin.corpora.description.schema import Archive
+from tdo_plugin.corpora.sources import unpack as unpacking
+from tdo_plugin.corpora.sources.unpack import unpack
+from tdo_plugin.errors import UserError
+
+TEXTS = {
+    "de-en/train.de": "Straße\n" * 5000,
+    "de-en/train.en": "street\n" * 5000,
+    "de-en/deep/train.en": "deep\n",
+    "read.me": "text\n",
+}
+
+
+def tar(texts: Mapping[str, str | bytes]) -> bytes:
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w") as archive:
+        for name, text in texts.items():
+            data = text if isinstance(text, bytes) else text.encode()
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return content.getvalue()
+
+
+def zipped(texts: Mapping[str, str | bytes]) -> bytes:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("de-en/", "")
+        for name, text in texts.items():
+            archive.writestr(name, text)
+    return content.getvalue()
+
+
+def tgz(texts: Mapping[str, str | bytes]) -> bytes:
+    return gzip.compress(tar(texts), mtime=0)
+
+
+KINDS: dict[str, Callable[[Mapping[str, str | bytes]], bytes]] = {
+    "tar": tar,
+    "gz": tgz,
+    "bz2": lambda texts: bz2.compress(tar(texts)),
+    "xz": lambda texts: lzma.compress(tar(texts)),
+    "zip": zipped,
+}
+
+
+def described(name: str = "talks.archive") -> Archive:
+    return Archive(name, (), None, None, None, "")
+
+
+def stored(folder: Path, content: bytes, parts: int = 1) -> list[Path]:
+    length = -(-len(content) // parts)
+    paths = [folder / f"stored.{number}" for number in range(parts)]
+    for number, path in enumerate(paths):
+        path.write_bytes(content[number * length : (number + 1) * length])
+    return paths
+
+
+def below(folder: Path) -> list[str]:
+    """All files but the record."""
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return sorted(str(path.relative_to(folder)) for path in files if path.name != unpacking.RECORD)
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "out"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("parts", [1, 3])
+def test_wanted_members_come_out(tmp_path: Path, out: Path, kind: str, parts: int) -> None:
+    files = stored(tmp_path, KINDS[kind](TEXTS), parts)
+    wanted = ["de-en/train.en", "de-en/train.de"]
+    found = unpack(described(), files, wanted, out)
+    assert found == {name: (out / name,) for name in wanted}
+    assert {name: (out / name).read_text() for name in wanted} == {
+        name: TEXTS[name] for name in wanted
+    }
+    assert below(out) == sorted(wanted)
+
+
+@pytest.mark.parametrize(
+    ("member", "expected"),
+    [
+        ("de-en/train.*", ["de-en/train.de", "de-en/train.en"]),
+        ("de-en/*.en", ["de-en/train.en"]),
+        ("*/*/train.e[mn]", ["de-en/deep/train.en"]),
+        ("*", ["read.me"]),
+    ],
+)
+def test_globs_stay_within_a_folder(
+    tmp_path: Path, out: Path, member: str, expected: list[str]
+) -> None:
+    backwards = dict(reversed(TEXTS.items()))
+    found = unpack(described(), stored(tmp_path, tgz(backwards)), [member, "read.me"], out)
+    assert found[member] == tuple(out / name for name in expected)
+    assert found["read.me"] == (out / "read.me",)
+
+
+@pytest.mark.parametrize("outer", KINDS)
+@pytest.mark.parametrize("inner", ["gz", "zip"])
+def test_archives_within_archives(tmp_path: Path, out: Path, outer: str, inner: str) -> None:
+    content = {
+        "texts/it.tgz": KINDS[inner]({"a.it": "sì\n", "b.it": "no\n"}),
+        "texts/nl.tgz": KINDS[inner]({"a.nl": "ja\n"}),
+        "a.it": "outside\n",
+    }
+    wanted = ["texts/it.tgz!a.it", "texts/*.tgz!?.*", "a.it"]
+    found = unpack(described(), stored(tmp_path, KINDS[outer](content)), wanted, out)
+    assert [path.read_text() for path in found["texts/it.tgz!a.it"]] == ["sì\n"]
+    assert [path.read_text() for path in found["texts/*.tgz!?.*"]] == ["sì\n", "no\n", "ja\n"]
+    assert [path.read_text() for path in found["a.it"]] == ["outside\n"]
+    assert below(out) == [
+        "a.it",
+        "texts/it.tgz!/a.it",
+        "texts/it.tgz!/b.it",
+        "texts/nl.tgz!/a.nl",
+    ]
+
+
+def test_names_with_a_dot_in_front(tmp_path: Path, out: Path) -> None:
+    files = stored(tmp_path, tgz({"./de-en/train.en": "street\n"}))
+    assert unpack(described(), files, ["de-en/train.en"], out)
+    assert below(out) == ["de-en/train.en"]
+
+
+def test_a_file_that_is_the_text_itself_is_not_copied(tmp_path: Path, out: Path) -> None:
+    (path,) = stored(tmp_path, b"text\n")
+    assert unpack(described(), [path], [""], out) == {"": (path,)}
+    assert not out.exists()
+
+
+def test_a_text_in_parts_is_put_together(tmp_path: Path, out: Path) -> None:
+    content = gzip.compress(b"text\n" * 100, mtime=0)
+    found = unpack(described("text.gz"), stored(tmp_path, content, parts=3), [""], out)
+    assert found == {"": (out / "text.gz",)}
+    assert (out / "text.gz").read_bytes() == content
+
+
+@pytest.mark.parametrize("kind", ["gz", "zip"])
+@pytest.mark.parametrize("name", ["../up.txt", "a/../../up.txt", "{above}/up.txt", ".."])
+def test_nothing_is_written_outside(tmp_path: Path, out: Path, kind: str, name: str) -> None:
+    name = name.format(above=tmp_path)
+    files = stored(tmp_path, KINDS[kind]({name: "bad\n", "good.txt": "good\n"}))
+    before = {*tmp_path.rglob("*")}
+    for wanted in (name, f"../{name}", "../*", "a/../../*", "/*"):
+        with pytest.raises(UserError, match=r"must have a file .*it has good\.txt"):
+            unpack(described(), files, [wanted], out)
+    unpack(described(), files, ["*"], out)
+    assert below(out) == ["good.txt"]
+    assert {*tmp_path.rglob("*")} - before == {out, out / "good.txt", out / unpacking.RECORD}
+
+
+def test_links_and_devices_are_left_alone(tmp_path: Path, out: Path) -> None:
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w:gz") as archive:
+        for name, kind in (("link", tarfile.SYMTYPE), ("hard", tarfile.LNKTYPE)):
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = kind, "/etc/passwd"
+            archive.addfile(member)
+        pipe = tarfile.TarInfo("pipe")
+        pipe.type = tarfile.FIFOTYPE
+        archive.addfile(pipe)
+        archive.addfile(tarfile.TarInfo("empty"))
+    files = stored(tmp_path, content.getvalue())
+    unpack(described(), files, ["*"], out)
+    assert below(out) == ["empty"]
+    with pytest.raises(UserError, match="must have a file link"):
+        unpack(described(), files, ["link"], out)
+
+
+def test_links_in_a_zip_are_left_alone(tmp_path: Path, out: Path) -> None:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
+        link = zipfile.ZipInfo("link")
+        link.external_attr = 0o120777 << 16
+        archive.writestr(link, "/etc/passwd")
+    with pytest.raises(UserError, match="must have a file link; it has no files"):
+        unpack(described(), stored(tmp_path, content.getvalue()), ["link"], out)
+
+
+@pytest.mark.parametrize(
+    ("member", "told"),
+    [
+        ("de-en/train.fr", "`talks` must have a file de-en/train.fr; it has de-en/train."),
+        ("zzz", "`talks` must have a file zzz; it has de-en/train.de, de-en/train.en, de-en/deep"),
+        ("gone.tgz!x", "`talks` must have a file gone.tgz; it has"),
+        ("in.tgz!b.en", "`talks!in.tgz` must have a file b.en; it has a.en"),
+    ],
+)
+def test_a_member_that_is_not_there(tmp_path: Path, out: Path, member: str, told: str) -> None:
+    files = stored(tmp_path, tgz({**TEXTS, "in.tgz": tgz({"a.en": "street\n"})}))
+    with pytest.raises(UserError) as error:
+        unpack(described("talks"), files, ["read.me", member], out)
+    assert str(error.value).startswith(told)
+
+
+CUTS = [(kind, keep) for kind in KINDS for keep in (0.1, 0.94, 0.99999)]
+CUTS.remove(("tar", 0.99999))  # a plain tar ends in zeros that nobody misses
+
+
+@pytest.mark.parametrize(("kind", "keep"), CUTS)
+def test_damage_is_told_in_one_line(tmp_path: Path, out: Path, kind: str, keep: float) -> None:
+    content = KINDS[kind]({"random.txt": os.urandom(100_000), "last.txt": os.urandom(50_000)})
+    files = stored(tmp_path, content[: int(len(content) * keep)])
+    with pytest.raises(UserError, match=r"^`talks` must be a whole tar or zip .* gave: .") as told:
+        unpack(described("talks"), files, ["*.txt"], out)
+    assert "\n" not in str(told.value)
+    assert not (out / unpacking.RECORD).exists()
+    assert not [*out.rglob("*.partial")]
+
+
+@pytest.mark.parametrize("where", [20_000, -8], ids=["middle", "checksum"])
+def test_a_wrong_byte_is_told(tmp_path: Path, out: Path, where: int) -> None:
+    # of a length whose last block is a whole one, so that the end is not read by the way
+    content = bytearray(gzip.compress(tar({"a.txt": bytes(50_000)}).ljust(2 << 20, b"\0"), 0))
+    content[where] ^= 1
+    with pytest.raises(UserError, match=r"must be a whole tar or zip archive.*CRC"):
+        unpack(described(), stored(tmp_path, bytes(content)), ["a.txt"], out)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"just text\n" * 100, gzip.compress(b"text\n"), b"PK text"]
+)
+def test_what_is_no_archive(tmp_path: Path, out: Path, content: bytes) -> None:
+    with pytest.raises(UserError, match="`talks` must be a whole tar or zip archive"):
+        unpack(described("talks"), stored(tmp_path, content), ["a.txt"], out)
+
+
+@pytest.fixture
+def passes(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """Gets something for every pass over an archive."""
+    counted: list[object] = []
+    entries = unpacking.entries
+
+    def counting(stream: object) -> object:
+        counted.append(stream)
+        return entries(stream)
+
+    monkeypatch.setattr(unpacking, "entries", counting)
+    return counted
+
+
+def test_a_second_call_does_nothing(tmp_path: Path, out: Path, passes: list[object]) -> None:
+    files = stored(tmp_path, tgz(TEXTS))
+    first = unpack(described(), files, ["de-en/*.en", "read.me"], out)
+    assert unpack(described(), files, ["read.me", "de-en/*.en"], out) == first
+    assert len(passes) == 1
+    os.utime(out / "read.me", (1, 1))
+    unpack(described(), files, ["de-en/train.de", "read.me"], out)
+    assert len(passes) == 2
+    assert (out / "read.me").stat().st_mtime == 1
+    assert unpack(described(), files, ["de-en/*.en"], out)["de-en/*.en"] == first["de-en/*.en"]
+    assert len(passes) == 2
+
+
+@pytest.mark.parametrize("what", ["cut", "gone", "record", "archive"])
+def test_what_is_not_as_it_was_is_unpacked_again(
+    tmp_path: Path, out: Path, passes: list[object], what: str
+) -> None:
+    files = stored(tmp_path, tgz(TEXTS))
+    unpack(described(), files, ["read.me"], out)
+    expected = TEXTS["read.me"]
+    if what == "cut":
+        (out / "read.me").write_text("t")
+    elif what == "gone":
+        (out / "read.me").unlink()
+    elif what == "record":
+        (out / unpacking.RECORD).write_text("[")
+    else:
+        expected = "changed\n"
+        files = stored(tmp_path, tgz({**TEXTS, "read.me": expected}))
+    unpack(described(), files, ["read.me"], out)
+    assert len(passes) == 2
+    assert (out / "read.me").read_text() == expected
+
+
+def test_an_interruption_leaves_nothing_that_looks_whole(
+    tmp_path: Path, out: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = stored(tmp_path, tgz(TEXTS))
+
+    def interrupted(content: io.BufferedIOBase, target: io.BufferedIOBase, _: int) -> None:
+        target.write(content.read(100))
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("shutil.copyfileobj", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            unpack(described(), files, ["de-en/train.de"], out)
+    assert below(out) == []
+    (path,) = unpack(described(), files, ["de-en/train.de"], out)["de-en/train.de"]
+    assert path.read_text() == TEXTS["de-en/train.de"]
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    files = stored(tmp_path, tgz(TEXTS))
+    with pytest.raises(UserError, match=r"^`--out` must be a folder with room .*talks.*file"):
+        unpack(described("talks"), files, ["read.me"], tmp_path / "file")
+
+
+def test_no_space_left(tmp_path: Path, out: Path) -> None:
+    out.mkdir()
+    (out / "read.me.partial").symlink_to("/dev/full")
+    with pytest.raises(UserError, match=f"^`--out` must be .*{out}: No space left on device"):
+        unpack(described(), stored(tmp_path, tgz(TEXTS)), ["read.me"], out)
+    assert below(out) == []
