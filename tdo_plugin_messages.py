@@ -7,6 +7,7 @@ line by a true ``one_line``.
 
 import errno
 import os
+import select
 import sys
 from types import TracebackType
 
@@ -57,11 +58,28 @@ def one_line(kind: type[BaseException], value: BaseException) -> str | None:
     return None
 
 
-def print_line(line: str) -> None:
-    """Print to standard output at once; a reader that is gone, as with ``| head``, ends it quietly.
+def reader_is_gone() -> bool:
+    """Whether standard output is a pipe that nobody reads any more; what is left goes nowhere then.
 
     It is not for ``one_line`` to know a gone reader: a broken pipe to a worker process or another
     machine looks the same, and is a fault whose traceback is wanted.
+    """
+    output = select.poll()
+    try:
+        output.register(sys.stdout, 0)
+    except (OSError, ValueError):  # no file: what a test or a notebook captures
+        return False
+    if not output.poll(0):
+        return False
+    # Python writes what is left once more when it ends, and would complain then
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+    return True
+
+
+def print_line(line: str) -> None:
+    """Print to standard output at once, for programs that wait with it, as between two questions.
 
     Raises:
         SystemExit: the reader is gone.
@@ -69,10 +87,8 @@ def print_line(line: str) -> None:
     try:
         print(line, flush=True)
     except BrokenPipeError:
-        # Python writes what is left once more when it ends, and would complain then
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
+        if not reader_is_gone():
+            raise
         raise SystemExit(CLOSED) from None
 
 

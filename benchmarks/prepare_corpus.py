@@ -2,45 +2,67 @@
 
     python benchmarks/prepare_corpus.py WORK [--pairs N] [--workers N] [--json FILE]
 
-The corpus is generated from the embedded grammar, N pairs of English and German, some of them twice
-and some with an empty side. Two ways take it from text to a data folder:
+The corpus is generated from the embedded grammar, N pairs of English and German, each another; then
+some come twice and some get an empty side. Two ways take it from text to a data folder:
 
     prepare   `tdo prepare --from`, its processes as many as --workers
-    tools     one after the other, as one does it by hand: paste and awk take out empty and repeated
-              rows, SentencePiece trains and cuts, fairseq-preprocess binarises with --workers
+    tools     one after the other, as one does it by hand: paste, grep and awk take out empty,
+              unreadable, held-out and repeated rows, SentencePiece trains on as many sentences and
+              cuts with all cores, fairseq-preprocess binarises with --workers
 
-Memory is the greatest sum over all processes of a way, pages that several share being counted once
-(proportional set size, Linux only).
+Both have to end with the same bytes, or there is no result. Memory is the greatest sum over all
+processes of a way, looked at several times a second. Pages that several processes share count once
+(proportional set size, Linux only), what the system keeps of files that were read does not count.
 """
 
 from __future__ import annotations
 
 import argparse
+import filecmp
 import json
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
+from tdo_plugin.data.sampling import most_sentences
+from tdo_plugin.data.segmentation import THREADS
 from tdo_plugin.launch.environment import cores
 
 LANGUAGES = ("en", "de")
 PAIR = "en-de"
+SPLITS = ("train", "valid", "test")
 BEAT = 0.2  # seconds between two looks at the memory
 REPEATED, EMPTY = 50, 1000  # every so manieth row comes again, has an empty side
 
+# {0} and {1} are the folders of the text and of the result
+CLEAN = r"""
+paste {0}/valid.en-de.en {0}/valid.en-de.de > {1}/held-out
+paste {0}/test.en {0}/test.de >> {1}/held-out
+paste {0}/train.en-de.en {0}/train.en-de.de |
+LC_ALL=C.UTF-8 grep -aPv '[\x{{FFFD}}\p{{Cn}}\p{{Co}}]|(?!\t)\p{{Cc}}' |
+LC_ALL=C awk -F'\t' 'NR == FNR {{ held[$0]; next }}
+    $1 != "" && $2 != "" && !($0 in held) && !seen[$0]++ {{
+        print $1 > "{1}/train.en"; print $2 > "{1}/train.de" }}' {1}/held-out -
+cp {0}/valid.en-de.en {1}/valid.en; cp {0}/valid.en-de.de {1}/valid.de
+cp {0}/test.en {0}/test.de {1}
+cat {1}/train.en {1}/train.de > {1}/all
+"""
 TRAIN = """
 import sys, sentencepiece
-text, prefix, size, threads = sys.argv[1:]
+text, prefix, size, sentences, threads = sys.argv[1:]
+sentencepiece.set_random_generator_seed(1)
 sentencepiece.SentencePieceTrainer.train(
     input=text, model_prefix=prefix, vocab_size=int(size), character_coverage=1.0,
-    input_sentence_size=SENTENCES, shuffle_input_sentence=True, hard_vocab_limit=False,
-    num_threads=int(threads), minloglevel=2)
+    input_sentence_size=int(sentences), shuffle_input_sentence=int(sentences) > 0,
+    hard_vocab_limit=False, num_threads=int(threads), minloglevel=2)
 model = sentencepiece.SentencePieceProcessor(model_file=prefix + ".model")
 with open(prefix + ".dict", "w", encoding="utf-8") as stream:
     for number in range(3, model.get_piece_size()):
@@ -57,99 +79,94 @@ while chunk := list(itertools.islice(sys.stdin, 20000)):
 
 @dataclass(frozen=True)
 class Measured:
-    """Seconds and the most memory, in MiB."""
+    """Seconds, generated pairs in a second, and the most memory in MiB."""
 
     seconds: float
-    memory: float
+    pairs_per_second: float
+    peak_mib: float
 
 
-def generate(folder: Path, pairs: int) -> None:
-    """Write the corpus unless it is there."""
-    if (folder / "whole").is_file():
-        return
-    made = folder.parent / "generated"
+def generate(work: Path, pairs: int) -> Path:
+    """Write the corpus unless it is there; returns its folder."""
+    folder = work / f"text-{pairs}"
+    if folder.is_dir():
+        return folder
+    made = work / "generated"
     command = [sys.executable, "-m", "tdo_plugin", "corpus", "--out", str(made), "--force"]
     command += ["--languages", ",".join(LANGUAGES), "--train", str(pairs)]
     subprocess.run(command, check=True)
-    folder.mkdir(parents=True, exist_ok=True)
     for language in LANGUAGES:
-        for split in ("valid",):
-            name = f"{split}.{PAIR}.{language}"
-            (folder / name).write_bytes((made / name).read_bytes())
-        (folder / f"test.{language}").write_bytes((made / f"test.{language}").read_bytes())
-        source, target = made / f"train.{PAIR}.{language}", folder / f"train.{PAIR}.{language}"
-        with source.open("rb") as lines, target.open("wb") as stream:
+        source = made / f"train.{PAIR}.{language}"
+        unfinished = source.with_suffix(".partial")
+        with source.open("rb") as lines, unfinished.open("wb") as stream:
             for number, line in enumerate(lines):
                 stream.write(b"\n" if number % EMPTY == 1 and language == "de" else line)
                 if number % REPEATED == 0:
                     stream.write(line)
-    (folder / "whole").touch()
+        unfinished.replace(source)
+    made.rename(folder)
+    return folder
 
 
 def prepare(text: Path, out: Path, args: argparse.Namespace) -> None:
     """One command."""
-    command = [
-        sys.executable,
-        "-m",
-        "tdo_plugin",
-        "prepare",
-        "--from",
-        str(text),
-        "--out",
-        str(out),
-    ]
-    command += ["--workers", str(args.workers), "--vocab-size", str(args.vocab_size)]
-    command += ["--sentences", str(args.sentences), "--fresh"]
+    command = [sys.executable, "-m", "tdo_plugin", "prepare", "--from", str(text)]
+    command += ["--out", str(out), "--workers", str(args.workers)]
+    command += ["--vocab-size", str(args.vocab_size), "--sentences", str(args.sentences)]
     subprocess.run(command, check=True)
 
 
 def by_tools(text: Path, out: Path, args: argparse.Namespace) -> None:
-    """The same, step by step."""
-    out.mkdir(parents=True, exist_ok=True)
-    first, second = LANGUAGES
-    run(
-        f"paste {text}/train.{PAIR}.{first} {text}/train.{PAIR}.{second}"
-        " | awk -F'\\t' '$1 != \"\" && $2 != \"\" && !seen[$0]++'"
-        f" | tee >(cut -f1 > {out}/train.{first}) | cut -f2 > {out}/train.{second}"
-    )
-    for split, name in (("valid", f"valid.{PAIR}"), ("test", "test")):
-        for language in LANGUAGES:
-            run(f"cp {text}/{name}.{language} {out}/{split}.{language}")
-    run(f"cat {out}/train.{first} {out}/train.{second} > {out}/all")
-    script = TRAIN.replace("SENTENCES", str(args.sentences))
-    words = [sys.executable, "-c", script, f"{out}/all", f"{out}/spm"]
-    subprocess.run([*words, str(args.vocab_size), str(args.workers)], check=True)
-    for split in ("train", "valid", "test"):
+    """The same, step by step; the data folder is `out` too."""
+    out.mkdir()
+    run(CLEAN.format(text, out))
+    sides = [out / f"train.{language}" for language in LANGUAGES]
+    sentences = args.sentences or most_sentences(sides)
+    words = [sys.executable, "-c", TRAIN, f"{out}/all", f"{out}/spm", str(args.vocab_size)]
+    subprocess.run([*words, str(sentences), str(THREADS)], check=True)
+    for split in SPLITS:
         for language in LANGUAGES:
             cut = [sys.executable, "-c", CUT, f"{out}/spm.model"]
             source, target = out / f"{split}.{language}", out / f"{split}.pieces.{language}"
             with source.open() as lines, target.open("w") as pieces:
                 subprocess.run(cut, stdin=lines, stdout=pieces, check=True)
     binary = Path(sys.executable).parent / "fairseq-preprocess"
-    splits = [f"--{split}pref {out}/{split}.pieces" for split in ("train", "valid", "test")]
+    splits = [f"--{split}pref {out}/{split}.pieces" for split in SPLITS]
+    first, second = LANGUAGES
     run(
         f"{binary} -s {first} -t {second} {' '.join(splits)} --srcdict {out}/spm.dict"
-        f" --tgtdict {out}/spm.dict --destdir {out}/data --workers {args.workers} > /dev/null"
+        f" --tgtdict {out}/spm.dict --destdir {out} --workers {args.workers} > /dev/null"
     )
 
 
-def run(line: str) -> None:
-    """A line of shell."""
-    subprocess.run(["bash", "-euo", "pipefail", "-c", line], check=True)
+def run(lines: str) -> None:
+    """Lines of shell, of which none may fail."""
+    subprocess.run(["bash", "-euo", "pipefail", "-c", lines], check=True)
 
 
-def tree(root: int) -> Iterator[int]:
-    """A process and all below it."""
-    yield root
-    for path in Path(f"/proc/{root}/task").glob("*/children"):
-        for child in path.read_text().split():
-            yield from tree(int(child))
+def differing(one: Path, other: Path) -> list[str]:
+    """Names of binarised files that are not the same in two folders."""
+    sides = [f"{split}.{PAIR}.{language}" for split in SPLITS for language in LANGUAGES]
+    names = [f"{side}.{suffix}" for side in sides for suffix in ("bin", "idx")]
+    return [name for name in names if not filecmp.cmp(one / name, other / name, shallow=False)]
 
 
-def memory(root: int) -> float:
-    """Of the processes below `root`, in MiB."""
+def below(process: int) -> Iterator[int]:
+    """The processes that a process began, and theirs."""
+    for path in Path(f"/proc/{process}/task").glob("*/children"):
+        try:
+            children = path.read_text().split()
+        except OSError:  # a thread has just ended
+            continue
+        for child in map(int, children):
+            yield child
+            yield from below(child)
+
+
+def memory() -> float:
+    """Of the processes below this one, in MiB."""
     total = 0
-    for process in list(tree(root))[1:]:
+    for process in below(os.getpid()):
         try:
             rollup = Path(f"/proc/{process}/smaps_rollup").read_text()
         except OSError:  # it has just ended
@@ -158,59 +175,57 @@ def memory(root: int) -> float:
     return total / 1024
 
 
-def measure(way: object, *given: object) -> Measured:
+def measure(way: Callable[[], None], pairs: int) -> Measured:
     """Run a way while its memory is watched."""
     most, done = 0.0, threading.Event()
 
     def watch() -> None:
         nonlocal most
         while not done.wait(BEAT):
-            try:
-                most = max(most, memory(os.getpid()))
-            except OSError:  # a process ended while it was looked at
-                continue
+            most = max(most, memory())
 
     watcher = threading.Thread(target=watch)
     watcher.start()
     begin = time.monotonic()
     try:
-        way(*given)  # type: ignore[operator]
+        way()
     finally:
         seconds = time.monotonic() - begin
         done.set()
         watcher.join()
-    return Measured(seconds, most)
+    return Measured(seconds, pairs / seconds, most)
 
 
 def main() -> None:
-    """Measure, print, write."""
+    """Measure, compare, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("work", type=Path)
     parser.add_argument("--pairs", type=int, default=5_000_000)
     parser.add_argument("--workers", type=int, default=cores())
     parser.add_argument("--vocab-size", type=int, default=8000)
-    parser.add_argument("--sentences", type=int, default=1_000_000)
+    parser.add_argument("--sentences", type=int, default=0, help="for the model; 0: as prepare has")
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    text = args.work.resolve() / "text"
-    generate(text, args.pairs)
-    rows = {}
+    work = args.work.resolve()
+    work.mkdir(parents=True, exist_ok=True)
+    text = generate(work, args.pairs)
+    found = {}
     for name, way in (("prepare", prepare), ("tools", by_tools)):
-        found = measure(way, text, args.work.resolve() / name, args)
-        rows[name] = {
-            "seconds": found.seconds,
-            "pairs_per_second": args.pairs / found.seconds,
-            "peak_mib": found.memory,
-        }
+        shutil.rmtree(work / name, ignore_errors=True)
+        found[name] = measure(partial(way, text, work / name, args), args.pairs)
+        one = found[name]
         print(
-            f"{name:>8}: {found.seconds:8.1f} s, {args.pairs / found.seconds:9,.0f} pairs/s, "
-            f"peak {found.memory:7,.0f} MiB",
+            f"{name:>8}: {one.seconds:8.1f} s, {one.pairs_per_second:9,.0f} pairs/s, "
+            f"peak {one.peak_mib:7,.0f} MiB",
             flush=True,
         )
+    if names := differing(work / "prepare", work / "tools"):
+        sys.exit(f"the two ways made different files: {', '.join(names)}")
     if args.json:
         settings = {key: value for key, value in vars(args).items() if not isinstance(value, Path)}
         machine = platform.processor() or platform.machine()
-        report = {**settings, "machine": machine, "cores": cores(), "ways": rows}
+        ways = {name: asdict(one) for name, one in found.items()}
+        report = {**settings, "machine": machine, "cores": cores(), "ways": ways}
         args.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 

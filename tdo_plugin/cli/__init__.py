@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from tdo_plugin_messages import one_line
+from tdo_plugin_messages import CLOSED, one_line, reader_is_gone
 
 COMMANDS = (
     "doctor",
@@ -47,12 +47,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run ``tdo`` with ``argv`` (default: the process' own arguments).
 
     Returns:
-        The exit code: the command's own, 2 for a user's mistake, 130 for an interrupt.
+        The exit code: the command's own, 2 for a user's mistake, 130 for an interrupt, 141 where
+        nobody reads the output any more, as with ``| head``.
     """
     args = build_parser().parse_args(argv)
     try:
-        return int(args.run(args))
+        code = int(args.run(args))
+        print(end="", flush=True)  # a reader that is gone shows here at the latest
+        return code
     except BaseException as error:
+        if isinstance(error, BrokenPipeError) and reader_is_gone():
+            return CLOSED
         line = one_line(type(error), error)
         if line is None:
             raise

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tdo_plugin.corpora.description import Corpus
 
 TOY = "toy"  # the embedded grammar, which is written and not fetched
+ABOUT_TOY = f"{TOY}: the embedded grammar, seven languages (tdo corpus has its options)"
 HELP = "fetch, clean, segment and binarise a corpus of the papers, or text of one's own"
 
 
@@ -108,14 +109,32 @@ def run(args: argparse.Namespace) -> int:
 
     if args.list:
         return _list()
+    if args.name == TOY and (args.check or args.show):
+        print_line(ABOUT_TOY)
+        return 0
     if args.check:
         return _check([args.name] if args.name else names(), args.variant)
+    _check_options(args)
     corpus, given = _corpus(args)
     if args.show:
         return _show(corpus)
-    if args.out is None:
-        raise UserError("`--out` must name the data folder; it is missing")
     return _prepare(args, corpus, given)
+
+
+def _check_options(args: argparse.Namespace) -> None:
+    bounds = {"vocab_size": 1, "sentences": 0, "rows": 1, "workers": 1, "shard_sentences": 0}
+    for name, least in bounds.items():
+        value = getattr(args, name)
+        if value is not None and value < least:
+            raise UserError(f"`--{name.replace('_', '-')}` must be at least {least}; it is {value}")
+    if (args.name is None) == (args.own is None):
+        raise UserError("`NAME` or `--from` must be given, and not both")
+    if args.out is None and not args.show:
+        raise UserError("`--out` must name the data folder; it is missing")
+    if args.own is None and (args.centre or args.no_cleaning):
+        raise UserError("`--centre` and `--no-cleaning` must come with --from")
+    if (args.own is not None or args.name == TOY) and (args.variant or args.from_file):
+        raise UserError("`--variant` and `--from-file` must be left out with --from and toy")
 
 
 def _list() -> int:
@@ -126,7 +145,7 @@ def _list() -> int:
         print_line(f"{name}: {corpus.title} ({corpus.paper})")
         for variant, about in corpus.variants.items():
             print_line(f"    --variant {variant}: {about}")
-    print_line(f"{TOY}: the embedded grammar, seven languages (tdo corpus has its options)")
+    print_line(ABOUT_TOY)
     return 0
 
 
@@ -168,43 +187,34 @@ def _corpus(args: argparse.Namespace) -> tuple[Corpus, dict[str, Path]]:
     from tdo_plugin.corpora.description import Sample, load
     from tdo_plugin.corpora.own import describe
 
-    if (args.name is None) == (args.own is None):
-        raise UserError("`NAME` or `--from` must be given, and not both")
     changes: dict[str, Any] = {
         key: getattr(args, key)
         for key in ("vocab_size", "model_type", "sentences")
         if getattr(args, key) is not None
     }
     if args.own is not None:
-        if args.variant or args.from_file:
-            raise UserError("`--variant` and `--from-file` must be left out with --from")
         settings = {"model_type": "unigram", "vocab_size": 8000, **changes}
         corpus, given = describe(args.own, args.centre, settings, not args.no_cleaning)
     elif args.name == TOY:
         settings = {"model_type": "unigram", "vocab_size": 1000, **changes}
         corpus, given = describe(_toy(args.out), "en", settings, clean=False)
     else:
-        if args.centre or args.no_cleaning:
-            raise UserError("`--centre` and `--no-cleaning` must come with --from")
         corpus, given = load(args.name, args.variant), {path.name: path for path in args.from_file}
         corpus = replace(corpus, segmentation=replace(corpus.segmentation, **changes))
     _check_given(corpus, given)
     if args.rows is not None:
-        if args.rows < 1:
-            raise UserError(f"`--rows` must be at least 1; it is {args.rows}")
         seed = corpus.sample.seed if corpus.sample else 1
         corpus = replace(corpus, sample=Sample(args.rows, seed))
     return corpus, given
 
 
-def _toy(out: Path | None) -> Path:
+def _toy(out: Path) -> Path:
     """The embedded corpus as `tdo corpus` writes it, below the data folder."""
     from tdo_plugin.data.corpus import CorpusSettings, write_corpus
+    from tdo_plugin.data.grammar import LANGUAGES
 
-    if out is None:
-        raise UserError("`--out` must name the data folder; it is missing")
     folder = out / "text"
-    write_corpus(folder, CorpusSettings(), force=True)
+    write_corpus(folder, CorpusSettings(tuple(LANGUAGES)), force=True)
     return folder
 
 
@@ -229,8 +239,6 @@ def _prepare(args: argparse.Namespace, corpus: Corpus, given: dict[str, Path]) -
     from tdo_plugin.launch.environment import cores
 
     workers = cores() if args.workers is None else args.workers
-    if workers < 1:
-        raise UserError(f"`--workers` must be at least 1; it is {workers}")
 
     def say(line: str) -> None:
         print(line, file=sys.stderr, flush=True)

@@ -24,8 +24,8 @@ def _add_text(parser: argparse.ArgumentParser) -> None:
         "text",
         type=Path,
         metavar="TEXT",
-        help="folder with train.X-Y.{X,Y}, valid.X-Y.{X,Y} and test.X or test.X-Y.{X,Y}; for pairs "
-        "without training text also valid.X or valid.X-Y.{X,Y}",
+        help="folder with train.X-Y.{X,Y}, and validation and test sets of pairs, valid.X-Y.{X,Y}, "
+        "or parallel over languages, valid.X; a pair need not have each",
     )
     add("out", type=Path, metavar="DATA", help="data folder to make")
     add(

@@ -11,30 +11,33 @@ Below the data folder:
 from __future__ import annotations
 
 import hashlib
-import itertools
 import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tdo_plugin.corpora.description import Corpus, Form, Member, Pair, Row, Rule
 from tdo_plugin.corpora.rows.cleaning import Cleaner, HeldOut
-from tdo_plugin.corpora.rows.drawing import choose, draw, generator
+from tdo_plugin.corpora.rows.drawing import choose, generator
 from tdo_plugin.corpora.rows.readers import read
+from tdo_plugin.data.sampling import draw
 from tdo_plugin.data.segmentation import complete_file, write_text
 from tdo_plugin.data.steps import Step
 from tdo_plugin.data.textfolder import read_lines
+from tdo_plugin.data.workers import map_in_order
 from tdo_plugin.metrics.textform import TextForm
 
-CHUNK = 10_000  # rows that are tokenized at once
+CHUNK = 10_000  # rows that a process tokenizes at once
 TOKENS, TEXTS = "tokens", "held-out"
 HELD_OUT = ("held-out", "held-out-pairs")
 
 Item = tuple[str, str, str, str]  # tokens of both sides, then their text
+Any_ = TypeVar("Any_")
 
 
 @dataclass(frozen=True)
@@ -46,12 +49,14 @@ class Making:
         files: of each text of the source.
         source: a digest of these files.
         out: the data folder.
+        processes: that one split may use.
     """
 
     corpus: Corpus
     files: Mapping[Member, tuple[Path, ...]]
     source: str
     out: Path
+    processes: int = 1
 
     @property
     def work(self) -> Path:
@@ -136,13 +141,11 @@ def _cleaned(
 ) -> Iterator[Item]:
     """What is left of a split that the source has, or of the training rows."""
     rules = making.corpus.clean[split]
-    items = _read(making, split, pair, _loose(rules), counts)
-    if split == "train":
-        chosen = _chosen(making, pair)
-        out = {number for numbers in chosen.values() for number in numbers}
-        if out:
-            counts["held out of them"] = 0
-            items = _without(items, out, counts)
+    chosen = _chosen(making, pair) if split == "train" else {}
+    out = {number for numbers in chosen.values() for number in numbers}
+    if out:
+        counts["held out of them"] = len(out)
+    items = _read(making, split, pair, _loose(rules), counts, lambda number: number not in out)
     strict = [rule for rule in rules if rule.rule in HELD_OUT]
     return _filtered(items, strict, pair, held_out, making.work, counts)
 
@@ -153,19 +156,38 @@ def _loose(rules: Iterable[Rule]) -> list[Rule]:
 
 
 def _read(
-    making: Making, split: str, pair: Pair, rules: list[Rule], counts: Counter[str]
+    making: Making,
+    split: str,
+    pair: Pair,
+    rules: list[Rule],
+    counts: Counter[str],
+    wanted: Callable[[int], bool],
 ) -> Iterator[Item]:
-    """Rows of the source, drawn, cleaned by what a row shows alone, tokenized."""
+    """Rows of the source, drawn, cleaned by what a row shows alone, tokenized.
+
+    `wanted` says by its number, from 0, which of the rows that are clean to yield. Only those are
+    tokenized, unless a rule is on tokens.
+    """
     corpus = making.corpus
     cleaner = Cleaner(rules, pair, None, making.work)
     rows = _counted(_rows(making, split, pair), counts)
     if split == "train" and corpus.sample:
         total = sum(1 for _ in _rows(making, split, pair))
         chance = generator(corpus.sample.seed, pair, "sample")
-        rows = draw(rows, total, corpus.sample.pairs, chance)
-        counts["not drawn"] = max(0, total - corpus.sample.pairs)
-    yield from cleaner.after_tokens(tokenized(cleaner.before_tokens(rows), pair, corpus.form))
+        most = min(corpus.sample.pairs, total)
+        rows = draw(rows, total, most, chance)
+        counts["not drawn"] = total - most
+    rows = cleaner.before_tokens(rows)
+    on_tokens = any(rule.unit == "tokens" for rule in rules)
+    if not on_tokens:
+        rows = _numbered(rows, wanted)
+    items = cleaner.after_tokens(tokenized(rows, pair, corpus.form, making.processes))
+    yield from _numbered(items, wanted) if on_tokens else items
     counts.update(cleaner.counts)
+
+
+def _numbered(items: Iterable[Any_], wanted: Callable[[int], bool]) -> Iterator[Any_]:
+    return (item for number, item in enumerate(items) if wanted(number))
 
 
 def _rows(making: Making, split: str, pair: Pair) -> Iterator[Row]:
@@ -180,23 +202,37 @@ def _counted(rows: Iterable[Row], counts: Counter[str]) -> Iterator[Row]:
         yield row
 
 
-def tokenized(rows: Iterable[Row], pair: Pair, form: Form) -> Iterator[Item]:
-    """Each row's tokens in front of its text."""
-    own = text_form(form)
-    rows = iter(rows)
-    while chunk := list(itertools.islice(rows, CHUNK)):
-        sides = [list(side) for side in zip(*chunk, strict=True)]
-        if form.tokenized_at_source:
-            done = sides
-        else:
-            done = [own.tokenized(lines, code) for lines, code in zip(sides, pair, strict=True)]
-        yield from zip(*done, *sides, strict=True)
+def tokenized(rows: Iterable[Row], pair: Pair, form: Form, processes: int = 1) -> Iterator[Item]:
+    """Each row's tokens in front of its text.
+
+    Args:
+        rows: of the pair.
+        pair: their languages.
+        form: the text's.
+        processes: that do it at a time; none is begun where nothing is done to the text.
+    """
+    plain = form.tokenization == "none" and not form.normalize_punctuation
+    if plain or form.tokenized_at_source:
+        return ((*row, *row) for row in rows)
+    tokenize = partial(_tokenized, text_form(form), pair)
+    return chain.from_iterable(map_in_order(tokenize, in_chunks(rows), processes))
+
+
+def _tokenized(form: TextForm, pair: Pair, chunk: Sequence[Row]) -> list[Item]:
+    sides = list(zip(*chunk, strict=True))
+    done = [form.tokenized(lines, code) for lines, code in zip(sides, pair, strict=True)]
+    return list(zip(*done, *sides, strict=True))
+
+
+def in_chunks(items: Iterable[Any_]) -> Iterator[list[Any_]]:
+    """`CHUNK` items at a time."""
+    waiting = iter(items)
+    return iter(lambda: list(islice(waiting, CHUNK)), [])
 
 
 def text_form(form: Form) -> TextForm:
     """What a data folder says of the text."""
-    flags = form.normalize_punctuation, form.aggressive_hyphens
-    return TextForm(form.casing, form.tokenization, *flags)
+    return TextForm(**asdict(form))
 
 
 def _filtered(
@@ -219,7 +255,7 @@ def _chosen(making: Making, pair: Pair) -> dict[str, set[int]]:
     if corpus.hold_out is None or pair not in corpus.hold_out.pairs:
         return {}
     path = making.work / "chosen" / f"{'-'.join(pair)}.json"
-    key = _key(making, "held-out", pair, "")
+    key = _key(making, "train", pair, "held-out")
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
         if found["key"] == key:
@@ -227,7 +263,9 @@ def _chosen(making: Making, pair: Pair) -> dict[str, set[int]]:
     except (OSError, ValueError):
         pass
     rules = _loose(corpus.clean["train"])
-    total = sum(1 for _ in _read(making, "train", pair, rules, Counter()))
+    counts: Counter[str] = Counter()
+    deque(_read(making, "train", pair, rules, counts, lambda _: False), maxlen=0)
+    total = counts.pop("read") - counts.total()
     chosen: dict[str, set[int]] = {}
     for split in ("valid", "test"):
         take = getattr(corpus.hold_out, split)
@@ -244,17 +282,7 @@ def _chosen(making: Making, pair: Pair) -> dict[str, set[int]]:
 def _held(making: Making, split: str, pair: Pair, counts: Counter[str]) -> Iterator[Item]:
     """Rows that are held out of the cleaned training rows for this split."""
     rules = _loose(making.corpus.clean["train"])
-    chosen = _chosen(making, pair)[split]
-    items = _read(making, "train", pair, rules, counts)
-    yield from (item for number, item in enumerate(items) if number in chosen)
-
-
-def _without(items: Iterable[Item], out: set[int], counts: Counter[str]) -> Iterator[Item]:
-    for number, item in enumerate(items):
-        if number in out:
-            counts["held out of them"] += 1
-        else:
-            yield item
+    return _read(making, "train", pair, rules, counts, _chosen(making, pair)[split].__contains__)
 
 
 def _limited(items: Iterable[Item], limit: int | None, counts: Counter[str]) -> Iterator[Item]:

@@ -1,6 +1,7 @@
 """What a data folder was prepared of, and who may write to it.
 
 OUT/prepare.json    the corpus, how many rows each rule took of each pair; written last
+OUT/work/splits     is there in a folder of `tdo prepare` only, whole or not
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from pathlib import Path
 
 from tdo_plugin.corpora.description import Corpus
 from tdo_plugin.corpora.making import Record
+from tdo_plugin.data.databin import MARK
+from tdo_plugin.data.preprocessing import left_out
 from tdo_plugin.data.segmentation import write_text
 from tdo_plugin.errors import UserError
 
 OUTCOME = "prepare.json"
+SPLITS = Path("work", "splits")
 
 
 @contextmanager
@@ -50,11 +54,14 @@ def check_made(out: Path, key: str, fresh: bool) -> bool:
     Raises:
         UserError: it is whole, but was made of something else.
     """
+    if fresh:
+        for name in (OUTCOME, MARK):
+            (out / name).unlink(missing_ok=True)
     try:
         made = json.loads((out / OUTCOME).read_text(encoding="utf-8"))["key"]
     except (OSError, ValueError, KeyError):
         made = None
-    if fresh or made is None:
+    if made is None and ((out / SPLITS).is_dir() or not (out / MARK).exists()):
         (out / OUTCOME).unlink(missing_ok=True)
         return False
     if made != key:
@@ -76,5 +83,6 @@ def write_outcome(out: Path, corpus: Corpus, key: str, records: Sequence[Record]
         "cite": corpus.cite,
         "notes": corpus.notes,
         "rows": [{**asdict(record), "pair": "-".join(record.pair)} for record in records],
+        "left_out_in_pieces": {name: asdict(dropped) for name, dropped in left_out(out).items()},
     }
     write_text(out / OUTCOME, [json.dumps(document, indent=1, ensure_ascii=False)])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tdo_plugin.corpora.description import SPLITS, Corpus, Member, Pair
@@ -73,9 +74,10 @@ def make_splits(making: Making, workers: int, say: Say) -> list[Record]:
     with Steps(making.out, workers, "splits") as steps:
         for split in reversed(SPLITS):
             looks = _looks(corpus, split)
+            own = replace(making, processes=max(1, workers // max(1, len(pairs[split]))))
             seen = _digest_of(making, records) if looks else ""
             wanted = [
-                (pair, split_step(making, split, pair, held_out if looks else None, seen))
+                (pair, split_step(own, split, pair, held_out if looks else None, seen))
                 for pair in pairs[split]
             ]
             records += _make_split(split, wanted, steps, say)
@@ -155,6 +157,26 @@ def binarise(
     preprocess(folder, out, settings, workers, fresh, say, say)
 
 
+def load_tokenizers(corpus: Corpus) -> None:
+    """Load what tokenization takes, so that processes begun from now on share it.
+
+    Raises:
+        UserError: a package is not installed.
+    """
+    form = text_form(corpus.form)
+    if not form.tokenized_at_source:
+        for language in corpus.languages:
+            form.tokenized(["."], language)
+
+
+def _key_of(corpus: Corpus, given: Mapping[str, Path], shard_sentences: int) -> str:
+    """A digest of the corpus, its settings, and the text that has no address."""
+    archives = corpus.archives_needed()
+    own = sorted(name for name, one in archives.items() if not (one.urls or one.parts))
+    text = [sha256(given[name]) for name in own if name in given]
+    return hashlib.sha256(repr((corpus, shard_sentences, text)).encode()).hexdigest()
+
+
 def prepare(
     corpus: Corpus,
     cache: Path,
@@ -181,18 +203,21 @@ def prepare(
         UserError: a folder made with other settings, another run in it, or whatever is wrong with
             the source.
     """
-    key = hashlib.sha256(repr((corpus, shard_sentences)).encode()).hexdigest()
     with alone(out):
+        key = _key_of(corpus, given, shard_sentences)
         if check_made(out, key, fresh):
             say(f"{out} is whole already")
             return
         work = out / "work"
         if fresh:
             shutil.rmtree(work, ignore_errors=True)
+        for path in (*out.glob("truecase.*"), *out.glob("mono/*")):  # of an earlier run
+            path.unlink()
+        load_tokenizers(corpus)
         files, source = gather(corpus, cache, given, work, say)
         making = Making(corpus, files, source, out)
         records = make_splits(making, workers, say)
-        write_text_folder(making, records, work / "text", out)
+        write_text_folder(making, records, work / "text", out, workers)
         write_monolingual(making, out / "mono", say)
         binarise(corpus, work / "text", out, workers, fresh, shard_sentences, say)
         write_outcome(out, corpus, key, records)

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
-from tdo_plugin.corpora.making import CHUNK, Making, Record, text_form
-from tdo_plugin.corpora.rows.drawing import draw, generator
+from tdo_plugin.corpora.making import Making, Record, in_chunks, text_form
+from tdo_plugin.corpora.rows.drawing import generator
+from tdo_plugin.corpora.rows.readers import text
+from tdo_plugin.data.sampling import draw
 from tdo_plugin.data.segmentation import write_text
 from tdo_plugin.data.textfolder import count_lines, read_lines
+from tdo_plugin.data.workers import run_jobs
 from tdo_plugin.metrics.textform import TextForm, truecaser
 from tdo_plugin.metrics.truecasing import train_truecaser
 
 
-def write_text_folder(making: Making, records: Sequence[Record], folder: Path, out: Path) -> None:
+def write_text_folder(
+    making: Making, records: Sequence[Record], folder: Path, out: Path, workers: int
+) -> None:
     """The text folder of all splits, truecased where the corpus wants it.
 
     Files are linked where nothing is done to them. What was there before is replaced.
@@ -26,6 +33,7 @@ def write_text_folder(making: Making, records: Sequence[Record], folder: Path, o
         records: of all splits.
         folder: to write.
         out: the data folder, which gets the truecasing models.
+        workers: processes at a time.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -40,17 +48,21 @@ def write_text_folder(making: Making, records: Sequence[Record], folder: Path, o
             os.link(path, folder / path.name)
         return
     form = text_form(corpus.form)
-    for language in corpus.languages:
-        training = [path for path, split, own in texts if own == language and split == "train"]
-        train_truecaser(training, truecaser(out, language))
-    for path, _, language in texts:
-        write_text(folder / path.name, _cased(path, language, form, out))
+    learned: dict[str, list[Path]] = {language: [] for language in corpus.languages}
+    for path, split, language in texts:
+        if split == "train":
+            learned[language].append(path)
+    for jobs in (
+        [partial(train_truecaser, learned[one], truecaser(out, one)) for one in learned],
+        [partial(_write_cased, path, language, form, out, folder) for path, _, language in texts],
+    ):
+        deque(run_jobs(enumerate(jobs), workers), maxlen=0)
 
 
-def _cased(path: Path, language: str, form: TextForm, out: Path) -> Iterator[str]:
-    lines = read_lines(path)
-    while chunk := list(islice(lines, CHUNK)):
-        yield from form.cased(chunk, language, out)
+def _write_cased(path: Path, language: str, form: TextForm, out: Path, folder: Path) -> None:
+    chunks = in_chunks(read_lines(path))
+    cased = chain.from_iterable(form.cased(chunk, language, out) for chunk in chunks)
+    write_text(folder / path.name, cased)
 
 
 def write_monolingual(making: Making, folder: Path, say: Callable[[str], None]) -> None:
@@ -59,11 +71,13 @@ def write_monolingual(making: Making, folder: Path, say: Callable[[str], None]) 
         files = making.files[one.text]
 
         def lines(files: Sequence[Path] = files) -> Iterator[str]:
-            return (line for path in files for line in read_lines(path) if line.strip())
+            return (
+                line for path in files for line in text.read_lines(path, "utf-8") if line.strip()
+            )
 
         total = sum(1 for _ in lines())
         chance = generator(one.seed, (one.language, one.language), "monolingual")
         target = folder / f"mono.{one.language}"
         folder.mkdir(parents=True, exist_ok=True)
-        write_text(target, draw(lines(), total, one.rows, chance))
+        write_text(target, draw(lines(), total, min(one.rows, total), chance))
         say(f"{one.language} alone: {total:,} lines, {count_lines(target):,} kept")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -13,36 +14,34 @@ from tdo_plugin.errors import UserError
 
 if TYPE_CHECKING:
     from fairseq.data import Dictionary
-    from torch import IntTensor
+    from torch import Tensor
 
 
-def sets_of(
-    folder: TextFolder, zero_shot_valids: Collection[Pair] = ()
-) -> dict[Pair, dict[str, str]]:
+def sets_of(folder: TextFolder, valids: Collection[Pair]) -> dict[Pair, dict[str, str]]:
     """Every pair that has a set: by split, what the names of its files begin with.
 
-    Training pairs have their training, validation and test sets, all other pairs their test set
-    and, where they are among `zero_shot_valids`, their validation set. fairseq reads a pair both
-    ways, so each stands once.
+    Validation sets are those of `valids`. fairseq reads a pair both ways, so each stands once.
     """
     tests = {frozenset(pair): (pair, prefix) for pair, prefix in folder.test_pairs()}
     result: dict[Pair, dict[str, str]] = {}
     for pair in folder.pairs:
         name = f"{pair[0]}-{pair[1]}"
-        result[pair] = {"train": f"train.{name}", "valid": f"valid.{name}"}
+        result[pair] = {"train": f"train.{name}"}
+        if pair in valids:
+            result[pair]["valid"] = f"valid.{name}"
         own, prefix = tests.get(frozenset(pair), (None, ""))
         if own == pair or prefix == "test":  # else the test set names them the other way round
             result[pair]["test"] = prefix
             del tests[frozenset(pair)]
     for pair, prefix in tests.values():
         result[pair] = {"test": prefix}
-    for pair in zero_shot_valids:
+    for pair in valids:
         result.setdefault(pair, {})["valid"] = f"valid.{pair[0]}-{pair[1]}"
     return result
 
 
 def commands(
-    folder: TextFolder, out: Path, workers: int, zero_shot_valids: Collection[Pair] = ()
+    folder: TextFolder, out: Path, workers: int, valids: Collection[Pair]
 ) -> list[list[str]]:
     """The `fairseq-preprocess` command of every pair, without the program's name.
 
@@ -50,7 +49,7 @@ def commands(
     that has dictionaries already.
     """
     result = []
-    for pair, prefixes in sets_of(folder, zero_shot_valids).items():
+    for pair, prefixes in sets_of(folder, valids).items():
         paths = {split: out / "pieces" / prefix for split, prefix in prefixes.items()}
         result.append(_command(pair, paths, out / "dict.txt", out, workers))
     return result
@@ -89,7 +88,7 @@ def binarise(split: str, pair: Pair, prefix: Path, dictionary: Path, out: Path) 
         pair: its languages.
         prefix: the text in pieces, without the languages behind.
         dictionary: of both languages.
-        out: an empty folder.
+        out: the folder for its files and the dictionaries.
 
     Raises:
         UserError: fairseq refuses.
@@ -138,13 +137,15 @@ def _whole_text(path: str, start: int, end: int) -> Iterator[TextIO]:
 
 def _encode_line(
     dictionary: Dictionary, line: str, consumer: Callable[[str, int], object], **options: Any
-) -> IntTensor:
+) -> Tensor:
     """Numbers of a line's pieces and of the end, (pieces + 1,); `consumer` gets unknown pieces."""
-    from torch import IntTensor
+    import numpy as np
+    from torch import from_numpy
 
     words, unknown = line.split(), dictionary.unk_index
-    numbers = [dictionary.indices.get(word, unknown) for word in words]
+    numbers = list(map(dictionary.indices.get, words, repeat(unknown)))
     if unknown in numbers:
         for word, number in zip(words, numbers, strict=True):
             consumer(word, number)
-    return IntTensor([*numbers, dictionary.eos_index])
+    numbers.append(dictionary.eos_index)
+    return from_numpy(np.array(numbers, np.int32))  # in a third of the time that a list takes torch

@@ -41,6 +41,11 @@ class DataFolder:
         """What `fairseq-train` takes as its data, all shards."""
         return os.pathsep.join(str(self.root / shard) for shard in ("", *self.shards))
 
+    @property
+    def validated(self) -> bool:
+        """Whether any pair has a validation set."""
+        return any(self.root.glob("valid.*.idx"))
+
     def kind(self, direction: str) -> str:
         """`supervised` when the direction is trained, else `zero-shot`."""
         return "supervised" if direction in self.directions else "zero-shot"

@@ -125,7 +125,8 @@ def read_side(prefix: Path) -> Side:
     """
     index, tokens = (prefix.with_name(f"{prefix.name}.{suffix}") for suffix in ("idx", "bin"))
     try:
-        sizes, kind = _sizes(index)
+        sizes, number = read_index(index)
+        kind = np.dtype(TYPES[number])
         held = tokens.stat().st_size // kind.itemsize
     except OSError as error:
         raise UserError(
@@ -145,8 +146,15 @@ def read_side(prefix: Path) -> Side:
     )
 
 
-def _sizes(index: Path) -> tuple[np.ndarray, np.dtype]:
-    """Lengths, (sentences,), and the type of a token."""
+def read_index(index: Path) -> tuple[np.ndarray, int]:
+    """Lengths with the symbol that ends each sentence, (sentences,), and the type of the tokens.
+
+    Args:
+        index: the file, which stays mapped.
+
+    Raises:
+        UserError: it is none of fairseq's or cut off.
+    """
     with index.open("rb") as stream:
         head = stream.read(HEADER.size)
     magic, version, kind, sentences = HEADER.unpack(head.ljust(HEADER.size, b"\0"))
@@ -156,9 +164,8 @@ def _sizes(index: Path) -> tuple[np.ndarray, np.dtype]:
     if index.stat().st_size < HEADER.size + 12 * sentences:
         raise UserError(f"`{index}` must be whole; it is cut off")
     if not sentences:
-        return np.zeros(0, np.int32), np.dtype(TYPES[kind])
-    sizes = np.memmap(index, "<i4", mode="r", offset=HEADER.size, shape=(sentences,))
-    return sizes, np.dtype(TYPES[kind])
+        return np.zeros(0, np.int32), kind
+    return np.memmap(index, "<i4", mode="r", offset=HEADER.size, shape=(sentences,)), kind
 
 
 def _blocks(path: Path, kind: np.dtype) -> Iterator[np.ndarray]:

@@ -10,6 +10,8 @@ from pathlib import Path
 from tdo_plugin.data.segmentation import write_text
 from tdo_plugin.data.textfolder import Pair, TextFolder, read_lines
 
+Sides = dict[str, Path]  # the files of a validation set by language
+
 
 def join_valids(
     folder: TextFolder, least: int, out: Path
@@ -28,17 +30,19 @@ def join_valids(
     Returns:
         Each pair made, with its two files.
     """
-    sides: dict[str, dict[str, Pair]] = {}
+    valids = dict(folder.valids())
+    sides: dict[str, dict[str, Sides]] = {}
     for pair in folder.pairs:
-        for language, other in (pair, pair[::-1]):
-            sides.setdefault(language, {})[other] = pair
-    covered = {frozenset(pair) for pair in folder.pairs}
-    covered |= {frozenset(pair) for pair, _ in folder.zero_shot_valids()}
+        if pair in valids:
+            files = dict(zip(pair, valids[pair], strict=True))
+            for language, other in (pair, pair[::-1]):
+                sides.setdefault(language, {})[other] = files
+    covered = {frozenset(pair) for pair in (*folder.pairs, *valids)}
     for first, second in combinations(sides, 2):
         if frozenset((first, second)) in covered:
             continue
         joined = [
-            _join(folder, (first, sides[first][between]), (second, sides[second][between]), between)
+            _join((first, sides[first][between]), (second, sides[second][between]), between)
             for between in sides[first]
             if between in sides[second]
         ]
@@ -50,14 +54,12 @@ def join_valids(
             yield (first, second), (paths[0], paths[1])
 
 
-def _join(
-    folder: TextFolder, one: tuple[str, Pair], other: tuple[str, Pair], between: str
-) -> list[tuple[str, str]]:
-    """Lines of two languages, each with its pair, whose lines in `between` are the same."""
+def _join(one: tuple[str, Sides], other: tuple[str, Sides], between: str) -> list[tuple[str, str]]:
+    """Lines of two languages, each with its set, whose lines in `between` are the same."""
     found: list[dict[tuple[str, int], str]] = []
-    for language, pair in (one, other):
-        keys = _numbered(read_lines(folder.side("valid", pair, between)))
-        found.append(dict(zip(keys, read_lines(folder.side("valid", pair, language)), strict=True)))
+    for language, files in (one, other):
+        keys = _numbered(read_lines(files[between]))
+        found.append(dict(zip(keys, read_lines(files[language]), strict=True)))
     return [(line, found[1][key]) for key, line in found[0].items() if key[0] and key in found[1]]
 
 

@@ -57,7 +57,7 @@ def _encode(source: Path, encoding: Encoding, folder: Path) -> Facts:
     for name in ("pieces", "reference"):
         (folder / name).mkdir()
     target = folder / "pieces" / source.name
-    sp.encode_test(encoding.model, source, target, encoding.max_pieces, encoding.lowercase)
+    sp.encode_test(encoding.model, source, target, encoding.lowercase)
     shutil.copyfile(source, folder / "reference" / source.name)
     return {}
 
@@ -86,9 +86,9 @@ def text_sets(
     named: Mapping[Pair, Mapping[str, str]],
     valids: Mapping[Pair, tuple[Path, Path]],
 ) -> list[TextSet]:
-    """Training and validation sets; `valids` has the text of pairs without training text."""
+    """Training and validation sets; `valids` has the text of the latter."""
     return [
-        TextSet(split, pair, valids.get(pair) or folder.sides(split, pair))
+        TextSet(split, pair, valids[pair] if split == "valid" else folder.sides("train", pair))
         for pair, prefixes in named.items()
         for split in prefixes
         if split != "test"
@@ -137,4 +137,4 @@ def make_sets(
         shutil.rmtree(encoding.root / PARTS / step.name)
 
     facts = steps.run([join(made.get(one.name, [])) for one, join in joins], begun, ended)
-    return {name: sp.Dropped(**found) for name, found in facts.items()}
+    return {one.name: sp.Dropped(**facts[one.name]) for one in sets}

@@ -8,7 +8,7 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -25,6 +25,12 @@ from tdo_plugin.data.sharding import shard_folders
 from tdo_plugin.data.steps import Step, Steps
 from tdo_plugin.data.textfolder import Pair, TextFolder, count_lines
 from tdo_plugin.errors import UserError
+
+# sets in numbers and in text, and dictionaries, as they lie below a data folder
+_MADE = re.compile(
+    r"(shard\d+/)?((train|valid|test)\.\w+-\w+\.\w+\.(bin|idx)|dict\.\w+\.txt)"
+    r"|(pieces|reference)/(train|valid|test)\.[\w.-]+"
+)
 
 Say = Callable[[str], object]
 say_at_once = partial(print, flush=True)
@@ -83,7 +89,7 @@ def stock_commands(
 ) -> list[list[str]]:
     """The `fairseq-preprocess` command of every pair, without the program's name."""
     with tempfile.TemporaryDirectory() as scratch:
-        valids = _zero_shot_valids(folder, settings, Path(scratch))
+        valids = _valids(folder, settings, Path(scratch))
         return binarization.commands(folder, out, workers, valids)
 
 
@@ -134,7 +140,9 @@ def preprocess(
         if fresh:
             steps.forget()
         encoding = _train_model(folder, settings, steps, say)
-        valids = _zero_shot_valids(folder, settings, Path(scratch))
+        valids = _valids(folder, settings, Path(scratch))
+        if lacking := _lacking(folder, valids):
+            warn(lacking)
         named = binarization.sets_of(folder, valids)
         begun = _announcing(binarization.commands(folder, out, workers, valids), say)
         binarization.load()  # processes that begin from now on share what it takes
@@ -148,9 +156,10 @@ def preprocess(
                     f"with more than {settings.max_pieces} pieces"
                 )
         steps.run(tests, begun)
-        names = [one.name for one in (*sets, *tests)]
-        steps.forget("model", *names, *(step.name for step in texts))
-    _remove_strays(out, names, shards)
+        done = [*(one.name for one in sets), *(step.name for step in (*texts, *tests))]
+        steps.forget("model", *done)
+        known = steps.files()
+    _remove_strays(out, known)
     _write_lists(folder, out, shards, stored)
     data = read_data_folder(out)
     say(
@@ -171,14 +180,25 @@ def left_out(out: Path) -> dict[str, sp.Dropped]:
     return found
 
 
-def _zero_shot_valids(
+def _valids(
     folder: TextFolder, settings: PreprocessSettings, scratch: Path
 ) -> dict[Pair, tuple[Path, Path]]:
-    """Validation text of pairs without training text; sets that are joined lie in `scratch`."""
-    valids = dict(folder.zero_shot_valids())
+    """Validation text of every pair that has any; sets that are joined lie in `scratch`."""
+    valids = dict(folder.valids())
     if settings.join_valid:
         valids.update(join_valids(folder, settings.join_valid, scratch))
     return valids
+
+
+def _lacking(folder: TextFolder, valids: Iterable[Pair]) -> str:
+    """What to say of trained pairs without a validation set; nothing where there are none."""
+    there = {frozenset(pair) for pair in valids}
+    names = [f"{a}-{b}" for a, b in folder.pairs if {a, b} not in there]
+    if len(names) == len(folder.pairs):
+        return "no trained pair has a validation set: training goes without validation"
+    if names:
+        return f"no validation set: {', '.join(names)}; training validates on the other pairs"
+    return ""
 
 
 def _shards(folder: TextFolder, most: int) -> int:
@@ -226,19 +246,21 @@ def _announcing(commands: Iterable[Sequence[str]], say: Say) -> Callable[[Step],
     return begun
 
 
-def _remove_strays(out: Path, names: Iterable[str], shards: Sequence[str]) -> None:
-    """Remove what is no longer needed, and sets and shards that an earlier run made otherwise."""
+def _remove_strays(out: Path, known: Collection[str]) -> None:
+    """Remove what is no longer needed, and what only an earlier run made, of other text or shards.
+
+    Args:
+        out: the data folder.
+        known: files below it that stay.
+    """
     shutil.rmtree(out / PARTS, ignore_errors=True)
-    kept = {*shards[1:]}
+    for path in (*out.glob("*"), *out.glob("*/*")):
+        name = path.relative_to(out).as_posix()
+        if _MADE.fullmatch(name) and name not in known:
+            path.unlink()
     for path in out.glob("shard*"):
-        if re.fullmatch(r"shard\d+", path.name) and path.name not in kept:
-            shutil.rmtree(path)
-    kept = {*names}
-    for folder in (out, out / "pieces", *(out / shard for shard in shards[1:])):
-        for path in folder.glob("*.*-*.*"):
-            split, pair, _ = path.name.split(".", 2)
-            if split in ("train", "valid", "test") and f"{split}.{pair}" not in kept:
-                path.unlink()
+        if re.fullmatch(r"shard\d+", path.name) and not any(path.iterdir()):
+            path.rmdir()
 
 
 def _write_lists(

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from pathlib import Path
+from typing import TypeVar
+
+Item = TypeVar("Item")
 
 # SentencePiece holds its text in memory. With unigram each character takes about 24 bytes, as many
 # as with BPE where a third of the text are words that come once; so this much takes 1.6 GB.
@@ -75,8 +78,8 @@ def quotas(sizes: Mapping[str, int], total: int, temperature: float) -> dict[str
     return result
 
 
-def draw(lines: Iterator[str], size: int, wanted: int, drawn: random.Random) -> Iterator[str]:
-    """Exactly `wanted` of `size` lines in their order, each subset with equal chances.
+def draw(items: Iterable[Item], size: int, wanted: int, drawn: random.Random) -> Iterator[Item]:
+    """Exactly `wanted` of `size` items in their order, each subset with equal chances.
 
     Selection sampling (Knuth, The Art of Computer Programming 2, 3.4.2, algorithm S), so nothing is
     held. Where more are wanted than there are, all come as often as they can before any is drawn.
@@ -84,7 +87,7 @@ def draw(lines: Iterator[str], size: int, wanted: int, drawn: random.Random) -> 
     if not size:
         return
     copies, left = divmod(wanted, size)
-    for number, line in enumerate(lines):
+    for number, item in enumerate(items):
         chosen = drawn.random() * (size - number) < left
         left -= chosen
-        yield from repeat(line, copies + chosen)
+        yield from repeat(item, copies + chosen)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tdo_plugin.data.inventory import HEADER, MAGIC, TYPES
+from tdo_plugin.data.inventory import HEADER, MAGIC, TYPES, read_index
 
 
 def shard_folders(count: int) -> list[str]:
@@ -24,8 +24,8 @@ def shard_folders(count: int) -> list[str]:
 def join_parts(parts: Sequence[Path], targets: Sequence[Path]) -> int:
     """Deal the sentences of `parts`, one after the other, out to `targets`.
 
-    Only one part is in memory at a time. A target that gets no sentence is not written, but for
-    the first.
+    The tokens of only one part are in memory at a time. A target that gets no sentence is not
+    written, but for the first.
 
     Args:
         parts: binarised sets (fairseq's mmap), as paths without `.bin` and `.idx`.
@@ -34,48 +34,44 @@ def join_parts(parts: Sequence[Path], targets: Sequence[Path]) -> int:
     Returns:
         How many sentences there are.
     """
-    heads = [_head(part) for part in parts]
-    total = sum(sentences for _, sentences in heads)
+    indices = [read_index(_file(part, "idx")) for part in parts]
+    lengths, kind = [one for one, _ in indices], indices[0][1]
+    total = sum(map(len, lengths))
     for shard, target in enumerate(targets[: max(1, total)]):
         target.parent.mkdir(parents=True, exist_ok=True)
         begin, rows = 0, []
-        for _, sentences in heads:
+        for one in lengths:
             rows.append(slice((shard - begin) % len(targets), None, len(targets)))
-            begin += sentences
-        _write(list(zip(parts, rows, strict=True)), heads[0][0], target)
+            begin += len(one)
+        with _file(target, "bin").open("wb") as stream:
+            for part, one, chosen in zip(parts, lengths, rows, strict=True):
+                stream.write(_tokens(part, one, chosen, kind).tobytes())
+        taken = [one[chosen] for one, chosen in zip(lengths, rows, strict=True)]
+        _write_index(taken, kind, _file(target, "idx"))
     return total
 
 
-def _write(chosen: Sequence[tuple[Path, slice]], kind: int, target: Path) -> None:
-    """One set of the rows chosen from each part; `kind` is the type of the tokens, see `TYPES`."""
-    with target.with_name(f"{target.name}.bin").open("wb") as stream:
-        for part, rows in chosen:
-            sizes = _sizes(part)
-            mine = np.zeros(len(sizes), bool)
-            mine[rows] = True
-            tokens = np.fromfile(part.with_name(f"{part.name}.bin"), TYPES[kind])
-            stream.write(tokens[np.repeat(mine, sizes)].tobytes())
-    with target.with_name(f"{target.name}.idx").open("wb") as stream:
-        stream.write(
-            HEADER.pack(*MAGIC, kind, sum(len(_sizes(part)[rows]) for part, rows in chosen))
-        )
-        for part, rows in chosen:
-            stream.write(_sizes(part)[rows].tobytes())
+def _file(prefix: Path, suffix: str) -> Path:
+    return prefix.with_name(f"{prefix.name}.{suffix}")
+
+
+def _tokens(part: Path, lengths: np.ndarray, rows: slice, kind: int) -> np.ndarray:
+    """Those of the rows chosen."""
+    chosen = np.zeros(len(lengths), bool)
+    chosen[rows] = True
+    tokens = np.fromfile(_file(part, "bin"), TYPES[kind])
+    taken: np.ndarray = tokens[np.repeat(chosen, lengths)]
+    return taken
+
+
+def _write_index(lengths: Sequence[np.ndarray], kind: int, path: Path) -> None:
+    """The index of sentences that follow each other, and where each begins in bytes."""
+    with path.open("wb") as stream:
+        stream.write(HEADER.pack(*MAGIC, kind, sum(map(len, lengths))))
+        for one in lengths:
+            stream.write(one.tobytes())
         place, width = 0, np.dtype(TYPES[kind]).itemsize
-        for part, rows in chosen:
-            ends = place + np.cumsum(_sizes(part)[rows], dtype=np.int64) * width
+        for one in lengths:
+            ends = place + np.cumsum(one, dtype=np.int64) * width
             stream.write(np.concatenate(([place], ends))[:-1].astype("<i8").tobytes())
             place = int(ends[-1]) if len(ends) else place
-
-
-def _head(part: Path) -> tuple[int, int]:
-    """The type of the tokens as fairseq numbers it, and the sentences."""
-    with part.with_name(f"{part.name}.idx").open("rb") as stream:
-        _, _, kind, sentences = HEADER.unpack(stream.read(HEADER.size))
-    return kind, sentences
-
-
-def _sizes(part: Path) -> np.ndarray:
-    """Tokens of each sentence, (sentences,)."""
-    _, sentences = _head(part)
-    return np.fromfile(part.with_name(f"{part.name}.idx"), "<i4", sentences, offset=HEADER.size)

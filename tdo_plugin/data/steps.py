@@ -89,6 +89,11 @@ class Steps:
             if path.stem not in names:
                 path.unlink()
 
+    def files(self) -> set[str]:
+        """All files that records name, as paths below the root."""
+        records = (json.loads(path.read_text("utf-8")) for path in self._records.glob("*.json"))
+        return {name for record in records for name in record["files"]}
+
     def facts(self, step: Step) -> Facts | None:
         """What a step's record has; None where the step is to be done."""
         record = self._read(step)
@@ -98,7 +103,8 @@ class Steps:
             path = self.root / name
             if not path.is_file() or path.stat().st_size != size:
                 return None
-        return record["facts"]
+        facts: Facts = record["facts"]
+        return facts
 
     def run(
         self,
@@ -138,6 +144,8 @@ class Steps:
 
     def _finish(self, step: Step, facts: Facts) -> None:
         folder = self._folder(step)
+        # what an earlier run recorded must not hold for a mixture of its files and these
+        self._path(step).unlink(missing_ok=True)
         files = {}
         for path in sorted(folder.rglob("*")):
             if path.is_file():
@@ -151,7 +159,8 @@ class Steps:
 
     def _read(self, step: Step) -> dict[str, Any]:
         try:
-            return json.loads(self._path(step).read_text(encoding="utf-8"))
+            record: dict[str, Any] = json.loads(self._path(step).read_text(encoding="utf-8"))
+            return record
         except (OSError, ValueError):
             return {}
 

@@ -3,12 +3,13 @@
 The folder is what `tdo corpus` and `tdo multi30k` write and what users bring along:
 
     train.en-de.en   train.en-de.de     one sentence a line, line i translates line i
-    valid.en-de.en   valid.en-de.de
-    test.en          test.de            one test set, parallel over all languages, and / or
-    test.en-de.en    test.en-de.de      a test set of one pair, which wins over the former
+    valid.en-de.en   valid.en-de.de     a validation set of one pair, and / or
+    valid.en         valid.de           one that is parallel over all languages; the former wins
+    test.en-de.en    test.en-de.de      test sets in the same two ways
+    test.en          test.de
 
-Pairs without training text may have a validation set in the same two ways, valid.de and valid.fr
-or valid.de-fr.de and valid.de-fr.fr; zero-shot directions are measured on it during training.
+A pair need not have each of the three. A training validates on the trained pairs that have a
+validation set, and measures zero-shot directions on those of pairs without training text.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class TextFolder:
     pairs: tuple[Pair, ...]
     pair_tests: tuple[Pair, ...]
     parallel_tests: tuple[str, ...]
-    pair_valids: tuple[Pair, ...]  # of pairs without training text
+    pair_valids: tuple[Pair, ...]
     parallel_valids: tuple[str, ...]
 
     def side(self, split: str, pair: Pair, language: str) -> Path:
@@ -64,26 +65,34 @@ class TextFolder:
             if frozenset(pair) not in own:
                 yield pair, "test"
 
-    def zero_shot_valids(self) -> Iterator[tuple[Pair, tuple[Path, Path]]]:
-        """Every pair without training text that has validation text, with its two files."""
-        taken = {frozenset(pair) for pair in (*self.pairs, *self.pair_valids)}
+    def valids(self) -> Iterator[tuple[Pair, tuple[Path, Path]]]:
+        """Every pair that has validation text, with its two files, each pair once."""
+        own = {frozenset(pair) for pair in self.pair_valids}
+        trained = {frozenset(pair): pair for pair in self.pairs}
         for pair in self.pair_valids:
             yield pair, self.sides("valid", pair)
-        for pair in combinations(self.parallel_valids, 2):
-            if frozenset(pair) not in taken:
-                yield pair, (self.root / f"valid.{pair[0]}", self.root / f"valid.{pair[1]}")
+        for both in combinations(self.parallel_valids, 2):
+            if frozenset(both) not in own:
+                first, second = trained.get(frozenset(both), both)
+                yield (first, second), (self.root / f"valid.{first}", self.root / f"valid.{second}")
+
+    def sets(self) -> Iterator[list[Path]]:
+        """The files that preparation reads, those together that are parallel."""
+        for pair in self.pairs:
+            yield list(self.sides("train", pair))
+        kinds = (
+            ("test", self.pair_tests, self.parallel_tests),
+            ("valid", self.pair_valids, self.parallel_valids),
+        )
+        for split, pairs, languages in kinds:
+            for pair in pairs:
+                yield list(self.sides(split, pair))
+            yield [self.root / f"{split}.{language}" for language in languages]
 
     def files(self) -> Iterator[Path]:
         """Every file that preparation reads."""
-        for pair in self.pairs:
-            for split in ("train", "valid"):
-                yield from self.sides(split, pair)
-        for pair in self.pair_tests:
-            yield from self.sides("test", pair)
-        yield from (self.root / f"test.{language}" for language in self.parallel_tests)
-        for pair in self.pair_valids:
-            yield from self.sides("valid", pair)
-        yield from (self.root / f"valid.{language}" for language in self.parallel_valids)
+        for paths in self.sets():
+            yield from paths
 
 
 def read_text_folder(root: Path, languages: Sequence[str] | None = None) -> TextFolder:
@@ -94,8 +103,8 @@ def read_text_folder(root: Path, languages: Sequence[str] | None = None) -> Text
         languages: their order; by default the order in which the sorted pairs name them.
 
     Raises:
-        UserError: a missing folder, split or side, an unknown language, or sides that differ
-            in their number of lines.
+        UserError: a missing folder or side, no training text, an unknown language, an empty file,
+            sides that differ in their number of lines, or an empty line in a test set.
     """
     if not root.is_dir():
         raise UserError(f"`TEXT` must be a folder of text files; {root} is not one")
@@ -112,18 +121,15 @@ def read_text_folder(root: Path, languages: Sequence[str] | None = None) -> Text
         raise UserError(f"`TEXT` must hold train.X-Y.X and train.X-Y.Y; {root} has no such file")
     train = sorted(pairs["train"])
     known = list(dict.fromkeys(language for pair in train for language in pair))
-    trained = {frozenset(pair) for pair in train}
+    # where a trained pair has a validation set under its own name, another one does not count
+    turned_round = {(b, a) for a, b in pairs["train"] & pairs["valid"]} - pairs["train"]
     folder = TextFolder(
         root=root,
         languages=_ordered(known, languages),
         pairs=tuple(train),
         pair_tests=tuple(sorted(p for p in pairs["test"] if set(p) <= set(known))),
         parallel_tests=tuple(language for language in known if language in parallel["test"]),
-        pair_valids=tuple(
-            sorted(
-                p for p in pairs["valid"] if set(p) <= set(known) and frozenset(p) not in trained
-            )
-        ),
+        pair_valids=tuple(sorted(p for p in pairs["valid"] - turned_round if set(p) <= set(known))),
         parallel_valids=tuple(language for language in known if language in parallel["valid"]),
     )
     _check(folder)
@@ -144,17 +150,7 @@ def _check(folder: TextFolder) -> None:
     for path in folder.files():
         if not path.is_file():
             raise UserError(f"`TEXT` must hold {path.name}; {folder.root} does not")
-    groups = [
-        list(folder.sides(split, pair)) for split in ("train", "valid") for pair in folder.pairs
-    ]
-    more = (
-        ("test", folder.pair_tests, folder.parallel_tests),
-        ("valid", folder.pair_valids, folder.parallel_valids),
-    )
-    for split, pairs, languages in more:
-        groups += [list(folder.sides(split, pair)) for pair in pairs]
-        groups.append([folder.root / f"{split}.{language}" for language in languages])
-    for group in groups:
+    for group in folder.sets():
         counts = [count_lines(path) for path in group]
         for (path, count), (other, other_count) in pairwise(zip(group, counts, strict=True)):
             if count != other_count:
@@ -164,6 +160,15 @@ def _check(folder: TextFolder) -> None:
                 )
         if 0 in counts:
             raise UserError(f"`{group[0].name}` must have at least one line; it is empty")
+        for path in group:
+            if path.name.startswith("test."):  # where no line can be left out
+                _check_lines(path)
+
+
+def _check_lines(path: Path) -> None:
+    for number, line in enumerate(read_lines(path), 1):
+        if not line.strip():
+            raise UserError(f"`{path.name}` line {number} must have text; it is empty")
 
 
 def count_lines(path: Path) -> int:

@@ -9,7 +9,10 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from itertools import islice
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -19,16 +22,20 @@ from tdo_plugin.errors import UserError
 from tdo_plugin_messages import one_line
 
 Key = TypeVar("Key")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 Job = Callable[[], Any]
 
 BEAT = 0.2  # seconds between two looks at whether the parent is there
 
 
-def run_jobs(jobs: Iterable[tuple[Key, Job]], workers: int) -> Iterator[tuple[Key, Any]]:
+def run_jobs(
+    jobs: Iterable[tuple[Key, Job]], workers: int
+) -> Generator[tuple[Key, Any], None, None]:
     """Run each job in a forked process; yields its key and result as it ends.
 
     A process per job gives its memory back with its end, and can be stopped wherever it is. What
-    this process has imported already costs the others nothing.
+    this process has imported already costs the others nothing. A job may have processes of its own.
 
     Args:
         jobs: taken one by one, as processes become free.
@@ -43,33 +50,68 @@ def run_jobs(jobs: Iterable[tuple[Key, Job]], workers: int) -> Iterator[tuple[Ke
     try:
         while True:
             for key, job in islice(waiting, workers - len(running)):
-                connection, process = _start(job)
-                running[connection] = key, process
+                with _no_interrupt():  # which would leave a process that is not known here
+                    connection, process = _start(job)
+                    running[connection] = key, process
             if not running:
                 return
-            for connection in wait(list(running)):
-                assert isinstance(connection, Connection)
-                key, process = running.pop(connection)
-                yield key, _result(connection, process)
+            for ready in wait(list(running)):
+                assert isinstance(ready, Connection)
+                key, process = running.pop(ready)
+                yield key, _result(ready, process)
     finally:
-        for _, process in running.values():
-            process.terminate()
-        for _, process in running.values():
-            process.join()
+        _stop([process for _, process in running.values()])
 
 
-def _start(job: Job) -> tuple[Connection, BaseProcess]:
+def map_in_order(
+    function: Callable[[Item], Result], items: Iterable[Item], workers: int
+) -> Iterator[Result]:
+    """Yields `function` of each item, in their order, each from a forked process.
+
+    This process does the first item itself, so that what that loads is there for the others; with
+    one worker it does all of them.
+
+    Args:
+        function: of one item.
+        items: taken as results are, so that no more than `workers` are under way or wait.
+        workers: processes at a time.
+
+    Raises:
+        UserError: as `run_jobs` does, and likewise what `function` raises.
+    """
+    waiting = iter(items)
+    yield from map(function, waiting if workers == 1 else islice(waiting, 1))
+    running: deque[tuple[Connection, BaseProcess]] = deque()
+    try:
+        for item in waiting:
+            # where this process ends early it ends its daemons; for others it would wait
+            with _no_interrupt():
+                running.append(_start(partial(function, item), daemon=True))
+            if len(running) == workers:
+                yield _result(*running.popleft())
+        while running:
+            yield _result(*running.popleft())
+    finally:
+        _stop([process for _, process in running])
+
+
+def _start(job: Job, daemon: bool = False) -> tuple[Connection, BaseProcess]:
     context = multiprocessing.get_context("fork")
     connection, other = context.Pipe(duplex=False)
-    process = context.Process(target=_serve, args=(other, job, os.getpid()), daemon=True)
-    # the parent ends its processes: an interrupt from the keyboard must not reach them
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        process.start()
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    process = context.Process(target=_serve, args=(other, job, os.getpid()), daemon=daemon)
+    process.start()
     other.close()
     return connection, process
+
+
+@contextmanager
+def _no_interrupt() -> Iterator[None]:
+    """An interrupt from the keyboard waits; processes begun meanwhile never get it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _result(connection: Connection, process: BaseProcess) -> Any:
@@ -90,10 +132,18 @@ def _result(connection: Connection, process: BaseProcess) -> Any:
     return value
 
 
+def _stop(processes: list[BaseProcess]) -> None:
+    for process in processes:
+        process.terminate()
+    for process in processes:
+        process.join()
+
+
 def _serve(connection: Connection, job: Job, parent: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    answer: tuple[Exception | None, Any]
     try:
         answer = None, job()
     except Exception as error:

@@ -104,10 +104,12 @@ def train_words(
     launcher = ["fairseq-train"]
     if machine.workers > 1:
         launcher = ["torchrun", *_torchrun(machine), "fairseq-train"]
-    words = [*launcher, str(data.root), "--user-dir", str(PLUGIN)]
+    words = [*launcher, data.path, "--user-dir", str(PLUGIN)]
     words += ["--langs", ",".join(data.languages), "--lang-pairs", ",".join(data.directions)]
     words += replace(config, flags={**config.flags, "--update-freq": [str(freq)]}).words()
     words += ["--save-dir", str(save_dir)]
+    if not data.validated:
+        words.append("--disable-validation")
     if not machine.gpus:
         words += ["--cpu", "--distributed-world-size", "1"]
     elif machine.workers == 1:

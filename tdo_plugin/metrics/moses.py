@@ -38,33 +38,41 @@ __all__ = [
 NON_PRINTING = regex.compile(r"\p{C}")
 QUOTE_RULES = ("cs", "de", "en", "es", "fr")  # languages that sacremoses treats as Perl does
 COLON_IN_WORDS = ("fi", "sv")
+CJK = ("ja", "ko", "zh")
 
 
 def normalize(lines: Iterable[str], language: str) -> list[str]:
     """`normalize-punctuation.perl -l language`, then `remove-non-printing-char.perl`.
 
     Spaces at a line's ends go. A letter that today's tables know and an old Perl's did not is kept.
+    Chinese stays as it is, since the scripts, which do not know it, would change its quotes.
 
     Raises:
         UserError: sacremoses is not installed.
     """
-    rules = _punctuation_rules(canonical(language))
+    code = canonical(language)
+    if code == "zh":
+        return list(lines)
+    rules = _punctuation_rules(code)
     return [_normalized(line, rules) for line in lines]
 
 
-def tokenize(lines: Iterable[str], language: str, aggressive_hyphens: bool = False) -> list[str]:
+def tokenize(
+    lines: Iterable[str], language: str, aggressive_hyphens: bool = False, jieba: bool = True
+) -> list[str]:
     """`tokenizer.perl -l language`: tokens with a space between them, special signs escaped.
 
     Args:
         lines: plain text.
         language: by any of its codes; Chinese gets jieba's words, without escapes.
         aggressive_hyphens: `-a`, hyphens between letters become tokens of their own, `@-@`.
+        jieba: for Chinese; without it Chinese gets Moses' tokens, which part signs and not words.
 
     Raises:
         UserError: sacremoses, or for Chinese jieba, is not installed.
     """
     code = canonical(language)
-    if code == "zh":
+    if code == "zh" and jieba:
         return chinese.words(lines)
     return [_tokenized(line, code, aggressive_hyphens) for line in lines]
 
@@ -140,6 +148,13 @@ def _tokenizer(language: str) -> Any:
         letters, small = tokenizer.IsAlnum, tokenizer.IsLower
         parted = rf"([^{letters}\s.:'`,\-]|:(?![{small}]))"
         tokenizer.PAD_NOT_ISALNUM = re.compile(parted), r" \1 "
+    if language in CJK:
+        # sacremoses takes the stops and brackets of these languages for letters
+        tokenizer.PAD_NOT_ISALNUM = regex.compile(r"([^\p{Alnum}\s.'`,\-])"), r" \1 "
+    # sacremoses makes these sets of ten thousands of letters at every stop within a sentence
+    tokenizer.islower = frozenset(tokenizer.IsLower).issuperset
+    alphabetic = frozenset(tokenizer.IsAlpha)
+    tokenizer.isanyalpha = lambda text: not alphabetic.isdisjoint(text)
     return tokenizer
 
 

@@ -3,12 +3,13 @@
 It stands under `form` in the folder's `prepared.json`:
 
     "form": {"casing": "cased" | "lowercased" | "truecased", "tokenization": "none" | "moses",
-             "normalize_punctuation": true, "aggressive_hyphens": true}
+             "normalize_punctuation": true, "aggressive_hyphens": true, "tokenized_at_source": true}
 
 `casing` and `tokenization` are the state of the text before it was cut into pieces; with `moses`
-Chinese is in jieba's words. The last two are there where they are true: Moses' normalization came
-before tokenization, hyphens are tokens. The folder of a truecased corpus may have the model of each
-language, `truecase.de`.
+Chinese is in jieba's words. The last three are there where they are true: Moses' normalization came
+before tokenization; hyphens are tokens; the corpus was published in Moses' tokens, which in Chinese
+part signs and not words, so jieba has no part in it. The folder of a truecased corpus may have the
+model of each language, `truecase.de`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tdo_plugin.data.databin import MARK, settings_of
 from tdo_plugin.data.segmentation import join_pieces
@@ -23,7 +25,7 @@ from tdo_plugin.errors import UserError
 
 CASINGS = ("cased", "lowercased", "truecased")
 TOKENIZATIONS = ("none", "moses")
-FLAGS = ("normalize_punctuation", "aggressive_hyphens")
+FLAGS = ("normalize_punctuation", "aggressive_hyphens", "tokenized_at_source")
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class TextForm:
     tokenization: str = "none"
     normalize_punctuation: bool = False
     aggressive_hyphens: bool = False
+    tokenized_at_source: bool = False
 
     def prepare(self, lines: Sequence[str], language: str, folder: Path | None = None) -> list[str]:
         """Plain text as the model knows it, before it is cut into pieces.
@@ -57,7 +60,8 @@ class TextForm:
         if self.normalize_punctuation:
             result = moses.normalize(result, language)
         if self.tokenization == "moses":
-            result = moses.tokenize(result, language, self.aggressive_hyphens)
+            jieba = not self.tokenized_at_source
+            result = moses.tokenize(result, language, self.aggressive_hyphens, jieba)
         return result
 
     def cased(self, lines: Sequence[str], language: str, folder: Path | None) -> list[str]:
@@ -105,7 +109,7 @@ def read_text_form(root: Path) -> TextForm:
     Raises:
         UserError: an entry that is not known.
     """
-    stored = (settings_of(root) or {}).get("form", {})
+    stored: Any = (settings_of(root) or {}).get("form", {})
     try:
         form = TextForm(**stored)
     except TypeError:
@@ -119,6 +123,6 @@ def read_text_form(root: Path) -> TextForm:
         raise UserError(
             f"`form` in {root / MARK} must have a casing of {', '.join(CASINGS)} and a "
             f"tokenization of {', '.join(TOKENIZATIONS)}, and true or false for "
-            f"{' and '.join(FLAGS)}; it is {stored}"
+            f"{', '.join(FLAGS)}; it is {stored}"
         )
     return form

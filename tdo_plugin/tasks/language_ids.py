@@ -1,15 +1,19 @@
 """True language ids for each sentence of a batch, also of a mixed one."""
 
+import logging
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import torch
+from fairseq import utils
 from fairseq.data import BaseWrapperDataset
 from fairseq.data.multilingual.multilingual_data_manager import MultilingualDatasetManager
 from torch import Tensor
 
 Sample = dict[str, Any]
+
+logger = logging.getLogger(__name__)
 
 
 class LanguageIdDataset(BaseWrapperDataset):
@@ -62,7 +66,10 @@ def _collate_with_ids(
 
 
 class LanguageIdDataManager(MultilingualDatasetManager):
-    """fairseq's loading of directions, every one of them with its language ids."""
+    """fairseq's loading of directions, every one of them with its language ids.
+
+    A direction that is trained need not have a validation set.
+    """
 
     def language_id(self, language: str) -> int:
         """Index of a language, from 1, in the order of ``--langs``."""
@@ -73,11 +80,32 @@ class LanguageIdDataManager(MultilingualDatasetManager):
         """A direction with the ids of its two languages."""
         return LanguageIdDataset(dataset, self.language_id(src), self.language_id(tgt))
 
-    def load_dataset(self, *args: Any, **kwargs: Any) -> Any:
+    def load_dataset(self, split: str, *args: Any, **kwargs: Any) -> Any:
         """A split of all directions, whose batches keep the ids of both sides when merged."""
-        dataset = super().load_dataset(*args, **kwargs)
+        dataset = super().load_dataset(split, *args, **kwargs)
         dataset.collater = partial(_collate_with_ids, dataset.collater)
+        _, pairs = self.get_data_paths_and_lang_pairs(split)
+        if missing := [pair for pair in self.lang_pairs if pair not in pairs["main"]]:
+            shown = ", ".join(missing[:8]) + (", ..." if len(missing) > 8 else "")
+            logger.info(f"{len(missing)} directions have no {split} set ({shown})")
         return dataset
+
+    def get_data_paths_and_lang_pairs(self, split: str) -> Any:
+        """As fairseq's; but for training, the directions that have the split, if there are any."""
+        paths, pairs = super().get_data_paths_and_lang_pairs(split)
+        if split != getattr(self.args, "train_subset", None):
+            there = [pair for pair in pairs["main"] if self.stem(split, pair)]
+            pairs["main"] = there or pairs["main"]
+        return paths, pairs
+
+    def stem(self, split: str, direction: str) -> str | None:
+        """`valid.de-fr` or `valid.fr-de`, whichever the first data folder has; None for neither."""
+        source, target = direction.split("-")
+        data = utils.split_paths(self.args.data)[0]
+        for pair in ((source, target), (target, source)):
+            if self.split_exists(split, *pair, source, data, self.args.dataset_impl):
+                return f"{split}.{'-'.join(pair)}"
+        return None
 
     def load_a_dataset(self, *, src: str, tgt: str, **parameters: Any) -> LanguageIdDataset:
         """One direction of one split, by keyword as fairseq calls it."""

@@ -17,11 +17,12 @@ from tdo_plugin.tasks.validation import Validation, add_validation_options, vali
 
 @register_task("tdo_translation")
 class TdoTranslationTask(TranslationMultiSimpleEpochTask):
-    """fairseq's ``translation_multi_simple_epoch`` with its options, and three things more.
+    """fairseq's ``translation_multi_simple_epoch`` with its options, and four things more.
 
     Every batch, in training, validation, generation and interactive use, tells the source and
     target language of each sentence. Checkpoints remember their dictionary and languages, and do
-    not load beside others. With ``--eval-translation`` a validation translates, too.
+    not load beside others. Trained directions need no validation set. With ``--eval-translation``
+    a validation translates, too.
     """
 
     @staticmethod
@@ -109,19 +110,24 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         return super().build_generator(models, args, *more, **options)
 
     def load_dataset(self, split: str, *args: Any, **kwargs: Any) -> None:
-        """As fairseq's.
+        """As fairseq's; validation sets may be missing where they are not used.
 
         Raises:
-            UserError: on a split that is not there for one of the directions.
+            UserError: on a training set that is not there for one of the directions, or another
+                one that is there for none.
         """
+        trained = split == getattr(self.args, "train_subset", None)
         try:
             super().load_dataset(split, *args, **kwargs)
         except (FileNotFoundError, KeyError) as error:
             if isinstance(error, KeyError) and not str(error.args[0]).startswith("main:"):
                 raise
+            if self.training and not trained and getattr(self.args, "disable_validation", False):
+                return  # fairseq loads them all the same
             raise UserError(
-                f"`data` must hold split {split} for each of {', '.join(self.lang_pairs)}; "
-                f"{self.args.data} does not"
+                f"`data` must hold split {split} for {'each' if trained else 'one'} of "
+                f"{', '.join(self.lang_pairs)}; {self.args.data} does not"
+                + (" (--disable-validation does without)" if self.training and not trained else "")
             ) from None
 
     def build_dataset_for_inference(

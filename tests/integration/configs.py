@@ -19,6 +19,7 @@ def data_folder(root: Path) -> DataFolder:
         ("test-pairs", tests),
     ):
         (root / f"{name}.txt").write_text("\n".join(lines) + "\n")
+    (root / "valid.en-de.en.idx").touch()
     (root / "prepared.json").write_text("{}")
     return read_data_folder(root)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from integration.configs import ROOT
-from integration.layouts import CASES, Case, europarl, iwslt, multi30k, sentences, ted, un, wmt
+from integration.layouts import CASES, Case, europarl, multi30k, opus100, sentences, ted, un, wmt
 from integration.own_text import SMALL, THREE, write_own
 from integration.preparing import (
     archives_of,
@@ -126,7 +126,7 @@ def test_held_out_rows_are_not_in_train() -> None:
     assert len(sets["valid"] | sets["test"]) > 10
 
 
-@pytest.mark.parametrize("case", [ted.FEW_LANGUAGES, un.BASE, iwslt.IWSLT17], ids=str)
+@pytest.mark.parametrize("case", [ted.FEW_LANGUAGES, un.BASE, opus100.BASE], ids=str)
 def test_a_first_update(case: Case, tmp_path: Path) -> None:
     (batch,) = first_update(opened(prepared(case)), tmp_path)
     assert batch["ntokens"] > 100
@@ -188,6 +188,21 @@ def test_text_of_ones_own_without_a_centre(tmp_path: Path) -> None:
     assert len(opened(out).directions) == 6
 
 
+def test_text_of_ones_own_for_training_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, out = write_own(tmp_path / "text", "gzip"), tmp_path / "data"
+    for path in (*text.glob("valid.*"), *text.glob("test.*")):
+        path.unlink()
+    assert main(["prepare", "--from", str(text), "--out", str(out), *SMALL]) == 0
+    data = opened(out)
+    assert (len(data.directions), len(data.test_directions)) == (6, 0)
+    assert "no trained pair has a validation set" in capsys.readouterr().err
+    assert main(["inspect", str(out)]) == 0
+    assert "en-de" in capsys.readouterr().out
+    assert len(first_update(data, tmp_path)) == 1
+
+
 # --- the real files --------------------------------------------------------------------------
 
 
@@ -207,4 +222,4 @@ def test_multi30k_for_real(tmp_path: Path) -> None:
     assert [*read_lines(data.reference("de", "cs", "cs"))] == expected
     whole = json.loads((out / "prepare.json").read_text(encoding="utf-8"))
     assert "non-commercial" in whole["licence"]
-    assert len(first_update(data, tmp_path / "model")) == 1
+    assert len(first_update(data, tmp_path)) == 1

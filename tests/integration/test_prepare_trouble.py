@@ -1,17 +1,17 @@
 """`tdo prepare` with bad hosts, bad text, no space and kills: one line, and nothing half-made."""
 
-import gzip
 import json
-import os
 import re
 import signal
 import subprocess
 import sys
 import tarfile
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import pytest
 from integration.data import environment
@@ -232,82 +232,90 @@ def test_a_folder_made_with_other_settings(tmp_path: Path, refused: Callable[...
 
 # --- no space --------------------------------------------------------------------------------
 
-FULL = {
+FULL = {  # how the path of a file ends that is being written
     "a download": "cache/iwslt14.de-en.tgz.partial",
-    "an archive's text": "out/work/raw/iwslt14.de-en.tgz/de-en/train.tags.de-en.de.partial",
-    "cleaned text": "out/work/tokens/train.de-en.de.partial",
+    "an archive's text": "work/raw/iwslt14.de-en.tgz/de-en/train.tags.de-en.de.partial",
+    "cleaned text": "work/tokens/train.de-en.de.partial",
+    "text in pieces": "/pieces.de.partial",
     "the data folder": "out/langs.txt.partial",
     "the last file": "out/prepare.json.partial",
 }
 
 
+@contextmanager
+def no_space_for(ending: str) -> Iterator[None]:
+    """A file whose path ends so is on a device that is always full."""
+    original = Path.open
+
+    def opened(path: Path, *args: Any, **kwargs: Any) -> Any:
+        full = str(path).endswith(ending)
+        return original(Path("/dev/full") if full else path, *args, **kwargs)
+
+    with mock.patch.object(Path, "open", opened):
+        yield
+
+
 @pytest.mark.parametrize("name", FULL)
 def test_no_space_left(name: str, tmp_path: Path, refused: Callable[..., str]) -> None:
-    full = tmp_path / FULL[name]
-    full.parent.mkdir(parents=True)
-    full.symlink_to("/dev/full")  # whose device never has space
     with archives_of(iwslt.IWSLT14, tmp_path) as (server, _):
         words = (described(iwslt.IWSLT14, server, tmp_path), "--out", tmp_path / "out")
         words = (*words, "--cache", tmp_path / "cache", *PIECES)
-        assert "No space left on device" in refused(*words)
+        with no_space_for(FULL[name]):
+            assert "No space left on device" in refused(*words)
         assert not (tmp_path / "out" / "prepare.json").exists()
-        full.unlink(missing_ok=True)
         assert main(["prepare", *map(str, words)]) == 0
     assert contents(tmp_path / "out") == contents(prepared(iwslt.IWSLT14))
 
 
 # --- kills -----------------------------------------------------------------------------------
 
-KILLS = {  # what is said when the run has got so far -> seconds until it is killed
-    r"^test ": 0.0,
-    r"^train ": 0.05,
-    r"^SentencePiece ": 0.1,
-    r"fairseq-preprocess ": 0.3,
-}
+# a run that is killed with all its processes where a file is about to get a certain name
+KILLED = """
+import os, re, signal, sys
+from tdo_plugin.cli import main
+pattern, replace = sys.argv.pop(1), os.replace
+def killed(source, target):
+    if re.search(pattern, str(target)):
+        os.killpg(0, signal.SIGKILL)
+    replace(source, target)
+os.replace = killed
+sys.exit(main(sys.argv[1:]))
+"""
+PLACES = (
+    r"/work/raw/.*/train\.tags\.it-ro\.ro$",
+    r"/work/splits/train\.nl-en\.json$",  # the files are there, their record is not
+    r"/spm\.model$",
+    r"/work/parts/train\.it-ro/00000/pieces\.ro$",
+    r"/prepare\.json$",
+)
 
 
-@pytest.fixture
-def undisturbed(tmp_path: Path) -> Iterator[tuple[Sequence[object], Path]]:
-    """The words of a command but for its folder, and a folder that it made."""
-    with archives_of(iwslt.TST2010, tmp_path) as (server, _):
-        mine = described(iwslt.TST2010, server, tmp_path)
-        cache = ("--cache", tmp_path / "cache", "--variant", "tst2010", "--vocab-size", "600")
-        words = (mine, *cache, "--workers", "2", "--out")
-        assert killed(None, 0.0, *words, tmp_path / "whole") == 0
-        yield words, tmp_path / "whole"
-
-
-def killed(pattern: str | None, delay: float, *words: object) -> int:
-    """The exit code of a run in a process of its own, killed after a line that fits."""
-    command = [sys.executable, "-m", "tdo_plugin", "prepare", *map(str, words)]
-    process = subprocess.Popen(
+def run_until(place: str | None, *words: object) -> int:
+    """The exit code of a run in a process of its own, killed at a place or not."""
+    command = [sys.executable, "-c", KILLED, place or "(?!)", "prepare", *map(str, words)]
+    done = subprocess.run(
         command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        capture_output=True,
         text=True,
         env={**environment(), "no_proxy": "127.0.0.1"},
         start_new_session=True,
+        check=False,
     )
-    said = []
-    with process:
-        for line in process.stdout:
-            said.append(line)
-            if pattern and re.search(pattern, line):
-                time.sleep(delay)
-                os.killpg(process.pid, signal.SIGKILL)
-                break
-    assert process.returncode in (0, -signal.SIGKILL), "".join(said)
-    return process.returncode
+    assert done.returncode in (0, -signal.SIGKILL), done.stderr
+    return done.returncode
 
 
-def test_a_run_that_is_killed_again_and_again(undisturbed: tuple, tmp_path: Path) -> None:
-    words, whole = undisturbed
+def test_a_run_that_is_killed_again_and_again(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    for pattern, delay in KILLS.items():
-        assert killed(pattern, delay, *words, out) == -signal.SIGKILL, pattern
-        assert not is_whole(out), pattern
-    assert killed(None, 0.0, *words, out) == 0
-    assert contents(out) == contents(whole)
-    assert (out / "prepare.json").read_bytes() == (whole / "prepare.json").read_bytes()
-    assert not [*out.rglob("*.partial")]
-    assert gzip.decompress((tmp_path / "cache" / "DeEnItNlRo-DeEnItNlRo.tgz").read_bytes())
+    with archives_of(iwslt.TST2010, tmp_path) as (server, _):
+        mine = described(iwslt.TST2010, server, tmp_path)
+        words = (mine, "--cache", tmp_path / "cache", "--variant", "tst2010", "--out", out)
+        words = (*words, "--vocab-size", "600", "--workers", "2")
+        for place in PLACES:
+            assert run_until(place, *words) == -signal.SIGKILL, place
+            assert not (out / "prepare.json").exists()
+            assert (out / "prepared.json").exists() == (place == PLACES[-1])
+        assert run_until(None, *words) == 0
+    assert contents(out) == contents(prepared(iwslt.TST2010))
+    assert not [*out.rglob("*.partial"), *out.glob("work/*scratch*"), *out.glob("work/parts")]
+    assert not [*(tmp_path / "cache").glob("*.partial")]

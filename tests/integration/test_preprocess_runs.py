@@ -1,6 +1,7 @@
 """`tdo preprocess` stopped in the middle, and training on what it makes."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -8,7 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-from integration.data import CROSS_ENTROPY, TAG, TDO, TRAIN, environment, succeed
+from fairseq.data.indexed_dataset import MMapIndexedDataset
+from integration.data import CROSS_ENTROPY, TAG, TDO, TRAIN, environment, train
 
 from tdo_plugin.cli import main
 from tdo_plugin.data.databin import MARK, read_data_folder
@@ -99,18 +101,30 @@ def test_a_mistake_in_a_process_is_one_line(
     assert said.endswith(f"tdo preprocess: {message}") and "Traceback" not in said
 
 
-def test_training_goes_through_the_shards(text: Path, tmp_path: Path) -> None:
-    out = tmp_path / "data"
-    more = ("--shard-sentences", "150", "--temperature", "5", "--sentences", "500")
-    assert main(["preprocess", str(text), str(out), *FLAGS, *more]) == 0
-    data = read_data_folder(out)
-    task = ("--langs", ",".join(data.languages), "--lang-pairs", ",".join(data.directions))
-    output = succeed(
-        "train",
-        *(data.path, "--task", "tdo_translation", *task, *TAG, *TRAIN, *TDO, *CROSS_ENTROPY),
-        *("--max-epoch", "2", "--max-tokens", "1000", "--disable-validation"),
-        *("--save-dir", tmp_path / "model", "--no-epoch-checkpoints"),
+def test_training_goes_through_the_shards(
+    text: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    words = ("prepare", "--from", str(text), "--vocab-size", "120")
+    for name, more in {"whole": (), "shards": ("--shard-sentences", "150")}.items():
+        assert main([*words, "--out", str(tmp_path / name), *more]) == 0
+    whole, out = (read_data_folder((tmp_path / name).resolve()) for name in ("whole", "shards"))
+    folders = [str(out.root), str(out.root / "shard2")]
+    assert out.path == ":".join(folders)
+    for path in whole.root.glob("train.*.idx"):
+        rows, odd, even = (
+            [row.tolist() for row in MMapIndexedDataset(f"{root}/{path.stem}")]
+            for root in (whole.root, *folders)
+        )
+        assert len(rows) == 300 and [rows[0::2], rows[1::2]] == [odd, even]
+    task = ("--langs", ",".join(out.languages), "--lang-pairs", ",".join(out.directions))
+    caplog.set_level("INFO")
+    train(
+        tmp_path / "model",
+        *("--task", "tdo_translation", *task, *TAG, *TRAIN, *TDO, *CROSS_ENTROPY),
+        # an update takes all of an epoch
+        *("--max-update", "2", "--max-tokens", "1000", "--update-freq", "1000"),
+        *("--disable-validation", "--no-save"),
+        data=out.path,
     )
-    for folder in (out, out / "shard2"):
-        for direction in data.directions:
-            assert f"{folder} train {direction} 150 examples" in output
+    read = re.findall(r"(\S+) train (\S+) 150 examples", caplog.text)
+    assert read == [(folder, one) for folder in folders for one in out.directions]

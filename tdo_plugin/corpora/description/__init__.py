@@ -10,7 +10,7 @@ with * may be absent):
     centre*         the language that training pairs share
     groups*         name -> list of pairs, for the keys below
     train           pairs with training text, or "centre": the centre with each other language
-    test            pairs with a test set, or "all", or "train"
+    test            pairs with a test set, or "all", or "train"; may be empty
     archives        name -> {urls, source, bytes*, sha256*, md5*, parts*, known*}
     sets            list of {split, pairs, archive, format, members*, encoding*, rows*, options*,
                     deal*}: where the rows of a split come from, read one set after the other
@@ -59,8 +59,9 @@ is, but for case and spaces, a sentence of that language in the valid or test se
 the tokenized text, so these rules come after tokenization and must stand last.
 
 Tokenization moses means Moses' tokens, and jieba's words for Chinese. With normalize_punctuation
-Moses' normalization and removal of non-printing characters come before, with aggressive_hyphens
-hyphens become tokens (-a). tokenized_at_source: the source has done it; references are detokenized.
+Moses' normalization and removal of non-printing characters come before, but not in Chinese; with
+aggressive_hyphens hyphens become tokens (-a). tokenized_at_source: the source has done it, with
+Moses alone even to Chinese; references are detokenized.
 """
 
 from __future__ import annotations

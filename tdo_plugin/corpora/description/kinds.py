@@ -98,9 +98,9 @@ def list_of(kind: Kind, least: int = 0) -> Kind:
     return check
 
 
-def list_or(items: Kind, other: Kind) -> Kind:
-    """A list of values of one kind, or a single value of another."""
-    several = list_of(items, least=1)
+def list_or(items: Kind, other: Kind, least: int = 1) -> Kind:
+    """A list of at least `least` values of one kind, or a single value of another."""
+    several = list_of(items, least)
     return lambda value, where: (several if isinstance(value, list) else other)(value, where)
 
 

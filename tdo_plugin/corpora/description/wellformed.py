@@ -121,7 +121,7 @@ _NEEDED: dict[str, k.Kind] = {
     "notes": k.list_of(k.TEXT),
     "languages": k.list_of(CODE, least=2),
     "train": PAIRS,
-    "test": PAIRS,
+    "test": k.list_or(k.TEXT, WORD, least=0),
     "archives": k.map_of(ARCHIVE, keys=k.template(*_NAMED)),
     "sets": k.list_of(
         k.chosen_by("format", {name: _set(options) for name, (_, options) in FORMATS.items()}),

@@ -58,13 +58,13 @@ class Cleaner:
         return iter(rows)
 
     def after_tokens(self, rows: Iterable[Tokenized]) -> Iterator[Tokenized]:
-        """The tokenized rows that the rules on tokens leave over, in order.
+        """The tokenized rows that the rules on tokens, and again that on empty ones, leave over.
 
         Args:
             rows: both sides, tokens between spaces; what else belongs to a row may follow.
         """
         for name, rule in self._rules:
-            if rule.unit == "tokens":
+            if rule.unit == "tokens" or rule.rule == "empty":  # tokenization drops characters
                 rows = self._left(name, rows)
         return iter(rows)
 

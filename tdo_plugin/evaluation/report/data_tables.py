@@ -101,7 +101,7 @@ def histogram(side: Side, width: int) -> list[str]:
         side: the sentences.
         width: of the lines, in characters.
     """
-    lengths = side.lengths[: max(1, sum(bound < side.longest for bound in BOUNDS) + 1)]
+    lengths = side.lengths[: sum(bound < side.longest for bound in BOUNDS) + 1]
     starts = (1, *(bound + 1 for bound in BOUNDS))
     names = [f"{a}-{b}" for a, b in zip(starts, BOUNDS, strict=False)] + [f"{starts[-1]}-"]
     counts = [f"{count:,}" for count in lengths]

@@ -106,21 +106,23 @@ def _ngrams(sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
 def from_training_side(data: DataFolder) -> CharacterNgrams:
     """Train the classifier on the folder's own training text, and test it on its validation text.
 
-    A language's lines are taken evenly from all pairs that it is in.
+    A language's lines are taken evenly from all pairs that it is in. The accuracy is of those
+    languages that have validation text; where none has, it is not a number.
 
     Raises:
-        UserError: fewer than two languages, or one without text.
+        UserError: fewer than two languages, or one without training text.
     """
     text = {language: _side(data, "train", language, MAX_LINES) for language in data.languages}
     held_out = {language: _side(data, "valid", language, HELD_OUT) for language in data.languages}
-    empty = [language for language in text if not text[language] or not held_out[language]]
+    empty = [language for language in text if not text[language]]
     if len(text) < 2 or empty:
         raise UserError(
-            "`DATA` must hold training and validation text of at least two languages to tell "
-            f"them apart; it lacks {', '.join(empty) or 'a second one'}"
+            "`DATA` must hold training text of at least two languages to tell them apart; it lacks "
+            f"{', '.join(empty) or 'a second one'}"
         )
     classifier = CharacterNgrams(text)
-    classifier.accuracy = classifier.right(held_out)
+    if any(held_out.values()):
+        classifier.accuracy = classifier.right(held_out)
     return classifier
 
 

@@ -35,7 +35,8 @@ def choose_directions(task: TranslationMultiSimpleEpochTask, wanted: str, split:
     others = [pair for pair in pairs if pair not in trained]
     groups = dict(zip(GROUPS, (trained + others, trained, others), strict=True))
     asked = groups.get(wanted) or list(dict.fromkeys(wanted.split(",")))
-    there = [pair for pair in asked if pair in groups["all"] and stem(task, pair, split)]
+    has = task.data_manager.stem
+    there = [pair for pair in asked if pair in groups["all"] and has(split, pair)]
     missing = [pair for pair in asked if pair not in there]
     if missing and (wanted not in groups or not there):
         raise UserError(
@@ -72,13 +73,3 @@ def with_own_values(args: Namespace, directions: Sequence[str]) -> list[str]:
 def data_of(task: TranslationMultiSimpleEpochTask) -> Path:
     """The folder of the validation sets: the first, as fairseq takes it."""
     return Path(utils.split_paths(task.args.data)[0])
-
-
-def stem(task: TranslationMultiSimpleEpochTask, direction: str, split: str) -> str | None:
-    """`valid.de-fr` or `valid.fr-de`, whichever the data folder has; None for neither."""
-    source, target = direction.split("-")
-    exists, data = task.data_manager.split_exists, str(data_of(task))
-    for pair in ((source, target), (target, source)):
-        if exists(split, *pair, source, data, task.args.dataset_impl):
-            return f"{split}.{'-'.join(pair)}"
-    return None

@@ -18,7 +18,7 @@ from fairseq.tasks.translation_multi_simple_epoch import TranslationMultiSimpleE
 from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.textform import TextForm, read_text_form
-from tdo_plugin.tasks.validation.directions import data_of, stem
+from tdo_plugin.tasks.validation.directions import data_of
 
 SEED = 1  # of the sample; sets of the same size give the same sentence numbers
 # Batches, times those of the validation loss and divided by the beam: without gradients a sentence
@@ -160,7 +160,7 @@ def _texts(
     """Sources and references of some batches in the folder's form, by sentence number."""
     dictionaries = task.source_dictionary, task.target_dictionary
     styles = [piece_style(dictionary) for dictionary in dictionaries]
-    prefix = data_of(task) / "pieces" / str(stem(task, direction, split))
+    prefix = data_of(task) / "pieces" / task.data_manager.stem(split, direction)
     pieces = [prefix.with_name(f"{prefix.name}.{language}") for language in direction.split("-")]
     if all(path.is_file() for path in pieces):
         wanted = {number for batch in batches for number in batch}

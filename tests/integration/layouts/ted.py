@@ -145,7 +145,7 @@ FEW_LANGUAGES = Case(
     taken=TAKEN,
     odd={"train en-ar": 1, "train en-zh": 1, "train en-de": 2},  # rows 30 and 31
     text=TEXT,
-    form={"casing": "cased", "tokenization": "moses"},  # by the source
+    form={"casing": "cased", "tokenization": "moses", "tokenized_at_source": True},
 )
 STRICT = replace(
     FEW_LANGUAGES,

@@ -1,10 +1,13 @@
 """The ``tdo`` command as a whole."""
 
+import os
+
 import pytest
 
 import tdo_plugin.cli as cli
 from tdo_plugin.cli import doctor
 from tdo_plugin.errors import UserError
+from tdo_plugin_messages import CLOSED
 
 
 def test_every_command_has_help_and_a_parser():
@@ -50,6 +53,27 @@ def test_exit_codes(error, code, text, monkeypatch, capsys):
     monkeypatch.setattr(doctor, "run", fail)
     assert cli.main(["doctor"]) == code
     assert capsys.readouterr().err == text
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_gone_reader_ends_a_command_without_a_word(at_once, monkeypatch, capfd):
+    monkeypatch.setattr(doctor, "run", lambda args: print("a" * 100, flush=at_once) or 0)
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "w", encoding="utf-8") as stream:
+        monkeypatch.setattr("sys.stdout", stream)
+        assert cli.main(["doctor"]) == CLOSED
+        stream.write("what Python still has to write when it ends")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_another_broken_pipe_keeps_its_traceback(monkeypatch):
+    def fail(args):
+        raise BrokenPipeError(32, "Broken pipe")
+
+    monkeypatch.setattr(doctor, "run", fail)
+    with pytest.raises(BrokenPipeError):
+        cli.main(["doctor"])
 
 
 def test_a_bug_keeps_its_traceback(monkeypatch):

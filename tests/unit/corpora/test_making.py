@@ -1,11 +1,22 @@
 """A split of a pair: what is read, drawn, cleaned, held out, limited, and not done twice."""
 
+from dataclasses import replace
+
 import pytest
 
-from tdo_plugin.corpora.description import Member
+from tdo_plugin.corpora import making as module
+from tdo_plugin.corpora.description import Form, Member, load
 from tdo_plugin.corpora.description.parsing import parse
-from tdo_plugin.corpora.making import Making, Record, remember, split_step
+from tdo_plugin.corpora.making import (
+    Making,
+    Record,
+    remember,
+    split_step,
+    text_form,
+    tokenized,
+)
 from tdo_plugin.corpora.rows.cleaning import HeldOut
+from tdo_plugin.data import workers
 from tdo_plugin.data.steps import Steps
 
 PAIR = ("de", "en")
@@ -86,9 +97,12 @@ def test_a_sample(making):
     assert set(text(made, "train")) < {f"eins {n}" for n in range(100)} | {"vier"}
 
 
-def test_held_out_rows_are_in_one_split_only(making):
+@pytest.mark.parametrize("unit", ["characters", "tokens"])
+def test_held_out_rows_are_in_one_split_only(making, unit):
     hold_out = {"valid": {"rows": 5}, "test": {"rows": 7}}
-    made = making(hold_out=hold_out, sets=corpus_sets("train"))
+    short = {"rule": "length", "least": 1, "most": 20, "unit": unit}
+    clean = {"train": [*RULES, short], "valid": RULES, "test": RULES}
+    made = making(hold_out=hold_out, sets=corpus_sets("train"), clean=clean)
     kept = {split: make(made, split, PAIR, None, "").kept for split in ("test", "valid", "train")}
     assert kept == {"test": 7, "valid": 5, "train": 101 - 12}
     every = [line for split in kept for line in text(made, split)]
@@ -126,3 +140,43 @@ def test_what_is_whole_is_not_made_again(making):
     path.write_text("half")
     make(made, "test", PAIR, None, "other sentences are held out")
     assert path.read_text() == "drei\n"
+
+
+def test_the_bytes_do_not_depend_on_the_number_of_processes(making, monkeypatch):
+    monkeypatch.setattr(module, "CHUNK", 7)
+    rules = [
+        *RULES,
+        {"rule": "duplicates"},
+        {"rule": "length", "least": 2, "most": 9, "unit": "tokens"},
+    ]
+    made = making(
+        clean={"train": rules, "valid": RULES, "test": RULES},
+        form={"casing": "cased", "tokenization": "moses", "aggressive_hyphens": True},
+    )
+    found = []
+    for processes in (1, 2, 5):
+        own = replace(made, out=made.out / f"{processes}", processes=processes)
+        record = make(own, "train", PAIR, None, "")
+        found.append((record, *(text(own, "train", language) for language in PAIR)))
+    assert found[0][0].kept == 100 and found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize(
+    ("form", "processes", "tokens"),
+    [
+        (Form("cased", "moses"), 1, ("Ein Wort .", "A word .")),
+        (Form("lowercased", "none"), 4, ("Ein Wort.", "A word.")),
+        (Form("cased", "moses", tokenized_at_source=True), 4, ("Ein Wort.", "A word.")),
+    ],
+    ids=str,
+)
+def test_no_process_is_begun_needlessly(form, processes, tokens, monkeypatch):
+    monkeypatch.setattr(module, "CHUNK", 2)
+    monkeypatch.delattr(workers, "_start")
+    row = ("Ein Wort.", "A word.")
+    assert list(tokenized([row] * 9, PAIR, form, processes)) == [(*tokens, *row)] * 9
+
+
+def test_what_the_folder_of_ted_says_of_its_text():
+    stored = {"casing": "cased", "tokenization": "moses", "tokenized_at_source": True}
+    assert text_form(load("ted19").form).stored() == stored

@@ -6,7 +6,8 @@ import pytest
 
 from tdo_plugin.corpora.description import load
 from tdo_plugin.corpora.making import Record
-from tdo_plugin.corpora.outcome import OUTCOME, alone, check_made, write_outcome
+from tdo_plugin.corpora.outcome import OUTCOME, SPLITS, alone, check_made, write_outcome
+from tdo_plugin.data.databin import MARK
 from tdo_plugin.errors import UserError
 
 
@@ -21,8 +22,18 @@ def test_the_outcome_marks_the_folder_whole(tmp_path):
     ]
     with pytest.raises(UserError, match="was made of another corpus"):
         check_made(tmp_path, "other", fresh=False)
+    (tmp_path / MARK).touch()
     assert not check_made(tmp_path, "other", fresh=True)
-    assert not (tmp_path / OUTCOME).exists()
+    assert not (tmp_path / OUTCOME).exists() and not (tmp_path / MARK).exists()
+
+
+def test_a_folder_that_another_command_made_is_not_touched(tmp_path):
+    (tmp_path / MARK).touch()  # by `tdo preprocess`, or by a run that was killed before its end
+    with pytest.raises(UserError, match="was made of another corpus"):
+        check_made(tmp_path, "key", fresh=False)
+    (tmp_path / SPLITS).mkdir(parents=True)
+    assert not check_made(tmp_path, "key", fresh=False)
+    assert (tmp_path / MARK).exists()
 
 
 def test_two_runs_do_not_write_to_one_folder(tmp_path):

@@ -63,8 +63,8 @@ def test_a_zero_shot_set_is_binarised_with_its_test_set(text: Path, tmp_path: Pa
     for language in ("de", "fr", "it"):
         (text / f"test.{language}").write_text("a\n")
     folder = read_text_folder(text)
-    before = commands(folder, tmp_path, 1)
-    after = commands(folder, tmp_path, 1, [("de", "fr"), ("en", "it")])
+    before = commands(folder, tmp_path, 1, folder.pairs)
+    after = commands(folder, tmp_path, 1, [*folder.pairs, ("de", "fr"), ("en", "it")])
     changed = [words for words in after if words not in before]
     assert [words for words in before if words in after] == before[:5] + before[6:]
     assert [words[1::2][:4] for words in changed] == [

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import random
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -192,6 +193,22 @@ def test_shards_share_every_pair_out(folder: TextFolder, tmp_path: Path) -> None
     assert digests(out) == digests(whole)
 
 
+def test_nothing_of_other_text_is_left(folder: TextFolder, tmp_path: Path) -> None:
+    settings, own = replace(SETTINGS, shard_sentences=8), tmp_path / "text"
+    for language in ("de", "en"):
+        (own / f"test.de-en.{language}").write_text("or\n")
+    out = make(read_text_folder(own), tmp_path / "data", settings)
+    assert (out / "shard3" / "train.en-fr.fr.idx").is_file()
+    for path in own.glob("test.de-en.*"):
+        path.unlink()
+    for path in own.glob("train.en-fr.*"):  # too few for a third shard
+        path.write_text("or\nbleu\n")
+    (out / "train.log").touch()
+    again = make(read_text_folder(own), out, settings, fresh=True)
+    (out / "train.log").unlink()
+    assert digests(again) == digests(make(read_text_folder(own), tmp_path / "new", settings))
+
+
 def test_folders_of_before_are_recognised(folder: TextFolder, tmp_path: Path) -> None:
     out = make(folder, tmp_path / "data")
     before = {
@@ -216,6 +233,32 @@ def test_folders_of_before_are_recognised(folder: TextFolder, tmp_path: Path) ->
     for other in (warmer, replace(SETTINGS, shard_sentences=5), replace(SETTINGS, join_valid=1)):
         with pytest.raises(UserError, match="must be a new folder, or `--fresh` given"):
             make(folder, out, other)
+
+
+def test_pairs_need_no_validation_text(folder: TextFolder, tmp_path: Path) -> None:
+    said: dict[str, list[str]] = {"some": [], "none": []}
+    for name, pair in (("some", ("en", "fr")), ("none", ("de", "en"))):
+        for path in folder.sides("valid", pair):
+            path.unlink()
+        out = make(read_text_folder(folder.root), tmp_path / name, warn=said[name].append)
+        assert read_data_folder(out).validated == (name == "some")
+        assert len(list(out.glob("train.*.bin"))) == 4
+    assert "no validation set: en-fr; training validates on the other pairs" in said["some"]
+    assert "no trained pair has a validation set: training goes without validation" in said["none"]
+
+
+def test_validation_text_that_is_parallel_over_all_languages(
+    folder: TextFolder, tmp_path: Path
+) -> None:
+    for pair in folder.pairs:
+        for path in folder.sides("valid", pair):
+            path.unlink()
+    for language in folder.languages:
+        shutil.copy(folder.root / f"test.{language}", folder.root / f"valid.{language}")
+    out = make(read_text_folder(folder.root), tmp_path / "data")
+    for name in ("de-en.de", "en-fr.fr", "de-fr.de"):
+        test = (out / "pieces" / f"test.{name[-2:]}").read_bytes()
+        assert (out / "pieces" / f"valid.{name}").read_bytes() == test
 
 
 def test_temperature_gives_small_languages_weight(folder: TextFolder, tmp_path: Path) -> None:

@@ -41,6 +41,10 @@ def test_every_line_has_the_same_chance() -> None:
     assert all(abs(drawn[line] / 2000 - 0.4) < 0.05 for line in range(5))  # 4.6 deviations
 
 
+def test_of_no_lines_none_are_drawn() -> None:
+    assert not [*draw([], 0, 5, random.Random(1))]
+
+
 @pytest.fixture
 def sides(tmp_path: Path) -> list[Path]:
     """English in two files, a third of whose lines are empty, and less German."""

@@ -1,6 +1,7 @@
 """Steps that are done are not done again, and what they make appears whole or not at all."""
 
 import json
+import os
 from functools import partial
 from pathlib import Path
 
@@ -66,6 +67,33 @@ def test_a_step_that_fails_leaves_nothing_and_the_others_stay(tmp_path: Path) ->
     assert run(tmp_path, step(), Step("bad", {}, partial(write, "x")))[1] == ["bad"]
 
 
+def test_a_stop_between_two_files_leaves_no_mixture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def both(text: str) -> Step:
+        def make(folder: Path) -> Facts:
+            for name in ("a", "b"):
+                (folder / name).write_text(text)
+            return {}
+
+        return Step("one", {"text": text}, make)
+
+    run(tmp_path, both("old"))
+    replace = os.replace
+
+    def stopped(source: Path, target: Path) -> None:
+        if target.name == "b":
+            raise KeyboardInterrupt
+        replace(source, target)
+
+    with monkeypatch.context() as stopping, pytest.raises(KeyboardInterrupt):
+        stopping.setattr("os.replace", stopped)
+        run(tmp_path, both("new"))
+    assert (tmp_path / "a").read_text() == "new"  # of the same size
+    assert run(tmp_path, both("old"))[1] == ["one"]
+    assert [(tmp_path / name).read_text() for name in ("a", "b")] == ["old", "old"]
+
+
 def test_what_a_killed_run_left_goes(tmp_path: Path) -> None:
     left = tmp_path / "work" / "steps-scratch-abc"
     left.mkdir(parents=True)
@@ -80,3 +108,4 @@ def test_forgotten_steps_are_done_again(tmp_path: Path) -> None:
     with Steps(tmp_path, 1) as steps:
         steps.forget("one")
         assert steps.facts(step()) and steps.facts(other) is None
+        assert steps.files() == {"sub/file"}

@@ -37,21 +37,37 @@ def test_languages_pairs_and_tests_are_found(text: Path) -> None:
     assert read_text_folder(text, ["fr", "en", "de"]).languages == ("fr", "en", "de")
 
 
-def test_validation_text_of_pairs_without_training_text(text: Path) -> None:
+def test_validation_text(text: Path) -> None:
     plain = read_text_folder(text)
-    assert list(plain.zero_shot_valids()) == []
+    trained = {pair: plain.sides("valid", pair) for pair in plain.pairs}
+    assert dict(plain.valids()) == trained
     # a trained pair named the other way round is not another pair
     for name in ("valid.en", "valid.de", "valid.fr", "valid.de-en.de", "valid.de-en.en"):
         (text / name).write_text("e\nf\n")
     parallel = read_text_folder(text)
     files = (text / "valid.de", text / "valid.fr")
-    assert list(parallel.zero_shot_valids()) == [(("de", "fr"), files)]
+    assert dict(parallel.valids()) == trained | {("de", "fr"): files}
     assert [*parallel.files()] == [*plain.files(), text / "valid.en", *files]
     # a pair's own set comes before the parallel one
     for language in ("fr", "de"):
         (text / f"valid.fr-de.{language}").write_text("e\n")
     own = (text / "valid.fr-de.fr", text / "valid.fr-de.de")
-    assert list(read_text_folder(text).zero_shot_valids()) == [(("fr", "de"), own)]
+    assert dict(read_text_folder(text).valids()) == trained | {("fr", "de"): own}
+
+
+def test_a_trained_pair_may_lack_its_own_validation_text(text: Path) -> None:
+    for language in ("en", "de"):
+        (text / f"valid.en-de.{language}").rename(text / f"valid.de-en.{language}")
+    turned = (text / "valid.de-en.de", text / "valid.de-en.en")
+    french = (text / "valid.en-fr.en", text / "valid.en-fr.fr")
+    assert dict(read_text_folder(text).valids()) == {("de", "en"): turned, ("en", "fr"): french}
+    for path in (*turned, *french):
+        path.unlink()
+    assert not [*read_text_folder(text).valids()]
+    for language in ("de", "en"):
+        (text / f"valid.{language}").write_text("e\n")
+    folder = read_text_folder(text, ["de", "en", "fr"])
+    assert dict(folder.valids()) == {("en", "de"): (text / "valid.en", text / "valid.de")}
 
 
 @pytest.mark.parametrize(
@@ -61,6 +77,8 @@ def test_validation_text_of_pairs_without_training_text(text: Path) -> None:
         ("valid.en-de.de", None, r"`TEXT` must hold valid\.en-de\.de"),
         ("train.en-de.de", "one line\n", "must have as many lines as train.en-de.en, 2; it has 1"),
         ("test.fr", "one line\n", r"`test\.fr` must have as many lines as test\.de, 3"),
+        ("test.fr", "a\n \u3000\nc\n", r"`test\.fr` line 2 must have text; it is empty"),
+        ("test.fr-de.fr", "\n", r"`test\.fr-de\.fr` line 1 must have text; it is empty"),
     ],
 )
 def test_what_does_not_fit_is_refused(

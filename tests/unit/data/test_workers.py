@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tdo_plugin.data.workers import run_jobs
+from tdo_plugin.data.workers import map_in_order, run_jobs
 from tdo_plugin.errors import UserError
 
 
@@ -58,22 +58,77 @@ def test_a_process_that_was_killed_is_one_line() -> None:
     assert "\n" not in str(error.value)
 
 
+def test_results_come_in_the_order_of_their_items(tmp_path: Path) -> None:
+    def square(number: int) -> tuple[int, int]:
+        while number == 1 and not (tmp_path / "2").exists():  # the second ends before the first
+            time.sleep(0.01)
+        if number:
+            (tmp_path / f"{number}").touch()
+        return number**2, os.getpid()
+
+    squares, processes = zip(*map_in_order(square, range(6), 2), strict=True)
+    assert squares == (0, 1, 4, 9, 16, 25)
+    assert processes[0] == os.getpid() and len(set(processes)) == 6
+    assert list(map_in_order(square, [], 2)) == []
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_items_are_not_taken_far_ahead(workers: int) -> None:
+    taken: list[int] = []
+    items = (taken.append(number) or number for number in range(20))  # type: ignore[func-returns-value]
+    for given, number in enumerate(map_in_order(abs, items, workers)):
+        assert given == number and len(taken) - given <= workers
+
+
+def test_one_worker_is_this_process() -> None:
+    assert set(map_in_order(lambda _: os.getpid(), range(3), 1)) == {os.getpid()}
+
+
+def test_a_process_for_an_item_that_was_killed_is_one_line() -> None:
+    def work(number: int) -> None:
+        if number:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with pytest.raises(UserError, match="one ended with signal 9, out of memory"):
+        list(map_in_order(work, range(9), 3))
+
+
+def test_a_job_that_fails_does_not_wait_for_its_own_processes() -> None:
+    def work(number: int) -> None:
+        time.sleep(30 * (number > 1))
+
+    def job() -> None:
+        for done, _ in enumerate(map_in_order(work, range(9), 3)):
+            if done:
+                raise UserError("`text` must be text; it is not")
+
+    began = time.monotonic()
+    with pytest.raises(UserError, match="`text` must be text; it is not"):
+        list(run_jobs([("a", job)], 1))
+    assert time.monotonic() - began < 15
+
+
 LONG = """
 import os, sys, time
 from pathlib import Path
-from tdo_plugin.data.workers import run_jobs
+from tdo_plugin.data.workers import map_in_order, run_jobs
+
+def work(number):
+    if number:
+        Path(sys.argv[1]).write_text(str(os.getpid()))
+        time.sleep(60)
 
 def job():
-    Path(sys.argv[1]).write_text(str(os.getpid()))
-    time.sleep(60)
+    list(map_in_order(work, range(sys.argv[2] == "alone", 2), 2))
 
 list(run_jobs([(1, job)], 1))
 """
 
 
-def test_jobs_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("whose", ["alone", "of a job"])
+def test_jobs_end_with_a_parent_that_is_killed(tmp_path: Path, whose: str) -> None:
     mark = tmp_path / "mark"
-    parent = subprocess.Popen([sys.executable, "-c", LONG, str(mark)])
+    parent = subprocess.Popen([sys.executable, "-c", LONG, str(mark), whose])
     while not (mark.exists() and mark.read_text()):
         time.sleep(0.02)
     parent.kill()

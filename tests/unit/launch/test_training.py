@@ -1,5 +1,6 @@
 """Commands for one worker and many: the batch of an update stays the config's."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.launch.config import Config
 from tdo_plugin.launch.training import Machine, sbatch_words, train_words
 
-DATA = DataFolder(Path("/d"), ("en", "de"), ("en-de", "de-en"), ("en-de",))
+DATA = DataFolder(Path("/d"), ("en", "de"), ("en-de", "de-en"), ("en-de",), ("shard2",))
 CONFIG = Config({"--max-tokens": ["4000"], "--update-freq": ["16"]}, gpus=8)
 
 
@@ -59,6 +60,15 @@ def test_the_machine_decides_the_launcher() -> None:
     assert "--bf16" in many and "--distributed-world-size" not in many
     assert Path(value(many, "--user-dir")).is_absolute()
     assert value(many, "--lang-pairs") == "en-de,de-en"
+    assert many[many.index("fairseq-train") + 1] == "/d:/d/shard2"
+
+
+def test_a_folder_without_validation_sets_is_trained_without(tmp_path: Path) -> None:
+    data = replace(DATA, root=tmp_path)
+    for there in (False, True):
+        command, _ = train_words(CONFIG, data, tmp_path, Machine(), "fp32")
+        assert ("--disable-validation" in command) == (not there)
+        (tmp_path / "valid.en-de.en.idx").touch()
 
 
 @pytest.mark.parametrize(

@@ -67,6 +67,11 @@ def test_punctuation_is_normalized_as_perl_does_it(language) -> None:
     assert moses.normalize(lines, language) == [*NORMALIZED[language], *rest]
 
 
+def test_chinese_punctuation_stays() -> None:
+    lines = ["他写“不变”……", ""]
+    assert moses.normalize(lines, "zh_CN") == lines
+
+
 def test_detruecasing_begins_each_sentence_with_a_capital() -> None:
     lines = ["the dog sleeps . it sees Anna", ""]
     assert moses.detruecase(lines) == ["The dog sleeps . It sees Anna", ""]

@@ -49,6 +49,27 @@ def test_all_steps_of_a_corpus_are_done_to_plain_text(tmp_path):
     assert cased.prepare(["HOUSE of john"], "en", tmp_path) == ["HOUSE of john"]
 
 
+@pytest.mark.parametrize(
+    ("language", "plain", "tokens"),  # the tokens are those of tokenizer.perl
+    [
+        ("zh", "他写《红楼梦》。很好", "他写 《 红楼梦 》 。 很好"),
+        ("ja", "「デリック・K」と言いました。", "「 デリック ・ K 」 と言いました 。"),
+        ("ko", "책 「가」를 썼습니다. 나", "책 「 가 」 를 썼습니다 . 나"),
+        ("en", 'It\'s "red".', "It &apos;s &quot; red &quot; ."),
+    ],
+)
+def test_plain_text_becomes_what_the_source_made_of_its_own(language, plain, tokens):
+    form = TextForm("cased", "moses", tokenized_at_source=True)
+    assert form.prepare([plain], language) == [tokens]
+    restored = form.plain([tokens], language)[0]
+    assert restored.replace(" ", "") == plain.replace(" ", "")
+
+
+def test_chinese_that_its_source_tokenized_is_put_together_again():
+    form = TextForm("cased", "moses", tokenized_at_source=True)
+    assert form.plain(["他写 《 红楼梦 》 。 很好"], "zh") == ["他写《红楼梦》。很好"]
+
+
 def text(folder, *lines):
     path = folder / "text"
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
@@ -62,6 +83,7 @@ def text(folder, *lines):
         TextForm("lowercased", "moses"),
         TextForm("truecased", "moses", aggressive_hyphens=True),
         TextForm("cased", "none", normalize_punctuation=True),
+        TextForm("cased", "moses", tokenized_at_source=True),
     ],
     ids=str,
 )

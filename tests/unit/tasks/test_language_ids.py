@@ -1,9 +1,12 @@
 """Every row of every batch tells its own languages: held against the row's words and tag."""
 
+import shutil
+
 import pytest
 import torch
 from integration.data import (
     BOTH_WAYS,
+    CROSS_ENTROPY,
     LANGUAGES,
     NUMBERS,
     TAG,
@@ -11,9 +14,13 @@ from integration.data import (
     TDO,
     TRAIN,
     built,
+    databin,
     generation,
     iterate,
+    train,
 )
+
+from tdo_plugin.errors import UserError
 
 TASK_FLAGS = ("--task", "tdo_translation", *TASK, *TRAIN, *TDO)
 STRATEGY_3 = ("--decoder-langtok", "--lang-tok-replacing-bos-eos")
@@ -73,6 +80,36 @@ def test_workers_of_the_data_loader_know_them():
     task, _, _ = built(*TASK_FLAGS, *STRATEGY_3)
     batches = iterate(task, "valid", num_workers=1)
     assert sum(len(checked(task, batch)) > 2 for batch in batches)
+
+
+def without_validation(folder, pairs="*"):
+    """The data without the validation sets of some pairs."""
+    shutil.copytree(databin(), folder)
+    for path in folder.glob(f"valid.{pairs}.*"):
+        path.unlink()
+    return folder
+
+
+@pytest.mark.parametrize("strategy", [TAG, STRATEGY_3], ids=" ".join)
+def test_a_direction_need_not_have_a_validation_set(strategy, tmp_path):
+    data = without_validation(tmp_path / "data", "en-es")
+    task, _, _ = built(*TASK_FLAGS, *strategy, data=data)
+    seen = {
+        split: set().union(*(checked(task, batch) for batch in iterate(task, split)))
+        for split in ("train", "valid")
+    }
+    assert seen["train"] == set(BOTH_WAYS.split(","))
+    assert seen["valid"] == seen["train"] - {"en-es", "es-en"}
+
+
+def test_without_any_validation_set_there_is_no_validation(tmp_path):
+    data = without_validation(tmp_path / "data")
+    task, _, _ = built(*TASK_FLAGS, *TAG, data=data)
+    reason = r"must hold split valid for one of .* does not \(--disable-validation does without\)"
+    with pytest.raises(UserError, match=reason):
+        task.load_dataset("valid")
+    flags = (*TASK_FLAGS, *TAG, *CROSS_ENTROPY, "--max-update", "1", "--disable-validation")
+    assert len(train(tmp_path / "model", *flags, data=data)) == 1
 
 
 def test_row_order_and_numbers_are_kept():

@@ -1,36 +1,17 @@
-"""Rows are drawn by the seed and the pair alone, each as likely as any other."""
-
-from collections import Counter
-
-import pytest
+"""Rows are drawn by the seed, the pair and the purpose alone."""
 
 from tdo_plugin.corpora.description import Take
-from tdo_plugin.corpora.rows.drawing import choose, draw, generator
+from tdo_plugin.corpora.rows.drawing import choose, generator
 
 PAIR = ("de", "en")
 
 
-def drawn(total, wanted, seed=1, pair=PAIR):
-    return list(draw(range(total), total, wanted, generator(seed, pair, "sample")))
+def test_the_seed_the_pair_and_the_purpose_decide():
+    def number(seed=1, pair=PAIR, purpose="sample"):
+        return generator(seed, pair, purpose).random()
 
-
-@pytest.mark.parametrize(("total", "wanted"), [(100, 30), (100, 100), (7, 30), (100, 0), (0, 5)])
-def test_so_many_in_their_order(total, wanted):
-    found = drawn(total, wanted)
-    assert len(set(found)) == len(found) == min(total, wanted)
-    assert found == sorted(found)
-
-
-def test_the_seed_and_the_pair_decide():
-    assert drawn(1000, 50) == drawn(1000, 50)
-    assert drawn(1000, 50) != drawn(1000, 50, seed=2)
-    assert drawn(1000, 50) != drawn(1000, 50, pair=("fr", "en"))
-
-
-def test_every_row_is_as_likely():
-    counts = Counter(row for seed in range(2000) for row in drawn(20, 5, seed))
-    # 2,000 * 5 / 20 = 500 each, standard deviation 19
-    assert all(400 < counts[row] < 600 for row in range(20))
+    assert number() == number()
+    assert len({number(), number(seed=2), number(pair=("fr", "en")), number(purpose="valid")}) == 4
 
 
 def test_every_so_manieth_begins_with_that_one():

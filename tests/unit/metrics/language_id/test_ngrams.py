@@ -36,10 +36,17 @@ def test_the_classifier_learns_from_the_training_side(data: DataFolder) -> None:
     assert [identifier.label(code) for code in ("de", "tr", "en_XX")] == ["de", None, "en"]
 
 
-def test_a_folder_without_validation_text_is_one_line(data: DataFolder) -> None:
-    for path in (data.root / "pieces").glob("valid.*.fr"):
+@pytest.mark.parametrize(("languages", "accuracy"), [("fr", "100.0%"), ("*", "nan%")])
+def test_validation_text_may_be_missing(data: DataFolder, languages: str, accuracy: str) -> None:
+    for path in (data.root / "pieces").glob(f"valid.*.{languages}"):
+        path.unlink()
+    assert from_training_side(data).signature.endswith(f"|held-out-accuracy:{accuracy}")
+
+
+def test_a_folder_without_training_text_is_one_line(data: DataFolder) -> None:
+    for path in (data.root / "pieces").glob("train.*.fr"):
         path.write_text("")
-    with pytest.raises(UserError, match=r"`DATA` must hold .*; it lacks fr"):
+    with pytest.raises(UserError, match=r"`DATA` must hold training text .*; it lacks fr"):
         from_training_side(data)
 
 

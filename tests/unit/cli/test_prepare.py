@@ -1,0 +1,64 @@
+"""`tdo prepare`: what it shows, and options that cannot be."""
+
+import pytest
+
+from tdo_plugin.cli import main
+from tdo_plugin.corpora.description import load, names
+
+
+@pytest.fixture
+def prepare(capsys):
+    def run(*words, code=0):
+        assert main(["prepare", *map(str, words)]) == code
+        return capsys.readouterr()
+
+    return run
+
+
+def test_every_corpus_is_listed_with_its_variants(prepare):
+    listed = prepare("--list").out
+    for name in names():
+        assert f"\n{name}: " in f"\n{listed}"
+        for variant in load(name).variants:
+            assert f"    --variant {variant}: " in listed
+    assert "\ntoy: " in listed
+
+
+def test_a_corpus_is_shown_with_all_its_addresses(prepare):
+    shown = prepare("multiun", "--show", "--variant", "opus").out
+    corpus = load("multiun", "opus")
+    assert f"licence: {corpus.licence}\n" in shown
+    for archive in corpus.archives_needed().values():
+        assert archive.name in shown and all(url in shown for url in archive.urls)
+    assert prepare("toy", "--show").out == prepare("toy", "--check").out != ""
+
+
+OUT = ("--out", "data")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("nothing", *OUT), "`NAME` must be one of europarl-12, europarl-de-fr, "),
+        (("none.json", *OUT), "`none.json` must be a file; opening it gave: No such file"),
+        (OUT, "`NAME` or `--from` must be given, and not both"),
+        (("ted19", "--from", ".", *OUT), "`NAME` or `--from` must be given, and not both"),
+        (("ted19",), "`--out` must name the data folder; it is missing"),
+        (("ted19", "--vocab-size", "0", *OUT), "`--vocab-size` must be at least 1; it is 0"),
+        (("ted19", "--rows", "0", *OUT), "`--rows` must be at least 1; it is 0"),
+        (("ted19", "--workers", "0", *OUT), "`--workers` must be at least 1; it is 0"),
+        (("ted19", "--shard-sentences", "-1", *OUT), "`--shard-sentences` must be at least 0"),
+        (("ted19", "--centre", "en", *OUT), "`--centre` and `--no-cleaning` must come with --from"),
+        (("toy", "--variant", "a", *OUT), "must be left out with --from and toy"),
+        (("ted19", "--variant", "other", *OUT), "`--variant` must be one of strict; it is other"),
+        (("ted19", "--from-file", "no.tgz", *OUT), "`--from-file` must be a file; no.tgz is not"),
+        (("ted19", "--from-file", "a.tgz", *OUT), "must be named as an archive of ted19"),
+    ],
+)
+def test_bad_options_are_one_line(prepare, tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.tgz").touch()
+    error = prepare(*words, code=2).err
+    assert error.startswith("tdo prepare: error: ") and error.count("\n") == 1
+    assert message in error
+    assert not (tmp_path / "data").exists()
