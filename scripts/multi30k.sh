@@ -5,8 +5,8 @@
 #   scripts/multi30k.sh [DIR] [--form shared|disjoint] [--systems A,B,...] [--updates N]
 #                       [--threads N] [--jobs N] [--average N] [--out RUN] [--fresh] [--dry-run]
 #
-#   DIR         folder with {train,val,test_2016_flickr}.{en,de,fr,cs}.gz, task 1, raw; without it
-#               they are downloaded into runs/multi30k-raw. Checksums are verified either way.
+#   DIR         folder with {train,val,test_2016_flickr}.{en,de,fr,cs}.gz, task 1, raw; those that it
+#               lacks are downloaded. Checksums are verified either way.
 #   --form      shared: all English sentences in all three pairs; disjoint: the training set cut
 #               into three parts, one for each pair, so that zero-shot is truly zero-shot
 #   --systems   configs of configs/multi30k (default: transformer,prefix-decoder-only,tdo,
@@ -87,13 +87,14 @@ if [[ -n $fresh && -z $dry ]]; then
 fi
 mkdir -p "$run"
 say "Multi30k ($form), SentencePiece, fairseq-preprocess"
-# Two workers whatever the machine: SentencePiece's pieces depend a little on their number.
-if [[ -n $raw ]]; then
-  tdo multi30k --raw "$raw" --form "$form" --out "$run/text"
-else
-  tdo multi30k --raw "$ROOT/runs/multi30k-raw" --download --form "$form" --out "$run/text"
+corpus=(--vocab-size "$VOCABULARY")
+if [[ $form == disjoint ]]; then
+  corpus+=(--variant disjoint)
 fi
-tdo preprocess "$run/text" "$run/data" --vocab-size "$VOCABULARY" --workers 2
+if [[ -n $raw ]]; then
+  corpus+=(--from-file "$raw")
+fi
+tdo prepare multi30k --out "$run/data" "${corpus[@]}"
 if [[ -n $dry ]]; then
   read -ra where <<<"$(machine)"
   for name in "${names[@]}"; do

@@ -19,7 +19,6 @@ COMMANDS = (
     "flags",
     "generate",
     "inspect",
-    "multi30k",
     "prepare",
     "preprocess",
     "report",

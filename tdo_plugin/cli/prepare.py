@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +54,8 @@ def _add_source(group: argparse._ArgumentGroup) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="an archive that is there already, under its own name; may be given several times",
+        help="an archive that is there already, under its own name, or a folder of some; may be "
+        "given several times",
     )
     group.add_argument(
         "--cache",
@@ -198,10 +200,11 @@ def _corpus(args: argparse.Namespace) -> tuple[Corpus, dict[str, Path]]:
     elif args.name == TOY:
         settings = {"model_type": "unigram", "vocab_size": 1000, **changes}
         corpus, given = describe(_toy(args.out), "en", settings, clean=False)
+        corpus = replace(corpus, name=TOY, title="The embedded grammar", licence="the project's")
     else:
-        corpus, given = load(args.name, args.variant), {path.name: path for path in args.from_file}
+        corpus = load(args.name, args.variant)
+        given = _given(corpus, args.from_file)
         corpus = replace(corpus, segmentation=replace(corpus.segmentation, **changes))
-    _check_given(corpus, given)
     if args.rows is not None:
         seed = corpus.sample.seed if corpus.sample else 1
         corpus = replace(corpus, sample=Sample(args.rows, seed))
@@ -218,19 +221,25 @@ def _toy(out: Path) -> Path:
     return folder
 
 
-def _check_given(corpus: Corpus, given: dict[str, Path]) -> None:
+def _given(corpus: Corpus, paths: Sequence[Path]) -> dict[str, Path]:
+    """The user's archives by name; of a folder those that belong to the corpus."""
     from tdo_plugin.corpora.sources.fetch import accepted_names
 
     archives = corpus.archives_needed().values()
     known = {name for archive in archives for name in accepted_names(archive)}
-    for name, path in given.items():
-        if not path.is_file():
-            raise UserError(f"`--from-file` must be a file; {path} is not one")
-        if name not in known:
+    given: dict[str, Path] = {}
+    for path in paths:
+        if not path.exists():
+            raise UserError(f"`--from-file` must be a file or a folder; {path} is not there")
+        found = [one for one in (path.iterdir() if path.is_dir() else [path]) if one.name in known]
+        if not found:
+            what = "hold an archive" if path.is_dir() else "be named as an archive"
             raise UserError(
-                f"`--from-file` must be named as an archive of {corpus.name} (--show lists them); "
-                f"it is {name}"
+                f"`--from-file` must {what} of {corpus.name} (--show lists them); {path} "
+                f"{'does' if path.is_dir() else 'is'} not"
             )
+        given |= {one.name: one for one in found}
+    return given
 
 
 def _prepare(args: argparse.Namespace, corpus: Corpus, given: dict[str, Path]) -> int:

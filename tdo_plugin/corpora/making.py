@@ -15,13 +15,13 @@ import json
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tdo_plugin.corpora.description import Corpus, Form, Member, Pair, Row, Rule
+from tdo_plugin.corpora.description import Corpus, Member, Pair, Row, Rule
 from tdo_plugin.corpora.rows.cleaning import Cleaner, HeldOut
 from tdo_plugin.corpora.rows.drawing import choose, generator
 from tdo_plugin.corpora.rows.readers import read
@@ -202,7 +202,9 @@ def _counted(rows: Iterable[Row], counts: Counter[str]) -> Iterator[Row]:
         yield row
 
 
-def tokenized(rows: Iterable[Row], pair: Pair, form: Form, processes: int = 1) -> Iterator[Item]:
+def tokenized(
+    rows: Iterable[Row], pair: Pair, form: TextForm, processes: int = 1
+) -> Iterator[Item]:
     """Each row's tokens in front of its text.
 
     Args:
@@ -214,7 +216,7 @@ def tokenized(rows: Iterable[Row], pair: Pair, form: Form, processes: int = 1) -
     plain = form.tokenization == "none" and not form.normalize_punctuation
     if plain or form.tokenized_at_source:
         return ((*row, *row) for row in rows)
-    tokenize = partial(_tokenized, text_form(form), pair)
+    tokenize = partial(_tokenized, form, pair)
     return chain.from_iterable(map_in_order(tokenize, in_chunks(rows), processes))
 
 
@@ -228,11 +230,6 @@ def in_chunks(items: Iterable[Any_]) -> Iterator[list[Any_]]:
     """`CHUNK` items at a time."""
     waiting = iter(items)
     return iter(lambda: list(islice(waiting, CHUNK)), [])
-
-
-def text_form(form: Form) -> TextForm:
-    """What a data folder says of the text."""
-    return TextForm(**asdict(form))
 
 
 def _filtered(

@@ -28,12 +28,18 @@ def alone(out: Path) -> Iterator[None]:
     """No other run writes to the folder meanwhile.
 
     Raises:
-        UserError: another one does.
+        UserError: another one does, or it is no folder that can be written to.
     """
     import fcntl
 
-    out.mkdir(parents=True, exist_ok=True)
-    with (out / ".prepare.lock").open("w") as stream:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        lock = (out / ".prepare.lock").open("w")
+    except OSError as error:
+        raise UserError(
+            f"`--out` must be a folder to write to; {out} gave: {error.strerror}"
+        ) from None
+    with lock as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

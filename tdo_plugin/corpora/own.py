@@ -20,6 +20,7 @@ from typing import Any
 from tdo_plugin.corpora.description import SPLITS, Corpus
 from tdo_plugin.corpora.description.parsing import parse
 from tdo_plugin.errors import UserError
+from tdo_plugin.provenance import sha256
 
 _CODE = r"[A-Za-z][A-Za-z0-9_]*"
 _SIDE = re.compile(rf"({'|'.join(SPLITS)})\.({_CODE})-({_CODE})\.({_CODE})(?:\.gz)?")
@@ -96,7 +97,7 @@ def describe(
         "train": of["train"],
         "test": of["test"],
         "archives": {
-            name: {"urls": [], "source": "a folder of one's own"}
+            name: {"urls": [], "sha256": sha256(folder / name), "source": "a folder of one's own"}
             for name in dict.fromkeys(name for source in sources for name in source.files.values())
         },
         "sets": sets,

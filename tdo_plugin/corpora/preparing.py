@@ -20,7 +20,6 @@ from tdo_plugin.corpora.making import (
     Record,
     remember,
     split_step,
-    text_form,
 )
 from tdo_plugin.corpora.outcome import alone, check_made, write_outcome
 from tdo_plugin.corpora.rows.cleaning import HeldOut
@@ -28,7 +27,6 @@ from tdo_plugin.corpora.sources.fetch import fetch
 from tdo_plugin.corpora.sources.unpack import unpack
 from tdo_plugin.corpora.texts import write_monolingual, write_text_folder
 from tdo_plugin.data.preprocessing import PreprocessSettings, preprocess
-from tdo_plugin.data.segmentation import SegmentationSettings
 from tdo_plugin.data.steps import Step, Steps
 from tdo_plugin.data.textfolder import read_text_folder
 from tdo_plugin.errors import UserError
@@ -138,18 +136,9 @@ def binarise(
     Raises:
         UserError: the text cannot be used, see `preprocess`.
     """
-    segmentation = SegmentationSettings(
-        vocab_size=corpus.segmentation.vocab_size,
-        model_type=corpus.segmentation.model_type,
-        character_coverage=corpus.segmentation.character_coverage,
-        normalization=corpus.segmentation.normalization,
-        sentences=corpus.segmentation.sentences,
-        hub_pairs=corpus.segmentation.hub_pairs,
-        temperature=corpus.segmentation.temperature,
-    )
-    form = text_form(corpus.form)
+    form = corpus.form
     settings = PreprocessSettings(
-        segmentation,
+        corpus.segmentation,
         form=form.stored() if form != TextForm() else {},
         shard_sentences=shard_sentences,
     )
@@ -163,18 +152,10 @@ def load_tokenizers(corpus: Corpus) -> None:
     Raises:
         UserError: a package is not installed.
     """
-    form = text_form(corpus.form)
+    form = corpus.form
     if not form.tokenized_at_source:
         for language in corpus.languages:
             form.tokenized(["."], language)
-
-
-def _key_of(corpus: Corpus, given: Mapping[str, Path], shard_sentences: int) -> str:
-    """A digest of the corpus, its settings, and the text that has no address."""
-    archives = corpus.archives_needed()
-    own = sorted(name for name, one in archives.items() if not (one.urls or one.parts))
-    text = [sha256(given[name]) for name in own if name in given]
-    return hashlib.sha256(repr((corpus, shard_sentences, text)).encode()).hexdigest()
 
 
 def prepare(
@@ -203,8 +184,8 @@ def prepare(
         UserError: a folder made with other settings, another run in it, or whatever is wrong with
             the source.
     """
+    key = hashlib.sha256(repr((corpus, shard_sentences)).encode()).hexdigest()
     with alone(out):
-        key = _key_of(corpus, given, shard_sentences)
         if check_made(out, key, fresh):
             say(f"{out} is whole already")
             return

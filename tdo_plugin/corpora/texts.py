@@ -10,7 +10,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from tdo_plugin.corpora.making import Making, Record, in_chunks, text_form
+from tdo_plugin.corpora.making import Making, Record, in_chunks
 from tdo_plugin.corpora.rows.drawing import generator
 from tdo_plugin.corpora.rows.readers import text
 from tdo_plugin.data.sampling import draw
@@ -47,7 +47,7 @@ def write_text_folder(
         for path, _, _ in texts:
             os.link(path, folder / path.name)
         return
-    form = text_form(corpus.form)
+    form = corpus.form
     learned: dict[str, list[Path]] = {language: [] for language in corpus.languages}
     for path, split, language in texts:
         if split == "train":

@@ -72,12 +72,16 @@ def load() -> None:
     Raises:
         UserError: fairseq is missing.
     """
+    before = logging.root.manager.disable
+    logging.disable(logging.INFO)  # it advises packages that have no part in this
     try:
         from fairseq_cli import preprocess  # noqa: F401
     except ImportError as error:
         raise UserError(
             f"`fairseq` must be installed (see `tdo doctor`); it is not ({error})"
         ) from None
+    finally:
+        logging.disable(before)
 
 
 def binarise(split: str, pair: Pair, prefix: Path, dictionary: Path, out: Path) -> None:

@@ -1,6 +1,6 @@
 """A folder of plain parallel text: which languages, pairs and test sets it holds.
 
-The folder is what `tdo corpus` and `tdo multi30k` write and what users bring along:
+The folder is what `tdo corpus` writes and what users bring along:
 
     train.en-de.en   train.en-de.de     one sentence a line, line i translates line i
     valid.en-de.en   valid.en-de.de     a validation set of one pair, and / or

@@ -221,8 +221,11 @@ def test_a_folder_made_with_other_settings(tmp_path: Path, refused: Callable[...
     words = ("--from", text, "--out", out, "--workers", "1", "--vocab-size")
     assert main(["prepare", *map(str, (*words, 300))]) == 0
     before = contents(out)
-    line = refused(*words, 280)
-    assert line.startswith("`--out` must be a new folder, or `--fresh` given;")
+    other = "`--out` must be a new folder, or `--fresh` given;"
+    assert refused(*words, 280).startswith(other)
+    path = text / "test.tsv"
+    path.write_bytes(path.read_bytes().replace(b"600", b"006"))  # other text of the same size
+    assert refused(*words, 300).startswith(other)
     assert contents(out) == before
     assert is_whole(out)
     assert main(["prepare", *map(str, (*words, 280, "--fresh"))]) == 0

@@ -76,7 +76,6 @@ from tdo_plugin.corpora.description.schema import (
     ConcreteSet,
     Corpus,
     Deal,
-    Form,
     HoldOut,
     Member,
     Monolingual,
@@ -85,7 +84,6 @@ from tdo_plugin.corpora.description.schema import (
     Row,
     Rule,
     Sample,
-    Segmentation,
     Take,
 )
 from tdo_plugin.errors import UserError
@@ -96,7 +94,6 @@ __all__ = [
     "ConcreteSet",
     "Corpus",
     "Deal",
-    "Form",
     "HoldOut",
     "Member",
     "Monolingual",
@@ -105,7 +102,6 @@ __all__ = [
     "Row",
     "Rule",
     "Sample",
-    "Segmentation",
     "Take",
     "load",
     "names",

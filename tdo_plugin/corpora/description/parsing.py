@@ -16,18 +16,18 @@ from tdo_plugin.corpora.description.schema import (
     SPLITS,
     ConcreteSet,
     Corpus,
-    Form,
     HoldOut,
     Member,
     Monolingual,
     Pair,
     Rule,
     Sample,
-    Segmentation,
     Take,
 )
 from tdo_plugin.corpora.description.wellformed import DESCRIPTION, VARIANTS
+from tdo_plugin.data.segmentation import SegmentationSettings
 from tdo_plugin.errors import UserError
+from tdo_plugin.metrics.textform import TextForm
 
 
 def parse(name: str, document: Any, variant: str = "") -> Corpus:
@@ -93,7 +93,7 @@ def _corpus(document: Mapping[str, Any], mistakes: list[str], **about: Any) -> C
         hold_out=hold_out,
         limit=document.get("limit", {}),
         clean={split: _rules(document["clean"][split]) for split in SPLITS},
-        form=Form(**document["form"]),
+        form=TextForm(**document["form"]),
         segmentation=_segmentation(document["segmentation"]),
         monolingual=tuple(_monolingual(entry, codes) for entry in document.get("monolingual", [])),
     )
@@ -119,8 +119,8 @@ def _rules(entries: Iterable[Mapping[str, Any]]) -> tuple[Rule, ...]:
     return tuple(Rule(**entry) for entry in entries)
 
 
-def _segmentation(entry: Mapping[str, Any]) -> Segmentation:
-    return Segmentation(**{**entry, "hub_pairs": tuple(entry.get("hub_pairs", ()))})
+def _segmentation(entry: Mapping[str, Any]) -> SegmentationSettings:
+    return SegmentationSettings(**{**entry, "hub_pairs": tuple(entry.get("hub_pairs", ()))})
 
 
 def _monolingual(entry: Mapping[str, Any], codes: Mapping[str, str]) -> Monolingual:

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from tdo_plugin.data.segmentation import SegmentationSettings
+from tdo_plugin.metrics.textform import TextForm
+
 Pair = tuple[str, str]
 Row = tuple[str, str]
 
@@ -106,30 +109,6 @@ class HoldOut:
 
 
 @dataclass(frozen=True)
-class Form:
-    """What the text looks like when it is segmented."""
-
-    casing: str
-    tokenization: str
-    tokenized_at_source: bool = False
-    normalize_punctuation: bool = False
-    aggressive_hyphens: bool = False
-
-
-@dataclass(frozen=True)
-class Segmentation:
-    """The joint model over all languages, see `data.segmentation.SegmentationSettings`."""
-
-    vocab_size: int
-    model_type: str
-    character_coverage: float = 1.0
-    sentences: int = 0
-    hub_pairs: tuple[str, ...] = ()
-    temperature: float = 1.0
-    normalization: str = "nmt_nfkc"
-
-
-@dataclass(frozen=True)
 class Monolingual:
     """Text of one language beside the pairs, `rows` lines of it drawn at random."""
 
@@ -163,8 +142,8 @@ class Corpus:
     hold_out: HoldOut | None
     limit: Mapping[str, int]
     clean: Mapping[str, tuple[Rule, ...]]
-    form: Form
-    segmentation: Segmentation
+    form: TextForm
+    segmentation: SegmentationSettings  # of the joint model over all languages
     monolingual: tuple[Monolingual, ...]
 
     def code(self, language: str) -> str:

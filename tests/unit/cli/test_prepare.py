@@ -51,7 +51,11 @@ OUT = ("--out", "data")
         (("ted19", "--centre", "en", *OUT), "`--centre` and `--no-cleaning` must come with --from"),
         (("toy", "--variant", "a", *OUT), "must be left out with --from and toy"),
         (("ted19", "--variant", "other", *OUT), "`--variant` must be one of strict; it is other"),
-        (("ted19", "--from-file", "no.tgz", *OUT), "`--from-file` must be a file; no.tgz is not"),
+        (
+            ("ted19", "--from-file", "no.tgz", *OUT),
+            "must be a file or a folder; no.tgz is not",
+        ),
+        (("ted19", "--from-file", ".", *OUT), "must hold an archive of ted19"),
         (("ted19", "--from-file", "a.tgz", *OUT), "must be named as an archive of ted19"),
     ],
 )

@@ -5,19 +5,19 @@ from dataclasses import replace
 import pytest
 
 from tdo_plugin.corpora import making as module
-from tdo_plugin.corpora.description import Form, Member, load
+from tdo_plugin.corpora.description import Member, load
 from tdo_plugin.corpora.description.parsing import parse
 from tdo_plugin.corpora.making import (
     Making,
     Record,
     remember,
     split_step,
-    text_form,
     tokenized,
 )
 from tdo_plugin.corpora.rows.cleaning import HeldOut
 from tdo_plugin.data import workers
 from tdo_plugin.data.steps import Steps
+from tdo_plugin.metrics.textform import TextForm
 
 PAIR = ("de", "en")
 RULES = [{"rule": "empty"}]
@@ -164,9 +164,9 @@ def test_the_bytes_do_not_depend_on_the_number_of_processes(making, monkeypatch)
 @pytest.mark.parametrize(
     ("form", "processes", "tokens"),
     [
-        (Form("cased", "moses"), 1, ("Ein Wort .", "A word .")),
-        (Form("lowercased", "none"), 4, ("Ein Wort.", "A word.")),
-        (Form("cased", "moses", tokenized_at_source=True), 4, ("Ein Wort.", "A word.")),
+        (TextForm("cased", "moses"), 1, ("Ein Wort .", "A word .")),
+        (TextForm("lowercased", "none"), 4, ("Ein Wort.", "A word.")),
+        (TextForm("cased", "moses", tokenized_at_source=True), 4, ("Ein Wort.", "A word.")),
     ],
     ids=str,
 )
@@ -179,4 +179,4 @@ def test_no_process_is_begun_needlessly(form, processes, tokens, monkeypatch):
 
 def test_what_the_folder_of_ted_says_of_its_text():
     stored = {"casing": "cased", "tokenization": "moses", "tokenized_at_source": True}
-    assert text_form(load("ted19").form).stored() == stored
+    assert load("ted19").form.stored() == stored

@@ -42,3 +42,10 @@ def test_two_runs_do_not_write_to_one_folder(tmp_path):
         pass
     with alone(tmp_path / "out"):
         pass
+
+
+def test_a_file_is_no_folder(tmp_path):
+    (tmp_path / "file").touch()
+    for out in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(UserError, match="`--out` must be a folder to write to; "), alone(out):
+            pass

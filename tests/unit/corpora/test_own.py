@@ -1,6 +1,7 @@
 """One's own text, described by the names of its files."""
 
 import gzip
+import hashlib
 
 import pytest
 
@@ -38,6 +39,8 @@ def test_pairs_of_files(tmp_path):
     assert pairs(corpus.valid_pairs) == ["de-en"]
     assert sorted(pairs(corpus.test_pairs)) == ["de-en", "de-fr", "en-fr"]
     assert set(given) == {path.name for path in folder.iterdir()} - {"notes.txt"}
+    digest = hashlib.sha256(given["train.de-en.de"].read_bytes()).hexdigest()
+    assert corpus.archives["train.de-en.de"].sha256 == digest  # other text is another corpus
     (one,) = corpus.sets_of("train", ("en", "fr"))
     assert [member.archive for member in one.members] == ["train.en-fr.en.gz", "train.en-fr.fr.gz"]
 

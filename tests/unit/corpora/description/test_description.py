@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from tdo_plugin.corpora.description import FOLDER, Corpus, Take, load, names
-from tdo_plugin.data import multi30k
 from tdo_plugin.errors import UserError
 
 CHOICES = [(name, variant) for name in names() for variant in (None, *load(name).variants)]
@@ -324,10 +323,9 @@ def test_one_pass_over_an_archive_is_enough() -> None:
     assert load("multi30k").members_needed()["val.fr.gz"] == [""]
 
 
-def test_multi30k_is_what_the_project_knows_already() -> None:
+def test_multi30k_is_dealt_out_in_the_order_of_the_recorded_results() -> None:
     corpus = load("multi30k", "disjoint")
-    assert {a.name: a.sha256 for a in corpus.archives.values()} == multi30k.SHA256
-    deals = [corpus.sets_of("train", ("en", other))[0].deal for other in multi30k.OTHERS]
+    deals = [corpus.sets_of("train", ("en", other))[0].deal for other in ("de", "fr", "cs")]
     assert [(deal.side, deal.parts, deal.part) for deal in deals] == [
         (0, 3, 0),
         (0, 3, 1),
