@@ -7,12 +7,14 @@ some come twice and some get an empty side. Two ways take it from text to a data
 
     prepare   `tdo prepare --from`, its processes as many as --workers
     tools     one after the other, as one does it by hand: paste, grep and awk take out empty,
-              unreadable, held-out and repeated rows, SentencePiece trains on as many sentences and
+              unreadable, held-out and repeated rows, SentencePiece trains on the same sentences and
               cuts with all cores, fairseq-preprocess binarises with --workers
 
-Both have to end with the same bytes, or there is no result. Memory is the greatest sum over all
-processes of a way, looked at several times a second. Pages that several processes share count once
-(proportional set size, Linux only), what the system keeps of files that were read does not count.
+Where the model is trained on a part of the text, both ways draw it with this project's code: what
+SentencePiece draws by itself is other sentences each time. Both have to end with the same bytes, or
+there is no result. Memory is the greatest sum over all processes of a way, looked at several times
+a second. Pages that several processes share count once (proportional set size, Linux only), what
+the system keeps of files that were read does not count.
 """
 
 from __future__ import annotations
@@ -32,8 +34,9 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
-from tdo_plugin.data.sampling import most_sentences
-from tdo_plugin.data.segmentation import THREADS
+from tdo_plugin.data.sampling import most_sentences, sample
+from tdo_plugin.data.segmentation import THREADS, write_text
+from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.launch.environment import cores
 
 LANGUAGES = ("en", "de")
@@ -57,11 +60,9 @@ cat {1}/train.en {1}/train.de > {1}/all
 """
 TRAIN = """
 import sys, sentencepiece
-text, prefix, size, sentences, threads = sys.argv[1:]
-sentencepiece.set_random_generator_seed(1)
+text, prefix, size, threads = sys.argv[1:]
 sentencepiece.SentencePieceTrainer.train(
     input=text, model_prefix=prefix, vocab_size=int(size), character_coverage=1.0,
-    input_sentence_size=int(sentences), shuffle_input_sentence=int(sentences) > 0,
     hard_vocab_limit=False, num_threads=int(threads), minloglevel=2)
 model = sentencepiece.SentencePieceProcessor(model_file=prefix + ".model")
 with open(prefix + ".dict", "w", encoding="utf-8") as stream:
@@ -121,9 +122,10 @@ def by_tools(text: Path, out: Path, args: argparse.Namespace) -> None:
     out.mkdir()
     run(CLEAN.format(text, out))
     sides = [out / f"train.{language}" for language in LANGUAGES]
-    sentences = args.sentences or most_sentences(sides)
+    if sentences := args.sentences or most_sentences(sides):
+        write_text(out / "all", sample(sides, read_lines, sentences, temperature=1, seed=1))
     words = [sys.executable, "-c", TRAIN, f"{out}/all", f"{out}/spm", str(args.vocab_size)]
-    subprocess.run([*words, str(sentences), str(THREADS)], check=True)
+    subprocess.run([*words, str(THREADS)], check=True)
     for split in SPLITS:
         for language in LANGUAGES:
             cut = [sys.executable, "-c", CUT, f"{out}/spm.model"]

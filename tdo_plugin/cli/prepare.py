@@ -159,8 +159,8 @@ def _check(wanted: list[str], variant: str | None) -> int:
     for name in wanted:
         for status in check(load(name, variant).archives_needed().values()):
             size = "" if status.bytes is None else f" ({status.bytes:,} bytes)"
-            address = status.url or "no address is known"
-            print_line(f"{name}: {status.file}: {address}: {status.reason}{size}")
+            address = f"{status.url}: " if status.url else ""
+            print_line(f"{name}: {status.file}: {address}{status.reason or 'ok'}{size}")
             good &= status.ok
     return 0 if good else 1
 

@@ -142,6 +142,7 @@ def _codes(text: str) -> tuple[str, ...]:
 
 def run(args: argparse.Namespace) -> int:
     """Prepare DATA unless it is there already, made of the same text with the same settings."""
+    from tdo_plugin.data.lock import alone
     from tdo_plugin.data.preprocessing import (
         PreprocessSettings,
         preprocess,
@@ -174,7 +175,8 @@ def run(args: argparse.Namespace) -> int:
         for words in stock_commands(folder, args.out.resolve(), settings, args.workers):
             print(show_command(words))
         return 0
-    preprocess(folder, args.out, settings, args.workers, args.fresh)
+    with alone(args.out, "DATA"):
+        preprocess(folder, args.out, settings, args.workers, args.fresh)
     return 0
 
 

@@ -14,6 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tdo_plugin.data.lock import alone
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.options import device_options, gpus_here
 
@@ -222,8 +223,7 @@ def _test_sets(
     out = args.out.resolve()
     if out.exists() and (not out.is_dir() or out == data.root):
         raise UserError(f"`--out` must be a folder of its own; it is {args.out}")
-    out.mkdir(parents=True, exist_ok=True)
-    with _lock(out), _ended_by_sigterm():
+    with alone(out), _ended_by_sigterm():
         how = _how(args, data, options)
         _take_over(out, how, args.fresh)
         digest = hashlib.sha256(json.dumps(how["settings"], sort_keys=True).encode()).hexdigest()
@@ -324,25 +324,6 @@ def _ended_by_sigterm() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-@contextmanager
-def _lock(out: Path) -> Iterator[None]:
-    """Keep a second run out of the folder.
-
-    Raises:
-        UserError: another one is writing there.
-    """
-    import fcntl
-
-    with (out / ".lock").open("w") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError(
-                f"`--out` must be a folder that no other tdo translate is writing to; {out} is"
-            ) from None
-        yield
 
 
 def _text(args: argparse.Namespace, data: DataFolder, options: DecodingOptions) -> int:

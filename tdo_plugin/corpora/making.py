@@ -21,7 +21,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tdo_plugin.corpora.description import Corpus, Member, Pair, Row, Rule
+from tdo_plugin.corpora.description import HELD_OUT, Corpus, Member, Pair, Row, Rule
 from tdo_plugin.corpora.rows.cleaning import Cleaner, HeldOut
 from tdo_plugin.corpora.rows.drawing import choose, generator
 from tdo_plugin.corpora.rows.readers import read
@@ -34,7 +34,6 @@ from tdo_plugin.metrics.textform import TextForm
 
 CHUNK = 10_000  # rows that a process tokenizes at once
 TOKENS, TEXTS = "tokens", "held-out"
-HELD_OUT = ("held-out", "held-out-pairs")
 
 Item = tuple[str, str, str, str]  # tokens of both sides, then their text
 Any_ = TypeVar("Any_")
@@ -116,7 +115,9 @@ def _make(
     if _is_held(making.corpus, split, pair):
         items = _held(making, split, pair, counts)
     else:
-        items = _cleaned(making, split, pair, held_out, counts)
+        items = _cleaned(making, split, pair, counts)
+    strict = [rule for rule in making.corpus.clean[split] if rule.rule in HELD_OUT]
+    items = _filtered(items, strict, pair, held_out, making.work, counts)
     items = _limited(items, making.corpus.limit.get(split), counts)
     kept = _write(folder / "work", split, pair, items)
     return {"read": counts.pop("read"), "taken": dict(counts), "kept": kept}
@@ -136,18 +137,14 @@ def _key(making: Making, split: str, pair: Pair, seen: str) -> str:
     return hashlib.sha256(repr((making.source, seen, split, parts)).encode()).hexdigest()
 
 
-def _cleaned(
-    making: Making, split: str, pair: Pair, held_out: HeldOut | None, counts: Counter[str]
-) -> Iterator[Item]:
+def _cleaned(making: Making, split: str, pair: Pair, counts: Counter[str]) -> Iterator[Item]:
     """What is left of a split that the source has, or of the training rows."""
-    rules = making.corpus.clean[split]
     chosen = _chosen(making, pair) if split == "train" else {}
     out = {number for numbers in chosen.values() for number in numbers}
     if out:
         counts["held out of them"] = len(out)
-    items = _read(making, split, pair, _loose(rules), counts, lambda number: number not in out)
-    strict = [rule for rule in rules if rule.rule in HELD_OUT]
-    return _filtered(items, strict, pair, held_out, making.work, counts)
+    rules = _loose(making.corpus.clean[split])
+    return _read(making, split, pair, rules, counts, lambda number: number not in out)
 
 
 def _loose(rules: Iterable[Rule]) -> list[Rule]:
@@ -170,6 +167,7 @@ def _read(
     """
     corpus = making.corpus
     cleaner = Cleaner(rules, pair, None, making.work)
+    counts["read"] = 0  # of no rows at all none may be asked for
     rows = _counted(_rows(making, split, pair), counts)
     if split == "train" and corpus.sample:
         total = sum(1 for _ in _rows(making, split, pair))
@@ -192,11 +190,10 @@ def _numbered(items: Iterable[Any_], wanted: Callable[[int], bool]) -> Iterator[
 
 def _rows(making: Making, split: str, pair: Pair) -> Iterator[Row]:
     for one in making.corpus.sets_of(split, pair):
-        yield from read(one, making.files)
+        yield from read(one, making.files, making.work)
 
 
 def _counted(rows: Iterable[Row], counts: Counter[str]) -> Iterator[Row]:
-    counts["read"] = 0
     for row in rows:
         counts["read"] += 1
         yield row

@@ -1,4 +1,4 @@
-"""What a data folder was prepared of, and who may write to it.
+"""What a data folder was prepared of.
 
 OUT/prepare.json    the corpus, how many rows each rule took of each pair; written last
 OUT/work/splits     is there in a folder of `tdo prepare` only, whole or not
@@ -7,8 +7,7 @@ OUT/work/splits     is there in a folder of `tdo prepare` only, whole or not
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -21,32 +20,6 @@ from tdo_plugin.errors import UserError
 
 OUTCOME = "prepare.json"
 SPLITS = Path("work", "splits")
-
-
-@contextmanager
-def alone(out: Path) -> Iterator[None]:
-    """No other run writes to the folder meanwhile.
-
-    Raises:
-        UserError: another one does, or it is no folder that can be written to.
-    """
-    import fcntl
-
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        lock = (out / ".prepare.lock").open("w")
-    except OSError as error:
-        raise UserError(
-            f"`--out` must be a folder to write to; {out} gave: {error.strerror}"
-        ) from None
-    with lock as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError(
-                f"`--out` must be a folder that no other tdo prepare is writing to; {out} is not"
-            ) from None
-        yield
 
 
 def check_made(out: Path, key: str, fresh: bool) -> bool:

@@ -4,14 +4,15 @@
     train.de[.gz]        train.en[.gz]           parallel over all languages
     train.tsv[.gz]                               parallel over all, with a header of language codes
 
-and likewise valid and test. Other files are left alone.
+and likewise valid and test. Other files are left alone. de-en and en-de are one pair, called as
+train calls it; where train has it several times, that is read one after the other.
 """
 
 from __future__ import annotations
 
-import gzip
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any
 
 from tdo_plugin.corpora.description import SPLITS, Corpus
 from tdo_plugin.corpora.description.parsing import parse
+from tdo_plugin.corpora.rows.readers.text import read_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.provenance import sha256
 
@@ -62,12 +64,12 @@ def describe(
         The description, and the file behind each of its archives.
 
     Raises:
-        UserError: no folder, no training text, one side without the other, or a language in the
-            centre that the text lacks.
+        UserError: no folder, no training text of some language, one side without the other, two
+            test sets of a pair, or a language in the centre that the text lacks.
     """
     if not folder.is_dir():
         raise UserError(f"`--from` must be a folder of parallel text; {folder} is not one")
-    sources = [*_sources(folder)]
+    sources = sorted(_sources(folder), key=lambda source: SPLITS.index(source.split))
     if not any(source.split == "train" for source in sources):
         raise UserError(
             f"`--from` must hold train.X-Y.X and train.X-Y.Y, or train.X for each language, or "
@@ -80,25 +82,27 @@ def describe(
                 f"`--centre` must be a language of the text, {', '.join(languages)}; it is {centre}"
             )
         languages = [centre, *(one for one in languages if one != centre)]
-    sets = [one for source in sources for one in _sets(source, centre, languages)]
+    called: dict[frozenset[str], Sequence[str]] = {}
+    sets = [one for source in sources for one in _sets(source, centre, languages, called)]
     of = {
-        split: [
-            *dict.fromkeys(name for one in sets if one["split"] == split for name in one["pairs"])
-        ]
+        split: Counter(name for one in sets if one["split"] == split for name in one["pairs"])
         for split in SPLITS
     }
+    name = folder.resolve().name
+    given = {file: folder / file for source in sources for file in source.files.values()}
+    _check(languages, of, given)
     document = {
-        "title": f"text of {folder.name}",
+        "title": f"text of {name}",
         "paper": "none",
         "licence": "one's own",
         "cite": "none",
         "notes": [],
         "languages": languages,
-        "train": of["train"],
-        "test": of["test"],
+        "train": [*of["train"]],
+        "test": [*of["test"]],
         "archives": {
-            name: {"urls": [], "sha256": sha256(folder / name), "source": "a folder of one's own"}
-            for name in dict.fromkeys(name for source in sources for name in source.files.values())
+            file: {"urls": [], "sha256": sha256(path), "source": "a folder of one's own"}
+            for file, path in given.items()
         },
         "sets": sets,
         "clean": {
@@ -108,8 +112,28 @@ def describe(
         "form": {"casing": "cased", "tokenization": "none"},
         "segmentation": segmentation,
     }
-    given = {name: folder / name for name in document["archives"]}  # type: ignore[attr-defined]
-    return parse(folder.name, document), given
+    return parse(name, document), given
+
+
+def _check(
+    languages: Iterable[str], of: Mapping[str, Counter[str]], given: Mapping[str, Path]
+) -> None:
+    """Refuse what could not be prepared, or not as it looks."""
+    for split in ("valid", "test"):
+        for pair, count in of[split].items():
+            if count > 1:
+                raise UserError(
+                    f"`--from` must hold one {split} set of each pair; it has {count} of {pair}"
+                )
+    trained = {language for pair in of["train"] for language in pair.split("-")}
+    lacking = [language for language in languages if language not in trained]
+    if lacking:
+        raise UserError(
+            f"`--from` must hold training text of each language; {', '.join(lacking)} has none"
+        )
+    for file, path in given.items():
+        if not path.stat().st_size:
+            raise UserError(f"`--from` must hold text; {file} is empty")
 
 
 def _sources(folder: Path) -> Iterator[_Source]:
@@ -136,13 +160,8 @@ def _sources(folder: Path) -> Iterator[_Source]:
 
 
 def _header(path: Path) -> tuple[str, ...]:
-    opened = gzip.open if path.suffix == ".gz" else open
-    try:
-        with opened(path, "rt", encoding="utf-8-sig", newline="\n") as stream:
-            columns = stream.readline().rstrip("\r\n").split("\t")
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise UserError(f"`{path}` must be a table of UTF-8 text; it is not ({error})") from None
-    languages = tuple(column for column in columns if re.fullmatch(_CODE, column))
+    columns = next(read_lines(path, "utf-8"), "").split("\t")
+    languages = tuple(code for code in map(str.strip, columns) if re.fullmatch(_CODE, code))
     if len(languages) < 2:
         raise UserError(
             f"`{path}` must begin with a line of language codes with tabs between them; it begins "
@@ -151,9 +170,15 @@ def _header(path: Path) -> tuple[str, ...]:
     return languages
 
 
-def _sets(source: _Source, centre: str | None, order: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """One set for each pair."""
-    for pair in _pairs(source, centre, order):
+def _sets(
+    source: _Source,
+    centre: str | None,
+    order: Sequence[str],
+    called: dict[frozenset[str], Sequence[str]],
+) -> Iterator[dict[str, Any]]:
+    """One set for each pair; `called` says how pairs are called that have been there before."""
+    for found in _pairs(source, centre, order):
+        pair = called.setdefault(frozenset(found), found)
         archives = [source.files[language] for language in pair]
         table = source.form == "multiway-tsv"
         yield {
@@ -167,6 +192,6 @@ def _sets(source: _Source, centre: str | None, order: Sequence[str]) -> Iterator
 def _pairs(source: _Source, centre: str | None, order: Sequence[str]) -> Iterable[Sequence[str]]:
     if source.pair:
         return [source.languages]
-    if centre in source.languages and source.split != "test":
-        return [(centre, one) for one in source.languages if one != centre]  # type: ignore[list-item]
+    if centre and centre in source.languages and source.split != "test":
+        return [(centre, one) for one in source.languages if one != centre]
     return combinations(sorted(source.languages, key=order.index), 2)

@@ -13,19 +13,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from tdo_plugin.corpora.description import SPLITS, Corpus, Member, Pair
-from tdo_plugin.corpora.making import (
-    HELD_OUT,
-    Making,
-    Record,
-    remember,
-    split_step,
-)
-from tdo_plugin.corpora.outcome import alone, check_made, write_outcome
+from tdo_plugin.corpora.description import HELD_OUT, SPLITS, Corpus, Member, Pair
+from tdo_plugin.corpora.making import Making, Record, remember, split_step
+from tdo_plugin.corpora.outcome import check_made, write_outcome
 from tdo_plugin.corpora.rows.cleaning import HeldOut
 from tdo_plugin.corpora.sources.fetch import fetch
 from tdo_plugin.corpora.sources.unpack import unpack
 from tdo_plugin.corpora.texts import write_monolingual, write_text_folder
+from tdo_plugin.data.lock import alone
 from tdo_plugin.data.preprocessing import PreprocessSettings, preprocess
 from tdo_plugin.data.steps import Step, Steps
 from tdo_plugin.data.textfolder import read_text_folder

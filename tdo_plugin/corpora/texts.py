@@ -45,7 +45,7 @@ def write_text_folder(
     ]
     if corpus.form.casing != "truecased":
         for path, _, _ in texts:
-            os.link(path, folder / path.name)
+            _link(path, folder / path.name)
         return
     form = corpus.form
     learned: dict[str, list[Path]] = {language: [] for language in corpus.languages}
@@ -57,6 +57,13 @@ def write_text_folder(
         [partial(_write_cased, path, language, form, out, folder) for path, _, language in texts],
     ):
         deque(run_jobs(enumerate(jobs), workers), maxlen=0)
+
+
+def _link(path: Path, target: Path) -> None:
+    try:
+        os.link(path, target)
+    except OSError:  # a file system without links between folders
+        shutil.copyfile(path, target)
 
 
 def _write_cased(path: Path, language: str, form: TextForm, out: Path, folder: Path) -> None:

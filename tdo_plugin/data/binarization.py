@@ -20,20 +20,20 @@ if TYPE_CHECKING:
 def sets_of(folder: TextFolder, valids: Collection[Pair]) -> dict[Pair, dict[str, str]]:
     """Every pair that has a set: by split, what the names of its files begin with.
 
-    Validation sets are those of `valids`. fairseq reads a pair both ways, so each stands once.
+    Validation sets are those of `valids`. fairseq reads a pair both ways, so each stands once, but
+    for one whose directions have test sets of their own.
     """
-    tests = {frozenset(pair): (pair, prefix) for pair, prefix in folder.test_pairs()}
+    tests = dict(folder.test_pairs())
     result: dict[Pair, dict[str, str]] = {}
     for pair in folder.pairs:
         name = f"{pair[0]}-{pair[1]}"
         result[pair] = {"train": f"train.{name}"}
         if pair in valids:
             result[pair]["valid"] = f"valid.{name}"
-        own, prefix = tests.get(frozenset(pair), (None, ""))
-        if own == pair or prefix == "test":  # else the test set names them the other way round
-            result[pair]["test"] = prefix
-            del tests[frozenset(pair)]
-    for pair, prefix in tests.values():
+        for named in (pair, pair[::-1]):
+            if tests.get(named) in ("test", f"test.{name}"):
+                result[pair]["test"] = tests.pop(named)
+    for pair, prefix in tests.items():
         result[pair] = {"test": prefix}
     for pair in valids:
         result.setdefault(pair, {})["valid"] = f"valid.{pair[0]}-{pair[1]}"

@@ -43,8 +43,9 @@ class DataFolder:
 
     @property
     def validated(self) -> bool:
-        """Whether any pair has a validation set."""
-        return any(self.root.glob("valid.*.idx"))
+        """Whether any trained pair has a validation set."""
+        sets = (f"valid.{one}.{one.partition('-')[0]}.idx" for one in self.directions)
+        return any((self.root / name).is_file() for name in sets)
 
     def kind(self, direction: str) -> str:
         """`supervised` when the direction is trained, else `zero-shot`."""
@@ -109,14 +110,14 @@ class DataFolder:
 
 
 def read_data_folder(root: Path) -> DataFolder:
-    """Open a folder that `scripts/preprocess.sh` finished.
+    """Open a folder that `tdo prepare` or `tdo preprocess` finished.
 
     Raises:
         UserError: it is not one, or is not complete.
     """
     if not (root / MARK).is_file():
         raise UserError(
-            f"`DATA` must be a folder that scripts/preprocess.sh finished; {root} is not one"
+            f"`DATA` must be a folder that tdo prepare or preprocess finished; {root} is not one"
         )
     lists = [
         tuple(line for line in read_lines(root / name) if line)

@@ -185,12 +185,16 @@ def by_language(sets: Iterable[BinarisedSet], split: str) -> dict[str, Side]:
 
 
 def by_direction(sets: Iterable[BinarisedSet], split: str) -> dict[str, tuple[Side, Side]]:
-    """Source and target side of each direction that a split has, both ways of every pair."""
+    """Source and target side of each direction that a split has, both ways of every pair.
+
+    Where both ways have sets of their own, each has its own, as in fairseq.
+    """
     result = {}
     for one in sets:
         if one.split == split:
-            for source, target in (one.pair, one.pair[::-1]):
-                result[f"{source}-{target}"] = one.sides[source], one.sides[target]
+            first, second = (one.sides[language] for language in one.pair)
+            result["-".join(one.pair)] = first, second
+            result.setdefault("-".join(one.pair[::-1]), (second, first))
     return result
 
 

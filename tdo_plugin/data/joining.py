@@ -33,8 +33,9 @@ def join_valids(
     valids = dict(folder.valids())
     sides: dict[str, dict[str, Sides]] = {}
     for pair in folder.pairs:
-        if pair in valids:
-            files = dict(zip(pair, valids[pair], strict=True))
+        named = pair if pair in valids else pair[::-1]
+        if named in valids:
+            files = dict(zip(named, valids[named], strict=True))
             for language, other in (pair, pair[::-1]):
                 sides.setdefault(language, {})[other] = files
     covered = {frozenset(pair) for pair in (*folder.pairs, *valids)}

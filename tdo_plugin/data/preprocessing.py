@@ -26,6 +26,7 @@ from tdo_plugin.data.steps import Step, Steps
 from tdo_plugin.data.textfolder import Pair, TextFolder, count_lines
 from tdo_plugin.errors import UserError
 
+TEXTS = Path("work", "texts.json")  # digests of the text that a whole folder was made of
 # sets in numbers and in text, and dictionaries, as they lie below a data folder
 _MADE = re.compile(
     r"(shard\d+/)?((train|valid|test)\.\w+-\w+\.\w+\.(bin|idx)|dict\.\w+\.txt)"
@@ -126,7 +127,8 @@ def preprocess(
     """
     out = out.resolve()
     stored, made = settings.stored(folder), settings_of(out)
-    if made == stored and not fresh:
+    digest = cache(sp.sha256)
+    if not fresh and made == stored and _is_of(out, folder, digest):
         say(f"{out} is whole already")
         return
     if made is not None and not fresh:
@@ -139,7 +141,7 @@ def preprocess(
     with Steps(out, workers) as steps, tempfile.TemporaryDirectory() as scratch:
         if fresh:
             steps.forget()
-        encoding = _train_model(folder, settings, steps, say)
+        encoding = _train_model(folder, settings, steps, digest, say)
         valids = _valids(folder, settings, Path(scratch))
         if lacking := _lacking(folder, valids):
             warn(lacking)
@@ -160,7 +162,7 @@ def preprocess(
         steps.forget("model", *done)
         known = steps.files()
     _remove_strays(out, known)
-    _write_lists(folder, out, shards, stored)
+    _write_lists(folder, out, shards, digest, stored)
     data = read_data_folder(out)
     say(
         f"{out}: {len(data.languages)} languages, {len(data.directions)} training and "
@@ -178,6 +180,15 @@ def left_out(out: Path) -> dict[str, sp.Dropped]:
         if facts:
             found[path.stem] = sp.Dropped(**facts)
     return found
+
+
+def _is_of(out: Path, folder: TextFolder, digest: Callable[[Path], str]) -> bool:
+    """Whether a whole folder was made of this very text, as far as it says; older ones do not."""
+    try:
+        texts: dict[str, str] = json.loads((out / TEXTS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return True
+    return texts == {path.name: digest(path) for path in folder.files()}
 
 
 def _valids(
@@ -203,14 +214,19 @@ def _lacking(folder: TextFolder, valids: Iterable[Pair]) -> str:
 
 def _shards(folder: TextFolder, most: int) -> int:
     """How many shards there must be, so that none has more sentences of a pair."""
-    lines = [count_lines(folder.side("train", pair, pair[0])) for pair in folder.pairs]
-    return -(-max(lines) // most) if most else 1
+    if not most:
+        return 1
+    lines = max(count_lines(folder.side("train", pair, pair[0])) for pair in folder.pairs)
+    return -(-lines // most)
 
 
 def _train_model(
-    folder: TextFolder, settings: PreprocessSettings, steps: Steps, say: Say
+    folder: TextFolder,
+    settings: PreprocessSettings,
+    steps: Steps,
+    digest: Callable[[Path], str],
+    say: Say,
 ) -> Encoding:
-    digest = cache(sp.sha256)
     joint = settings.segmentation
     sides = sp.training_sides(folder, joint.hub_pairs, digest)
     if most := 0 if joint.sentences else most_sentences(sides):
@@ -264,14 +280,20 @@ def _remove_strays(out: Path, known: Collection[str]) -> None:
 
 
 def _write_lists(
-    folder: TextFolder, out: Path, shards: Sequence[str], stored: Mapping[str, Any]
+    folder: TextFolder,
+    out: Path,
+    shards: Sequence[str],
+    digest: Callable[[Path], str],
+    stored: Mapping[str, Any],
 ) -> None:
     """What names the folder's contents, the mark of a whole folder last."""
     sp.write_text(out / "langs.txt", folder.languages)
     sp.write_text(out / "pairs.txt", (f"{a}-{b}" for a, b in folder.directions()))
     tests = [f"{s}-{t}" for (a, b), _ in folder.test_pairs() for s, t in ((a, b), (b, a))]
-    sp.write_text(out / "test-pairs.txt", tests)
+    sp.write_text(out / "test-pairs.txt", dict.fromkeys(tests))
     (out / SHARDS).unlink(missing_ok=True)
     if shards[1:]:
         sp.write_text(out / SHARDS, shards[1:])
+    texts = {path.name: digest(path) for path in folder.files()}
+    sp.write_text(out / TEXTS, [json.dumps(texts, indent=1)])
     sp.write_text(out / MARK, [json.dumps(stored, indent=1, ensure_ascii=False)])

@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
@@ -98,28 +99,27 @@ def train_model(
 
     read = partial(_lines, lowercase=lowercase)
     text: Iterator[str]
-    if settings.temperature == 1:  # SentencePiece draws by itself
-        text, drawn = filter(None, chain.from_iterable(map(read, sides))), settings.sentences
-    else:
+    if settings.temperature == 1 and not settings.sentences:
+        text = filter(None, chain.from_iterable(map(read, sides)))
+    else:  # SentencePiece itself would draw other sentences each time, whatever the seed
         text = sample(sides, read, settings.sentences, settings.temperature, settings.seed)
-        drawn = 0
     failed: list[UserError] = []
-    sentencepiece.set_random_generator_seed(settings.seed)
     trained = BytesIO()  # a model that is written to a file has the file's name in it
     try:
-        sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=_watched(text, failed),
-            model_writer=trained,
-            vocab_size=settings.vocab_size,
-            model_type=settings.model_type,
-            character_coverage=settings.character_coverage,
-            normalization_rule_name=settings.normalization,
-            input_sentence_size=drawn,
-            shuffle_input_sentence=drawn > 0,
-            hard_vocab_limit=False,
-            num_threads=THREADS,
-            minloglevel=2,
-        )
+        # OpenMP would wait for the threads that this one had before a fork; a new one has none
+        with ThreadPoolExecutor(1) as thread:
+            thread.submit(
+                sentencepiece.SentencePieceTrainer.train,
+                sentence_iterator=_watched(text, failed),
+                model_writer=trained,
+                vocab_size=settings.vocab_size,
+                model_type=settings.model_type,
+                character_coverage=settings.character_coverage,
+                normalization_rule_name=settings.normalization,
+                hard_vocab_limit=False,
+                num_threads=THREADS,
+                minloglevel=2,
+            ).result()
     except (RuntimeError, OSError) as error:
         raise failed[0] if failed else UserError(_reason(error, settings)) from None
     model = sentencepiece.SentencePieceProcessor(model_proto=trained.getvalue())
@@ -145,8 +145,6 @@ def _reason(error: Exception, settings: SegmentationSettings) -> str:
     if limit := re.search(r"value <= (\d+)", text):
         most, asked = limit[1], settings.vocab_size
         return f"`--vocab-size` must be at most {most} for this text; it is {asked}"
-    if "input_sentence_size" in text:
-        return f"`--sentences` must be 0 or above 100; it is {settings.sentences}"
     return f"`--vocab-size` must suit the text; SentencePiece says: {text}"
 
 

@@ -57,7 +57,10 @@ class TextFolder:
             yield second, first
 
     def test_pairs(self) -> Iterator[tuple[Pair, str]]:
-        """Every pair that can be tested, with the prefix of its files, each pair once."""
+        """Every pair that can be tested, with the prefix of its files.
+
+        Each pair comes once, but for one whose directions have test sets of their own.
+        """
         own = {frozenset(pair) for pair in self.pair_tests}
         for pair in self.pair_tests:
             yield pair, f"test.{pair[0]}-{pair[1]}"

@@ -22,7 +22,7 @@ from tdo_plugin.data.workers import Job
 from tdo_plugin.launch.config import read_config
 from tdo_plugin.launch.training import Machine, train_words
 
-UNNAMED = ("work", ".prepare.lock", "prepare.json")  # what need not be equal in equal folders
+UNNAMED = ("work", ".lock", "prepare.json")  # what need not be equal in equal folders
 
 
 @contextmanager

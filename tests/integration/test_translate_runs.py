@@ -137,4 +137,4 @@ def test_a_second_run_in_the_same_folder_is_refused(translate, tmp_path):
     with (tmp_path / ".lock").open("w") as stream:
         fcntl.flock(stream, fcntl.LOCK_EX)
         _, errors = translate("--path", trained(), "--out", tmp_path, code=2)
-    assert "no other tdo translate is writing to" in errors
+    assert "no other run is writing to" in errors

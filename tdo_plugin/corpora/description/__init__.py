@@ -55,8 +55,9 @@ to pair i mod their number only, but to the pair of an earlier row that is equal
 Rules: empty, same (both sides), unreadable, duplicates, contains {text}, length {least, most,
 unit}, ratio {most, unit}, held-out-pairs (that very pair is in valid or test), held-out (one side
 is, but for case and spaces, a sentence of that language in the valid or test set of any pair). In
-`clean.valid` the last two look at test alone. The unit is characters or tokens; tokens are those of
-the tokenized text, so these rules come after tokenization and must stand last.
+`clean.valid` the last two look at test alone, and `clean.test` cannot have them. The unit is
+characters or tokens; tokens are those of the tokenized text, so these rules come after
+tokenization and must stand last.
 
 Tokenization moses means Moses' tokens, and jieba's words for Chinese. With normalize_punctuation
 Moses' normalization and removal of non-printing characters come before, but not in Chinese; with
@@ -71,6 +72,7 @@ from pathlib import Path
 
 from tdo_plugin.corpora.description.parsing import parse
 from tdo_plugin.corpora.description.schema import (
+    HELD_OUT,
     SPLITS,
     Archive,
     ConcreteSet,
@@ -89,6 +91,7 @@ from tdo_plugin.corpora.description.schema import (
 from tdo_plugin.errors import UserError
 
 __all__ = [
+    "HELD_OUT",
     "SPLITS",
     "Archive",
     "ConcreteSet",

@@ -44,7 +44,7 @@ def expand_archives(
         mistakes: gets what is wrong.
     """
     codes = document.get("codes", {})
-    families = {
+    families: dict[tuple[str, ...], dict[str, dict[str, str]]] = {
         PAIR_NAMES: {"-".join(pair): pair_names(pair, codes) for pair in pairs},
         LANGUAGE_NAMES: {code: language_names(code, codes) for code in document["languages"]},
         (): {"": {}},

@@ -28,6 +28,7 @@ class PairNames:
         self._known["train"] = self.train
         self.test = self._named("test", document["test"], {"all": self._all(), **self._known})
         self._known["test"] = self.test
+        self._orientation = {frozenset(pair): pair for pair in (*self.test, *self.train)}
 
     def resolve(self, where: str, value: str | list[str]) -> tuple[Pair, ...]:
         """The pairs of a set or of held-out rows: train, test, a group, or a list of these."""
@@ -65,5 +66,5 @@ class PairNames:
             return None
         usual = self._orientation.get(frozenset((first, second)), (first, second))
         if usual != (first, second):
-            self._mistakes.append(f"{where} must name {word} as train does, {'-'.join(usual)}")
+            self._mistakes.append(f"{where} must name {word} as elsewhere, {'-'.join(usual)}")
         return first, second

@@ -13,6 +13,7 @@ from tdo_plugin.corpora.description.expansion import (
 )
 from tdo_plugin.corpora.description.pairs import PairNames
 from tdo_plugin.corpora.description.schema import (
+    HELD_OUT,
     SPLITS,
     ConcreteSet,
     Corpus,
@@ -74,8 +75,11 @@ def _corpus(document: Mapping[str, Any], mistakes: list[str], **about: Any) -> C
         for number, entry in enumerate(document["sets"])
     ]
     sets = [one for each in wanted for one in expand_set(*each, codes, mistakes)]
-    held = {split: hold_out.pairs for split in ("valid", "test") if getattr(hold_out, split, None)}
-    has = {split: _pairs_of(sets, split, held.get(split, ())) for split in SPLITS}
+    held = hold_out.pairs if hold_out else ()
+    has = {
+        split: _pairs_of(sets, split, held if getattr(hold_out, split, None) else ())
+        for split in SPLITS
+    }
     every = list(dict.fromkeys(pair for split in SPLITS for pair in has[split]))
     corpus = Corpus(
         **about,
@@ -159,6 +163,13 @@ def _check_pairs(corpus: Corpus, has: Mapping[str, tuple[Pair, ...]], mistakes: 
     for pair in held:
         if pair not in corpus.train_pairs:
             mistakes.append(f"hold_out.pairs must be in train; {'-'.join(pair)} is not")
+    for one in corpus.sets:
+        if one.pair in held and getattr(corpus.hold_out, one.split, None):
+            name = "-".join(one.pair)
+            mistakes.append(f"hold_out makes the {one.split} set of {name}, but a set is about it")
+    for language in corpus.languages:
+        if not any(language in pair for pair in corpus.train_pairs):
+            mistakes.append(f"train must have each of the languages; {language} is in no pair")
 
 
 def _check_archives(corpus: Corpus, mistakes: list[str]) -> None:
@@ -172,3 +183,6 @@ def _check_rules(corpus: Corpus, mistakes: list[str]) -> None:
         on_tokens = [rule.unit == "tokens" for rule in rules]
         if on_tokens != sorted(on_tokens):
             mistakes.append(f"clean.{split} must have the rules on tokens last")
+    for rule in corpus.clean["test"]:
+        if rule.rule in HELD_OUT:
+            mistakes.append(f"clean.test cannot have {rule.rule}: nothing is held out before test")

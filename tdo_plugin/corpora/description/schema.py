@@ -13,6 +13,7 @@ Pair = tuple[str, str]
 Row = tuple[str, str]
 
 SPLITS = ("train", "valid", "test")
+HELD_OUT = ("held-out", "held-out-pairs")  # rules that look at other splits
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from tdo_plugin.corpora.description.schema import Pair, Row
 class HeldOut:
     """The sentences of valid and test sets, by language, and their pairs.
 
-    Kept are 64 bits of BLAKE2b of each, 8 bytes. That a sentence which is none of n held-out ones
-    has its bits in common with one of them has odds of n in 2^64: with a million held out, 1 in
-    1.8 * 10^13 for each sentence of train.
+    Kept are 64 bits of BLAKE2b of each, in some 16 bytes. That a sentence which is none of n
+    held-out ones has its bits in common with one of them has odds of n in 2^64: with a million held
+    out, 1 in 1.8 * 10^13 for each sentence of train.
     """
 
     def __init__(self) -> None:

@@ -26,6 +26,7 @@ RECORD = ".unpacked.json"
 SHOWN = 3  # names to suggest for one that is not there
 
 Found = dict[str, list[str]]  # member -> its files, relative to the folder
+Stamp = list[list[int]]  # size and time of each file of an archive
 
 
 def unpack(
@@ -50,8 +51,8 @@ def unpack(
     if set(members) == {""} and len(files) == 1:
         return {"": (files[0],)}
     try:
-        size = sum(path.stat().st_size for path in files)
-        known = _recall(folder, size)
+        stamp = [[path.stat().st_size, path.stat().st_mtime_ns] for path in files]
+        known = _recall(folder, stamp)
         missing = [member for member in members if member not in known]
         if missing:
             folder.mkdir(parents=True, exist_ok=True)
@@ -65,7 +66,7 @@ def unpack(
                     known[""] = [archive.name]
                 if missing:
                     known |= _extract(stream, archive.name, missing, folder, "")
-            _remember(folder, size, known)
+            _remember(folder, stamp, known)
     except OSError as error:
         raise UserError(
             f"`--out` must be a folder with room for the text of {archive.name}; "
@@ -143,11 +144,11 @@ def _write(content: IO[bytes], path: Path) -> None:
     os.replace(partial, path)
 
 
-def _recall(folder: Path, size: int) -> Found:
-    """Members that were unpacked from an archive of this size and still are as they were."""
+def _recall(folder: Path, stamp: Stamp) -> Found:
+    """Members that were unpacked from this very archive and still are as they were."""
     try:
         record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-        if record["bytes"] != size:
+        if record["archive"] != stamp:
             return {}
         return {
             member: list(files)
@@ -162,9 +163,9 @@ def _size(path: Path) -> int | None:
     return path.stat().st_size if path.is_file() else None
 
 
-def _remember(folder: Path, size: int, known: Mapping[str, Sequence[str]]) -> None:
+def _remember(folder: Path, stamp: Stamp, known: Mapping[str, Sequence[str]]) -> None:
     members = {
         member: {name: _size(folder / name) for name in names} for member, names in known.items()
     }
-    record = {"bytes": size, "members": members}
+    record = {"archive": stamp, "members": members}
     write_text(folder / RECORD, [json.dumps(record, indent=1)])

@@ -4,6 +4,8 @@ import pytest
 
 from tdo_plugin.cli import main
 from tdo_plugin.corpora.description import load, names
+from tdo_plugin.corpora.sources import fetch
+from tdo_plugin.corpora.sources.links import LinkStatus
 
 
 @pytest.fixture
@@ -31,6 +33,27 @@ def test_a_corpus_is_shown_with_all_its_addresses(prepare):
     for archive in corpus.archives_needed().values():
         assert archive.name in shown and all(url in shown for url in archive.urls)
     assert prepare("toy", "--show").out == prepare("toy", "--check").out != ""
+
+
+def test_a_check_says_of_each_address_what_it_answered(prepare, monkeypatch):
+    gone, size = "HTTP 404 Not Found", 1234
+    unknown = "no address is known; --from-file must give it"
+    answers = [
+        LinkStatus("a.gz", "a.gz", "http://h/a.gz", 200, size, None, ""),
+        LinkStatus("a.gz", "a.gz", "http://i/a.gz", 404, None, None, gone),
+        LinkStatus("b.gz", "b.gz", "", None, None, None, unknown),
+    ]
+    for count, code in ((1, 0), (3, 1)):
+        monkeypatch.setattr(fetch, "check", lambda _, count=count: answers[:count])
+        said = prepare("ted19", "--check", code=code).out.splitlines()
+        assert (
+            said
+            == [
+                "ted19: a.gz: http://h/a.gz: ok (1,234 bytes)",
+                f"ted19: a.gz: http://i/a.gz: {gone}",
+                f"ted19: b.gz: {unknown}",
+            ][:count]
+        )
 
 
 OUT = ("--out", "data")

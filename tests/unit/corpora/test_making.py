@@ -35,7 +35,9 @@ def corpus(**changes):
         "title": "t", "paper": "p", "licence": "l", "cite": "c", "notes": [],
         "languages": ["de", "en"], "train": ["de-en"], "test": ["de-en"],
         "archives": {
-            f"{split}.{{lang}}": {"urls": [], "source": "none"} for split in splits
+            f"{split}.{language}": {"urls": [], "source": "none"}
+            for split in splits
+            for language in PAIR
         },
         "sets": [
             {"split": split, "pairs": ["de-en"], "archive": [f"{split}.de", f"{split}.en"],
@@ -47,11 +49,6 @@ def corpus(**changes):
         "segmentation": {"model_type": "unigram", "vocab_size": 10},
         **changes,
     }  # fmt: skip
-    document["archives"] = {
-        f"{split}.{language}": {"urls": [], "source": "none"}
-        for split in splits
-        for language in PAIR
-    }
     return parse("own", document)
 
 
@@ -115,6 +112,38 @@ def corpus_sets(*splits):
          "format": "lines"}
         for split in splits
     ]  # fmt: skip
+
+
+def test_a_split_that_is_held_out_is_held_against_test_as_well(making):
+    clean = {"train": RULES, "valid": [*RULES, {"rule": "held-out"}], "test": RULES}
+    made = making(hold_out={"valid": {"rows": 101}}, sets=corpus_sets("train", "test"), clean=clean)
+    held_out = HeldOut()
+    held_out.add("en", "one 3")
+    record = make(made, "valid", PAIR, held_out, "seen")
+    assert (record.kept, record.taken["held-out"]) == (100, 1)
+    assert "eins 3" not in text(made, "valid")
+
+
+@pytest.mark.parametrize("changes", [{}, {"hold_out": {"valid": {"rows": 5}}}], ids=str)
+def test_a_sample_of_no_rows(making, changes, tmp_path):
+    for language in PAIR:
+        (tmp_path / f"train.{language}").write_text("")
+    made = making(sample={"pairs": 20}, sets=corpus_sets("train", "test"), **changes)
+    record = make(made, "train", PAIR, None, "")
+    assert (record.read, record.kept) == (0, 0)
+
+
+def test_temporary_files_are_in_the_data_folder(making, monkeypatch):
+    asked = []
+
+    def read(one, files, scratch=None):
+        asked.append(scratch)
+        return iter([("eins", "one")])
+
+    monkeypatch.setattr(module, "read", read)
+    made = making()
+    assert [*module._rows(made, "train", PAIR)] == [("eins", "one")]
+    assert asked == [made.work]
 
 
 def test_other_splits_are_kept_out(making):

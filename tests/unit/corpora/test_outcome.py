@@ -1,4 +1,4 @@
-"""A data folder says what it was made of, and one run at a time writes to it."""
+"""A data folder says what it was made of."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 
 from tdo_plugin.corpora.description import load
 from tdo_plugin.corpora.making import Record
-from tdo_plugin.corpora.outcome import OUTCOME, SPLITS, alone, check_made, write_outcome
+from tdo_plugin.corpora.outcome import OUTCOME, SPLITS, check_made, write_outcome
 from tdo_plugin.data.databin import MARK
 from tdo_plugin.errors import UserError
 
@@ -34,18 +34,3 @@ def test_a_folder_that_another_command_made_is_not_touched(tmp_path):
     (tmp_path / SPLITS).mkdir(parents=True)
     assert not check_made(tmp_path, "key", fresh=False)
     assert (tmp_path / MARK).exists()
-
-
-def test_two_runs_do_not_write_to_one_folder(tmp_path):
-    refused = pytest.raises(UserError, match="no other tdo prepare is writing to")
-    with alone(tmp_path / "out"), refused, alone(tmp_path / "out"):
-        pass
-    with alone(tmp_path / "out"):
-        pass
-
-
-def test_a_file_is_no_folder(tmp_path):
-    (tmp_path / "file").touch()
-    for out in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(UserError, match="`--out` must be a folder to write to; "), alone(out):
-            pass

@@ -56,6 +56,37 @@ def test_a_table_with_a_centre(tmp_path):
     assert len(every.train_pairs) == 6
 
 
+def test_a_pair_is_called_as_in_train(tmp_path):
+    folder = write(
+        tmp_path / "own",
+        train_de__en_de="a\n", train_de__en_en="b\n",
+        train_en__de_de="a\n", train_en__de_en="b\n",
+        train_fr__en_fr="a\n", train_fr__en_en="b\n",
+        valid_fr__de_fr="a\n", valid_fr__de_de="b\n",
+        valid_en__de_de="a\n", valid_en__de_en="b\n",
+        test_tsv="en\tfr\tde\nb\tc\ta\n",
+    )  # fmt: skip
+    corpus, _ = describe(folder, None, SEGMENTATION)
+    assert corpus.languages == ("de", "en", "fr")
+    assert pairs(corpus.train_pairs) == ["de-en", "fr-en"]
+    assert sorted(pairs(corpus.valid_pairs)) == ["de-en", "fr-de"]
+    assert sorted(pairs(corpus.test_pairs)) == ["de-en", "fr-de", "fr-en"]
+    for one, name in zip(corpus.sets_of("train", ("de", "en")), ("de-en", "en-de"), strict=True):
+        files = [member.archive for member in one.members]
+        assert files == [f"train.{name}.de", f"train.{name}.en"]
+
+
+def test_a_table_that_is_no_text(tmp_path):
+    folder = write(tmp_path / "own", train_tsv="")
+    for content, message in (
+        (b"de\te\xf1\n", "line 1 must be UTF-8 text"),
+        (gzip.compress(b"")[:10] + b"\xff" * 20, "must be whole"),
+    ):
+        (folder / "train.tsv").write_bytes(content)
+        with pytest.raises(UserError, match=message):
+            describe(folder, None, SEGMENTATION)
+
+
 def test_cleaning_can_be_left_out(tmp_path):
     folder = write(tmp_path / "own", train_de="a\n", train_en="b\n")
     for clean, rules in ((True, 4), (False, 1)):
@@ -72,6 +103,24 @@ def test_cleaning_can_be_left_out(tmp_path):
         ({"train_de": "a", "train_en": "a"}, "fr", "`--centre` must be a language of the text"),
         ({"train_tsv": "one column\n"}, None, "must begin with a line of language codes"),
         ({"train_tsv_gz": ""}, None, "must begin with a line of language codes"),
+        (
+            {
+                "train_de": "a",
+                "train_en": "a",
+                "test_de": "a",
+                "test_en": "a",
+                "test_en__de_en": "a",
+                "test_en__de_de": "a",
+            },
+            None,
+            "`--from` must hold one test set of each pair; it has 2 of ",
+        ),
+        ({"train_de": "a", "train_en": ""}, None, "`--from` must hold text; train.en is empty"),
+        (
+            {"train_de": "a", "train_en": "a", "test_de": "a", "test_fr": "a"},
+            None,
+            "`--from` must hold training text of each language; fr has none",
+        ),
     ],
 )
 def test_bad_folders(tmp_path, files, centre, message):

@@ -65,6 +65,16 @@ def test_a_pair_is_counted_on_both_sides(
     }
 
 
+def test_a_direction_has_its_own_set_first(tmp_path: Path, write: Write) -> None:
+    for pair, english, german in (("de-en", EN[:2], DE[:2]), ("en-de", EN, DE)):
+        write(f"test.{pair}.en", *english)
+        write(f"test.{pair}.de", *german)
+    assert by_direction(read_sets([tmp_path]), "test") == {
+        "de-en": (counted(*DE[:2]), counted(*EN[:2])),
+        "en-de": (counted(*EN), counted(*DE)),
+    }
+
+
 def test_a_language_has_all_its_pairs_and_only_that_split(tmp_path: Path, write: Write) -> None:
     for pair in ("en-de", "fr-en"):
         for language in pair.split("-"):

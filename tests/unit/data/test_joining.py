@@ -51,6 +51,14 @@ def test_repeated_sentences_meet_in_their_order(text: Path, tmp_path: Path) -> N
     assert list(read_lines(pairs["de", "fr"][0])) == ["zwei", "zwo"]
 
 
+def test_a_set_may_name_its_pair_the_other_way_round(text: Path, tmp_path: Path) -> None:
+    for language in ("en", "fr"):
+        (text / f"valid.en-fr.{language}").rename(text / f"valid.fr-en.{language}")
+    pairs = dict(join_valids(read_text_folder(text), 1, tmp_path))
+    assert list(read_lines(pairs["de", "fr"][0])) == ["zwei", "vier"]
+    assert list(read_lines(pairs["de", "fr"][1])) == ["deux", "quatre"]
+
+
 def test_too_few_lines_and_pairs_with_their_own_set_are_left(text: Path, tmp_path: Path) -> None:
     for language in ("en", "it"):
         (text / f"valid.en-it.{language}").write_text("own\n")

@@ -17,6 +17,7 @@ from integration.data import kept_logging
 from tdo_plugin.data import parts
 from tdo_plugin.data.databin import MARK, read_data_folder
 from tdo_plugin.data.preprocessing import (
+    TEXTS,
     PreprocessSettings,
     left_out,
     preprocess,
@@ -235,6 +236,18 @@ def test_folders_of_before_are_recognised(folder: TextFolder, tmp_path: Path) ->
             make(folder, out, other)
 
 
+def test_other_text_of_the_same_size_is_other_text(folder: TextFolder, tmp_path: Path) -> None:
+    out = make(folder, tmp_path / "data")
+    path = folder.side("train", ("de", "en"), "de")
+    path.write_text(path.read_text("utf-8").replace("rot", "tor"), encoding="utf-8")
+    with pytest.raises(UserError, match="was made of other text or with other settings"):
+        make(folder, out)
+    (out / TEXTS).unlink()  # folders of before have only sizes
+    said: list[str] = []
+    make(folder, out, say=said.append)
+    assert said == [f"{out} is whole already"]
+
+
 def test_pairs_need_no_validation_text(folder: TextFolder, tmp_path: Path) -> None:
     said: dict[str, list[str]] = {"some": [], "none": []}
     for name, pair in (("some", ("en", "fr")), ("none", ("de", "en"))):
@@ -245,6 +258,22 @@ def test_pairs_need_no_validation_text(folder: TextFolder, tmp_path: Path) -> No
         assert len(list(out.glob("train.*.bin"))) == 4
     assert "no validation set: en-fr; training validates on the other pairs" in said["some"]
     assert "no trained pair has a validation set: training goes without validation" in said["none"]
+
+
+def test_both_directions_may_have_a_test_set_of_their_own(
+    folder: TextFolder, tmp_path: Path
+) -> None:
+    for pair, text in (("de-en", "or\n"), ("en-de", "or\nbleu\n")):
+        for language in ("de", "en"):
+            (folder.root / f"test.{pair}.{language}").write_text(text)
+    out = make(read_text_folder(folder.root), tmp_path / "data")
+    for pair, lines in (("de-en", 1), ("en-de", 2), ("en-fr", 4), ("de-fr", 4)):
+        source, target = pair.split("-")
+        assert len(MMapIndexedDataset(str(out / f"test.{pair}.{source}"))) == lines
+        reference = read_data_folder(out).reference(source, target, target)
+        assert len([*read_lines(reference)]) == lines
+    directions = read_data_folder(out).test_directions
+    assert sorted(directions) == ["de-en", "de-fr", "en-de", "en-fr", "fr-de", "fr-en"]
 
 
 def test_validation_text_that_is_parallel_over_all_languages(
@@ -276,7 +305,6 @@ def test_large_text_is_sampled_for_the_model(
     for language in ("de", "en"):
         path = folder.side("train", ("de", "en"), language)
         path.write_text(path.read_text("utf-8") * 10, encoding="utf-8")
-    # SentencePiece wants more than 100 sentences; here are 476
     monkeypatch.setattr("tdo_plugin.data.sampling.MOST_CHARACTERS", 3000)
     said: list[str] = []
     out = make(folder, tmp_path / "data", say=said.append)

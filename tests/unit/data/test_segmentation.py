@@ -1,6 +1,9 @@
 """The joint model, its dictionary, and text in pieces."""
 
+import random
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -64,12 +67,35 @@ def test_impossible_settings_are_one_line(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="`--vocab-size` must") as error:
         sp.train_model([tmp_path / "text"], tmp_path / "spm", settings)
     assert "\n" not in str(error.value)
-    settings = sp.SegmentationSettings(vocab_size=60, sentences=99)
-    with pytest.raises(UserError, match="`--sentences` must be 0 or above 100; it is 99"):
-        sp.train_model([tmp_path / "text"], tmp_path / "spm", settings)
     (tmp_path / "bad.model").write_text("no model")
     with pytest.raises(UserError, match="must be a SentencePiece model"):
         sp.load_model(tmp_path / "bad.model")
+
+
+TWICE = """
+import sys
+from pathlib import Path
+from tdo_plugin.data.segmentation import SegmentationSettings, train_model
+from tdo_plugin.data.workers import run_jobs
+text, out = map(Path, sys.argv[1:])
+def learn(name):
+    train_model([text], out / name, SegmentationSettings(vocab_size=80, sentences=2500))
+learn("here")
+list(run_jobs([("", lambda: learn("forked"))], 1))
+"""
+
+
+def test_the_same_model_in_every_process(tmp_path: Path, run: Callable[..., Any]) -> None:
+    drawn = random.Random(1)
+    words = ["".join(drawn.choices("abcdefghij", k=drawn.randint(2, 7))) for _ in range(2000)]
+    lines = (" ".join(drawn.choices(words, k=6)) for _ in range(3000))
+    (tmp_path / "text.en").write_text("\n".join(lines), encoding="utf-8")
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        done = run("python", "-c", TWICE, tmp_path / "text.en", tmp_path / name)
+        assert done.returncode == 0, done.stderr
+    assert len({path.read_bytes() for path in tmp_path.glob("*/*.model")}) == 1
+    assert len(list(tmp_path.glob("*/*.model"))) == 4
 
 
 def test_equal_files_count_once_and_the_hub_can_be_limited(tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ def test_the_machine_decides_the_launcher() -> None:
 
 def test_a_folder_without_validation_sets_is_trained_without(tmp_path: Path) -> None:
     data = replace(DATA, root=tmp_path)
+    (tmp_path / "valid.de-fr.de.idx").touch()  # of a pair that is not trained
     for there in (False, True):
         command, _ = train_words(CONFIG, data, tmp_path, Machine(), "fp32")
         assert ("--disable-validation" in command) == (not there)

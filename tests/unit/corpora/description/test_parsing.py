@@ -93,7 +93,8 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
         (("centre",), "nl", "centre must name languages of the corpus; nl is none"),
         (("train",), ["en-de", "en-nl"], "train must name pairs of the languages; en-nl is none"),
         (("train",), ["en-de", "de-en"], "train must name each pair once"),
-        (("test",), ["de-en"], "test must name de-en as train does, en-de"),
+        (("test",), ["de-en"], "test must name de-en as elsewhere, en-de"),
+        (("sets", 1, "pairs"), ["de-en"], "sets[1].pairs must name de-en as elsewhere, en-de"),
         (("test",), "all", "no set has test text for de-fr"),
         (("sets", 1, "pairs"), ["en-de", "de-fr"], "test does not name de-fr, but a set is"),
         (("sets", 0, "archive"), "b.tgz", "archives must have b.tgz"),
@@ -103,6 +104,9 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
         (("archives", "a.tgz", "urls"), ["http://h/{pair}"], "archives.a.tgz cannot know pair"),
         (("hold_out", "valid"), {"every": 10, "rows": 5}, "object with either every or rows"),
         (("hold_out", "pairs"), ["de-fr"], "hold_out.pairs must be in train; de-fr is not"),
+        (("sets", 1, "split"), "valid", "hold_out makes the valid set of en-de, but a set is"),
+        (("train",), ["en-de"], "train must have each of the languages; fr is in no pair"),
+        (("clean", "test"), [{"rule": "held-out"}], "clean.test cannot have held-out"),
         (("sets", 0, "encoding"), "utf-9", "sets[0].encoding must be the name of an encoding"),
         (("sets", 0, "options"), {"keep": []}, "sets[0].options.keep is no key"),
         (("clean", "train"), [{"rule": "emtpy"}], "clean.train[0].rule must be one of empty"),
@@ -128,3 +132,14 @@ def test_rows_are_dealt_by_the_language_wherever_it_stands(tmp_path: Path) -> No
     (tmp_path / "mine.json").write_text(json.dumps(document), encoding="utf-8")
     deals = [one.deal for one in load(str(tmp_path / "mine.json")).sets if one.deal]
     assert [(deal.side, deal.parts, deal.part) for deal in deals] == [(1, 2, 0), (0, 2, 1)]
+
+
+def test_a_pair_without_training_text_is_called_alike_in_valid_and_test(tmp_path: Path) -> None:
+    zero_shot = {**GOOD["sets"][1], "pairs": ["de-fr"]}
+    valid = {**zero_shot, "split": "valid", "pairs": ["fr-de"]}
+    text = mistakes(
+        tmp_path,
+        (("test",), ["en-de", "en-fr", "de-fr"]),
+        (("sets",), [*GOOD["sets"], zero_shot, valid]),
+    )
+    assert "it has 1: sets[3].pairs must name fr-de as elsewhere, de-fr" in text

@@ -117,3 +117,12 @@ def test_unreadable_characters() -> None:
         assert not readable(char)
     for char in ("\u200d", "\u00ad", "\ufeff", "\u2028", "\u00a0", "\t", "𐍈", "क्ष"):
         assert readable(char)
+
+
+def test_what_tokenization_empties_is_empty() -> None:
+    one = cleaner(Rule("empty"))
+    rows = [("a", "b"), ("\u200b", "b")]
+    assert list(one.before_tokens(rows)) == rows
+    left = ("a", "b", *rows[0])
+    assert list(one.after_tokens([left, ("", "b", *rows[1])])) == [left]
+    assert one.counts == {"empty": 1}

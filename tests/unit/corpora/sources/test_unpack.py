@@ -235,7 +235,9 @@ def test_a_wrong_byte_is_told(tmp_path: Path, out: Path, where: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"just text\n" * 100, gzip.compress(b"text\n"), b"PK text"]
+    "content",
+    [b"", b"just text\n" * 100, gzip.compress(b"text\n"), b"PK text"],
+    ids=["nothing", "text", "gzip", "zip"],
 )
 def test_what_is_no_archive(tmp_path: Path, out: Path, content: bytes) -> None:
     with pytest.raises(UserError, match="`talks` must be a whole tar or zip archive"):
@@ -273,7 +275,8 @@ def test_a_second_call_does_nothing(tmp_path: Path, out: Path, passes: list[obje
 def test_what_is_not_as_it_was_is_unpacked_again(
     tmp_path: Path, out: Path, passes: list[object], what: str
 ) -> None:
-    files = stored(tmp_path, tgz(TEXTS))
+    files = stored(tmp_path, tar(TEXTS))
+    before = files[0].stat()
     unpack(described(), files, ["read.me"], out)
     expected = TEXTS["read.me"]
     if what == "cut":
@@ -284,7 +287,9 @@ def test_what_is_not_as_it_was_is_unpacked_again(
         (out / unpacking.RECORD).write_text("[")
     else:
         expected = "changed\n"
-        files = stored(tmp_path, tgz({**TEXTS, "read.me": expected}))
+        files = stored(tmp_path, tar({**TEXTS, "read.me": expected}))
+        os.utime(files[0], ns=(0, before.st_mtime_ns + 1))
+        assert files[0].stat().st_size == before.st_size
     unpack(described(), files, ["read.me"], out)
     assert len(passes) == 2
     assert (out / "read.me").read_text() == expected

@@ -1,0 +1,39 @@
+"""One run at a time writes to a folder."""
+
+from pathlib import Path
+
+import pytest
+
+from tdo_plugin.cli import main
+from tdo_plugin.data.lock import alone
+from tdo_plugin.errors import UserError
+
+
+def test_two_runs_do_not_write_to_one_folder(tmp_path: Path) -> None:
+    refused = pytest.raises(UserError, match="no other run is writing to")
+    with alone(tmp_path / "out"), refused, alone(tmp_path / "out"):
+        pass
+    with alone(tmp_path / "out"):
+        pass
+
+
+def test_a_file_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for out in (tmp_path / "file", tmp_path / "file" / "below"):
+        refused = pytest.raises(UserError, match="`DATA` must be a folder to write to; ")
+        with refused, alone(out, "DATA"):
+            pass
+
+
+def test_preprocess_keeps_out_of_a_folder_in_the_making(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, out = tmp_path / "text", tmp_path / "data"
+    text.mkdir()
+    for language in ("de", "en"):
+        (text / f"train.de-en.{language}").write_text("a\n")
+    with alone(out):
+        assert main(["preprocess", str(text), str(out)]) == 2
+    message = f"`DATA` must be a folder that no other run is writing to; {out} is not\n"
+    assert capsys.readouterr().err == f"tdo preprocess: error: {message}"
+    assert [path.name for path in out.iterdir()] == [".lock"]
