@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
     add("config", type=Path, metavar="CONFIG", help="the config that the model was trained with")
-    add("data", type=Path, metavar="DATA", help="folder that scripts/preprocess.sh made")
+    add("data", type=Path, metavar="DATA", help="folder that tdo prepare or preprocess made")
     add("checkpoint", type=Path, metavar="CHECKPOINT", help="the model")
     add("out", type=Path, metavar="OUT", help="folder for OUT/SOURCE-TARGET/generate-test.txt")
     _options(parser)

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
     add("config", type=Path, metavar="CONFIG", help="a file such as in configs/")
-    add("data", type=Path, metavar="DATA", help="folder that scripts/preprocess.sh made")
+    add("data", type=Path, metavar="DATA", help="folder that tdo prepare or preprocess made")
     _options(parser)
     take_rest(parser, "fairseq-train")
 

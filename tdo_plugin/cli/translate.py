@@ -34,7 +34,7 @@ FREE = ("checkpoints", "max_tokens", "batch_size")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add = parser.add_argument
-    add("data", type=Path, metavar="DATA", help="folder that scripts/preprocess.sh made")
+    add("data", type=Path, metavar="DATA", help="folder that tdo prepare or preprocess made")
     add(
         "--path",
         required=True,

@@ -74,7 +74,7 @@ def test_help_explains_the_script(clone: Path, name: str) -> None:
     ("name", "words", "message"),
     [
         ("train.sh", ["no.conf", "DATA", "--dry-run"], "`CONFIG` must be an existing file"),
-        ("train.sh", ["CONFIG", "/", "--dry-run"], "`DATA` must be a folder that scripts/pre"),
+        ("train.sh", ["CONFIG", "/", "--dry-run"], "`DATA` must be a folder that tdo prepare"),
         ("train.sh", ["CONFIG", "DATA", "--gpus", "-1"], "`--gpus` must be at least 0"),
         ("train.sh", ["CONFIG", "DATA", "--gpus", "x"], "invalid int value"),
         ("generate.sh", ["CONFIG", "DATA", "no.pt", "/tmp/o"], "`CHECKPOINT` must be an existing"),
@@ -107,14 +107,14 @@ def test_a_dry_set_up_installs_nothing(clone: Path, tmp_path: Path) -> None:
     shutil.move(bare / "scripts" / "real-setup.sh", bare / "scripts" / "setup.sh")
     commands = stock(script(bare, "setup.sh", "--dry-run").stdout)
     installed = [words[-1] for words in commands if words[1:4] == ["-m", "pip", "install"]]
-    assert installed == ["torch==2.13.0", ".[report,tensorboard,dev]", "fairseq==0.12.2"]
+    assert installed == ["torch==2.13.0", ".[report,tensorboard,corpora,dev]", "fairseq==0.12.2"]
     assert commands[0] == [sys.executable, "-m", "venv", "--clear", ".venv"]
     assert commands[-1][1:] == ["-m", "tdo_plugin", "doctor"]
     assert not (bare / ".venv").exists()
     whole = stock(script(bare, "setup.sh", "--dry-run", "--eval").stdout)
     added = [words for words in whole if words not in commands]
     assert [words[-1] for words in added[:2]] == [
-        ".[report,tensorboard,dev,eval]",
+        ".[report,tensorboard,corpora,dev,eval]",
         "unbabel-comet==2.2.7",
     ]
     # without its pins, and then the imports that a clean resolution does not promise
