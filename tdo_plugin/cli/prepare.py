@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from tdo_plugin.errors import UserError
@@ -87,9 +88,18 @@ def _add_own(group: argparse._ArgumentGroup) -> None:
 def _add_changes(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--vocab-size", type=int, metavar="N", help="pieces of the joint model")
     group.add_argument("--model-type", choices=("unigram", "bpe"), help="kind of model")
-    group.add_argument("--sentences", type=int, metavar="N", help="train the model on so many")
     group.add_argument(
-        "--rows", type=int, metavar="N", help="draw so many rows of each training pair, for a trial"
+        "--sentences",
+        type=int,
+        metavar="N",
+        help="train the model on N sentences, whatever memory "
+        "that takes (default: as the description says, but on no more than about 2 GiB hold)",
+    )
+    group.add_argument(
+        "--rows",
+        type=int,
+        metavar="N",
+        help="draw so many rows of each training pair and each text of one language, for a trial",
     )
 
 
@@ -117,10 +127,11 @@ def run(args: argparse.Namespace) -> int:
     if args.check:
         return _check([args.name] if args.name else names(), args.variant)
     _check_options(args)
-    corpus, given = _corpus(args)
-    if args.show:
-        return _show(corpus)
-    return _prepare(args, corpus, given)
+    with TemporaryDirectory() as scratch:
+        corpus, given = _corpus(args, Path(scratch))
+        if args.show:
+            return _show(corpus)
+        return _prepare(args, corpus, given)
 
 
 def _check_options(args: argparse.Namespace) -> None:
@@ -182,8 +193,13 @@ def _show(corpus: Corpus) -> int:
     return 0
 
 
-def _corpus(args: argparse.Namespace) -> tuple[Corpus, dict[str, Path]]:
-    """The description, changed as the options say, and the files that were given."""
+def _corpus(args: argparse.Namespace, scratch: Path) -> tuple[Corpus, dict[str, Path]]:
+    """The description, changed as the options say, and the files that were given.
+
+    Args:
+        args: the options.
+        scratch: a folder for text that is not fetched but written.
+    """
     from dataclasses import replace
 
     from tdo_plugin.corpora.description import Sample, load
@@ -199,34 +215,41 @@ def _corpus(args: argparse.Namespace) -> tuple[Corpus, dict[str, Path]]:
         corpus, given = describe(args.own, args.centre, settings, not args.no_cleaning)
     elif args.name == TOY:
         settings = {"model_type": "unigram", "vocab_size": 1000, **changes}
-        corpus, given = describe(_toy(args.out), "en", settings, clean=False)
+        corpus, given = describe(_toy(scratch), "en", settings, clean=False)
         corpus = replace(corpus, name=TOY, title="The embedded grammar", licence="the project's")
     else:
         corpus = load(args.name, args.variant)
         given = _given(corpus, args.from_file)
         corpus = replace(corpus, segmentation=replace(corpus.segmentation, **changes))
+    if args.sentences:
+        corpus = replace(corpus, segmentation=replace(corpus.segmentation, bounded=False))
     if args.rows is not None:
         seed = corpus.sample.seed if corpus.sample else 1
-        corpus = replace(corpus, sample=Sample(args.rows, seed))
+        alone = [replace(one, rows=min(one.rows, args.rows)) for one in corpus.monolingual]
+        corpus = replace(corpus, sample=Sample(args.rows, seed), monolingual=tuple(alone))
     return corpus, given
 
 
-def _toy(out: Path) -> Path:
-    """The embedded corpus as `tdo corpus` writes it, below the data folder."""
+def _toy(scratch: Path) -> Path:
+    """The embedded corpus as `tdo corpus` writes it."""
     from tdo_plugin.data.corpus import CorpusSettings, write_corpus
     from tdo_plugin.data.grammar import LANGUAGES
 
-    folder = out / "text"
+    folder = scratch / TOY
     write_corpus(folder, CorpusSettings(tuple(LANGUAGES)), force=True)
     return folder
 
 
 def _given(corpus: Corpus, paths: Sequence[Path]) -> dict[str, Path]:
     """The user's archives by name; of a folder those that belong to the corpus."""
+    from collections import Counter
+
     from tdo_plugin.corpora.sources.fetch import accepted_names
 
     archives = corpus.archives_needed().values()
-    known = {name for archive in archives for name in accepted_names(archive)}
+    names = Counter(name for archive in archives for name in accepted_names(archive))
+    # what several addresses end with, such as `download`, does not say which archive it is
+    known = {name for name, count in names.items() if count == 1}
     given: dict[str, Path] = {}
     for path in paths:
         if not path.exists():

@@ -165,6 +165,7 @@ def run(args: argparse.Namespace) -> int:
             args.hub_pairs,
             args.seed,
             args.temperature,
+            bounded=not args.sentences,
         ),
         args.max_pieces,
         {} if form == TextForm() else form.stored(),

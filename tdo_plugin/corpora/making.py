@@ -133,7 +133,9 @@ def _key(making: Making, split: str, pair: Pair, seen: str) -> str:
     corpus = making.corpus
     sources = [split] if not _is_held(corpus, split, pair) else ["train"]
     sets = [repr(one) for source in sources for one in corpus.sets_of(source, pair)]
-    parts = (sets, corpus.clean, corpus.sample, corpus.hold_out, corpus.limit, corpus.form)
+    form = corpus.form
+    parts = (sets, corpus.clean, corpus.sample, corpus.hold_out, corpus.limit, form)
+    parts += (form.tokenizers(pair) if is_tokenized(form) else [],)
     return hashlib.sha256(repr((making.source, seen, split, parts)).encode()).hexdigest()
 
 
@@ -199,6 +201,12 @@ def _counted(rows: Iterable[Row], counts: Counter[str]) -> Iterator[Row]:
         yield row
 
 
+def is_tokenized(form: TextForm) -> bool:
+    """Whether tokenization or normalization is ours to do."""
+    wanted = form.tokenization != "none" or form.normalize_punctuation
+    return wanted and not form.tokenized_at_source
+
+
 def tokenized(
     rows: Iterable[Row], pair: Pair, form: TextForm, processes: int = 1
 ) -> Iterator[Item]:
@@ -210,8 +218,7 @@ def tokenized(
         form: the text's.
         processes: that do it at a time; none is begun where nothing is done to the text.
     """
-    plain = form.tokenization == "none" and not form.normalize_punctuation
-    if plain or form.tokenized_at_source:
+    if not is_tokenized(form):
         return ((*row, *row) for row in rows)
     tokenize = partial(_tokenized, form, pair)
     return chain.from_iterable(map_in_order(tokenize, in_chunks(rows), processes))

@@ -41,7 +41,8 @@ def check_made(out: Path, key: str, fresh: bool) -> bool:
     except (OSError, ValueError, KeyError):
         made = None
     if made is None and ((out / SPLITS).is_dir() or not (out / MARK).exists()):
-        (out / OUTCOME).unlink(missing_ok=True)
+        for name in (OUTCOME, MARK):  # text was binarised, perhaps with other settings
+            (out / name).unlink(missing_ok=True)
         return False
     if made != key:
         raise UserError(

@@ -2,7 +2,7 @@
 
 OUT/work/raw/        texts of the archives
 OUT/work/tokens/     text before truecasing (see `making.py` for what is beside it)
-OUT/work/text/       the text folder
+OUT/work/text/       the text folder (see `texts.py`)
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from tdo_plugin.corpora.description import HELD_OUT, SPLITS, Corpus, Member, Pair
-from tdo_plugin.corpora.making import Making, Record, remember, split_step
+from tdo_plugin.corpora.making import Making, Record, is_tokenized, remember, split_step
 from tdo_plugin.corpora.outcome import check_made, write_outcome
 from tdo_plugin.corpora.rows.cleaning import HeldOut
 from tdo_plugin.corpora.sources.fetch import fetch
 from tdo_plugin.corpora.sources.unpack import unpack
-from tdo_plugin.corpora.texts import write_monolingual, write_text_folder
+from tdo_plugin.corpora.texts import write_texts
 from tdo_plugin.data.lock import alone
 from tdo_plugin.data.preprocessing import PreprocessSettings, preprocess
 from tdo_plugin.data.steps import Step, Steps
@@ -147,10 +147,9 @@ def load_tokenizers(corpus: Corpus) -> None:
     Raises:
         UserError: a package is not installed.
     """
-    form = corpus.form
-    if not form.tokenized_at_source:
+    if is_tokenized(corpus.form):
         for language in corpus.languages:
-            form.tokenized(["."], language)
+            corpus.form.tokenized(["."], language)
 
 
 def prepare(
@@ -187,13 +186,10 @@ def prepare(
         work = out / "work"
         if fresh:
             shutil.rmtree(work, ignore_errors=True)
-        for path in (*out.glob("truecase.*"), *out.glob("mono/*")):  # of an earlier run
-            path.unlink()
         load_tokenizers(corpus)
         files, source = gather(corpus, cache, given, work, say)
         making = Making(corpus, files, source, out)
         records = make_splits(making, workers, say)
-        write_text_folder(making, records, work / "text", out, workers)
-        write_monolingual(making, out / "mono", say)
-        binarise(corpus, work / "text", out, workers, fresh, shard_sentences, say)
+        text = write_texts(making, records, workers, say)
+        binarise(corpus, text, out, workers, fresh, shard_sentences, say)
         write_outcome(out, corpus, key, records)

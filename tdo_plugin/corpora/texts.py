@@ -1,62 +1,87 @@
-"""The text folder of all splits, and text of one language alone."""
+"""The text folder of all splits, and text of one language alone.
+
+work/text/               links to the text of each split, see `data/textfolder.py`
+work/cased/train.X-Y.X   what the tokens become in a truecased corpus, learned from train
+truecase.X  mono/mono.X  parts of the data folder: truecasing models, text of one language
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from tdo_plugin.corpora.making import Making, Record, in_chunks
+from tdo_plugin.corpora.description import Monolingual
+from tdo_plugin.corpora.making import Making, Record, in_chunks, is_tokenized
 from tdo_plugin.corpora.rows.drawing import generator
 from tdo_plugin.corpora.rows.readers import text
 from tdo_plugin.data.sampling import draw
-from tdo_plugin.data.segmentation import write_text
-from tdo_plugin.data.textfolder import count_lines, read_lines
-from tdo_plugin.data.workers import run_jobs
+from tdo_plugin.data.segmentation import sha256, write_text
+from tdo_plugin.data.steps import Facts, Step, Steps
+from tdo_plugin.data.textfolder import REFERENCES, count_lines, read_lines
 from tdo_plugin.metrics.textform import TextForm, truecaser
 from tdo_plugin.metrics.truecasing import train_truecaser
 
+CASED = Path("work", "cased")
 
-def write_text_folder(
-    making: Making, records: Sequence[Record], folder: Path, out: Path, workers: int
-) -> None:
-    """The text folder of all splits, truecased where the corpus wants it.
 
-    Files are linked where nothing is done to them. What was there before is replaced.
+def write_texts(
+    making: Making, records: Sequence[Record], workers: int, say: Callable[[str], None]
+) -> Path:
+    """Write the text folder, and what else the data folder has of text.
+
+    What an earlier run made of the same text is kept, what it made of another goes.
 
     Args:
         making: see `Making`.
         records: of all splits.
-        folder: to write.
-        out: the data folder, which gets the truecasing models.
         workers: processes at a time.
+        say: gets a line for each text of one language.
+
+    Returns:
+        The text folder.
     """
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    corpus = making.corpus
-    texts = [
-        (making.tokens(record.split, record.pair, language), record.split, language)
+    sides = {
+        making.tokens(record.split, record.pair, language): (record, language)
         for record in records
         for language in record.pair
-    ]
-    if corpus.form.casing != "truecased":
-        for path, _, _ in texts:
-            _link(path, folder / path.name)
-        return
-    form = corpus.form
-    learned: dict[str, list[Path]] = {language: [] for language in corpus.languages}
-    for path, split, language in texts:
-        if split == "train":
-            learned[language].append(path)
-    for jobs in (
-        [partial(train_truecaser, learned[one], truecaser(out, one)) for one in learned],
-        [partial(_write_cased, path, language, form, out, folder) for path, _, language in texts],
-    ):
-        deque(run_jobs(enumerate(jobs), workers), maxlen=0)
+    }
+    with Steps(making.out, workers, "texts") as steps:
+        alone = [_monolingual_step(making, one) for one in making.corpus.monolingual]
+        wanted = alone
+        if truecased := making.corpus.form.casing == "truecased":
+            models = _truecaser_steps(making, sides)
+            steps.run(models)
+            cased = [_cased_step(making, path, language) for path, (_, language) in sides.items()]
+            steps.run(cased)
+            wanted = [*alone, *models, *cased]
+        for name, facts in steps.run(alone).items():
+            _, language = name.split(".")
+            say(f"{language} alone: {facts['read']:,} lines, {facts['kept']:,} kept")
+        steps.forget(*(step.name for step in wanted))
+        known = steps.files()
+    for pattern in ("truecase.*", "mono/*", f"{CASED}/*"):
+        for path in making.out.glob(pattern):
+            if path.relative_to(making.out).as_posix() not in known:
+                path.unlink()
+    return _link_all(making, sides, truecased)
+
+
+def _link_all(making: Making, sides: dict[Path, tuple[Record, str]], truecased: bool) -> Path:
+    folder = making.work / "text"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    if keeps := is_tokenized(making.corpus.form):
+        (folder / REFERENCES).mkdir()
+    for path, (record, language) in sides.items():
+        _link(making.out / CASED / path.name if truecased else path, folder / path.name)
+        if keeps and record.split == "test":
+            plain = making.held_out(record.split, record.pair, language)
+            _link(plain, folder / REFERENCES / path.name)
+    return folder
 
 
 def _link(path: Path, target: Path) -> None:
@@ -66,25 +91,56 @@ def _link(path: Path, target: Path) -> None:
         shutil.copyfile(path, target)
 
 
-def _write_cased(path: Path, language: str, form: TextForm, out: Path, folder: Path) -> None:
+def _truecaser_steps(making: Making, sides: dict[Path, tuple[Record, str]]) -> list[Step]:
+    learned: dict[str, list[Path]] = {language: [] for language in making.corpus.languages}
+    for path, (record, language) in sides.items():
+        if record.split == "train":
+            learned[language].append(path)
+    return [
+        Step(
+            f"truecase.{language}",
+            {"texts": [sha256(path) for path in paths]},
+            partial(_learn_casing, paths, language),
+        )
+        for language, paths in learned.items()
+    ]
+
+
+def _learn_casing(paths: Iterable[Path], language: str, folder: Path) -> Facts:
+    train_truecaser(paths, truecaser(folder, language))
+    return {}
+
+
+def _cased_step(making: Making, path: Path, language: str) -> Step:
+    model = truecaser(making.out, language)
+    depends = {"text": sha256(path), "model": sha256(model)}
+    make = partial(_write_cased, path, language, making.corpus.form, making.out)
+    return Step(f"cased.{path.name}", depends, make)
+
+
+def _write_cased(path: Path, language: str, form: TextForm, models: Path, folder: Path) -> Facts:
     chunks = in_chunks(read_lines(path))
-    cased = chain.from_iterable(form.cased(chunk, language, out) for chunk in chunks)
-    write_text(folder / path.name, cased)
+    cased = chain.from_iterable(form.cased(chunk, language, models) for chunk in chunks)
+    target = folder / CASED / path.name
+    target.parent.mkdir(parents=True)
+    write_text(target, cased)
+    return {}
 
 
-def write_monolingual(making: Making, folder: Path, say: Callable[[str], None]) -> None:
-    """Lines of one language beside the pairs, drawn at random, as `mono.LANGUAGE`."""
-    for one in making.corpus.monolingual:
-        files = making.files[one.text]
+def _monolingual_step(making: Making, one: Monolingual) -> Step:
+    depends = {"source": making.source, "what": repr(one)}
+    return Step(f"mono.{one.language}", depends, partial(_draw_lines, making.files[one.text], one))
 
-        def lines(files: Sequence[Path] = files) -> Iterator[str]:
-            return (
-                line for path in files for line in text.read_lines(path, "utf-8") if line.strip()
-            )
 
-        total = sum(1 for _ in lines())
-        chance = generator(one.seed, (one.language, one.language), "monolingual")
-        target = folder / f"mono.{one.language}"
-        folder.mkdir(parents=True, exist_ok=True)
-        write_text(target, draw(lines(), total, min(one.rows, total), chance))
-        say(f"{one.language} alone: {total:,} lines, {count_lines(target):,} kept")
+def _draw_lines(files: Sequence[Path], one: Monolingual, folder: Path) -> Facts:
+    """Lines drawn at random, in their order."""
+
+    def lines() -> Iterator[str]:
+        return (line for path in files for line in text.read_lines(path, "utf-8") if line.strip())
+
+    total = sum(1 for _ in lines())
+    chance = generator(one.seed, (one.language, one.language), "monolingual")
+    target = folder / "mono" / f"mono.{one.language}"
+    target.parent.mkdir()
+    write_text(target, draw(lines(), total, min(one.rows, total), chance))
+    return {"read": total, "kept": count_lines(target)}

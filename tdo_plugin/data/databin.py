@@ -6,7 +6,7 @@ Beside the files of `fairseq-preprocess` it holds
     langs.txt                        languages, one a line, in the order of their tags' ids
     pairs.txt                        training directions, one a line (en-de, de-en, ...)
     test-pairs.txt                   directions that have a test set
-    pieces/, reference/              text in pieces; the untouched test text
+    pieces/, reference/              text in pieces; test text as it is scored against
     shards.txt, shard2/, ...         further shards of the training sets, where there are any
     work/                            records of the steps that made it
     prepared.json                    how it was made; written last, so it marks a whole folder
@@ -19,7 +19,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from tdo_plugin.data.textfolder import count_lines, read_lines
+from tdo_plugin.data.textfolder import REFERENCES, count_lines, read_lines
 from tdo_plugin.errors import UserError
 
 MARK = "prepared.json"
@@ -97,7 +97,7 @@ class DataFolder:
         Raises:
             UserError: the folder lacks it.
         """
-        folder = self.root / "reference"
+        folder = self.root / REFERENCES
         names = (
             f"test.{source}-{target}.{language}",
             f"test.{target}-{source}.{language}",

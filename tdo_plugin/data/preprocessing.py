@@ -71,8 +71,10 @@ class PreprocessSettings:
         segmentation = {**asdict(self.segmentation), "hub_pairs": [*self.segmentation.hub_pairs]}
         if self.segmentation.temperature == 1:
             del segmentation["temperature"]
+        del segmentation["bounded"]  # it is as `sentences` is, but in descriptions of corpora
+        plain = {"plain_references": True} if folder.has_references else {}
         later = {
-            "form": dict(self.form),
+            "form": {**self.form, **plain},
             "join_valid": self.join_valid,
             "shard_sentences": self.shard_sentences,
         }
@@ -80,7 +82,7 @@ class PreprocessSettings:
             "languages": list(folder.languages),
             "segmentation": segmentation,
             "max_pieces": self.max_pieces,
-            "text": {path.name: path.stat().st_size for path in folder.files()},
+            "text": {folder.named(path): path.stat().st_size for path in folder.files()},
             **{name: value for name, value in later.items() if value},
         }
 
@@ -188,7 +190,7 @@ def _is_of(out: Path, folder: TextFolder, digest: Callable[[Path], str]) -> bool
         texts: dict[str, str] = json.loads((out / TEXTS).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return True
-    return texts == {path.name: digest(path) for path in folder.files()}
+    return texts == {folder.named(path): digest(path) for path in folder.files()}
 
 
 def _valids(
@@ -229,13 +231,20 @@ def _train_model(
 ) -> Encoding:
     joint = settings.segmentation
     sides = sp.training_sides(folder, joint.hub_pairs, digest)
-    if most := 0 if joint.sentences else most_sentences(sides):
+    most = most_sentences(sides) if joint.bounded else 0
+    drawn = most and not 0 < joint.sentences <= most
+    if drawn:
         joint = replace(joint, sentences=most)
 
     def begun(_: Step) -> None:
         say(f"SentencePiece ({joint.model_type}) on {len(sides)} files")
-        if most:
-            say(f"for memory's sake it draws {most} sentences (`--sentences` sets how many)")
+        if drawn:
+            wanted = settings.segmentation.sentences
+            instead = f" instead of {wanted:,}" if wanted else ""
+            say(
+                f"for memory's sake it draws {most:,} sentences{instead} (--sentences N draws N, "
+                "whatever memory that takes)"
+            )
 
     step = model_step(sides, joint, settings.lowercase, digest)
     pieces = steps.run([step], begun)[step.name]["pieces"]
@@ -294,6 +303,6 @@ def _write_lists(
     (out / SHARDS).unlink(missing_ok=True)
     if shards[1:]:
         sp.write_text(out / SHARDS, shards[1:])
-    texts = {path.name: digest(path) for path in folder.files()}
+    texts = {folder.named(path): digest(path) for path in folder.files()}
     sp.write_text(out / TEXTS, [json.dumps(texts, indent=1)])
     sp.write_text(out / MARK, [json.dumps(stored, indent=1, ensure_ascii=False)])

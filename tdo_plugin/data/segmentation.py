@@ -38,6 +38,7 @@ class SegmentationSettings:
     hub_pairs: tuple[str, ...] = ()  # take the shared language from these pairs only; (): all
     seed: int = 1
     temperature: float = 1.0  # of the languages' shares, see `sampling.quotas`; 1: as they are
+    bounded: bool = True  # draw fewer where these take too much memory, see `most_sentences`
 
 
 def sha256(path: Path) -> str:

@@ -7,6 +7,8 @@ The folder is what `tdo corpus` writes and what users bring along:
     valid.en         valid.de           one that is parallel over all languages; the former wins
     test.en-de.en    test.en-de.de      test sets in the same two ways
     test.en          test.de
+    reference/test.en-de.en and so on   where the text is tokenized or recased: test sets as they
+                                        were before, to translate and to score against
 
 A pair need not have each of the three. A training validates on the trained pairs that have a
 validation set, and measures zero-shot directions on those of pairs without training text.
@@ -24,6 +26,8 @@ from pathlib import Path
 from tdo_plugin.errors import UserError
 
 Pair = tuple[str, str]
+
+REFERENCES = "reference"
 
 _CODE = r"[A-Za-z][A-Za-z0-9_]*"
 _PAIR_FILE = re.compile(rf"(train|valid|test)\.({_CODE})-({_CODE})\.({_CODE})")
@@ -45,6 +49,19 @@ class TextFolder:
     def side(self, split: str, pair: Pair, language: str) -> Path:
         """The file of one language of one pair."""
         return self.root / f"{split}.{pair[0]}-{pair[1]}.{language}"
+
+    def named(self, path: Path) -> str:
+        """How a file of the folder is called: its path below the root."""
+        return path.relative_to(self.root).as_posix()
+
+    @property
+    def has_references(self) -> bool:
+        """Whether test sets are there in their plain form too."""
+        return (self.root / REFERENCES).is_dir()
+
+    def reference(self, test: Path) -> Path:
+        """The plain form of one file of a test set; the file itself where there is none."""
+        return self.root / REFERENCES / test.name if self.has_references else test
 
     def sides(self, split: str, pair: Pair) -> tuple[Path, Path]:
         """The files of both languages of one pair."""
@@ -88,9 +105,11 @@ class TextFolder:
             ("valid", self.pair_valids, self.parallel_valids),
         )
         for split, pairs, languages in kinds:
-            for pair in pairs:
-                yield list(self.sides(split, pair))
-            yield [self.root / f"{split}.{language}" for language in languages]
+            groups = [list(self.sides(split, pair)) for pair in pairs]
+            groups.append([self.root / f"{split}.{language}" for language in languages])
+            for group in groups:
+                plain = map(self.reference, group) if split == "test" else ()
+                yield list(dict.fromkeys((*group, *plain)))
 
     def files(self) -> Iterator[Path]:
         """Every file that preparation reads."""
@@ -152,26 +171,28 @@ def _ordered(known: list[str], wanted: Sequence[str] | None) -> tuple[str, ...]:
 def _check(folder: TextFolder) -> None:
     for path in folder.files():
         if not path.is_file():
-            raise UserError(f"`TEXT` must hold {path.name}; {folder.root} does not")
+            raise UserError(f"`TEXT` must hold {folder.named(path)}; {folder.root} does not")
     for group in folder.sets():
         counts = [count_lines(path) for path in group]
         for (path, count), (other, other_count) in pairwise(zip(group, counts, strict=True)):
             if count != other_count:
                 raise UserError(
-                    f"`{other.name}` must have as many lines as {path.name}, {count}; "
+                    f"`{folder.named(other)}` must have as many lines as "
+                    f"{folder.named(path)}, {count}; "
                     f"it has {other_count}"
                 )
         if 0 in counts:
-            raise UserError(f"`{group[0].name}` must have at least one line; it is empty")
+            name = folder.named(group[0])
+            raise UserError(f"`{name}` must have at least one line; it is empty")
         for path in group:
             if path.name.startswith("test."):  # where no line can be left out
-                _check_lines(path)
+                _check_lines(path, folder.named(path))
 
 
-def _check_lines(path: Path) -> None:
+def _check_lines(path: Path, name: str) -> None:
     for number, line in enumerate(read_lines(path), 1):
         if not line.strip():
-            raise UserError(f"`{path.name}` line {number} must have text; it is empty")
+            raise UserError(f"`{name}` line {number} must have text; it is empty")
 
 
 def count_lines(path: Path) -> int:

@@ -128,7 +128,7 @@ def _side(
 
 
 def data_side(data: DataFolder, direction: str, language: str) -> tuple[str, ...]:
-    """The raw test text of one side of a direction, detokenized.
+    """The raw test text of one side of a direction, as plain text.
 
     Raises:
         UserError: the folder lacks it.
@@ -140,7 +140,7 @@ def data_side(data: DataFolder, direction: str, language: str) -> tuple[str, ...
 @lru_cache(maxsize=256)
 def _plain(path: Path, form: TextForm, language: str) -> tuple[str, ...]:
     # a test set that is parallel over all languages is the side of many directions
-    return tuple(form.plain(list(read_lines(path)), language))
+    return tuple(form.references(list(read_lines(path)), language))
 
 
 def _hypotheses(

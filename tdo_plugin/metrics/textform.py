@@ -3,18 +3,20 @@
 It stands under `form` in the folder's `prepared.json`:
 
     "form": {"casing": "cased" | "lowercased" | "truecased", "tokenization": "none" | "moses",
-             "normalize_punctuation": true, "aggressive_hyphens": true, "tokenized_at_source": true}
+             "normalize_punctuation": true, "aggressive_hyphens": true, "tokenized_at_source": true,
+             "plain_references": true}
 
 `casing` and `tokenization` are the state of the text before it was cut into pieces; with `moses`
-Chinese is in jieba's words. The last three are there where they are true: Moses' normalization came
+Chinese is in jieba's words. The last four are there where they are true: Moses' normalization came
 before tokenization; hyphens are tokens; the corpus was published in Moses' tokens, which in Chinese
-part signs and not words, so jieba has no part in it. The folder of a truecased corpus may have the
+part signs and not words, so jieba has no part in it; test text in `reference/` is as it was before
+all of this. The folder of a truecased corpus may have the
 model of each language, `truecase.de`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +27,12 @@ from tdo_plugin.errors import UserError
 
 CASINGS = ("cased", "lowercased", "truecased")
 TOKENIZATIONS = ("none", "moses")
-FLAGS = ("normalize_punctuation", "aggressive_hyphens", "tokenized_at_source")
+FLAGS = (
+    "normalize_punctuation",
+    "aggressive_hyphens",
+    "tokenized_at_source",
+    "plain_references",
+)
 
 
 @dataclass(frozen=True)
@@ -37,6 +44,7 @@ class TextForm:
     normalize_punctuation: bool = False
     aggressive_hyphens: bool = False
     tokenized_at_source: bool = False
+    plain_references: bool = False
 
     def prepare(self, lines: Sequence[str], language: str, folder: Path | None = None) -> list[str]:
         """Plain text as the model knows it, before it is cut into pieces.
@@ -63,6 +71,16 @@ class TextForm:
             jieba = not self.tokenized_at_source
             result = moses.tokenize(result, language, self.aggressive_hyphens, jieba)
         return result
+
+    def tokenizers(self, languages: Iterable[str]) -> list[str]:
+        """Names what `tokenized` does it with, with versions.
+
+        Raises:
+            UserError: sacremoses or jieba, which this form takes, is not installed.
+        """
+        from tdo_plugin.metrics import moses
+
+        return [moses.signature(language) for language in languages]
 
     def cased(self, lines: Sequence[str], language: str, folder: Path | None) -> list[str]:
         """Tokenized text truecased or lowercased; the second half of `prepare`."""
@@ -91,6 +109,10 @@ class TextForm:
         if self.tokenization == "moses":
             result = moses.detokenize(result, language)
         return result
+
+    def references(self, lines: Sequence[str], language: str) -> list[str]:
+        """Text of the folder's `reference/` as plain text."""
+        return list(lines) if self.plain_references else self.plain(lines, language)
 
     def stored(self) -> dict[str, str | bool]:
         """What `prepared.json` has of it; flags that are off are left out, as of old."""

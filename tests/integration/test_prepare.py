@@ -25,6 +25,7 @@ from tdo_plugin.corpora.preparing import prepare
 from tdo_plugin.data.databin import settings_of
 from tdo_plugin.data.segmentation import join_pieces
 from tdo_plugin.data.textfolder import read_lines
+from tdo_plugin.evaluation.outputs import data_side
 
 MULTI30K = ROOT.parent / "shared" / "data" / "multi30k"
 
@@ -88,12 +89,29 @@ def check_taken(case: Case, out: Path) -> None:
             assert numbers == [count], (name, taken)
 
 
+def check_references(case: Case, out: Path) -> None:
+    """Translations are scored against the text of the source, whatever was done to it."""
+    data = opened(out)
+    for pair in case.pairs("test"):
+        for language in pair.split("-"):
+            pieces = text(out, f"test.{pair}.{language}")
+            references = data_side(data, pair, language)
+            assert len(references) == len(pieces)
+            for reference, line in zip(references, pieces, strict=True):
+                number = sentences.number_of(line)
+                if number is not None:
+                    assert reference.removeprefix("Q & A ").removeprefix("A & B ") == (
+                        sentences.sentence(language, number)
+                    )
+
+
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_a_corpus_from_its_own_layout(case: Case) -> None:
     out = prepared(case)
     check_directions(case, out)
     check_rows(case, out)
     check_taken(case, out)
+    check_references(case, out)
     for (name, line), expected in case.text.items():
         assert text(out, name)[line] == expected, (name, line)
     assert (settings_of(out) or {}).get("form", {}) == case.form

@@ -34,13 +34,14 @@ def language_names(language: str, codes: Mapping[str, str]) -> dict[str, str]:
 
 
 def expand_archives(
-    document: Mapping[str, Any], pairs: Sequence[Pair], mistakes: list[str]
+    document: Mapping[str, Any], pairs: Sequence[Pair], whole: bool, mistakes: list[str]
 ) -> dict[str, Archive]:
     """Every archive by its name: a template in the name stands for each pair or language.
 
     Args:
         document: the description.
         pairs: all pairs that its sets are about.
+        whole: that is all there are; variants may have fewer.
         mistakes: gets what is wrong.
     """
     codes = document.get("codes", {})
@@ -58,6 +59,9 @@ def expand_archives(
         if foreign:
             mistakes.append(f"archives.{key} cannot know {', '.join(sorted(foreign))}")
             continue
+        if whole:
+            unknown = [which for which in entry.get("known", {}) if which not in families[family]]
+            mistakes += [f"archives.{key}.known has {which}, but no archive" for which in unknown]
         for which, names in families[family].items():
             archive = _archive(fill(key, names), entry, names, entry.get("known", {}).get(which))
             archives[archive.name] = archive

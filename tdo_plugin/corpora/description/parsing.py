@@ -91,7 +91,7 @@ def _corpus(document: Mapping[str, Any], mistakes: list[str], **about: Any) -> C
         train_pairs=pairs.train,
         valid_pairs=tuple(sorted(has["valid"], key=lambda pair: pair not in pairs.train)),
         test_pairs=pairs.test,
-        archives=expand_archives(document, every, mistakes),
+        archives=expand_archives(document, every, not about["variant"], mistakes),
         sets=tuple(sets),
         sample=Sample(**{"seed": 1, **document["sample"]}) if "sample" in document else None,
         hold_out=hold_out,
@@ -104,6 +104,7 @@ def _corpus(document: Mapping[str, Any], mistakes: list[str], **about: Any) -> C
     _check_pairs(corpus, has, mistakes)
     _check_archives(corpus, mistakes)
     _check_rules(corpus, mistakes)
+    _check_text(corpus, mistakes)
     return corpus
 
 
@@ -176,6 +177,14 @@ def _check_archives(corpus: Corpus, mistakes: list[str]) -> None:
     for name in corpus.members_needed():
         if name not in corpus.archives:
             mistakes.append(f"archives must have {name}")
+
+
+def _check_text(corpus: Corpus, mistakes: list[str]) -> None:
+    if corpus.form.tokenized_at_source and corpus.form.tokenization == "none":
+        mistakes.append("form.tokenization must say how, where tokenized_at_source is true")
+    alone = [one.language for one in corpus.monolingual]
+    if len(set(alone)) < len(alone):
+        mistakes.append("monolingual must name each language once")
 
 
 def _check_rules(corpus: Corpus, mistakes: list[str]) -> None:

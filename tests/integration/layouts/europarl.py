@@ -97,6 +97,7 @@ FORM = {
     "tokenization": "moses",
     "normalize_punctuation": True,
     "aggressive_hyphens": True,
+    "plain_references": True,
 }
 DE_FR = Case(
     "europarl-de-fr",
@@ -172,7 +173,7 @@ ENGLISH_TO_TWELVE = Case(
         ("train.es-en.en", 0): " ".join(tokens("en", FIRST["es"])).lower(),
         ("test.es-en.es", 0): " ".join(tokens("es", TEST)).lower(),
     },
-    form={"casing": "truecased", "tokenization": "moses"},
+    form={"casing": "truecased", "tokenization": "moses", "plain_references": True},
 )
 FEW = "en sv es"
 SAMPLED = replace(

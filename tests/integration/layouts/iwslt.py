@@ -132,7 +132,7 @@ IWSLT17 = Case(
         ("valid.it-ro.ro", 3): " ".join(("Q &amp; A", *tokens("ro", FIRST["it-ro"] + 6003))),
         ("test.it-ro.ro", 9): " ".join(tokens("ro", TST_2017 + 9)),
     },
-    form={"casing": "cased", "tokenization": "moses"},
+    form={"casing": "cased", "tokenization": "moses", "plain_references": True},
 )
 TST2010 = replace(
     IWSLT17,
@@ -208,6 +208,6 @@ IWSLT14 = Case(
         ("test.de-en.en", 6): " ".join(tokens("en", 2000)).lower(),
         ("test.de-en.en", 24): " ".join(tokens("en", 5002)).lower(),
     },
-    form={"casing": "lowercased", "tokenization": "moses"},
+    form={"casing": "lowercased", "tokenization": "moses", "plain_references": True},
 )
 CASES = (IWSLT17, TST2010, IWSLT14)

@@ -59,6 +59,6 @@ CASE = Case(
         ("valid.es-fr.es", 0): " ".join(tokens("es", FIRST["es-fr"] + 330)),
         ("valid.es-fr.fr", 27): " ".join(tokens("fr", FIRST["es-fr"] + 358)),
     },
-    form={"casing": "cased", "tokenization": "moses"},
+    form={"casing": "cased", "tokenization": "moses", "plain_references": True},
 )
 CASES = (CASE,)

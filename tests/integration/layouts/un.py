@@ -110,6 +110,7 @@ FORM = {
     "tokenization": "moses",
     "normalize_punctuation": True,
     "aggressive_hyphens": True,
+    "plain_references": True,
 }
 BASE = Case(
     "multiun",

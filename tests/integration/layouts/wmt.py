@@ -124,7 +124,7 @@ EN_RO = Case(
         ("valid.en-ro.ro", 4): " ".join(("A &amp; B", *tokens("ro", 50004))),
         ("test.en-ro.ro", 15): " ".join(tokens("ro", 51015)),
     },
-    form={"casing": "cased", "tokenization": "moses"},
+    form={"casing": "cased", "tokenization": "moses", "plain_references": True},
 )
 EN_RO_TMX = replace(
     EN_RO,
@@ -215,7 +215,7 @@ ZH_EN = Case(
         ("valid.zh-en.en", 0): " ".join(tokens("en", 55000)),
         ("test.zh-en.en", 17): " ".join(tokens("en", 56017)),
     },
-    form={"casing": "cased", "tokenization": "moses"},
+    form={"casing": "cased", "tokenization": "moses", "plain_references": True},
 )
 ZH_EN_PARALLEL = replace(ZH_EN, variant="parallel", write=write_zh_parallel)
 ZH_EN_ALL = replace(

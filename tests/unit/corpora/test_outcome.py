@@ -33,4 +33,4 @@ def test_a_folder_that_another_command_made_is_not_touched(tmp_path):
         check_made(tmp_path, "key", fresh=False)
     (tmp_path / SPLITS).mkdir(parents=True)
     assert not check_made(tmp_path, "key", fresh=False)
-    assert (tmp_path / MARK).exists()
+    assert not (tmp_path / MARK).exists()

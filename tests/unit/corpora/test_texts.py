@@ -8,7 +8,8 @@ import pytest
 
 from tdo_plugin.corpora.description import Member, Monolingual, load
 from tdo_plugin.corpora.making import Making, Record
-from tdo_plugin.corpora.texts import write_monolingual, write_text_folder
+from tdo_plugin.corpora.texts import write_texts
+from tdo_plugin.metrics.textform import TextForm
 
 TEXT = {"de": "Das Haus\n", "en": "the house\n"}
 
@@ -27,6 +28,24 @@ def making(tmp_path):
     return made
 
 
+TRAIN = Record("train", ("de", "en"), 1, {}, 1)
+TEST = Record("test", ("de", "en"), 1, {}, 1)
+
+
+def contents(folder):
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in files}
+
+
+def with_test_set(making, form):
+    for language, line in TEXT.items():
+        making.tokens("test", ("de", "en"), language).write_text(f"{line.strip()} .\n")
+        path = making.held_out("test", ("de", "en"), language)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{line.strip()}.\n")
+    return replace(making, corpus=replace(making.corpus, form=form))
+
+
 @pytest.mark.parametrize("links", [True, False])
 def test_what_is_not_truecased_is_there_with_or_without_links(making, links, monkeypatch):
     def refuse(*_):
@@ -34,22 +53,63 @@ def test_what_is_not_truecased_is_there_with_or_without_links(making, links, mon
 
     if not links:
         monkeypatch.setattr(os, "link", refuse)
-    folder = making.work / "text"
-    folder.mkdir()
-    (folder / "train.of-before.of").touch()
-    record = Record("train", ("de", "en"), 1, {}, 1)
-    write_text_folder(making, [record], folder, making.out, 1)
-    found = {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()}
-    assert found == {f"train.de-en.{language}": line for language, line in TEXT.items()}
-    assert {path.stat().st_nlink for path in folder.iterdir()} == {2 if links else 1}
+    left = making.work / "text" / "train.of-before.of"
+    left.parent.mkdir()
+    left.touch()
+    folder = write_texts(making, [TRAIN], 1, str)
+    assert contents(folder) == {f"train.de-en.{language}": line for language, line in TEXT.items()}
+    files = [path for path in folder.iterdir() if path.is_file()]
+    assert {path.stat().st_nlink for path in files} == {2 if links else 1}
+
+
+@pytest.mark.parametrize(
+    ("form", "plain"),
+    [
+        (TextForm("cased", "moses"), True),
+        (TextForm("lowercased", "moses"), True),
+        (TextForm("cased", "none", normalize_punctuation=True), True),
+        (TextForm("cased", "moses", tokenized_at_source=True), False),
+        (TextForm("lowercased"), False),
+    ],
+)
+def test_test_sets_are_kept_as_they_were_before_tokenization(making, form, plain):
+    folder = write_texts(with_test_set(making, form), [TRAIN, TEST], 1, str)
+    found = contents(folder)
+    assert found["test.de-en.de"] == "Das Haus .\n"
+    kept = {name: text for name, text in found.items() if name.startswith("reference/")}
+    names = {"de": "Das Haus.\n", "en": "the house.\n"} if plain else {}
+    assert kept == {f"reference/test.de-en.{code}": text for code, text in names.items()}
+
+
+def test_what_is_truecased_is_made_once_and_goes_with_its_corpus(making):
+    cased = replace(with_test_set(making, TextForm("truecased", "moses")), source="another")
+    folder = write_texts(cased, [TRAIN, TEST], 1, str)
+    # of training text first words do not count, so that nothing is known of `Das`
+    assert contents(folder)["test.de-en.de"] == "Das Haus .\n"
+    model = cased.out / "truecase.de"
+    assert model.read_text() == "Haus (1/1)\n"
+    times = {path: path.stat().st_mtime_ns for path in (cased.work / "cased").iterdir()}
+    times[model] = model.stat().st_mtime_ns
+    assert len(times) == 5
+    write_texts(cased, [TRAIN, TEST], 1, str)
+    assert {path: path.stat().st_mtime_ns for path in times} == times
+    making.tokens("train", ("de", "en"), "de").write_text("das haus\n")
+    write_texts(cased, [TRAIN, TEST], 1, str)
+    changed = {path.name for path, time in times.items() if path.stat().st_mtime_ns != time}
+    assert changed == {"truecase.de", "train.de-en.de", "test.de-en.de"}
+    write_texts(making, [TRAIN], 1, str)
+    assert not any(path.exists() for path in times)
 
 
 def test_lines_of_one_language_are_drawn_in_their_order(making):
     said = []
-    write_monolingual(making, making.out / "mono", said.append)
+    write_texts(making, [TRAIN], 1, said.append)
     drawn = (making.out / "mono" / "mono.en").read_text(encoding="utf-8").splitlines()
     every = [f"line {n}" for n in range(50)]
     assert len(drawn) == 20
     assert drawn == [line for line in every if line in drawn] != every[:20]
     assert (making.out / "mono" / "mono.de").read_text(encoding="utf-8").splitlines() == every
-    assert said[0] == "en alone: 50 lines, 20 kept"
+    assert "en alone: 50 lines, 20 kept" in said
+    none = replace(making, corpus=replace(making.corpus, monolingual=()))
+    write_texts(none, [TRAIN], 1, str)
+    assert not [*(making.out / "mono").iterdir()]

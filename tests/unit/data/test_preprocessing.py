@@ -14,7 +14,7 @@ from fairseq.data.indexed_dataset import MMapIndexedDataset
 from fairseq_cli import preprocess as stock
 from integration.data import kept_logging
 
-from tdo_plugin.data import parts
+from tdo_plugin.data import parts, segmentation
 from tdo_plugin.data.databin import MARK, read_data_folder
 from tdo_plugin.data.preprocessing import (
     TEXTS,
@@ -299,18 +299,70 @@ def test_temperature_gives_small_languages_weight(folder: TextFolder, tmp_path: 
     assert model(1.0) != model(5.0)
 
 
+@pytest.mark.parametrize(
+    ("sentences", "bounded", "drawn"),
+    [
+        (0, True, "sentences (--"),
+        (300, True, "sentences instead of 300 (--"),
+        (100, True, None),
+        (300, False, None),
+    ],
+)
 def test_large_text_is_sampled_for_the_model(
-    folder: TextFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: TextFolder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    sentences: int,
+    bounded: bool,
+    drawn: str | None,
 ) -> None:
     for language in ("de", "en"):
         path = folder.side("train", ("de", "en"), language)
         path.write_text(path.read_text("utf-8") * 10, encoding="utf-8")
     monkeypatch.setattr("tdo_plugin.data.sampling.MOST_CHARACTERS", 3000)
+    train = segmentation.train_model
+
+    def watched(sides, prefix, settings, lowercase):
+        (tmp_path / "drawn").write_text(str(settings.sentences))
+        train(sides, prefix, settings, lowercase)
+
+    monkeypatch.setattr(segmentation, "train_model", watched)
     said: list[str] = []
-    out = make(folder, tmp_path / "data", say=said.append)
-    (line,) = (line for line in said if "`--sentences` sets how many" in line)
-    assert 100 < int(line.split("draws ")[1].split()[0]) < 476
-    assert json.loads((out / MARK).read_text())["segmentation"]["sentences"] == 0
+    settings = SegmentationSettings(60, sentences=sentences, bounded=bounded)
+    out = make(folder, tmp_path / "data", PreprocessSettings(settings), say=said.append)
+    lines = [line for line in said if "for memory's sake" in line]
+    if drawn:
+        assert 100 < int(lines[0].split("draws ")[1].split()[0]) < 300
+        assert drawn in lines[0]
+    else:
+        assert not lines
+        assert int((tmp_path / "drawn").read_text()) == sentences
+    assert json.loads((out / MARK).read_text())["segmentation"]["sentences"] == sentences
+
+
+def test_test_sets_in_plain_form_are_what_is_scored_against(
+    folder: TextFolder, tmp_path: Path
+) -> None:
+    (folder.root / "reference").mkdir()
+    tests = [path for path in folder.files() if path.name.startswith("test.")]
+    for path in {path.name: path for path in tests}.values():
+        lines = (folder.root / path.name).read_text("utf-8").splitlines()
+        plain = "".join(f"plain {line}\n" for line in lines)
+        (folder.root / "reference" / path.name).write_text(plain, encoding="utf-8")
+    settings = replace(SETTINGS, form={"casing": "cased", "tokenization": "moses"})
+    out = make(read_text_folder(folder.root), tmp_path / "data", settings)
+    assert json.loads((out / MARK).read_text())["form"]["plain_references"] is True
+    name = tests[0].name
+    for place in (out, folder.root):
+        text = (place / "reference" / name).read_text("utf-8")
+        assert text.startswith("plain ")
+    assert not (out / "pieces" / name).read_text("utf-8").startswith("▁plain")
+    (folder.root / "reference" / name).write_text("plain\n")
+    with pytest.raises(UserError, match=rf"`reference/{name}` must have as many lines as test\."):
+        read_text_folder(folder.root)
+    (folder.root / "reference" / name).unlink()
+    with pytest.raises(UserError, match=rf"`TEXT` must hold reference/{name}"):
+        read_text_folder(folder.root)
 
 
 def test_a_set_of_which_nothing_is_left_is_refused(folder: TextFolder, tmp_path: Path) -> None:

@@ -120,6 +120,21 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
             {"en-de": [1, "abc"]},
             "archives.a.tgz.known.en-de must be [bytes, SHA-256]",
         ),
+        (
+            ("archives", "a.tgz", "known"),
+            {"en-de": [1, None]},
+            "archives.a.tgz.known has en-de, but no archive",
+        ),
+        (
+            ("form",),
+            {"casing": "cased", "tokenization": "none", "tokenized_at_source": True},
+            "form.tokenization must say how, where tokenized_at_source is true",
+        ),
+        (
+            ("monolingual",),
+            [{"language": "en", "archive": "a.tgz", "rows": n} for n in (1, 2)],
+            "monolingual must name each language once",
+        ),
     ],
 )
 def test_what_contradicts_itself(tmp_path: Path, path: tuple, value: object, said: str) -> None:
