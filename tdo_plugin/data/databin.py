@@ -42,10 +42,11 @@ class DataFolder:
         return os.pathsep.join(str(self.root / shard) for shard in ("", *self.shards))
 
     @property
-    def validated(self) -> bool:
-        """Whether any trained pair has a validation set."""
-        sets = (f"valid.{one}.{one.partition('-')[0]}.idx" for one in self.directions)
-        return any((self.root / name).is_file() for name in sets)
+    def validated(self) -> tuple[str, ...]:
+        """Trained directions whose pair has a validation set."""
+        pairs = [path.name.split(".")[1] for path in self.root.glob("valid.*-*.*.idx")]
+        both = {*pairs, *("-".join(reversed(pair.split("-"))) for pair in pairs)}
+        return tuple(one for one in self.directions if one in both)
 
     def kind(self, direction: str) -> str:
         """`supervised` when the direction is trained, else `zero-shot`."""

@@ -13,6 +13,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.launch.config import Config, positive
 
 PLUGIN = Path(__file__).resolve().parent.parent
+OWN_TASK = "tdo_translation"
 
 
 @dataclass(frozen=True)
@@ -98,8 +99,13 @@ def train_words(
 
     Several GPUs start through `torchrun`; with one, `--distributed-world-size` keeps fairseq from
     taking all that it sees.
+
+    Raises:
+        UserError: a machine that contradicts itself; an update that does not divide evenly; a
+            trained pair without a validation set for a task that cannot do without.
     """
     machine.check()
+    _check_validation(config, data, extra)
     freq, note = update_freq(config, machine, extra)
     launcher = ["fairseq-train"]
     if machine.workers > 1:
@@ -117,6 +123,17 @@ def train_words(
     if machine.gpus and precision != "fp32":
         words.append(f"--{precision}")
     return [*words, *extra], note
+
+
+def _check_validation(config: Config, data: DataFolder, extra: Sequence[str]) -> None:
+    """fairseq's own tasks end in a KeyError where a trained pair has no validation set."""
+    task = _last([*config.words(), *extra], "--task")
+    lacking = [one for one in data.directions if one not in data.validated]
+    if lacking and task and task != OWN_TASK:
+        raise UserError(
+            f"`DATA` must have a validation set of each trained pair for the task {task}; "
+            f"{lacking[0]} has none (the task {OWN_TASK} goes without)"
+        )
 
 
 def _torchrun(machine: Machine) -> list[str]:

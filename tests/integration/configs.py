@@ -19,7 +19,8 @@ def data_folder(root: Path) -> DataFolder:
         ("test-pairs", tests),
     ):
         (root / f"{name}.txt").write_text("\n".join(lines) + "\n")
-    (root / "valid.en-de.en.idx").touch()
+    for name in ("valid.en-de.en.idx", "valid.en-fr.en.idx"):
+        (root / name).touch()
     (root / "prepared.json").write_text("{}")
     return read_data_folder(root)
 

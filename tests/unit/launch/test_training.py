@@ -72,6 +72,18 @@ def test_a_folder_without_validation_sets_is_trained_without(tmp_path: Path) -> 
         (tmp_path / "valid.en-de.en.idx").touch()
 
 
+def test_a_task_that_needs_all_validation_sets_gets_them_or_a_line(tmp_path: Path) -> None:
+    data = replace(DATA, root=tmp_path, directions=("en-de", "de-en", "en-fr"))
+    (tmp_path / "valid.de-en.de.idx").touch()  # named the other way round
+    flags = {**CONFIG.flags, "--task": ["translation_multi_simple_epoch"]}
+    stock = replace(CONFIG, flags=flags)
+    with pytest.raises(UserError, match=r"must have a validation set .* en-fr has none"):
+        train_words(stock, data, tmp_path, Machine(), "fp32")
+    train_words(stock, data, tmp_path, Machine(), "fp32", ["--task", "tdo_translation"])
+    (tmp_path / "valid.en-fr.en.idx").touch()
+    train_words(stock, data, tmp_path, Machine(), "fp32")
+
+
 @pytest.mark.parametrize(
     "machine",
     [Machine(gpus=-1), Machine(gpus=1, nodes=0), Machine(gpus=0, nodes=2), Machine(1, 2)],
