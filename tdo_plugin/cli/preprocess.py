@@ -25,7 +25,8 @@ def _add_text(parser: argparse.ArgumentParser) -> None:
         type=Path,
         metavar="TEXT",
         help="folder with train.X-Y.{X,Y}, and validation and test sets of pairs, valid.X-Y.{X,Y}, "
-        "or parallel over languages, valid.X; a pair need not have each",
+        "or parallel over languages, valid.X; a pair need not have each; plain/test.* are the test "
+        "sets as they were before the text was tokenized or recased, to score against",
     )
     add("out", type=Path, metavar="DATA", help="data folder to make")
     add(
@@ -46,8 +47,8 @@ def _add_text(parser: argparse.ArgumentParser) -> None:
         "--tokenization",
         choices=TOKENIZATIONS,
         default="none",
-        help="of the text as it is: moses says that it was tokenized so, and translations and "
-        "references will be detokenized (default none)",
+        help="of the text as it is: moses says that it was tokenized so, and translations, and "
+        "references unless TEXT/plain has them, will be detokenized (default none)",
     )
     add(
         "--max-pieces",
@@ -155,6 +156,11 @@ def run(args: argparse.Namespace) -> int:
     _check(args)
     folder = read_text_folder(args.text, args.languages)
     form = TextForm(args.casing, args.tokenization)
+    if folder.has_plain and form == TextForm():
+        raise UserError(
+            "`--tokenization` or `--casing` must say what was done to the text, where TEXT/plain "
+            "has the test sets as they were before; neither does"
+        )
     settings = PreprocessSettings(
         SegmentationSettings(
             args.vocab_size,

@@ -27,7 +27,7 @@ from tdo_plugin.corpora.rows.drawing import choose, generator
 from tdo_plugin.corpora.rows.readers import read
 from tdo_plugin.data.sampling import draw
 from tdo_plugin.data.segmentation import complete_file, write_text
-from tdo_plugin.data.steps import Step
+from tdo_plugin.data.steps import Step, described
 from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.data.workers import map_in_order
 from tdo_plugin.metrics.textform import TextForm
@@ -132,11 +132,11 @@ def _key(making: Making, split: str, pair: Pair, seen: str) -> str:
     """A digest of everything that the rows depend on."""
     corpus = making.corpus
     sources = [split] if not _is_held(corpus, split, pair) else ["train"]
-    sets = [repr(one) for source in sources for one in corpus.sets_of(source, pair)]
+    sets = [one for source in sources for one in corpus.sets_of(source, pair)]
     form = corpus.form
     parts = (sets, corpus.clean, corpus.sample, corpus.hold_out, corpus.limit, form)
     parts += (form.tokenizers(pair) if is_tokenized(form) else [],)
-    return hashlib.sha256(repr((making.source, seen, split, parts)).encode()).hexdigest()
+    return hashlib.sha256(described((making.source, seen, split, parts)).encode()).hexdigest()
 
 
 def _cleaned(making: Making, split: str, pair: Pair, counts: Counter[str]) -> Iterator[Item]:

@@ -14,7 +14,7 @@ from pathlib import Path
 from tdo_plugin.corpora.description import Corpus
 from tdo_plugin.corpora.making import Record
 from tdo_plugin.data.databin import MARK
-from tdo_plugin.data.preprocessing import left_out
+from tdo_plugin.data.preprocessing import left_out, model_facts
 from tdo_plugin.data.segmentation import write_text
 from tdo_plugin.errors import UserError
 
@@ -63,6 +63,7 @@ def write_outcome(out: Path, corpus: Corpus, key: str, records: Sequence[Record]
         "cite": corpus.cite,
         "notes": corpus.notes,
         "rows": [{**asdict(record), "pair": "-".join(record.pair)} for record in records],
+        "model": model_facts(out),
         "left_out_in_pieces": {name: asdict(dropped) for name, dropped in left_out(out).items()},
     }
     write_text(out / OUTCOME, [json.dumps(document, indent=1, ensure_ascii=False)])

@@ -22,7 +22,7 @@ from tdo_plugin.corpora.sources.unpack import unpack
 from tdo_plugin.corpora.texts import write_texts
 from tdo_plugin.data.lock import alone
 from tdo_plugin.data.preprocessing import PreprocessSettings, preprocess
-from tdo_plugin.data.steps import Step, Steps
+from tdo_plugin.data.steps import Step, Steps, described
 from tdo_plugin.data.textfolder import read_text_folder
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.textform import TextForm
@@ -178,7 +178,7 @@ def prepare(
         UserError: a folder made with other settings, another run in it, or whatever is wrong with
             the source.
     """
-    key = hashlib.sha256(repr((corpus, shard_sentences)).encode()).hexdigest()
+    key = hashlib.sha256(described((corpus, shard_sentences)).encode()).hexdigest()
     with alone(out):
         if check_made(out, key, fresh):
             say(f"{out} is whole already")

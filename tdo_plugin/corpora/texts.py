@@ -20,8 +20,8 @@ from tdo_plugin.corpora.rows.drawing import generator
 from tdo_plugin.corpora.rows.readers import text
 from tdo_plugin.data.sampling import draw
 from tdo_plugin.data.segmentation import sha256, write_text
-from tdo_plugin.data.steps import Facts, Step, Steps
-from tdo_plugin.data.textfolder import REFERENCES, count_lines, read_lines
+from tdo_plugin.data.steps import Facts, Step, Steps, described
+from tdo_plugin.data.textfolder import PLAIN, count_lines, read_lines
 from tdo_plugin.metrics.textform import TextForm, truecaser
 from tdo_plugin.metrics.truecasing import train_truecaser
 
@@ -74,13 +74,14 @@ def _link_all(making: Making, sides: dict[Path, tuple[Record, str]], truecased: 
     folder = making.work / "text"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    if keeps := is_tokenized(making.corpus.form):
-        (folder / REFERENCES).mkdir()
+    recased = truecased and not making.corpus.form.tokenized_at_source
+    if keeps := recased or is_tokenized(making.corpus.form):
+        (folder / PLAIN).mkdir()
     for path, (record, language) in sides.items():
         _link(making.out / CASED / path.name if truecased else path, folder / path.name)
         if keeps and record.split == "test":
             plain = making.held_out(record.split, record.pair, language)
-            _link(plain, folder / REFERENCES / path.name)
+            _link(plain, folder / PLAIN / path.name)
     return folder
 
 
@@ -128,7 +129,7 @@ def _write_cased(path: Path, language: str, form: TextForm, models: Path, folder
 
 
 def _monolingual_step(making: Making, one: Monolingual) -> Step:
-    depends = {"source": making.source, "what": repr(one)}
+    depends = {"source": making.source, "what": described(one)}
     return Step(f"mono.{one.language}", depends, partial(_draw_lines, making.files[one.text], one))
 
 

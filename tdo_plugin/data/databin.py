@@ -19,7 +19,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from tdo_plugin.data.textfolder import REFERENCES, count_lines, read_lines
+from tdo_plugin.data.textfolder import count_lines, read_lines
 from tdo_plugin.errors import UserError
 
 MARK = "prepared.json"
@@ -98,7 +98,7 @@ class DataFolder:
         Raises:
             UserError: the folder lacks it.
         """
-        folder = self.root / REFERENCES
+        folder = self.root / "reference"
         names = (
             f"test.{source}-{target}.{language}",
             f"test.{target}-{source}.{language}",

@@ -14,7 +14,7 @@ from tdo_plugin.data import segmentation as sp
 from tdo_plugin.data.binarization import binarise
 from tdo_plugin.data.parts import PARTS, Encoding, TextSet, joining_step, part_steps
 from tdo_plugin.data.steps import Facts, Step, Steps
-from tdo_plugin.data.textfolder import REFERENCES, Pair, TextFolder
+from tdo_plugin.data.textfolder import Pair, TextFolder
 from tdo_plugin.errors import UserError
 
 
@@ -40,29 +40,28 @@ def _train(
 ) -> Facts:
     sp.train_model(sides, folder / "spm", settings, lowercase)
     model = sp.load_model(folder / "spm.model")
-    return {"pieces": sp.write_dictionary(model, folder / "dict.txt")}
+    pieces = sp.write_dictionary(model, folder / "dict.txt")
+    return {"pieces": pieces, "sentences": settings.sentences}
 
 
 def text_steps(folder: TextFolder, encoding: Encoding) -> list[Step]:
-    """The steps that cut each side of a test set into pieces and keep it as it was."""
+    """The steps that cut each side of a test set into pieces, and keep what to score against."""
     tests = [folder.root / f"test.{language}" for language in folder.parallel_tests]
     tests += [folder.side("test", pair, lang) for pair in folder.pair_tests for lang in pair]
     steps = []
     for path in tests:
-        reference = folder.reference(path)
-        depends = encoding.depends([*dict.fromkeys((path, reference))])
-        steps.append(
-            Step(f"pieces.{path.name}", depends, partial(_encode, path, reference, encoding))
-        )
+        plain = folder.plain(path)
+        depends = encoding.depends([*dict.fromkeys((path, plain))])
+        steps.append(Step(f"pieces.{path.name}", depends, partial(_encode, path, plain, encoding)))
     return steps
 
 
-def _encode(source: Path, reference: Path, encoding: Encoding, folder: Path) -> Facts:
-    for name in ("pieces", REFERENCES):
+def _encode(source: Path, plain: Path, encoding: Encoding, folder: Path) -> Facts:
+    for name in ("pieces", "reference"):
         (folder / name).mkdir()
     target = folder / "pieces" / source.name
     sp.encode_test(encoding.model, source, target, encoding.lowercase)
-    shutil.copyfile(reference, folder / REFERENCES / source.name)
+    shutil.copyfile(plain, folder / "reference" / source.name)
     return {}
 
 

@@ -72,7 +72,7 @@ class PreprocessSettings:
         if self.segmentation.temperature == 1:
             del segmentation["temperature"]
         del segmentation["bounded"]  # it is as `sentences` is, but in descriptions of corpora
-        plain = {"plain_references": True} if folder.has_references else {}
+        plain = {"plain_references": True} if folder.has_plain else {}
         later = {
             "form": {**self.form, **plain},
             "join_valid": self.join_valid,
@@ -184,6 +184,13 @@ def left_out(out: Path) -> dict[str, sp.Dropped]:
     return found
 
 
+def model_facts(out: Path) -> dict[str, Any]:
+    """What a whole data folder's joint model has: its pieces, and sentences (0: all of them)."""
+    record = json.loads((out / "work" / "steps" / "model.json").read_text(encoding="utf-8"))
+    facts: dict[str, Any] = record["facts"]
+    return facts
+
+
 def _is_of(out: Path, folder: TextFolder, digest: Callable[[Path], str]) -> bool:
     """Whether a whole folder was made of this very text, as far as it says; older ones do not."""
     try:
@@ -233,16 +240,16 @@ def _train_model(
     sides = sp.training_sides(folder, joint.hub_pairs, digest)
     most = most_sentences(sides) if joint.bounded else 0
     drawn = most and not 0 < joint.sentences <= most
-    if drawn:
-        joint = replace(joint, sentences=most)
+    # a step depends on how many there are, and not on why
+    joint = replace(joint, sentences=most if drawn else joint.sentences, bounded=True)
 
     def begun(_: Step) -> None:
         say(f"SentencePiece ({joint.model_type}) on {len(sides)} files")
         if drawn:
             wanted = settings.segmentation.sentences
-            instead = f" instead of {wanted:,}" if wanted else ""
+            bound = f" of at most {wanted:,}" if wanted else ""
             say(
-                f"for memory's sake it draws {most:,} sentences{instead} (--sentences N draws N, "
+                f"for memory's sake it draws {most:,} sentences{bound} (--sentences N draws N, "
                 "whatever memory that takes)"
             )
 

@@ -15,7 +15,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from pathlib import Path
 from types import TracebackType
@@ -46,6 +46,22 @@ class Step:
         """A short name of all that the step depends on."""
         text = json.dumps(self.depends, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+def described(value: object) -> str:
+    """Like `repr`, but for fields of data classes that have their defaults, which are left out.
+
+    So a field that comes later does not make what was made before another thing.
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        found = ((one, getattr(value, one.name)) for one in fields(value))
+        given = [f"{one.name}={described(v)}" for one, v in found if v != one.default]
+        return f"{type(value).__name__}({', '.join(given)})"
+    if isinstance(value, Mapping):
+        return f"map({', '.join(f'{described(k)}: {described(v)}' for k, v in value.items())})"
+    if isinstance(value, (tuple, list)):
+        return f"({', '.join(map(described, value))})"
+    return repr(value)
 
 
 class Steps:

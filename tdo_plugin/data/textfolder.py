@@ -7,8 +7,8 @@ The folder is what `tdo corpus` writes and what users bring along:
     valid.en         valid.de           one that is parallel over all languages; the former wins
     test.en-de.en    test.en-de.de      test sets in the same two ways
     test.en          test.de
-    reference/test.en-de.en and so on   where the text is tokenized or recased: test sets as they
-                                        were before, to translate and to score against
+    plain/test.en-de.en and so on       where the text is tokenized or recased: all test sets as
+                                        they were before, to score against
 
 A pair need not have each of the three. A training validates on the trained pairs that have a
 validation set, and measures zero-shot directions on those of pairs without training text.
@@ -27,7 +27,7 @@ from tdo_plugin.errors import UserError
 
 Pair = tuple[str, str]
 
-REFERENCES = "reference"
+PLAIN = "plain"
 
 _CODE = r"[A-Za-z][A-Za-z0-9_]*"
 _PAIR_FILE = re.compile(rf"(train|valid|test)\.({_CODE})-({_CODE})\.({_CODE})")
@@ -45,6 +45,7 @@ class TextFolder:
     parallel_tests: tuple[str, ...]
     pair_valids: tuple[Pair, ...]
     parallel_valids: tuple[str, ...]
+    has_plain: bool = False
 
     def side(self, split: str, pair: Pair, language: str) -> Path:
         """The file of one language of one pair."""
@@ -54,14 +55,9 @@ class TextFolder:
         """How a file of the folder is called: its path below the root."""
         return path.relative_to(self.root).as_posix()
 
-    @property
-    def has_references(self) -> bool:
-        """Whether test sets are there in their plain form too."""
-        return (self.root / REFERENCES).is_dir()
-
-    def reference(self, test: Path) -> Path:
+    def plain(self, test: Path) -> Path:
         """The plain form of one file of a test set; the file itself where there is none."""
-        return self.root / REFERENCES / test.name if self.has_references else test
+        return self.root / PLAIN / test.name if self.has_plain else test
 
     def sides(self, split: str, pair: Pair) -> tuple[Path, Path]:
         """The files of both languages of one pair."""
@@ -108,7 +104,7 @@ class TextFolder:
             groups = [list(self.sides(split, pair)) for pair in pairs]
             groups.append([self.root / f"{split}.{language}" for language in languages])
             for group in groups:
-                plain = map(self.reference, group) if split == "test" else ()
+                plain = map(self.plain, group) if split == "test" else ()
                 yield list(dict.fromkeys((*group, *plain)))
 
     def files(self) -> Iterator[Path]:
@@ -153,6 +149,7 @@ def read_text_folder(root: Path, languages: Sequence[str] | None = None) -> Text
         parallel_tests=tuple(language for language in known if language in parallel["test"]),
         pair_valids=tuple(sorted(p for p in pairs["valid"] - turned_round if set(p) <= set(known))),
         parallel_valids=tuple(language for language in known if language in parallel["valid"]),
+        has_plain=(root / PLAIN).is_dir(),
     )
     _check(folder)
     return folder

@@ -13,7 +13,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.launch.config import Config, positive
 
 PLUGIN = Path(__file__).resolve().parent.parent
-OWN_TASK = "tdo_translation"
+STOCK_TASK = "translation_multi_simple_epoch"
 
 
 @dataclass(frozen=True)
@@ -126,13 +126,14 @@ def train_words(
 
 
 def _check_validation(config: Config, data: DataFolder, extra: Sequence[str]) -> None:
-    """fairseq's own tasks end in a KeyError where a trained pair has no validation set."""
-    task = _last([*config.words(), *extra], "--task")
-    lacking = [one for one in data.directions if one not in data.validated]
-    if lacking and task and task != OWN_TASK:
+    """fairseq's own task ends in a KeyError where a trained pair has no validation set."""
+    words = [*config.words(), *extra]
+    trained = _last(words, "--lang-pairs") or ",".join(data.directions)
+    lacking = [one for one in trained.split(",") if one not in data.validated]
+    if lacking and _last(words, "--task") == STOCK_TASK and not _last(words, "--valid-subset"):
         raise UserError(
-            f"`DATA` must have a validation set of each trained pair for the task {task}; "
-            f"{lacking[0]} has none (the task {OWN_TASK} goes without)"
+            f"`DATA` must have a validation set of each trained pair for the task {STOCK_TASK}; "
+            f"{lacking[0]} has none (the task tdo_translation goes without)"
         )
 
 

@@ -73,14 +73,15 @@ class TextForm:
         return result
 
     def tokenizers(self, languages: Iterable[str]) -> list[str]:
-        """Names what `tokenized` does it with, with versions.
+        """Names the tokenizers, with their versions.
 
         Raises:
             UserError: sacremoses or jieba, which this form takes, is not installed.
         """
         from tdo_plugin.metrics import moses
 
-        return [moses.signature(language) for language in languages]
+        tokenized = languages if self.tokenization == "moses" else ()
+        return [moses.signature(language) for language in tokenized]
 
     def cased(self, lines: Sequence[str], language: str, folder: Path | None) -> list[str]:
         """Tokenized text truecased or lowercased; the second half of `prepare`."""

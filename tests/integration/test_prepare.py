@@ -21,11 +21,13 @@ from integration.preparing import (
 )
 
 from tdo_plugin.cli import main
+from tdo_plugin.corpora.own import describe
 from tdo_plugin.corpora.preparing import prepare
 from tdo_plugin.data.databin import settings_of
 from tdo_plugin.data.segmentation import join_pieces
 from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.evaluation.outputs import data_side
+from tdo_plugin.metrics.textform import TextForm
 
 MULTI30K = ROOT.parent / "shared" / "data" / "multi30k"
 
@@ -219,6 +221,25 @@ def test_text_of_ones_own_for_training_alone(
     assert main(["inspect", str(out)]) == 0
     assert "en-de" in capsys.readouterr().out
     assert len(first_update(data, tmp_path)) == 1
+
+
+def test_text_is_scored_against_as_it_was_whatever_was_done_to_it(tmp_path: Path) -> None:
+    """Signs that tokenization and back, normalization and casing change."""
+    text = write_own(tmp_path / "text", "pairs")
+    lines = ["“iPods”, a long-term  plan (A/64/1) , is it ?", "« it is » : yes …"]
+    for name in ("en-de.en", "en-de.de", "en-fr.en", "en-fr.fr", "de-fr.de", "de-fr.fr"):
+        path = text / f"test.{name}"
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    settings = {"model_type": "unigram", "vocab_size": 300}
+    corpus, given = describe(text, "en", settings)
+    form = TextForm("truecased", "moses", normalize_punctuation=True, aggressive_hyphens=True)
+    out = tmp_path / "out"
+    prepare(replace(corpus, form=form), tmp_path / "cache", given, out, 1, False, print)
+    pieces = [join_pieces(line) for line in read_lines(out / "pieces" / "test.en-de.en")]
+    assert "long @-@ term" in pieces[0] and "“" not in pieces[0]
+    for direction in ("en-de", "de-en", "fr-de"):
+        for language in direction.split("-"):
+            assert [*data_side(opened(out), direction, language)] == lines
 
 
 # --- the real files --------------------------------------------------------------------------

@@ -102,6 +102,8 @@ def plan(
             hashes[path] = sha256(path)
         return hashes[path]
 
+    # what is translated does not follow from the plain text then
+    in_pieces_alone = read_text_form(data.root).plain_references
     first: dict[Path, Job] = {}
     last, failures = [], []
     for direction in directions:
@@ -112,6 +114,8 @@ def plan(
             failures.append(f"{direction}: {error}")
             continue
         texts = [digest(path) for path in sides]
+        if in_pieces_alone:
+            texts[0] += digest(data.root / "pieces" / sides[0].name)
         key = hashlib.sha256(" ".join([settings, *texts]).encode()).hexdigest()[:16]
         job = Job(direction, count_lines(sides[0]), key, perplexity=perplexity)
         if pivot is not None and pivot not in (source, target):

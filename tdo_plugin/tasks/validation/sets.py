@@ -100,7 +100,8 @@ def validation_set(
 
     The texts are those in the pieces that `tdo preprocess` keeps, which have every character. Where
     there are none they come from the binarised set, in which `<<unk>>` stands for what the
-    dictionary lacks. Either way they are detokenized and detruecased as `tdo translate` does it.
+    dictionary lacks. Either way they are detokenized and detruecased as hypotheses are; where a
+    folder keeps the plain text of its test sets, `tdo score` has other references of them.
 
     Raises:
         UserError: a sentence of the sample is too long for the model and is not to be left out, or

@@ -56,6 +56,60 @@ def test_a_check_says_of_each_address_what_it_answered(prepare, monkeypatch):
         )
 
 
+@pytest.fixture
+def asked(monkeypatch, tmp_path):
+    """What `tdo prepare` is about to make: the corpus, and the files that were given."""
+    from tdo_plugin.corpora import preparing
+
+    found = []
+    monkeypatch.setattr(preparing, "prepare", lambda *given: found.append(given))
+
+    def run(*words):
+        words = ("prepare", *words, "--out", tmp_path / "out", "--cache", tmp_path / "cache")
+        assert main([*map(str, words)]) == 0
+        corpus, _, given, *_ = found[-1]
+        return corpus, given
+
+    return run
+
+
+def test_a_number_of_sentences_is_bounded_unless_it_is_asked_for(asked):
+    corpus, _ = asked("opus100")
+    assert (corpus.segmentation.sentences, corpus.segmentation.bounded) == (10_000_000, True)
+    corpus, _ = asked("opus100", "--sentences", 7)
+    assert (corpus.segmentation.sentences, corpus.segmentation.bounded) == (7, False)
+    assert asked("opus100", "--sentences", 0)[0].segmentation.bounded
+
+
+def test_a_trial_draws_rows_of_pairs_and_lines_of_one_language(asked):
+    corpus, _ = asked("wmt19-zh-en", "--rows", 7)
+    assert corpus.sample.pairs == 7
+    assert [one.rows for one in corpus.monolingual] == [7]
+    corpus, _ = asked("wmt19-zh-en", "--rows", 10**9)
+    assert [one.rows for one in corpus.monolingual] == [5_000_000]
+
+
+def test_a_name_that_several_addresses_end_with_says_nothing(asked, prepare, tmp_path):
+    folder = tmp_path / "given"
+    folder.mkdir()
+    whole = {archive.name for archive in load("multiun").archives_needed().values()}
+    for name in ("DownloadFile", *whole):
+        (folder / name).touch()
+    _, given = asked("multiun", "--from-file", folder)
+    assert set(given) == whole
+    words = ("multiun", "--from-file", folder / "DownloadFile", "--out", tmp_path / "out")
+    assert "must be named as an archive" in prepare(*words, code=2).err
+
+
+def test_the_embedded_grammar_is_prepared_and_leaves_nothing_beside_it(prepare, tmp_path):
+    out = tmp_path / "out"
+    words = ("toy", "--out", out, "--rows", 50, "--vocab-size", 600, "--workers", 2)
+    prepare(*words)
+    assert not (out / "text").exists()
+    assert len(list(out.glob("train.*.bin"))) == 24
+    assert prepare(*words).err.endswith(f"{out} is whole already\n")
+
+
 OUT = ("--out", "data")
 
 

@@ -13,6 +13,9 @@ from tdo_plugin.errors import UserError
 
 def test_the_outcome_marks_the_folder_whole(tmp_path):
     assert not check_made(tmp_path, "key", fresh=False)
+    model = {"pieces": 9, "sentences": 5}
+    (tmp_path / "work" / "steps").mkdir(parents=True)
+    (tmp_path / "work" / "steps" / "model.json").write_text(json.dumps({"facts": model}))
     record = Record("train", ("de", "en"), 10, {"empty": 3}, 7)
     write_outcome(tmp_path, load("ted19"), "key", [record])
     assert check_made(tmp_path, "key", fresh=False)
@@ -20,6 +23,7 @@ def test_the_outcome_marks_the_folder_whole(tmp_path):
     assert written["rows"] == [
         {"split": "train", "pair": "de-en", "read": 10, "taken": {"empty": 3}, "kept": 7}
     ]
+    assert written["model"] == model
     with pytest.raises(UserError, match="was made of another corpus"):
         check_made(tmp_path, "other", fresh=False)
     (tmp_path / MARK).touch()

@@ -11,7 +11,7 @@ from tdo_plugin.corpora.making import Making, Record
 from tdo_plugin.corpora.texts import write_texts
 from tdo_plugin.metrics.textform import TextForm
 
-TEXT = {"de": "Das Haus\n", "en": "the house\n"}
+TEXT = {"de": "Das Haus und das Dach\n", "en": "the house and the roof\n"}
 
 
 @pytest.fixture
@@ -70,24 +70,28 @@ def test_what_is_not_truecased_is_there_with_or_without_links(making, links, mon
         (TextForm("cased", "none", normalize_punctuation=True), True),
         (TextForm("cased", "moses", tokenized_at_source=True), False),
         (TextForm("lowercased"), False),
+        (TextForm("truecased"), True),
+        (TextForm("truecased", "moses"), True),
+        (TextForm("truecased", "moses", tokenized_at_source=True), False),
     ],
 )
 def test_test_sets_are_kept_as_they_were_before_tokenization(making, form, plain):
     folder = write_texts(with_test_set(making, form), [TRAIN, TEST], 1, str)
     found = contents(folder)
-    assert found["test.de-en.de"] == "Das Haus .\n"
-    kept = {name: text for name, text in found.items() if name.startswith("reference/")}
-    names = {"de": "Das Haus.\n", "en": "the house.\n"} if plain else {}
-    assert kept == {f"reference/test.de-en.{code}": text for code, text in names.items()}
+    truecased = form.casing == "truecased"
+    words = "Das Haus und das Dach" if not truecased else "das Haus und das Dach"
+    assert found["test.de-en.de"] == f"{words} .\n"
+    kept = {name: text for name, text in found.items() if name.startswith("plain/")}
+    names = {code: line.replace("\n", ".\n") for code, line in TEXT.items()} if plain else {}
+    assert kept == {f"plain/test.de-en.{code}": text for code, text in names.items()}
 
 
 def test_what_is_truecased_is_made_once_and_goes_with_its_corpus(making):
     cased = replace(with_test_set(making, TextForm("truecased", "moses")), source="another")
     folder = write_texts(cased, [TRAIN, TEST], 1, str)
-    # of training text first words do not count, so that nothing is known of `Das`
-    assert contents(folder)["test.de-en.de"] == "Das Haus .\n"
+    assert contents(folder)["test.de-en.de"] == "das Haus und das Dach .\n"
     model = cased.out / "truecase.de"
-    assert model.read_text() == "Haus (1/1)\n"
+    assert model.read_text() == "Dach (1/1)\ndas (1/1)\nHaus (1/1)\nund (1/1)\n"
     times = {path: path.stat().st_mtime_ns for path in (cased.work / "cased").iterdir()}
     times[model] = model.stat().st_mtime_ns
     assert len(times) == 5

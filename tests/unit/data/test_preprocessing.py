@@ -23,7 +23,7 @@ from tdo_plugin.data.preprocessing import (
     preprocess,
     stock_commands,
 )
-from tdo_plugin.data.segmentation import Dropped, SegmentationSettings
+from tdo_plugin.data.segmentation import Dropped, SegmentationSettings, join_pieces
 from tdo_plugin.data.steps import Facts, Step, Steps
 from tdo_plugin.data.textfolder import TextFolder, read_lines, read_text_folder
 from tdo_plugin.errors import UserError
@@ -304,7 +304,7 @@ def test_temperature_gives_small_languages_weight(folder: TextFolder, tmp_path: 
     ("sentences", "bounded", "drawn"),
     [
         (0, True, "sentences (--"),
-        (300, True, "sentences instead of 300 (--"),
+        (300, True, "sentences of at most 300 (--"),
         (100, True, None),
         (300, False, None),
     ],
@@ -344,25 +344,24 @@ def test_large_text_is_sampled_for_the_model(
 def test_test_sets_in_plain_form_are_what_is_scored_against(
     folder: TextFolder, tmp_path: Path
 ) -> None:
-    (folder.root / "reference").mkdir()
+    (folder.root / "plain").mkdir()
     tests = [path for path in folder.files() if path.name.startswith("test.")]
-    for path in {path.name: path for path in tests}.values():
-        lines = (folder.root / path.name).read_text("utf-8").splitlines()
+    for path in tests:
+        lines = path.read_text("utf-8").splitlines()
         plain = "".join(f"plain {line}\n" for line in lines)
-        (folder.root / "reference" / path.name).write_text(plain, encoding="utf-8")
+        (folder.root / "plain" / path.name).write_text(plain, encoding="utf-8")
     settings = replace(SETTINGS, form={"casing": "cased", "tokenization": "moses"})
     out = make(read_text_folder(folder.root), tmp_path / "data", settings)
     assert json.loads((out / MARK).read_text())["form"]["plain_references"] is True
     name = tests[0].name
-    for place in (out, folder.root):
-        text = (place / "reference" / name).read_text("utf-8")
-        assert text.startswith("plain ")
-    assert not (out / "pieces" / name).read_text("utf-8").startswith("▁plain")
-    (folder.root / "reference" / name).write_text("plain\n")
-    with pytest.raises(UserError, match=rf"`reference/{name}` must have as many lines as test\."):
+    assert (out / "reference" / name).read_bytes() == (folder.root / "plain" / name).read_bytes()
+    pieces = [join_pieces(line) for line in read_lines(out / "pieces" / name)]
+    assert pieces == [*read_lines(folder.root / name)]
+    (folder.root / "plain" / name).write_text("plain\n")
+    with pytest.raises(UserError, match=rf"`plain/{name}` must have as many lines as test\."):
         read_text_folder(folder.root)
-    (folder.root / "reference" / name).unlink()
-    with pytest.raises(UserError, match=rf"`TEXT` must hold reference/{name}"):
+    (folder.root / "plain" / name).unlink()
+    with pytest.raises(UserError, match=rf"`TEXT` must hold plain/{name}"):
         read_text_folder(folder.root)
 
 

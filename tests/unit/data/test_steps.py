@@ -2,12 +2,13 @@
 
 import json
 import os
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tdo_plugin.data.steps import Facts, Step, Steps
+from tdo_plugin.data.steps import Facts, Step, Steps, described
 from tdo_plugin.errors import UserError
 
 
@@ -19,6 +20,26 @@ def write(text: str, folder: Path) -> Facts:
 
 def step(text: str = "abc", **depends: object) -> Step:
     return Step("one", {"text": text, **depends}, partial(write, text))
+
+
+@dataclass(frozen=True)
+class Old:
+    one: int
+    more: tuple[object, ...] = ()
+
+
+@dataclass(frozen=True)
+class New(Old):
+    later: bool = True
+
+
+New.__name__ = "Old"
+
+
+def test_a_field_that_comes_later_makes_nothing_another_thing() -> None:
+    assert described(Old(1, ({"a": New(2)},))) == described(New(1, ({"a": Old(2)},)))
+    others = [New(2), New(1, later=False), New(1, ("b",)), New(1, ({"a": 1},)), New(1, ("a", 1))]
+    assert len({described(one) for one in [New(1), *others]}) == 6
 
 
 def run(root: Path, *steps: Step) -> tuple[dict[str, Facts], list[str]]:

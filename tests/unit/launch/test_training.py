@@ -79,7 +79,8 @@ def test_a_task_that_needs_all_validation_sets_gets_them_or_a_line(tmp_path: Pat
     stock = replace(CONFIG, flags=flags)
     with pytest.raises(UserError, match=r"must have a validation set .* en-fr has none"):
         train_words(stock, data, tmp_path, Machine(), "fp32")
-    train_words(stock, data, tmp_path, Machine(), "fp32", ["--task", "tdo_translation"])
+    for extra in ("--task tdo_translation", "--lang-pairs en-de", "--valid-subset test"):
+        train_words(stock, data, tmp_path, Machine(), "fp32", extra.split())
     (tmp_path / "valid.en-fr.en.idx").touch()
     train_words(stock, data, tmp_path, Machine(), "fp32")
 

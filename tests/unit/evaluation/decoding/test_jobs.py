@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tdo_plugin.data.databin import DataFolder
+from tdo_plugin.data.databin import MARK, DataFolder
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding.jobs import perform, plan
 from tdo_plugin.evaluation.outputs import (
@@ -83,6 +83,19 @@ def test_another_reference_or_other_settings_are_another_result(
     assert do(data, out, "en-de", "de-fr") == [("de-fr", 3)]
     (stage,), _ = plan(data, out, ["en-de"], "other settings")
     assert not stage[0].is_whole(out)
+
+
+def test_other_pieces_are_another_result_where_they_do_not_follow_from_the_text(
+    data: DataFolder, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    (data.root / MARK).write_text('{"form": {"casing": "truecased", "plain_references": true}}')
+    for language in data.languages:
+        (data.root / "pieces" / f"test.{language}").write_text("▁The\n" * 3)
+    do(data, out, "en-de", "de-fr", "fr-de", pivot="en")
+    (data.root / "pieces" / "test.de").write_text("▁the\n" * 3)
+    again = do(data, out, "en-de", "de-fr", "fr-de", pivot="en")
+    assert [direction for direction, _ in again] == ["de-en", "en-fr"]
 
 
 def test_perplexity_is_added_to_what_is_there(data: DataFolder, tmp_path: Path) -> None:
