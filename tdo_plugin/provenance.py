@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import platform
 import subprocess
 from functools import cache
@@ -47,12 +46,3 @@ def git_commit() -> str | None:
 def made_by(command: str) -> dict[str, Any]:
     """The record that results carry: the command, versions and the commit."""
     return {"command": command, "versions": versions(), "commit": git_commit()}
-
-
-def sha256(path: Path) -> str:
-    """The hash of a file's content."""
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while block := stream.read(1 << 22):
-            digest.update(block)
-    return digest.hexdigest()

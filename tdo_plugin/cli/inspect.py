@@ -53,8 +53,8 @@ def run(args: argparse.Namespace) -> int:
     """Print, draw and write; every picture and file is named."""
     from tdo_plugin.analysis import size_plot
     from tdo_plugin.data.databin import read_data_folder
+    from tdo_plugin.data.files import write_text
     from tdo_plugin.data.inventory import as_json, by_direction, read_sets
-    from tdo_plugin.data.segmentation import write_text
 
     extra = own_and_stock(args, _options)
     _check(args, extra)

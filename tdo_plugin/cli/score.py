@@ -134,7 +134,7 @@ def run(args: argparse.Namespace) -> int:
     from dataclasses import replace
 
     from tdo_plugin.data.databin import read_data_folder
-    from tdo_plugin.data.segmentation import write_text
+    from tdo_plugin.data.files import write_text
     from tdo_plugin.evaluation.scores import as_json
     from tdo_plugin.evaluation.scoring import score
     from tdo_plugin.evaluation.systems import in_order, read_systems, same_references, single_system

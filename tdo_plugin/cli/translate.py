@@ -265,8 +265,9 @@ def _machine(args: argparse.Namespace, most: int) -> tuple[list[str], dict[str, 
 def _how(args: argparse.Namespace, data: DataFolder, options: DecodingOptions) -> dict[str, Any]:
     """What the folder's hypotheses depend on, and what made them."""
     from tdo_plugin.data.databin import MARK
+    from tdo_plugin.data.files import sha256
     from tdo_plugin.metrics.textform import read_text_form
-    from tdo_plugin.provenance import made_by, sha256
+    from tdo_plugin.provenance import made_by
 
     settings = {name: value for name, value in asdict(options).items() if name not in FREE}
     settings |= {

@@ -25,8 +25,8 @@ from tdo_plugin.corpora.description import HELD_OUT, Corpus, Member, Pair, Row, 
 from tdo_plugin.corpora.rows.cleaning import Cleaner, HeldOut
 from tdo_plugin.corpora.rows.drawing import choose, generator
 from tdo_plugin.corpora.rows.readers import read
+from tdo_plugin.data.files import complete_file, write_text
 from tdo_plugin.data.sampling import draw
-from tdo_plugin.data.segmentation import complete_file, write_text
 from tdo_plugin.data.steps import Step, described
 from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.data.workers import map_in_order
@@ -135,7 +135,7 @@ def _key(making: Making, split: str, pair: Pair, seen: str) -> str:
     sets = [one for source in sources for one in corpus.sets_of(source, pair)]
     form = corpus.form
     parts = (sets, corpus.clean, corpus.sample, corpus.hold_out, corpus.limit, form)
-    parts += (form.tokenizers(pair) if is_tokenized(form) else [],)
+    parts += (form.tokenizers(pair),)
     return hashlib.sha256(described((making.source, seen, split, parts)).encode()).hexdigest()
 
 
@@ -201,12 +201,6 @@ def _counted(rows: Iterable[Row], counts: Counter[str]) -> Iterator[Row]:
         yield row
 
 
-def is_tokenized(form: TextForm) -> bool:
-    """Whether tokenization or normalization is ours to do."""
-    wanted = form.tokenization != "none" or form.normalize_punctuation
-    return wanted and not form.tokenized_at_source
-
-
 def tokenized(
     rows: Iterable[Row], pair: Pair, form: TextForm, processes: int = 1
 ) -> Iterator[Item]:
@@ -218,7 +212,7 @@ def tokenized(
         form: the text's.
         processes: that do it at a time; none is begun where nothing is done to the text.
     """
-    if not is_tokenized(form):
+    if not form.tokenizes:
         return ((*row, *row) for row in rows)
     tokenize = partial(_tokenized, form, pair)
     return chain.from_iterable(map_in_order(tokenize, in_chunks(rows), processes))

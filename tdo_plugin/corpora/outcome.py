@@ -14,8 +14,8 @@ from pathlib import Path
 from tdo_plugin.corpora.description import Corpus
 from tdo_plugin.corpora.making import Record
 from tdo_plugin.data.databin import MARK
+from tdo_plugin.data.files import write_text
 from tdo_plugin.data.preprocessing import left_out, model_facts
-from tdo_plugin.data.segmentation import write_text
 from tdo_plugin.errors import UserError
 
 OUTCOME = "prepare.json"

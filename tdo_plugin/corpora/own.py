@@ -21,8 +21,8 @@ from typing import Any
 from tdo_plugin.corpora.description import SPLITS, Corpus
 from tdo_plugin.corpora.description.parsing import parse
 from tdo_plugin.corpora.rows.readers.text import read_lines
+from tdo_plugin.data.files import sha256
 from tdo_plugin.errors import UserError
-from tdo_plugin.provenance import sha256
 
 _CODE = r"[A-Za-z][A-Za-z0-9_]*"
 _SIDE = re.compile(rf"({'|'.join(SPLITS)})\.({_CODE})-({_CODE})\.({_CODE})(?:\.gz)?")

@@ -14,19 +14,19 @@ from dataclasses import replace
 from pathlib import Path
 
 from tdo_plugin.corpora.description import HELD_OUT, SPLITS, Corpus, Member, Pair
-from tdo_plugin.corpora.making import Making, Record, is_tokenized, remember, split_step
+from tdo_plugin.corpora.making import Making, Record, remember, split_step
 from tdo_plugin.corpora.outcome import check_made, write_outcome
 from tdo_plugin.corpora.rows.cleaning import HeldOut
 from tdo_plugin.corpora.sources.fetch import fetch
 from tdo_plugin.corpora.sources.unpack import unpack
 from tdo_plugin.corpora.texts import write_texts
+from tdo_plugin.data.files import sha256
 from tdo_plugin.data.lock import alone
 from tdo_plugin.data.preprocessing import PreprocessSettings, preprocess
 from tdo_plugin.data.steps import Step, Steps, described
 from tdo_plugin.data.textfolder import read_text_folder
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.textform import TextForm
-from tdo_plugin.provenance import sha256
 
 Say = Callable[[str], None]
 
@@ -147,7 +147,7 @@ def load_tokenizers(corpus: Corpus) -> None:
     Raises:
         UserError: a package is not installed.
     """
-    if is_tokenized(corpus.form):
+    if corpus.form.tokenizes:
         for language in corpus.languages:
             corpus.form.tokenized(["."], language)
 

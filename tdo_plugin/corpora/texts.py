@@ -15,11 +15,11 @@ from itertools import chain
 from pathlib import Path
 
 from tdo_plugin.corpora.description import Monolingual
-from tdo_plugin.corpora.making import Making, Record, in_chunks, is_tokenized
+from tdo_plugin.corpora.making import Making, Record, in_chunks
 from tdo_plugin.corpora.rows.drawing import generator
 from tdo_plugin.corpora.rows.readers import text
+from tdo_plugin.data.files import sha256, write_text
 from tdo_plugin.data.sampling import draw
-from tdo_plugin.data.segmentation import sha256, write_text
 from tdo_plugin.data.steps import Facts, Step, Steps, described
 from tdo_plugin.data.textfolder import PLAIN, count_lines, read_lines
 from tdo_plugin.metrics.textform import TextForm, truecaser
@@ -75,7 +75,7 @@ def _link_all(making: Making, sides: dict[Path, tuple[Record, str]], truecased: 
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     recased = truecased and not making.corpus.form.tokenized_at_source
-    if keeps := recased or is_tokenized(making.corpus.form):
+    if keeps := recased or making.corpus.form.tokenizes:
         (folder / PLAIN).mkdir()
     for path, (record, language) in sides.items():
         _link(making.out / CASED / path.name if truecased else path, folder / path.name)

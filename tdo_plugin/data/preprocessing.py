@@ -17,6 +17,7 @@ from typing import Any
 from tdo_plugin.data import binarization
 from tdo_plugin.data import segmentation as sp
 from tdo_plugin.data.databin import MARK, SHARDS, read_data_folder, settings_of
+from tdo_plugin.data.files import sha256, write_text
 from tdo_plugin.data.joining import join_valids
 from tdo_plugin.data.making import make_sets, model_step, test_steps, text_sets, text_steps
 from tdo_plugin.data.parts import PARTS, Encoding
@@ -129,7 +130,7 @@ def preprocess(
     """
     out = out.resolve()
     stored, made = settings.stored(folder), settings_of(out)
-    digest = cache(sp.sha256)
+    digest = cache(sha256)
     if not fresh and made == stored and _is_of(out, folder, digest):
         say(f"{out} is whole already")
         return
@@ -260,7 +261,7 @@ def _train_model(
     return Encoding(
         steps.root,
         sp.load_model(path),
-        sp.sha256(path),
+        sha256(path),
         settings.max_pieces,
         settings.lowercase,
         digest,
@@ -303,13 +304,13 @@ def _write_lists(
     stored: Mapping[str, Any],
 ) -> None:
     """What names the folder's contents, the mark of a whole folder last."""
-    sp.write_text(out / "langs.txt", folder.languages)
-    sp.write_text(out / "pairs.txt", (f"{a}-{b}" for a, b in folder.directions()))
+    write_text(out / "langs.txt", folder.languages)
+    write_text(out / "pairs.txt", (f"{a}-{b}" for a, b in folder.directions()))
     tests = [f"{s}-{t}" for (a, b), _ in folder.test_pairs() for s, t in ((a, b), (b, a))]
-    sp.write_text(out / "test-pairs.txt", dict.fromkeys(tests))
+    write_text(out / "test-pairs.txt", dict.fromkeys(tests))
     (out / SHARDS).unlink(missing_ok=True)
     if shards[1:]:
-        sp.write_text(out / SHARDS, shards[1:])
+        write_text(out / SHARDS, shards[1:])
     texts = {folder.named(path): digest(path) for path in folder.files()}
-    sp.write_text(out / TEXTS, [json.dumps(texts, indent=1)])
-    sp.write_text(out / MARK, [json.dumps(stored, indent=1, ensure_ascii=False)])
+    write_text(out / TEXTS, [json.dumps(texts, indent=1)])
+    write_text(out / MARK, [json.dumps(stored, indent=1, ensure_ascii=False)])

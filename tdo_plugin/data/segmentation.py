@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -13,8 +11,9 @@ from functools import partial
 from io import BytesIO
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
+from tdo_plugin.data.files import complete_file, sha256, write_text
 from tdo_plugin.data.sampling import sample
 from tdo_plugin.data.textfolder import TextFolder, read_lines
 from tdo_plugin.errors import UserError
@@ -39,15 +38,6 @@ class SegmentationSettings:
     seed: int = 1
     temperature: float = 1.0  # of the languages' shares, see `sampling.quotas`; 1: as they are
     bounded: bool = True  # draw fewer where these take too much memory, see `most_sentences`
-
-
-def sha256(path: Path) -> str:
-    """The digest of a file's bytes."""
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def training_sides(
@@ -244,23 +234,3 @@ def encode_test(
         while chunk := list(islice(lines, CHUNK)):
             for pieces in model.encode(chunk, out_type=str, num_threads=1):
                 stream.write(" ".join(pieces) + "\n")
-
-
-@contextlib.contextmanager
-def complete_file(path: Path) -> Iterator[TextIO]:
-    """A text file for writing that gets its name only when everything is written."""
-    partial = path.with_name(path.name + ".partial")
-    try:
-        with partial.open("w", encoding="utf-8", newline="\n") as stream:
-            yield stream
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-    os.replace(partial, path)
-
-
-def write_text(path: Path, lines: Iterable[str]) -> None:
-    """Write lines to a file that appears only complete."""
-    with complete_file(path) as stream:
-        for line in lines:
-            stream.write(f"{line}\n")

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from tdo_plugin.data.segmentation import write_text
+from tdo_plugin.data.files import write_text
 from tdo_plugin.data.workers import Job, run_jobs
 
 Facts = dict[str, Any]

@@ -72,16 +72,22 @@ class TextForm:
             result = moses.tokenize(result, language, self.aggressive_hyphens, jieba)
         return result
 
+    @property
+    def tokenizes(self) -> bool:
+        """Whether plain text of the source is tokenized or normalized on its way into this form."""
+        wanted = self.tokenization != "none" or self.normalize_punctuation
+        return wanted and not self.tokenized_at_source
+
     def tokenizers(self, languages: Iterable[str]) -> list[str]:
-        """Names the tokenizers, with their versions.
+        """Names the tokenizers of the source's text, with their versions.
 
         Raises:
             UserError: sacremoses or jieba, which this form takes, is not installed.
         """
         from tdo_plugin.metrics import moses
 
-        tokenized = languages if self.tokenization == "moses" else ()
-        return [moses.signature(language) for language in tokenized]
+        wanted = self.tokenizes and self.tokenization == "moses"
+        return [moses.signature(language) for language in languages] if wanted else []
 
     def cased(self, lines: Sequence[str], language: str, folder: Path | None) -> list[str]:
         """Tokenized text truecased or lowercased; the second half of `prepare`."""

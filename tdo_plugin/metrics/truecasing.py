@@ -19,7 +19,7 @@ from pathlib import Path
 
 import regex
 
-from tdo_plugin.data.segmentation import write_text
+from tdo_plugin.data.files import write_text
 from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.errors import UserError
 

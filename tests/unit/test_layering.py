@@ -17,8 +17,8 @@ ALLOWED = {
     "tasks": {"models", "modules", "metrics", "data", "errors"},
     "data": {"errors"},
     "metrics": {"data", "errors"},
-    "corpora": {"metrics", "data", "provenance", "errors"},
-    "evaluation": {"models", "metrics", "data", "checkpoints", "provenance", "errors"},
+    "corpora": {"metrics", "data", "errors"},
+    "evaluation": {"models", "metrics", "data", "checkpoints", "errors"},
     "launch": {"data", "errors"},
 }
 

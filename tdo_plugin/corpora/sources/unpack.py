@@ -19,7 +19,7 @@ from typing import IO, BinaryIO
 
 from tdo_plugin.corpora.description.schema import Archive
 from tdo_plugin.corpora.sources.archives import BLOCK, archive_errors, entries, open_joined
-from tdo_plugin.data.segmentation import write_text
+from tdo_plugin.data.files import write_text
 from tdo_plugin.errors import UserError
 
 RECORD = ".unpacked.json"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdo_plugin.data.databin import DataFolder
-from tdo_plugin.data.segmentation import complete_file
+from tdo_plugin.data.files import complete_file
 from tdo_plugin.data.textfolder import lines_of, read_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding.options import DecodingOptions

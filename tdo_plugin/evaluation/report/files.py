@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tdo_plugin.data.segmentation import complete_file
+from tdo_plugin.data.files import complete_file
 from tdo_plugin.evaluation.report.beside import Beside
 from tdo_plugin.evaluation.report.quantities import comparison_of
 from tdo_plugin.evaluation.scores import Difference, ScoreSheet, as_json

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tdo_plugin.data.segmentation import complete_file
+from tdo_plugin.data.files import complete_file
 from tdo_plugin.evaluation.report import heatmap, notes, tables
 from tdo_plugin.evaluation.report.beside import Beside, beside_table
 from tdo_plugin.evaluation.report.files import slugs, write_csv, write_json, write_matrix

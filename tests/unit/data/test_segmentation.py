@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tdo_plugin.data import segmentation as sp
+from tdo_plugin.data.files import complete_file
 from tdo_plugin.data.textfolder import read_lines, read_text_folder
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.outputs import join_pieces
@@ -117,7 +118,7 @@ def test_equal_files_count_once_and_the_hub_can_be_limited(tmp_path: Path) -> No
 
 
 def test_an_interrupted_file_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), sp.complete_file(tmp_path / "file") as stream:
+    with pytest.raises(KeyboardInterrupt), complete_file(tmp_path / "file") as stream:
         stream.write("half")
         raise KeyboardInterrupt
     assert not list(tmp_path.iterdir())

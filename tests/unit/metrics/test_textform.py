@@ -117,3 +117,19 @@ def test_an_unknown_form_is_refused(data, form):
     (data.root / MARK).write_text(json.dumps({"form": form}))
     with pytest.raises(UserError, match=r"`form` in .* must"):
         read_text_form(data.root)
+
+
+@pytest.mark.parametrize(
+    ("form", "tokenizes", "named"),
+    [
+        (TextForm("lowercased"), False, 0),
+        (TextForm("cased", "moses"), True, 2),
+        (TextForm("cased", "none", normalize_punctuation=True), True, 0),
+        (TextForm("cased", "moses", tokenized_at_source=True), False, 0),
+    ],
+)
+def test_what_is_done_to_the_sources_text(form, tokenizes, named) -> None:
+    assert form.tokenizes == tokenizes
+    names = form.tokenizers(["de", "zh"])
+    assert len(names) == named
+    assert [name.split("-")[0] for name in names] == ["moses", "jieba"][:named]
