@@ -1,6 +1,6 @@
 """The text folder of all splits, and text of one language alone.
 
-work/text/               links to the text of each split, see `data/textfolder.py`
+work/text/               links to the text of each split and to plain/, see `data/textfolder.py`
 work/cased/train.X-Y.X   what the tokens become in a truecased corpus, learned from train
 truecase.X  mono/mono.X  parts of the data folder: truecasing models, text of one language
 """
