@@ -12,23 +12,39 @@ from torch import Tensor
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.tasks.language_ids import LanguageIdDataManager
+from tdo_plugin.tasks.loading import (
+    LeanDataManager,
+    add_loading_options,
+    check_loading_options,
+)
 from tdo_plugin.tasks.validation import Validation, add_validation_options, validation_of
+
+
+class _LeanLanguageIdDataManager(LanguageIdDataManager, LeanDataManager):
+    """Language ids and lean loading, which know nothing of each other."""
+
+
+def _manager(args: Namespace) -> type[LanguageIdDataManager]:
+    """What loads the data; the arguments of an older checkpoint do not say it."""
+    lean = getattr(args, "data_loading", "lean") == "lean"
+    return _LeanLanguageIdDataManager if lean else LanguageIdDataManager
 
 
 @register_task("tdo_translation")
 class TdoTranslationTask(TranslationMultiSimpleEpochTask):
-    """fairseq's ``translation_multi_simple_epoch`` with its options, and four things more.
+    """fairseq's ``translation_multi_simple_epoch`` with its options, and five things more.
 
     Every batch, in training, validation, generation and interactive use, tells the source and
     target language of each sentence. Checkpoints remember their dictionary and languages, and do
     not load beside others. Trained directions need no validation set. With ``--eval-translation``
-    a validation translates, too.
+    a validation translates, too. Data are loaded without reading them (``--data-loading``).
     """
 
     @staticmethod
     def add_args(parser: ArgumentParser) -> None:
-        """fairseq's options, and those of scores during training."""
+        """fairseq's options, and those of loading and of scores during training."""
         TranslationMultiSimpleEpochTask.add_args(parser)
+        add_loading_options(parser)
         add_validation_options(parser)
 
     def __init__(
@@ -40,7 +56,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
                 "a source with its language tag as the target of the reversed direction; it is on"
             )
         super().__init__(args, langs, dicts, training)
-        self.data_manager = LanguageIdDataManager(
+        self.data_manager = _manager(args)(
             args, self.lang_pairs, langs, dicts, self.sampling_method
         )
         self.validation: Validation | None = None
@@ -50,10 +66,13 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         """As fairseq's.
 
         Raises:
-            UserError: on languages that are not among ``--langs``, or missing dictionaries.
+            UserError: on languages that are not among ``--langs``, missing dictionaries, or
+                options of loading that contradict each other.
         """
+        check_loading_options(args)
         try:
-            return super().setup_task(args, **kwargs)  # type: ignore[no-any-return]
+            langs, dicts, training = _manager(args).prepare(cls.load_dictionary, args, **kwargs)
+            return cls(args, langs, dicts, training)
         except UserError:
             raise
         except FileNotFoundError as error:
@@ -67,13 +86,17 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
     def check_dicts(
         self, dicts: dict[str, Dictionary], source_langs: list[str], target_langs: list[str]
     ) -> None:
-        """As fairseq's.
+        """As fairseq's, which compares symbol by symbol; here each object is compared once.
 
         Raises:
             UserError: where languages of one side have different dictionaries.
         """
+        sides = [
+            list({id(dicts.get(language)): language for language in side}.values())
+            for side in (source_langs, target_langs)
+        ]
         try:
-            super().check_dicts(dicts, source_langs, target_langs)
+            super().check_dicts(dicts, *sides)
         except AssertionError:
             raise UserError(
                 "`data` must hold one dictionary for all source languages and one for all target "

@@ -1,0 +1,62 @@
+"""Virtual epochs whose sentences are computed, not looked up in a permutation of everything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdo_plugin.tasks.loading import sampled
+from tdo_plugin.tasks.loading.permutation import ROUNDS, mix, permute
+
+Numbers = NDArray[Any]
+
+
+class SampledMultiEpochDataset(sampled.SampledMultiEpochDataset):
+    """All directions, drawn as fairseq draws them, by keys instead of by lists.
+
+    A pass has as many sentences of each direction as fairseq's: without repetition where the
+    direction has enough, else each drawn from all; and virtual epochs are slices of the pass in
+    random order. Where a sentence stands is a function of the seed and the number of the pass, so
+    that nothing is stored, and a resumed training finds the pass that it was in.
+    """
+
+    def get_virtual_indices(
+        self, rng: Any, datasets: list[Any], ratios: Any, size: int
+    ) -> tuple[Numbers, Numbers, Numbers]:
+        """Counts of each direction; there are no indices yet."""
+        counts = np.array([len(dataset) for dataset in datasets])
+        if ratios is not None:
+            shares = ratios / ratios.sum()
+            counts = (size * shares).astype(np.int64)
+            counts += np.random.default_rng(self._seeds).multinomial(size - counts.sum(), shares)
+        return np.empty(0, np.int64), np.cumsum(counts), counts
+
+    def _next_global_indices(self, epoch: int) -> None:
+        """fairseq's count of the shards, without its permutation."""
+        self._random_global_indices = ()  # fairseq takes None for a pass that was not begun
+        again = self.load_next_shard is not None
+        self.load_next_shard, self.shard_epoch = again, self.shard_epoch + again
+
+    @property
+    def _seeds(self) -> list[int]:
+        return [self.seed, (self._cur_epoch - 1) // self.num_virtual_epochs]
+
+    def slice_of_pass(self) -> tuple[Numbers, Numbers]:
+        """As of fairseq's draw: data sets and rows, (sentences,) each."""
+        words = np.random.SeedSequence(self._seeds).generate_state(
+            ROUNDS * (1 + len(self.datasets)), np.uint64
+        )
+        keys = words.reshape(ROUNDS, -1)
+        begin = self._current_epoch_start_index
+        places = np.arange(begin, begin + len(self), dtype=np.uint64)
+        places = permute(places, np.uint64(self.virtual_size), keys[:, -1:])
+        numbers = self.dataset_of(places.astype(np.int64))
+        counts = self.virtual_size_per_dataset.astype(np.uint64)
+        within = places - (self.cumulated_sizes.astype(np.uint64) - counts)[numbers]
+        sizes = np.array([len(dataset) for dataset in self.datasets], np.uint64)[numbers]
+        once = counts[numbers] <= sizes
+        rows = mix(within ^ mix(keys[0, numbers])) % sizes
+        rows[once] = permute(within[once], sizes[once], keys[:, numbers[once]])
+        return numbers, rows.astype(np.int64)

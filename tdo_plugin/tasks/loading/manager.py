@@ -1,0 +1,88 @@
+"""Directions loaded without reading their files."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections import OrderedDict
+from collections.abc import Callable, MutableMapping
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
+from fairseq.data import Dictionary, indexed_dataset
+from fairseq.data.multilingual.multilingual_data_manager import MultilingualDatasetManager
+
+from tdo_plugin.data.files import sha256
+from tdo_plugin.tasks.loading import keyed, sampled
+from tdo_plugin.tasks.loading.mapped import MappedSentences
+
+_EPOCHS = {
+    "fairseq": sampled.SampledMultiEpochDataset,
+    "keyed": keyed.SampledMultiEpochDataset,
+}
+
+
+class LeanDataManager(MultilingualDatasetManager):
+    """fairseq's batches, of files that are opened once and not read as a whole."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        # both directions of a pair have one object, for as long as one of them holds it
+        self._opened: MutableMapping[str, MappedSentences] = WeakValueDictionary()
+
+    @classmethod
+    def load_all_dictionaries(
+        cls, args: Namespace, languages: list[str], load: Callable[[str], Dictionary], *more: Any
+    ) -> Any:
+        """As fairseq's; languages with equal files have one object, as with a fixed dictionary."""
+        loaded: dict[str, Dictionary] = {}
+
+        def load_once(path: str) -> Dictionary:
+            content = sha256(Path(path))
+            if content not in loaded:
+                loaded[content] = load(path)
+            return loaded[content]
+
+        return super().load_all_dictionaries(args, languages, load_once, *more)
+
+    def load_data(self, path: str, dictionary: Dictionary, kind: str | None) -> Any:
+        """One side of a pair; `kind` as in ``--dataset-impl``, None for what the files are."""
+        path = indexed_dataset.get_indexed_dataset_to_local(path)
+        if (kind or indexed_dataset.infer_dataset_impl(path)) != "mmap":
+            return super().load_data(path, dictionary, kind)
+        sentences = self._opened.get(path)
+        if sentences is None:
+            sentences = self._opened[path] = MappedSentences(path)
+        return sentences
+
+    def load_dataset(
+        self,
+        split: str,
+        training: bool,
+        epoch: int = 0,
+        combine: bool = False,
+        shard_epoch: int | None = None,
+        **more: Any,
+    ) -> Any:
+        """As fairseq's; the training set orders and draws in less time."""
+        args = self.args
+        if not training or split != getattr(args, "train_subset", None):
+            return super().load_dataset(split, training, epoch, combine, shard_epoch, **more)
+        datasets, parameters = self.load_split_datasets(
+            split, training, epoch, combine, shard_epoch=shard_epoch, **more
+        )
+        options = {
+            "sampling_ratios": self.get_sampling_ratios(parameters, datasets, epoch),
+            "epoch": epoch,
+            "split": split,
+            "virtual_size": args.virtual_data_size,
+            "shared_collater": self._shared_collater(),
+        }
+        if args.virtual_epoch_size is None:
+            return sampled.SampledMultiDataset(OrderedDict(datasets), **options)
+        return _EPOCHS[getattr(args, "virtual_epoch_draw", "fairseq")](
+            OrderedDict(datasets),
+            shard_epoch=shard_epoch,
+            virtual_epoch_size=args.virtual_epoch_size,
+            **options,
+        )

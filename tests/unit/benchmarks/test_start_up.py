@@ -1,0 +1,54 @@
+"""The benchmark's data and arithmetic; it is not timed here."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+from integration.data import TAG, TDO, TRAIN, built
+
+
+@pytest.fixture(scope="module")
+def benchmark(root: Path):
+    path = root / "benchmarks" / "start_up.py"
+    spec = importlib.util.spec_from_file_location("start_up", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_ratios_are_taken_within_a_round(benchmark) -> None:
+    seconds = {"stock": [10.0, 20.0, 9.0], "lean": [5.0, 5.0, 3.0]}
+    found = {system: [{"update": one} for one in own] for system, own in seconds.items()}
+    stock, lean = benchmark.rows(found, "seconds")
+    assert (stock["ratio"], stock["spread"]) == (1, [1, 1])
+    assert (lean["median"], lean["ratio"], lean["spread"]) == (5, 3, [2, 4])
+    assert lean["metric"] == "update, seconds"
+
+
+def test_systems_take_turns(benchmark) -> None:
+    asked = []
+
+    def run(words):
+        asked.append(words)
+        return {"update": 1.0}
+
+    benchmark.measure(run, {"stock": ["a"], "lean": ["b"]}, ["x"], 3, lambda: asked.append("-"))
+    assert [one[-1] for one in asked if one != "-"] == ["a", "b", "b", "a", "a", "b"]
+    assert asked[::2] == ["-"] * 6
+
+
+def test_the_data_can_be_trained_on(benchmark, tmp_path: Path) -> None:
+    languages = benchmark.names(9)
+    assert len(set(languages)) == 9
+    benchmark.make_data(tmp_path, languages, 1100, 5000)
+    flags = ("--langs", ",".join(languages), "--lang-pairs", "en-de2,de2-en,ja-en2")
+    task, _, _ = built("--task", "tdo_translation", *flags, *TRAIN, *TDO, *TAG, data=tmp_path)
+    task.load_dataset("train")
+    task.load_dataset("valid")
+    assert [len(dataset) for dataset in task.dataset("train").datasets] == [1100] * 3
+    assert len(task.dataset("valid")) == 3 * benchmark.VALID
+    first = task.dataset("train").datasets[0][0]
+    words = [task.source_dictionary.string(first[side]) for side in ("source", "target")]
+    assert words[0].startswith("__de2__ ")
+    assert words[0].split()[1:] != words[1].split()
+    assert "<unk>" not in words[0] + words[1]

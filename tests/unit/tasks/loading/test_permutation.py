@@ -1,0 +1,47 @@
+"""Every place goes somewhere else, and everywhere equally often."""
+
+import numpy as np
+import pytest
+
+from tdo_plugin.tasks.loading.permutation import ROUNDS, mix, permute
+
+
+def keys(*seeds):
+    return np.random.SeedSequence(seeds).generate_state(ROUNDS, np.uint64)[:, None]
+
+
+def permuted(size, *seeds):
+    return permute(np.arange(size, dtype=np.uint64), np.uint64(size), keys(size, *seeds))
+
+
+@pytest.mark.parametrize("size", [*range(1, 60), 1000, 65536, 65537, 300_001])
+def test_a_permutation(size):
+    assert np.array_equal(np.sort(permuted(size)), np.arange(size))
+
+
+def test_a_permutation_of_each_size_at_once():
+    sizes = np.repeat(np.arange(1, 40), np.arange(1, 40)).astype(np.uint64)
+    places = np.concatenate([np.arange(size) for size in range(1, 40)]).astype(np.uint64)
+    found = permute(places, sizes, np.broadcast_to(keys(1), (ROUNDS, len(places))))
+    for size in range(1, 40):
+        assert np.array_equal(np.sort(found[sizes == size]), np.arange(size))
+
+
+@pytest.mark.parametrize("size", [5, 7, 100])
+def test_permutations_are_even(size):
+    """Each place goes everywhere about as often; so does each pair of neighbours."""
+    rounds = 4000
+    found = np.stack([permuted(size, seed) for seed in range(rounds)]).astype(np.int64)
+    expected = rounds / size
+    for place in (0, 1, size - 1):
+        counts = np.bincount(found[:, place], minlength=size)
+        assert ((counts - expected) ** 2 / expected).sum() < size + 6 * np.sqrt(2 * size)
+    steps = np.bincount((found[:, 1] - found[:, 0]) % size, minlength=size)[1:]
+    expected = rounds / (size - 1)
+    assert ((steps - expected) ** 2 / expected).sum() < size + 6 * np.sqrt(2 * size)
+
+
+def test_mix_is_one_to_one():
+    words = np.arange(100_000, dtype=np.uint64)
+    assert len(np.unique(mix(words))) == len(words)
+    assert words[1] == 1, "the argument is not touched"
