@@ -177,11 +177,11 @@ def test_one_tag_in_a_batch_weighs_nothing_with_tag_shares():
 def test_strategy_4_contrasts_the_tag_once():
     """There the target begins with the tag already: the identity source must not have two."""
     task, model, criterion, (batch,) = made(*INSTRUCL, "--decoder-langtok")
-    (tokens, layer), *rest = criterion.terms["instrucl"].request(model, batch).side_sources
-    assert not rest
+    (side,) = criterion.terms["instrucl"].request(model, batch).side_sources
+    ((layer, _),) = side.points
     assert layer == 4
     first = batch["net_input"]["src_tokens"]
-    for source, target, row in zip(first, batch["target"], tokens, strict=True):
+    for source, target, row in zip(first, batch["target"], side.tokens, strict=True):
         pad = task.source_dictionary.pad()
         source, target, row = (one[one != pad] for one in (source, target, row))
         assert source[0] == target[0]
