@@ -190,8 +190,12 @@ class TdoTransformer(FairseqEncoderDecoderModel):
         return output, extra
 
     def prepare_for_inference_(self, cfg: Any) -> None:
-        """As fairseq's; ``--retain-dropout`` keeps every dropout on, or that of modules named."""
+        """As fairseq's; ``--retain-dropout`` keeps every dropout on, or that of modules named.
+
+        The weights must not change afterwards: some are copied into another order.
+        """
         super().prepare_for_inference_(cfg)
+        self.core.pack()
         if getattr(cfg.generation, "retain_dropout", False):
             names = getattr(cfg.generation, "retain_dropout_modules", None)
             for module in self.core.modules():

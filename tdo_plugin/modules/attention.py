@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from tdo_plugin.modules.dropout import PlainDropout
+from tdo_plugin.modules.linear import Linear
 
 
 class KeyValue(NamedTuple):
@@ -23,7 +24,7 @@ class KeyValue(NamedTuple):
     value: Tensor
 
 
-class Projection(nn.Linear):
+class Projection(Linear):
     """A linear projection whose single outputs can be hooked.
 
     The weight is its own parameter, also where several projections are computed in one product;

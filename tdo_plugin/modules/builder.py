@@ -97,19 +97,19 @@ class Builder:
     def stack(self) -> DecoderOnlyStack | EncoderDecoderStack:
         """All layers, with what stands where the target enters and leaves."""
         spec = self.spec
-        ends = self.entry(), self.exit()
         how = spec.source_attention == "causal", "tags" in spec.plain
         if spec.topology == "encoder-decoder":
             return EncoderDecoderStack(
                 [self.joint_layer(spec.stage1_ffn_dim) for _ in range(spec.encoder_layers)],
                 [self.cross_attention_layer() for _ in range(spec.decoder_layers)],
-                *ends,
+                self.entry(),
+                self.exit(),
                 *how,
             )
         layers = [self.joint_layer(spec.stage1_ffn_dim) for _ in range(spec.target_layer)]
         while len(layers) < spec.num_layers:
             layers.append(self.second_stage_layer())
-        return DecoderOnlyStack(layers, spec.target_layer, *ends, *how)
+        return DecoderOnlyStack(layers, spec.target_layer, self.entry(), self.exit(), *how)
 
     def entry(self) -> nn.Module:
         """Of the source where the target enters: pre-norm's final norm, then the adaptation."""

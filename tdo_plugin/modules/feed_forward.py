@@ -4,6 +4,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from tdo_plugin.modules.dropout import PlainDropout
+from tdo_plugin.modules.linear import Linear
 
 
 class FeedForward(nn.Module):
@@ -17,9 +18,9 @@ class FeedForward(nn.Module):
 
     def __init__(self, model_dim: int, inner_dim: int, activation_dropout: PlainDropout) -> None:
         super().__init__()
-        self.inner = nn.Linear(model_dim, inner_dim)
+        self.inner = Linear(model_dim, inner_dim)
         self.inner_output = nn.Identity()
-        self.outer = nn.Linear(inner_dim, model_dim)
+        self.outer = Linear(inner_dim, model_dim)
         self.outer_output = nn.Identity()
         self.activation_dropout = activation_dropout
 

@@ -122,9 +122,11 @@ class _LinearCrossEntropy(torch.autograd.Function):
             features, target = ctx.saved_tensors
             sums = torch.zeros(2, dtype=ctx.loss.single, device=features.device)
             parts = ctx.loss.gradients(features, target, sums, upstream)
+        elif not ctx.ready:
+            raise RuntimeError("the gradient of this loss was taken before and is gone")
         else:
             parts = [part.mul_(upstream.to(part.dtype)) for part in ctx.ready]
-            ctx.ready = ()  # they are multiplied in place, once
+            ctx.ready = ()  # they were multiplied in place
         return (*parts, None, None)
 
 

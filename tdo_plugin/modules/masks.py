@@ -93,7 +93,8 @@ class TargetMask:
         """(B or 1, 1, T, P), or a mask for all sentences."""
         if self.padded:
             return self.target
-        return causal_mask(*self.target.shape[2:], self.target.device)
+        queries, keys = self.target.shape[2:]
+        return causal_mask(queries, keys, self.target.device)
 
     @cached_property
     def joint(self) -> Tensor:

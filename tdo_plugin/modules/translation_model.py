@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from tdo_plugin.modules.dropout import PlainDropout
 from tdo_plugin.modules.embeddings import Embeddings
+from tdo_plugin.modules.linear import Linear
 from tdo_plugin.modules.linear_cross_entropy import linear_cross_entropy
 from tdo_plugin.modules.masks import SourceMask, target_mask
 from tdo_plugin.modules.positions import count_positions
@@ -120,6 +121,15 @@ class TranslationModel(nn.Module):
         """Label-smoothed loss and likelihood of ``target`` (R, T), summed, without all logits."""
         weight = self.embeddings.output_weight
         return linear_cross_entropy(features, weight, target, smoothing, self.padding_idx)
+
+    def pack(self) -> None:
+        """Lay the weights out for decoding; they must not change afterwards."""
+        if "weights" in self.spec.plain:
+            return
+        self.embeddings.pack()
+        for part in self.stack.modules():
+            if isinstance(part, Linear):
+                part.pack()
 
     def new_cache(self, beams: int = 1) -> TargetCache:
         """An empty cache for incremental decoding with so many rows to a sentence."""

@@ -294,20 +294,20 @@ def test_numbers_out_of_range(flags):
 
 
 def test_the_identity_pass_stops_at_its_layer():
-    """It runs the source stream alone and no layer above the one that is contrasted."""
+    """It runs beside the source, and of the layer that is contrasted the tag alone."""
     _, model, criterion, (batch,) = made(*INSTRUCL, "--instrucl-layer", "2")
-    calls = {index: 0 for index in range(5)}
+    calls = {index: [] for index in range(5)}
     for index, layer in enumerate(model.core.stack.layers):
         original = layer.source
 
-        def source(*args, index=index, original=original):
-            calls[index] += 1
-            return original(*args)
+        def source(x, masks, index=index, original=original):
+            calls[index].append(len(masks))
+            return original(x, masks)
 
         layer.source = source
     criterion(model, batch)
     # of the last layer a target reads keys and values only
-    assert calls == {0: 2, 1: 2, 2: 1, 3: 1, 4: 0}
+    assert calls == {0: [2], 1: [1], 2: [1], 3: [1], 4: []}
 
 
 # --- what is logged --------------------------------------------------------------------------

@@ -117,6 +117,7 @@ def test_every_option_reaches_the_specification():
         "tdo_position_embedding": "learned",
         "tdo_share_embeddings": "none",
         "tdo_freeze_embeddings": None,
+        "tdo_plain": "dropout,tags",
     }
     encoder_decoder = {"tdo_encoder_layers": "3", "tdo_decoder_layers": "4"}
     options = {name for name in TdoConfig.__dataclass_fields__ if name != "_name"}
