@@ -23,7 +23,7 @@ from tdo_plugin.modules.attention import KeyValue, MultiheadAttention
 from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.feed_forward import FeedForward
 from tdo_plugin.modules.layer import JointLayer, KeyValueStore
-from tdo_plugin.modules.masks import TargetMask
+from tdo_plugin.modules.masks import SourceMask, TargetMask
 from tdo_plugin.modules.residual import Residual
 
 
@@ -66,9 +66,9 @@ class ReadingLayer(JointLayer):
         self.reading = reading
         self.reading_residual = reading_residual if after else None
 
-    def source(self, x: Tensor, mask: Tensor) -> tuple[Tensor, KeyValue]:
-        memory = self.memory(x)
-        return super().source(x, mask)[0], memory
+    def source(self, x: Tensor, masks: Sequence[SourceMask]) -> tuple[Tensor, list[KeyValue]]:
+        memory, (mask,) = self.memory(x.unflatten(0, masks[0].shape)), masks
+        return super().source(x, [mask])[0], [memory]
 
     def memory(self, source: Tensor) -> KeyValue:
         return self.reading.keys_values(self.attention_residual.before(source))
@@ -82,15 +82,17 @@ class ReadingLayer(JointLayer):
         index: int,
     ) -> Tensor:
         normed = self.attention_residual.before(x)
-        query, own = self.attention.queries_keys_values(normed)
-        attended = self.attention.attend(query, own, mask.target)
+        query, own = self.attention.queries(normed), self.attention.keys_values(normed)
+        attended = self.attention.attend(query, own, mask.over_target)
         if self.reading_residual is None:
-            read = self.reading.attend(self.reading.queries(normed), memories[index], mask.source)
+            read = self.reading.attend(
+                self.reading.queries(normed), memories[index], mask.over_source
+            )
             x = self.attention_residual.after(x, attended + read)
         else:
             x = self.attention_residual.after(x, attended)
             query = self.reading.queries(self.reading_residual.before(x))
-            read = self.reading.attend(query, memories[index], mask.source)
+            read = self.reading.attend(query, memories[index], mask.over_source)
             x = self.reading_residual.after(x, read)
         return self._feed_forward(x)
 

@@ -145,14 +145,25 @@ class FlopModel:
     def instrucl(self, source_length: int, target_length: int, layer: int) -> Flops:
         """What InstruCL adds to training: the identity pair's source (a tag, then the target).
 
-        It passes the layers up to ``layer``, from 1, forward and backward. Where this is the last
-        layer, which the target needs only keys and values of, the rest of it is computed for the
-        sentence's own source as well.
+        It passes the layers up to ``layer``, from 1, forward and backward; of ``layer`` itself only
+        the tag passes, which reads the others' keys and values. Where this is the last layer, of
+        which the target needs only keys and values, the own source's tag passes it as well.
         """
-        added = self.source_states(target_length + 1, layer)
-        if self.spec.topology == "decoder-only" and layer == self.spec.num_layers:
-            added += self._last_layer_rest(source_length)
+        length, spec = target_length + 1, self.spec
+        added = self.source_states(length, layer - 1) + Flops(layers=4 * length * self._unit)
+        if spec.entry_layer == layer - 1 > 0:
+            added += self._adaptation(length)
+        added += self._tag_state(length, layer)
+        if spec.topology == "decoder-only" and layer == spec.num_layers:
+            added += self._tag_state(source_length, layer)
         return 3 * added
+
+    def _tag_state(self, length: int, layer: int) -> Flops:
+        """A layer at one position, which reads keys and values of ``length`` that are there."""
+        inner = self._source_ffns()[layer - 1]
+        return Flops(
+            layers=4 * self._unit + self._ffn(inner), attention=4 * length * self.spec.model_dim
+        )
 
     def generation(self, source_length: int, target_length: int, beam: int) -> Flops:
         """Incremental decoding of ``target_length`` steps; beams share the source.

@@ -15,9 +15,9 @@ from tdo_plugin.modules.instrucl import (
     identity_source,
     instrucl_loss,
     instruction_index,
-    instruction_state,
     tag_share_weights,
 )
+from tdo_plugin.modules.source_state import Reading
 from tdo_plugin.modules.spec import ModelSpec
 
 WEIGHTINGS = ChoiceEnum(["none", "tag-share"])
@@ -131,22 +131,20 @@ class InstruCL:
 
     def request(self, model: Any, sample: Sample) -> Request:
         layer = self.layer(model)
-        identity: Tensor = sample["target"]
+        src_tokens, identity = sample["net_input"]["src_tokens"], sample["target"]
         if not self.target_has_tag:
-            src_tokens = sample["net_input"]["src_tokens"]
             identity = identity_source(src_tokens, identity, self.padding_idx)
-        return Request((layer,), ((identity, layer),))
+        return Request(
+            source_points=[self._tag(src_tokens, layer)],
+            side_sources=[Reading(identity, points=[self._tag(identity, layer)], memories=False)],
+        )
 
     def loss(self, answer: Answer, sample: Sample) -> TermLoss:
         src_tokens = sample["net_input"]["src_tokens"]
         padding = src_tokens.eq(self.padding_idx)
-        (states,) = answer.source_states.values()
-        ((identity, identity_states),) = answer.side_sources
-        losses = instrucl_loss(
-            instruction_state(states, padding),
-            instruction_state(identity_states, identity.eq(self.padding_idx)),
-            self.options.instrucl_temperature,
-        )
+        (anchors,), (identity,) = answer.source_points, answer.side_sources
+        (positives,) = identity.points
+        losses = instrucl_loss(anchors, positives, self.options.instrucl_temperature)
         weighted = losses
         if self.options.instrucl_weighting == "tag-share":
             tags = src_tokens.gather(1, instruction_index(padding)[:, None])[:, 0]
@@ -155,3 +153,7 @@ class InstruCL:
         if self.options.instrucl_scale == "per-token":
             total = total * (~padding).sum() / len(src_tokens)
         return TermLoss(total, {"loss": losses.detach().sum()})
+
+    def _tag(self, tokens: Tensor, layer: int) -> tuple[int, Tensor]:
+        """The place of h_1 in equation 8: the tag of each sentence, at a layer."""
+        return layer, instruction_index(tokens.eq(self.padding_idx))

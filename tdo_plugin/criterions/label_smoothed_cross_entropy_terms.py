@@ -2,8 +2,9 @@
 
 import math
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from fairseq import metrics
@@ -12,19 +13,31 @@ from fairseq.criterions.label_smoothed_cross_entropy import (
     LabelSmoothedCrossEntropyCriterion,
     LabelSmoothedCrossEntropyCriterionConfig,
 )
+from fairseq.dataclass import ChoiceEnum
 from torch import Tensor
 
 from tdo_plugin.criterions.instrucl import InstruCL, InstruCLOptions
-from tdo_plugin.criterions.loss_terms import Answer, LossTerm, Sample
+from tdo_plugin.criterions.loss_terms import Answer, LossTerm, Request, Sample, TermLoss
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.cross_entropy import smoothed_cross_entropy
+from tdo_plugin.modules.translation_model import TranslationModel
 
 TERMS: dict[str, type[LossTerm]] = {"instrucl": InstruCL}
+CROSS_ENTROPIES = ChoiceEnum(["fused", "whole"])
 
 
 @dataclass
 class TermOptions(InstruCLOptions, LabelSmoothedCrossEntropyCriterionConfig):
     """Options of the cross-entropy and of every term."""
+
+    cross_entropy: CROSS_ENTROPIES = field(  # type: ignore[valid-type]
+        default="fused",
+        metadata={
+            "help": "with the output projection, a block of tokens at a time, or of the whole "
+            "batch's logits: the same numbers, more memory (also with --report-accuracy, and with "
+            "other models than tdo_plugin's)"
+        },
+    )
 
 
 @dataclass
@@ -60,6 +73,7 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
                 f"`--loss-terms` must be some of {', '.join(TERMS)}; it has {', '.join(unknown)}"
             )
         self.terms = {name: TERMS[name](options, task) for name in terms}
+        self.fused = options.cross_entropy == "fused" and not options.report_accuracy
 
     @classmethod
     def build_criterion(cls, cfg: Any, task: Any) -> "LabelSmoothedCrossEntropyTerms":
@@ -77,11 +91,14 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
         if self.terms and not reduce:
             raise ValueError("a loss term is a sum over the batch and cannot be left unreduced")
         requests = {name: term.request(model, sample) for name, term in self.terms.items()}
-        net_output = model(
-            **sample["net_input"],
-            **_union(list(requests.values())),
-        )
-        cross_entropy, nll = self.compute_loss(model, net_output, sample, reduce=reduce)
+        asked = _union(list(requests.values()))
+        if self.fused and reduce and isinstance(getattr(model, "core", None), TranslationModel):
+            asked["smoothed_target"] = self._scored(sample["target"]), self.eps
+        net_output = model(**sample["net_input"], **asked)
+        if "smoothed_target" in asked:
+            cross_entropy, nll = net_output[1]["cross_entropy"]
+        else:
+            cross_entropy, nll = self.compute_loss(model, net_output, sample, reduce=reduce)
         sentences = sample["target"].size(0)
         sample_size = sentences if self.sentence_avg else sample["ntokens"]
         logs: dict[str, Any] = {
@@ -92,14 +109,7 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
             "sample_size": sample_size,
         }
         objective = cross_entropy
-        side_states = iter(net_output[1].get("side_states", ()))
-        for name, term in self.terms.items():
-            request = requests[name]
-            answer = Answer(
-                {layer: net_output[1]["source_states"][layer] for layer in request.source_states},
-                [(tokens, next(side_states)) for tokens, _ in request.side_sources],
-            )
-            part = term.loss(answer, sample)
+        for name, part in self._losses(requests, net_output[1], sample):
             objective = objective + part.loss
             logs.update({f"{name}_{key}": value for key, value in part.logs.items()})
         logs["objective"] = objective.detach()
@@ -107,6 +117,29 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
             correct, total = self.compute_accuracy(model, net_output, sample)
             logs["n_correct"], logs["total"] = correct.item(), total.item()
         return objective, sample_size, logs
+
+    def _losses(
+        self, requests: dict[str, Request], extra: dict[str, Any], sample: Sample
+    ) -> Iterator[tuple[str, TermLoss]]:
+        """Each term's loss, of its part of what the forward pass answered."""
+        if not requests:
+            return  # a model without terms may be any of fairseq's
+        points, sides = iter(extra["source"].points), iter(extra["side_sources"])
+        for name, request in requests.items():
+            answer = Answer(
+                {layer: extra["source"].states[layer] for layer in request.source_states},
+                list(islice(points, len(request.source_points))),
+                list(islice(sides, len(request.side_sources))),
+            )
+            yield name, self.terms[name].loss(answer, sample)
+
+    def _scored(self, target: Tensor) -> Tensor:
+        """The target (B, T), padding where it is not scored."""
+        if self.ignore_prefix_size == 0:
+            return target
+        scored = target.clone()
+        scored[:, : self.ignore_prefix_size] = self.padding_idx
+        return scored
 
     def compute_loss(
         self, model: Any, net_output: Any, sample: Sample, reduce: bool = True
@@ -141,6 +174,7 @@ def _union(requests: Sequence[Any]) -> dict[str, Any]:
     if not requests:
         return {}
     return {
+        "source_points": [point for one in requests for point in one.source_points],
         "source_states": sorted({layer for one in requests for layer in one.source_states}),
         "side_sources": [side for one in requests for side in one.side_sources],
     }

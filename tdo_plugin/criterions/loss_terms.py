@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 from torch import Tensor
 
+from tdo_plugin.modules.source_state import Reading, SourceState
+
 Sample = dict[str, Any]
 
 
@@ -16,19 +18,23 @@ class Request:
 
     Attributes:
         source_states: layers, from 1, whose output of the batch's source is wanted.
-        side_sources: further source tokens (B', S'), each with the layer that is wanted.
+        source_points: layers, from 1, whose output of the batch's source is wanted at one
+            position (B,) of each sentence.
+        side_sources: further sources, and what is wanted of them.
     """
 
     source_states: Sequence[int] = ()
-    side_sources: Sequence[tuple[Tensor, int]] = ()
+    source_points: Sequence[tuple[int, Tensor]] = ()
+    side_sources: Sequence[Reading] = ()
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The states (B, S, D) that a request named; those of a side source beside its tokens."""
+    """What a request named: states (B, S, D) by layer, points (B, D) and sources in its order."""
 
     source_states: dict[int, Tensor] = field(default_factory=dict)
-    side_sources: Sequence[tuple[Tensor, Tensor]] = ()
+    source_points: Sequence[Tensor] = ()
+    side_sources: Sequence[SourceState] = ()
 
 
 @dataclass(frozen=True)

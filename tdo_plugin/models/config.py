@@ -8,6 +8,7 @@ from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.spec import (
+    PLAIN,
     EmbeddingSharing,
     ModelSpec,
     NormOrder,
@@ -100,6 +101,13 @@ class TdoConfig(FairseqDataclass):
     tdo_freeze_embeddings: bool = field(
         default=False, metadata={"help": "leave the embeddings as they start"}
     )
+    tdo_plain: str = field(
+        default="",
+        metadata={
+            "help": "compute some of these the plain way, to compare, comma-separated, or all: "
+            + "; ".join(f"{name} ({what})" for name, what in PLAIN.items())
+        },
+    )
 
 
 def spec_from_args(args: Namespace) -> ModelSpec:
@@ -109,13 +117,15 @@ def spec_from_args(args: Namespace) -> ModelSpec:
         UserError: naming every value that is wrong.
     """
     names = {option.name for option in fields(TdoConfig)} - {"_name", "tdo_ffn_dim"}
-    values = {name: getattr(args, name) for name in names}
+    values = {name: getattr(args, name) for name in names - {"tdo_plain"}}
     one_stage = values["tdo_topology"] == "decoder-only" and values["tdo_target_layer"] == 0
     if one_stage and values["tdo_stage1_ffn_dim"]:
         raise UserError(
             "`--tdo-stage1-ffn-dim` must be left out where `--tdo-target-layer` is 0: there is no "
             f"first stage; it is {values['tdo_stage1_ffn_dim']}"
         )
+    named = getattr(args, "tdo_plain", "")  # older checkpoints lack it
+    values["tdo_plain"] = tuple(PLAIN if named == "all" else filter(None, named.split(",")))
     values["tdo_stage1_ffn_dim"] = values["tdo_stage1_ffn_dim"] or args.tdo_ffn_dim
     values["tdo_stage2_ffn_dim"] = values["tdo_stage2_ffn_dim"] or args.tdo_ffn_dim
     try:

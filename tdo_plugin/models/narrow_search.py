@@ -1,10 +1,12 @@
 """Beam search over each row's likeliest tokens instead of over the whole vocabulary.
 
 With a beam of K, a sentence's 2 K best continuations are among the 2 K likeliest tokens of each
-of its rows and the special symbols. fairseq's generator normalises, cleans and sorts the scores of
-all V tokens at every step; here it gets those few, and the same hypotheses come out.
+of its rows and the special symbols. fairseq's generator cleans and sorts the scores of all V
+tokens at every step, rearranges what was translated so far, and asks the device several times what
+has ended. Here a step sorts those few tokens, notes what was chosen, and the same hypotheses are
+read off the notes in the end.
 
-Shapes: B sentences, R = B * K rows, V vocabulary, N = 4 + 2 K columns.
+Shapes: B sentences, n of them not done, R = n * K rows, V vocabulary, N = 4 + 2 K columns.
 """
 
 from typing import Any
@@ -13,6 +15,8 @@ import torch
 from fairseq.search import BeamSearch
 from fairseq.sequence_generator import EnsembleModel, SequenceGenerator
 from torch import Tensor
+
+from tdo_plugin.models.search_notes import SearchNotes
 
 SPECIAL = 4  # fairseq's dictionaries begin with bos, pad, eos and unk
 SOFTMAX = {
@@ -23,81 +27,143 @@ SOFTMAX = {
 }
 ROWS = 128  # of which the logits are made at a time on a CPU, to stay near its cache
 BLOCKS = 16  # tokens that are compared at once when looking for the likeliest
+# Steps after which a GPU is asked which sentences are done; it waits for the answer.
+PATIENCE = 8
 
 
-class _Columns:
-    """The token in each column of the last step's scores, (R, N)."""
+class NarrowGenerator(SequenceGenerator):
+    """fairseq's generator with its options and hypotheses, and a search of its own.
 
-    tokens: Tensor
+    That is for single precision at least: in half precision many scores are equal, and which of
+    them wins depends on the search. It is not for forced prefixes and constraints.
+    """
 
-
-class _NarrowEnsemble(EnsembleModel):
-    """One model, whose log-probabilities are given for the columns only."""
-
-    def __init__(self, model: Any, count: int, columns: _Columns) -> None:
-        super().__init__([model])
-        self._count, self._columns = count, columns
-
-    @torch.jit.unused
-    def forward_decoder(
+    def _generate(
         self,
-        tokens: Tensor,
-        encoder_outs: list[Any],
-        incremental_states: list[dict[str, Any]],
-        temperature: float = 1.0,
-    ) -> tuple[Tensor, None]:
-        """Log-probabilities of the next token (R, N), special symbols first."""
-        decoder = self.single_model.decoder
+        sample: dict[str, Any],
+        prefix_tokens: Tensor | None = None,
+        constraints: Tensor | None = None,
+        bos_token: int | None = None,
+    ) -> list[list[dict[str, Tensor]]]:
+        exact = next(self.model.parameters()).dtype in (torch.float32, torch.float64)
+        if not exact or prefix_tokens is not None or constraints is not None:
+            found: list[list[dict[str, Tensor]]] = super()._generate(
+                sample, prefix_tokens, constraints, bos_token
+            )
+            return found
+        return self._narrow_search(sample["net_input"], bos_token)
+
+    def _narrow_search(
+        self, net_input: dict[str, Any], bos_token: int | None
+    ) -> list[list[dict[str, Tensor]]]:
+        src_tokens = net_input["src_tokens"]
+        device, beams = src_tokens.device, self.beam_size
+        last = min(int(self.max_len_a * src_tokens.size(1) + self.max_len_b), self.max_len - 1)
+        assert self.min_len <= last, "min_len cannot be larger than max_len, please adjust these!"
+        sources = self.model.forward_encoder(net_input)
+        present = torch.arange(len(src_tokens), device=device)
+        sources = self.model.reorder_encoder_out(sources, present.repeat_interleave(beams))
+        states: list[dict[str, Any]] = [{}]
+        tokens = src_tokens.new_full((len(present) * beams, last + 2), self.pad)
+        tokens[:, 0] = self.eos if bos_token is None else bos_token
+        notes = SearchNotes(len(present), beams, self.eos)
+        ended = present.new_zeros(len(present))  # hypotheses of each sentence that have ended
+        idle = torch.zeros(len(present), beams, dtype=torch.bool, device=device)
+        scores: Tensor | None = None
+        for step in range(last + 1):
+            columns, log_probs = self._columns(tokens[:, : step + 1], sources, states)
+            self._rule_out(log_probs, step, last)
+            best, chosen, rows = self._candidates(columns, log_probs, scores)
+            ends = chosen.eq(self.eos) & best.ne(float("-inf"))
+            ends[:, :beams] &= ~idle
+            notes.end(present, rows[:, :beams], best[:, :beams], ends[:, :beams])
+            ended = ended + ends[:, :beams].sum(1)
+            if step == last:
+                break
+            kept = _still_open(ended < beams, step)
+            if kept is not None:
+                if not len(kept):
+                    break
+                present, ended, idle = present[kept], ended[kept], idle[kept]
+                best, chosen, rows, ends = best[kept], chosen[kept], rows[kept], ends[kept]
+            # the best that go on; what has ended comes last and is idle if it must fill a place
+            ends[:, :beams] |= idle
+            places = torch.arange(ends.size(1), device=device)
+            rank, active = (places + ends * len(places)).topk(beams, 1, largest=False)
+            idle = rank >= len(places)
+            scores, chosen, rows = (one.gather(1, active) for one in (best, chosen, rows))
+            notes.go_on(present, rows, chosen, scores)
+            first = torch.arange(len(present), device=device) if kept is None else kept
+            order = (rows + first[:, None] * beams).flatten()
+            tokens = tokens.index_select(0, order)
+            tokens[:, step + 1] = chosen.flatten()
+            self.model.reorder_incremental_state(states, order)
+            sources = self.model.reorder_encoder_out(sources, order)
+        exponent = self.len_penalty if self.normalize_scores else 0.0
+        return notes.hypotheses(exponent)
+
+    def _columns(
+        self, tokens: Tensor, sources: list[Any], states: list[dict[str, Any]]
+    ) -> tuple[Tensor, Tensor]:
+        """Some tokens, and their log-probabilities as the next of each row, (R, N) each."""
+        decoder = self.model.single_model.decoder
         # before the first step the beams of a sentence are all alike
-        alike = 1 if incremental_states[0] else getattr(encoder_outs[0], "beams", 1)
+        alike = 1 if states[0] else getattr(sources[0], "beams", 1)
         features, _ = decoder(
             tokens[::alike],
-            encoder_out=encoder_outs[0],
-            incremental_state=incremental_states[0],
+            encoder_out=sources[0],
+            incremental_state=states[0],
             features_only=True,
         )
         last = features[:, -1]
         parts = [
-            self._narrow(decoder.output_layer(rows), temperature)
+            self._likeliest(decoder.output_layer(rows))
             for rows in last.split(ROWS if last.is_cpu else len(last))
         ]
-        found, scores = (torch.cat(part) for part in zip(*parts, strict=True))
+        found, log_probs = (torch.cat(part) for part in zip(*parts, strict=True))
         if alike > 1:
-            found, scores = (part.repeat_interleave(alike, 0) for part in (found, scores))
-        self._columns.tokens = found
-        return scores, None
+            found, log_probs = (part.repeat_interleave(alike, 0) for part in (found, log_probs))
+        return found, log_probs
 
-    def _narrow(self, logits: Tensor, temperature: float) -> tuple[Tensor, Tensor]:
-        """Tokens and log-probabilities of some rows' columns, of logits that it overwrites."""
-        logits = logits.to(torch.promote_types(logits.dtype, torch.float32))
-        if temperature != 1.0:
-            logits = logits / temperature
-        values, found = largest(logits[:, SPECIAL:], self._count)
+    def _likeliest(self, logits: Tensor) -> tuple[Tensor, Tensor]:
+        """Of some rows: the special symbols, then the 2 K likeliest tokens."""
+        if self.temperature != 1.0:
+            logits = logits / self.temperature
+        log_probs = torch.log_softmax(logits, 1)
+        values, found = largest(log_probs[:, SPECIAL:], 2 * self.beam_size)
         special = torch.arange(SPECIAL, device=logits.device).expand(len(logits), -1)
-        narrow = torch.cat([logits[:, :SPECIAL], values], 1)
-        # as logsumexp, but with the maximum that is known and without a copy of the logits
-        top = narrow.amax(1, keepdim=True)
-        total = logits.sub_(top).exp_().sum(1, keepdim=True).log_()
-        return torch.cat([special, found + SPECIAL], 1), narrow - top - total
+        columns = torch.cat([special, found + SPECIAL], 1)
+        return columns, torch.cat([log_probs[:, :SPECIAL], values], 1)
 
+    def _rule_out(self, log_probs: Tensor, step: int, last: int) -> None:
+        """What fairseq changes in the scores; the special symbols' columns are their numbers."""
+        log_probs[:, self.pad] = float("-inf")
+        log_probs[:, self.unk] -= self.unk_penalty
+        if step >= last:
+            log_probs[:, : self.eos] = float("-inf")
+            log_probs[:, self.eos + 1 :] = float("-inf")
+        elif step < self.min_len:
+            log_probs[:, self.eos] = float("-inf")
 
-class _NarrowBeamSearch(BeamSearch):
-    """fairseq's, with columns turned back into tokens."""
-
-    def __init__(self, dictionary: Any, columns: _Columns) -> None:
-        super().__init__(dictionary)
-        self._columns = columns
-
-    @torch.jit.unused
-    def step(
-        self, step: int, lprobs: Tensor, scores: Tensor | None, *more: Any
+    def _candidates(
+        self, columns: Tensor, log_probs: Tensor, scores: Tensor | None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Scores, tokens and rows of the best continuations, each (B, 2 K)."""
-        best, columns, beams = super().step(step, lprobs, scores, *more)
-        sentences, rows, width = lprobs.shape
-        places = beams * width + columns
-        tokens = self._columns.tokens.view(sentences, rows * width).gather(1, places)
-        return best, tokens, beams
+        """A sentence's best continuations (n, 2 K): scores, tokens, and rows they continue."""
+        width, split = columns.size(1), (-1, self.beam_size, columns.size(1))
+        each = log_probs.view(split)
+        # the rows are alike in the first step, so that one of them is enough
+        each = each[:, :1] if scores is None else each + scores[:, :, None]
+        best, places = each.flatten(1).topk(2 * self.beam_size, 1)
+        chosen = columns.view(split).flatten(1).gather(1, places)
+        return best, chosen, places.div(width, rounding_mode="floor")
+
+
+def _still_open(still: Tensor, step: int) -> Tensor | None:
+    """The sentences (n,) that are not done, where it is worth leaving out those that are."""
+    if still.device.type != "cpu" and (step + 1) % PATIENCE:
+        return None
+    kept = still.nonzero()[:, 0]
+    return None if len(kept) == len(still) else kept
 
 
 def largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
@@ -132,33 +198,32 @@ def _is_plain_softmax(model: Any) -> bool:
     return own <= SOFTMAX and getattr(model.decoder, "adaptive_softmax", None) is None
 
 
-def narrow(generator: SequenceGenerator) -> SequenceGenerator:
+def narrow(generator: Any) -> Any:
     """Let a generator search among each row's likeliest tokens, where that is possible.
 
-    It is for plain beam search with one model and no forced prefix; any other stays as it is.
+    It is for plain beam search with one model; any other generator stays as it is.
 
     Args:
         generator: as a task built it. It is changed in place.
     """
+    plain = type(generator) is SequenceGenerator and type(generator.search) is BeamSearch
+    if plain and _is_possible(generator):
+        generator.__class__ = NarrowGenerator
+    return generator
+
+
+def _is_possible(generator: SequenceGenerator) -> bool:
+    """Whether nothing is asked for that looks at other tokens than the likeliest."""
     ensemble, dictionary = generator.model, generator.tgt_dict
-    count = 2 * generator.beam_size
-    plain = (
-        type(generator) is SequenceGenerator
-        and type(generator.search) is BeamSearch
-        and type(ensemble) is EnsembleModel
+    return (
+        type(ensemble) is EnsembleModel
         and ensemble.models_size == 1
         and ensemble.has_incremental
         and generator.repeat_ngram_blocker is None
         and generator.lm_model is None
         and generator.token_indices_to_suppress is None
+        and not generator.match_source_len
         and max(dictionary.bos(), dictionary.pad(), dictionary.eos(), dictionary.unk()) < SPECIAL
-        and len(dictionary) >= SPECIAL + count
+        and len(dictionary) >= SPECIAL + 2 * generator.beam_size
         and _is_plain_softmax(ensemble.single_model)
     )
-    if plain:
-        columns = _Columns()
-        generator.model = _NarrowEnsemble(ensemble.single_model, count, columns)
-        generator.model.eval()
-        generator.search = _NarrowBeamSearch(dictionary, columns)
-        generator.vocab_size = SPECIAL + count
-    return generator

@@ -21,9 +21,9 @@ from torch import Tensor
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.config import TdoConfig, spec_from_args
 from tdo_plugin.modules.builder import Builder
-from tdo_plugin.modules.dropout import Dropout
+from tdo_plugin.modules.dropout import PlainDropout
+from tdo_plugin.modules.source_state import Reading, SourceState
 from tdo_plugin.modules.spec import SpecError
-from tdo_plugin.modules.stack import SourceState
 from tdo_plugin.modules.target_cache import TargetCache
 from tdo_plugin.modules.translation_model import TranslationModel
 
@@ -158,9 +158,11 @@ class TdoTransformer(FairseqEncoderDecoderModel):
         src_lang_id: Tensor | None = None,
         tgt_lang_id: Tensor | None = None,
         source_states: Sequence[int] = (),
-        side_sources: Sequence[tuple[Tensor, int]] = (),
+        source_points: Sequence[tuple[int, Tensor]] = (),
+        side_sources: Sequence[Reading] = (),
+        smoothed_target: tuple[Tensor, float] | None = None,
     ) -> tuple[Tensor, dict[str, Any]]:
-        """Logits (B, T, V), and what a loss term asked for.
+        """Logits (B, T, V), and what a criterion asked for.
 
         Args:
             src_tokens: (B, S).
@@ -169,28 +171,37 @@ class TdoTransformer(FairseqEncoderDecoderModel):
             src_lang_id: (B, 1), one-based index of each sentence's source language.
             tgt_lang_id: (B, 1), likewise for the target.
             source_states: layers, from 1, whose source output is returned in the extra dictionary
-                under ``source_states``.
-            side_sources: further source tokens, each with the layer whose output is wanted;
-                returned under ``side_states``. They pass no layer above that one.
+                under ``source``, a :class:`SourceState`.
+            source_points: layers, from 1, each with the one position (B,) of each sentence whose
+                output is returned there.
+            side_sources: further sources; returned under ``side_sources``.
+            smoothed_target: target (B, T) and label smoothing, where their cross-entropy is
+                wanted instead of logits; loss and likelihood, summed, are returned under
+                ``cross_entropy``, and the features (B, T, D) take the logits' place.
         """
-        source = self.core.encode(src_tokens, source_states)
-        output, extra = self.decoder(prev_output_tokens, encoder_out=source)
-        extra["source_states"] = source.states
-        extra["side_states"] = [
-            self.core.encode(tokens, (layer,), states_only=True).states[layer]
-            for tokens, layer in side_sources
-        ]
+        own = Reading(src_tokens, source_states, source_points)
+        source, *sides = self.core.read([own, *side_sources])
+        output, extra = self.decoder(
+            prev_output_tokens, encoder_out=source, features_only=smoothed_target is not None
+        )
+        if smoothed_target is not None:
+            extra["cross_entropy"] = self.core.cross_entropy(output, *smoothed_target)
+        extra["source"], extra["side_sources"] = source, sides
         return output, extra
 
     def prepare_for_inference_(self, cfg: Any) -> None:
-        """As fairseq's; ``--retain-dropout`` keeps every dropout on, or that of modules named."""
+        """As fairseq's; ``--retain-dropout`` keeps every dropout on, or that of modules named.
+
+        The weights must not change afterwards: some are copied into another order.
+        """
         super().prepare_for_inference_(cfg)
+        self.core.pack()
         if getattr(cfg.generation, "retain_dropout", False):
             names = getattr(cfg.generation, "retain_dropout_modules", None)
             for module in self.core.modules():
                 if names is None or type(module).__name__ in names:
                     for part in module.modules() if names else [module]:
-                        if isinstance(part, Dropout):
+                        if isinstance(part, PlainDropout):
                             part.retained = True
 
     def load_state_dict(

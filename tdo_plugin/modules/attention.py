@@ -5,13 +5,16 @@ of a sentence, D model width, H heads, E = D / H head width.
 """
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
-from tdo_plugin.modules.dropout import Dropout
+from tdo_plugin.modules.dropout import PlainDropout
+from tdo_plugin.modules.linear import Linear
 
 
 class KeyValue(NamedTuple):
@@ -21,7 +24,7 @@ class KeyValue(NamedTuple):
     value: Tensor
 
 
-class Projection(nn.Linear):
+class Projection(Linear):
     """A linear projection whose single outputs can be hooked.
 
     The weight is its own parameter, also where several projections are computed in one product;
@@ -39,18 +42,45 @@ class Projection(nn.Linear):
         return result
 
 
-def project(x: Tensor, *projections: Projection) -> list[Tensor]:
+class _PackedLinear(torch.autograd.Function):
+    """``F.linear`` with the rows of several weights; the packed copy is not kept for backward."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, bias: Tensor, *weights: Tensor) -> Tensor:
+        ctx.save_for_backward(x, *weights)
+        return F.linear(x, torch.cat(weights), bias)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        x, *weights = ctx.saved_tensors
+        rows = gradient.flatten(0, -2)
+        to_x = gradient @ torch.cat(weights) if ctx.needs_input_grad[0] else None
+        to_weights: Sequence[Tensor | None] = [None] * len(weights)
+        if any(ctx.needs_input_grad[2:]):
+            packed = rows.T @ x.flatten(0, -2)
+            to_weights = packed.split([len(weight) for weight in weights])
+        return (to_x, rows.sum(0), *to_weights)
+
+
+def project_packed(x: Tensor, *projections: Projection) -> list[Tensor]:
     """Several projections of ``x`` (..., D), in one matrix product where that pays.
 
     Packing copies the weights; with few rows, as in a step of decoding, that costs more than the
-    products.
+    products. A mixed-precision region casts the weights for each product by itself.
     """
-    if x.numel() < x.size(-1) ** 2 // 2:
-        return [part(x) for part in projections]
-    weight = torch.cat([part.weight for part in projections])
+    if x.numel() < x.size(-1) ** 2 // 2 or torch.is_autocast_enabled(x.device.type):
+        return project_apart(x, *projections)
     bias = torch.cat([part.bias for part in projections])
-    outputs = F.linear(x, weight, bias).split([part.out_features for part in projections], -1)
+    weights = [part.weight for part in projections]
+    packed: Tensor = _PackedLinear.apply(x, bias, *weights)  # type: ignore[no-untyped-call]
+    outputs = packed.split([part.out_features for part in projections], -1)
     return [part.output(output) for part, output in zip(projections, outputs, strict=True)]
+
+
+def project_apart(x: Tensor, *projections: Projection) -> list[Tensor]:
+    """The same, each in a product of its own."""
+    return [part(x) for part in projections]
 
 
 class MultiheadAttention(nn.Module):
@@ -63,21 +93,45 @@ class MultiheadAttention(nn.Module):
         model_dim: D.
         num_heads: H, a divisor of D.
         dropout: on the attention weights.
+        project: how several projections of one input are computed.
     """
 
-    def __init__(self, model_dim: int, num_heads: int, dropout: float = 0.0) -> None:
+    def __init__(
+        self,
+        model_dim: int,
+        num_heads: int,
+        dropout: PlainDropout,
+        project: Callable[..., list[Tensor]] = project_packed,
+    ) -> None:
         super().__init__()
         self.num_heads = num_heads
-        self.dropout = Dropout(dropout)
+        self.dropout = dropout
+        self._project = project
         self.query = Projection(model_dim, model_dim, gain=1 / math.sqrt(2))
         self.key = Projection(model_dim, model_dim, gain=1 / math.sqrt(2))
         self.value = Projection(model_dim, model_dim, gain=1 / math.sqrt(2))
         self.out = Projection(model_dim, model_dim)
 
-    def queries_keys_values(self, x: Tensor) -> tuple[Tensor, KeyValue]:
-        """(rows, length, D) to queries (rows, H, length, E) and keys and values of the same."""
-        query, key, value = map(self._split_heads, project(x, self.query, self.key, self.value))
-        return query, KeyValue(key, value)
+    def queries_keys_values(
+        self, x: Tensor, shapes: Sequence[tuple[int, int]]
+    ) -> list[tuple[Tensor, KeyValue]]:
+        """Of several streams side by side, each one's queries, keys and values.
+
+        Args:
+            x: (N, D), the streams one after the other.
+            shapes: of each stream, rows and length; N is the sum of their products.
+
+        Returns:
+            Queries (rows, H, length, E) and keys and values of the same, for each stream.
+        """
+        sizes = [rows * length for rows, length in shapes]
+        kinds = self._project(x, self.query, self.key, self.value)
+        streams = zip(*(kind.split(sizes) for kind in kinds), strict=True)
+        split = [
+            [self._split_heads(part.view(*shape, -1)) for part in stream]
+            for stream, shape in zip(streams, shapes, strict=True)
+        ]
+        return [(query, KeyValue(key, value)) for query, key, value in split]
 
     def queries(self, x: Tensor) -> Tensor:
         """(rows, length, D) to (rows, H, length, E)."""
@@ -85,16 +139,16 @@ class MultiheadAttention(nn.Module):
 
     def keys_values(self, x: Tensor) -> KeyValue:
         """(rows, length, D) to keys and values, each (rows, H, length, E)."""
-        return KeyValue(*map(self._split_heads, project(x, self.key, self.value)))
+        return KeyValue(*map(self._split_heads, self._project(x, self.key, self.value)))
 
-    def attend(self, query: Tensor, memory: KeyValue, mask: Tensor) -> Tensor:
+    def attend(self, query: Tensor, memory: KeyValue, mask: Tensor | None) -> Tensor:
         """Queries over the memory of their sentence, which K rows share.
 
         Args:
             query: (R, H, T, E).
             memory: keys and values (B, H, L, E).
             mask: boolean, broadcastable to (B, H, K * T, L), the queries of a sentence row by
-                row; true where a query may look.
+                row; true where a query may look. None where all is seen.
 
         Returns:
             (R, T, D), after the output projection.

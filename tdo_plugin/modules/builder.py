@@ -2,7 +2,8 @@
 
 from torch import nn
 
-from tdo_plugin.modules.attention import MultiheadAttention
+from tdo_plugin.modules.attention import MultiheadAttention, project_apart, project_packed
+from tdo_plugin.modules.dropout import Dropout, PlainDropout
 from tdo_plugin.modules.embeddings import Embeddings
 from tdo_plugin.modules.feed_forward import Adaptation, FeedForward
 from tdo_plugin.modules.layer import CrossAttentionLayer, JointLayer
@@ -39,6 +40,7 @@ class Builder:
             self.embeddings(source_vocabulary, target_vocabulary),
             source_positions,
             target_positions,
+            self.dropout(self.spec.dropout),
         )
 
     def embeddings(self, source_vocabulary: int, target_vocabulary: int) -> Embeddings:
@@ -95,19 +97,19 @@ class Builder:
     def stack(self) -> DecoderOnlyStack | EncoderDecoderStack:
         """All layers, with what stands where the target enters and leaves."""
         spec = self.spec
-        causal = spec.source_attention == "causal"
+        how = spec.source_attention == "causal", "tags" in spec.plain
         if spec.topology == "encoder-decoder":
             return EncoderDecoderStack(
                 [self.joint_layer(spec.stage1_ffn_dim) for _ in range(spec.encoder_layers)],
                 [self.cross_attention_layer() for _ in range(spec.decoder_layers)],
                 self.entry(),
                 self.exit(),
-                causal,
+                *how,
             )
         layers = [self.joint_layer(spec.stage1_ffn_dim) for _ in range(spec.target_layer)]
         while len(layers) < spec.num_layers:
             layers.append(self.second_stage_layer())
-        return DecoderOnlyStack(layers, spec.target_layer, self.entry(), self.exit(), causal)
+        return DecoderOnlyStack(layers, spec.target_layer, self.entry(), self.exit(), *how)
 
     def entry(self) -> nn.Module:
         """Of the source where the target enters: pre-norm's final norm, then the adaptation."""
@@ -127,7 +129,9 @@ class Builder:
         """An adaptation module where the model has them."""
         if self.spec.adaptation_dim == 0:
             return []
-        return [Adaptation(self.feed_forward(self.spec.adaptation_dim), self.spec.dropout)]
+        return [
+            Adaptation(self.feed_forward(self.spec.adaptation_dim), self.dropout(self.spec.dropout))
+        ]
 
     def joint_layer(self, ffn_dim: int) -> JointLayer:
         """Self-attention and FFN."""
@@ -153,16 +157,25 @@ class Builder:
     def attention(self) -> MultiheadAttention:
         """Multi-head attention."""
         return MultiheadAttention(
-            self.spec.model_dim, self.spec.num_heads, self.spec.attention_dropout
+            self.spec.model_dim,
+            self.spec.num_heads,
+            self.dropout(self.spec.attention_dropout),
+            project_apart if "projections" in self.spec.plain else project_packed,
         )
 
     def feed_forward(self, inner_dim: int) -> FeedForward:
         """A feed-forward network."""
-        return FeedForward(self.spec.model_dim, inner_dim, self.spec.activation_dropout)
+        return FeedForward(
+            self.spec.model_dim, inner_dim, self.dropout(self.spec.activation_dropout)
+        )
 
     def residual(self) -> Residual:
         """Norm, dropout and residual connection of a sublayer, in the order of the norm."""
-        return RESIDUALS[self.spec.norm](self.norm(), self.spec.dropout)
+        return RESIDUALS[self.spec.norm](self.norm(), self.dropout(self.spec.dropout))
+
+    def dropout(self, rate: float) -> PlainDropout:
+        """Dropout at one place."""
+        return PlainDropout(rate) if "dropout" in self.spec.plain else Dropout(rate)
 
     def norm(self) -> nn.Module:
         """Layer norm over the width."""

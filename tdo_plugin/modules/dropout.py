@@ -1,10 +1,33 @@
 """Dropout that can stay on while a model decodes, and that draws few random numbers on the CPU."""
 
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 STEPS = 1 << 16  # a CPU mask takes 16 random bits an element
+
+
+class _Kept(torch.autograd.Function):
+    """``x * kept * scale``, of which a byte an element waits for the backward pass."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, kept: Tensor, scale: float) -> Tensor:
+        ctx.save_for_backward(kept)
+        ctx.scale = scale
+        return _scaled(x, kept, scale)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        (kept,) = ctx.saved_tensors
+        # through the function itself, so that it can be differentiated again
+        passed: Tensor = _Kept.apply(gradient, kept, ctx.scale)  # type: ignore[no-untyped-call]
+        return passed, None, None
+
+
+def _scaled(x: Tensor, kept: Tensor, scale: float) -> Tensor:
+    return kept.to(x.dtype).mul_(scale).mul_(x)
 
 
 def _cpu_dropout(x: Tensor, rate: float) -> Tensor:
@@ -22,10 +45,11 @@ def _cpu_dropout(x: Tensor, rate: float) -> Tensor:
     )
     bits = draws.view(torch.int16)[: x.numel()].view(x.shape)
     kept = bits.ge(dropped - STEPS // 2)
-    return x * kept.to(x.dtype).mul_(STEPS / (STEPS - dropped))
+    result: Tensor = _Kept.apply(x, kept, STEPS / (STEPS - dropped))  # type: ignore[no-untyped-call]
+    return result
 
 
-class Dropout(nn.Module):
+class PlainDropout(nn.Module):
     """As ``nn.Dropout``; with ``retained`` set it also drops in evaluation.
 
     Args:
@@ -44,6 +68,12 @@ class Dropout(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         rate = self.active_rate
-        if rate == 0:
-            return x
-        return _cpu_dropout(x, rate) if x.device.type == "cpu" else F.dropout(x, rate, True)
+        return F.dropout(x, rate, True) if rate else x
+
+
+class Dropout(PlainDropout):
+    """The same with few draws and small masks on a CPU; its random numbers are others."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        rate = self.active_rate
+        return _cpu_dropout(x, rate) if rate and x.device.type == "cpu" else super().forward(x)

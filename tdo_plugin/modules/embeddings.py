@@ -3,6 +3,8 @@
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from tdo_plugin.modules.linear import Product, packed_product
+
 
 class Embeddings(nn.Module):
     """Up to three matrices: of source tokens, of target tokens, and of the output.
@@ -20,6 +22,7 @@ class Embeddings(nn.Module):
         self.source = source
         self.target = target
         self.output = output
+        self._product: Product = F.linear
 
     @property
     def target_weight(self) -> Tensor:
@@ -42,4 +45,8 @@ class Embeddings(nn.Module):
 
     def logits(self, features: Tensor) -> Tensor:
         """(..., D) to (..., V_target)."""
-        return F.linear(features, self.output_weight)
+        return self._product(features, self.output_weight, None)
+
+    def pack(self) -> None:
+        """Lay the output's weight out for decoding; it must not change afterwards."""
+        self._product = packed_product(self.output_weight)

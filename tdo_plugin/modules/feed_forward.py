@@ -3,7 +3,8 @@
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from tdo_plugin.modules.dropout import Dropout
+from tdo_plugin.modules.dropout import PlainDropout
+from tdo_plugin.modules.linear import Linear
 
 
 class FeedForward(nn.Module):
@@ -15,13 +16,13 @@ class FeedForward(nn.Module):
         activation_dropout: after the ReLU.
     """
 
-    def __init__(self, model_dim: int, inner_dim: int, activation_dropout: float = 0.0) -> None:
+    def __init__(self, model_dim: int, inner_dim: int, activation_dropout: PlainDropout) -> None:
         super().__init__()
-        self.inner = nn.Linear(model_dim, inner_dim)
+        self.inner = Linear(model_dim, inner_dim)
         self.inner_output = nn.Identity()
-        self.outer = nn.Linear(inner_dim, model_dim)
+        self.outer = Linear(inner_dim, model_dim)
         self.outer_output = nn.Identity()
-        self.activation_dropout = Dropout(activation_dropout)
+        self.activation_dropout = activation_dropout
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., D) to (..., D)."""
@@ -36,10 +37,10 @@ class Adaptation(nn.Module):
     Neither norm nor dropout inside, as the authors built it.
     """
 
-    def __init__(self, feed_forward: FeedForward, dropout: float = 0.0) -> None:
+    def __init__(self, feed_forward: FeedForward, dropout: PlainDropout) -> None:
         super().__init__()
         self.feed_forward = feed_forward
-        self.dropout = Dropout(dropout)
+        self.dropout = dropout
 
     def forward(self, x: Tensor) -> Tensor:
         """(..., D) to (..., D)."""

@@ -13,12 +13,6 @@ def instruction_index(padding: Tensor) -> Tensor:
     return (~padding).int().argmax(1)
 
 
-def instruction_state(states: Tensor, padding: Tensor) -> Tensor:
-    """h_1 of equation 8: the states (B, S, D) at the tag, (B, D)."""
-    rows = torch.arange(states.size(0), device=states.device)
-    return states[rows, instruction_index(padding)]
-
-
 def identity_source(src_tokens: Tensor, target: Tensor, padding_idx: int) -> Tensor:
     """The source of the identity pair (l_y, y, y): the sentence's tag, then its target.
 

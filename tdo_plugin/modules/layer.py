@@ -3,7 +3,8 @@
 Every layer that a target passes offers two views of the source: ``memory`` gives what its target
 queries read, ``target`` takes the target through. A joint layer also takes the source through.
 
-Shapes: B sentences, R = B * beams rows, S source, T target, D model width.
+Shapes: B sentences, R = B * beams rows, S source, T target, D model width, N positions of all
+sources that pass a layer side by side.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from torch import Tensor, nn
 
 from tdo_plugin.modules.attention import KeyValue, MultiheadAttention
 from tdo_plugin.modules.feed_forward import FeedForward
-from tdo_plugin.modules.masks import TargetMask
+from tdo_plugin.modules.masks import SourceMask, TargetMask
 from tdo_plugin.modules.residual import Residual
 
 
@@ -71,16 +72,32 @@ class JointLayer(TargetLayer):
         self.attention_residual = attention_residual
         self.feed_forward_residual = feed_forward_residual
 
-    def source(self, x: Tensor, mask: Tensor) -> tuple[Tensor, KeyValue]:
-        """The source one layer on, and the keys and values that a target reads here.
+    def source(self, x: Tensor, masks: Sequence[SourceMask]) -> tuple[Tensor, list[KeyValue]]:
+        """Sources one layer on, and the keys and values that a target reads of each.
 
         Args:
-            x: (B, S, D).
-            mask: boolean, broadcastable to (B, 1, S, S).
+            x: (N, D), the sources one after the other.
+            masks: of each source, (B, S); N is the sum of their sizes.
         """
-        query, own = self.attention.queries_keys_values(self.attention_residual.before(x))
-        x = self.attention_residual.after(x, self.attention.attend(query, own, mask))
-        return self._feed_forward(x), own
+        normed = self.attention_residual.before(x)
+        streams = self.attention.queries_keys_values(normed, [mask.shape for mask in masks])
+        attended = [
+            self.attention.attend(query, own, mask.whole).flatten(0, 1)
+            for (query, own), mask in zip(streams, masks, strict=True)
+        ]
+        x = self.attention_residual.after(x, beside(attended))
+        return self._feed_forward(x), [own for _, own in streams]
+
+    def source_at(self, x: Tensor, memory: KeyValue, mask: SourceMask, positions: Tensor) -> Tensor:
+        """The source (B, S, D) one layer on at one position (B,) of each sentence: (B, D).
+
+        ``memory`` has the keys and values of the whole source, as :meth:`memory` gives them.
+        """
+        rows = torch.arange(len(x), device=x.device)
+        x = x[rows, positions][:, None]
+        query = self.attention.queries(self.attention_residual.before(x))
+        attended = self.attention.attend(query, memory, mask.at(positions))
+        return self._feed_forward(self.attention_residual.after(x, attended))[:, 0]
 
     def memory(self, source: Tensor) -> KeyValue:
         return self.attention.keys_values(self.attention_residual.before(source))
@@ -93,7 +110,9 @@ class JointLayer(TargetLayer):
         store: KeyValueStore | None,
         index: int,
     ) -> Tensor:
-        query, own = self.attention.queries_keys_values(self.attention_residual.before(x))
+        normed = self.attention_residual.before(x)
+        # what becomes of the keys and values is a copy; apart from the queries they are let go
+        query, own = self.attention.queries(normed), self.attention.keys_values(normed)
         if store is None:
             pairs = zip(memories[index], own, strict=True)
             joint = KeyValue(*(torch.cat(pair, 2) for pair in pairs))
@@ -138,13 +157,21 @@ class CrossAttentionLayer(TargetLayer):
         store: KeyValueStore | None,
         index: int,
     ) -> Tensor:
-        query, own = self.attention.queries_keys_values(self.attention_residual.before(x))
+        ((query, own),) = self.attention.queries_keys_values(
+            self.attention_residual.before(x).flatten(0, 1), [(x.size(0), x.size(1))]
+        )
         so_far = own if store is None else store.extend(index, own)
-        x = self.attention_residual.after(x, self.attention.attend(query, so_far, mask.target))
+        attended = self.attention.attend(query, so_far, mask.over_target)
+        x = self.attention_residual.after(x, attended)
 
         query = self.cross_attention.queries(self.cross_attention_residual.before(x))
-        attended = self.cross_attention.attend(query, memories[index], mask.source)
+        attended = self.cross_attention.attend(query, memories[index], mask.over_source)
         x = self.cross_attention_residual.after(x, attended)
 
         output = self.feed_forward(self.feed_forward_residual.before(x))
         return self.feed_forward_residual.after(x, output)
+
+
+def beside(parts: Sequence[Tensor]) -> Tensor:
+    """Matrices of one width, one below the other; a single one is not copied."""
+    return parts[0] if len(parts) == 1 else torch.cat(list(parts))

@@ -8,27 +8,65 @@ from functools import cached_property
 
 import torch
 from torch import Tensor
+from torch.nn.attention.bias import causal_lower_right
 
 
-def source_mask(padding: Tensor, causal: bool) -> Tensor:
+def causal_mask(queries: int, keys: int, device: torch.device) -> Tensor:
+    """The last of so many queries sees all keys, each earlier one a key less.
+
+    On a GPU it is torch's description of such a mask, for which the kernels need no tensor; on a
+    CPU, where they do, boolean (queries, keys).
+    """
+    if device.type == "cuda":
+        return causal_lower_right(queries, keys)
+    return torch.ones(queries, keys, dtype=torch.bool, device=device).tril(keys - queries)
+
+
+@dataclass(frozen=True)
+class SourceMask:
     """Visibility among source positions.
 
     A position always sees itself, so that no row of a softmax is empty, not even that of a
-    padding position before the first token; nobody else sees padding.
+    padding position before the first token; nobody else sees padding. Where nothing is padded
+    there is no tensor: kernels are faster without.
 
-    Args:
+    Attributes:
         padding: boolean (B, S), true at padding.
+        padded: whether any is; true is always right.
         causal: hide later positions (the paper's appendix D).
-
-    Returns:
-        boolean (B, 1, S, S), or (B, 1, 1, S) where every query sees the same.
     """
-    visible = ~padding[:, None, None, :]
-    if not causal:
-        return visible
-    length = padding.size(1)
-    ones = torch.ones(length, length, dtype=torch.bool, device=padding.device)
-    return (visible & ones.tril()) | torch.eye(length, dtype=torch.bool, device=padding.device)
+
+    padding: Tensor
+    padded: bool
+    causal: bool
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """B and S."""
+        sentences, length = self.padding.shape
+        return sentences, length
+
+    @cached_property
+    def whole(self) -> Tensor | None:
+        """Boolean (B, 1, S, S), or (B, 1, 1, S) where every query sees the same; None: all."""
+        length = self.padding.size(1)
+        if not self.causal:
+            return ~self.padding[:, None, None, :] if self.padded else None
+        if not self.padded:
+            return causal_mask(length, length, self.padding.device)
+        ones = torch.ones(length, length, dtype=torch.bool, device=self.padding.device)
+        visible = ~self.padding[:, None, None, :] & ones.tril()
+        return visible | torch.eye(length, dtype=torch.bool, device=self.padding.device)
+
+    def at(self, positions: Tensor) -> Tensor | None:
+        """What one real position (B,) of each sentence sees: (B, 1, 1, S); None: all."""
+        if not (self.causal or self.padded):
+            return None
+        visible = ~self.padding
+        if self.causal:
+            places = torch.arange(self.padding.size(1), device=self.padding.device)
+            visible = visible & (places <= positions[:, None])
+        return visible[:, None, None, :]
 
 
 @dataclass(frozen=True)
@@ -38,15 +76,33 @@ class TargetMask:
     Attributes:
         source: boolean (B, 1, 1, S).
         target: boolean (B or 1, 1, T, P).
+        padded: whether anything is hidden but later positions; true is always right.
     """
 
     source: Tensor
     target: Tensor
+    padded: bool = True
+
+    @property
+    def over_source(self) -> Tensor | None:
+        """(B, 1, 1, S); None where all is seen."""
+        return self.source if self.padded else None
+
+    @property
+    def over_target(self) -> Tensor:
+        """(B or 1, 1, T, P), or a mask for all sentences."""
+        if self.padded:
+            return self.target
+        queries, keys = self.target.shape[2:]
+        return causal_mask(queries, keys, self.target.device)
 
     @cached_property
     def joint(self) -> Tensor:
-        """Over [source ; target]: (B, 1, T, S + P)."""
+        """Over [source ; target]: (B, 1, T, S + P), or a mask for all sentences."""
         sentences, length = self.source.size(0), self.target.size(2)
+        if not self.padded:
+            keys = self.source.size(3) + self.target.size(3)
+            return causal_mask(length, keys, self.source.device)
         return torch.cat(
             [
                 self.source.expand(sentences, 1, length, -1),
@@ -56,13 +112,16 @@ class TargetMask:
         )
 
 
-def target_mask(source_padding: Tensor, new: int, padding: Tensor) -> TargetMask:
+def target_mask(
+    source_padding: Tensor, new: int, padding: Tensor, padded: bool = True
+) -> TargetMask:
     """Visibility for the last ``new`` of P target positions: the source and no later target.
 
     Args:
         source_padding: boolean (B, S), true at padding.
         new: T, how many positions ask.
         padding: boolean (rows, P), true at padding, of all target positions so far.
+        padded: whether a source is padded, or a target on its left.
     """
     total = padding.size(1)
     ones = torch.ones(new, total, dtype=torch.bool, device=padding.device)
@@ -71,4 +130,4 @@ def target_mask(source_padding: Tensor, new: int, padding: Tensor) -> TargetMask
     # left padding only ever hides what stands before a token; padding on the right is later
     # than every real query, so that causality alone hides it
     visible = (earlier & ~padding[:, None, None, :]) | itself
-    return TargetMask(~source_padding[:, None, None, :], visible)
+    return TargetMask(~source_padding[:, None, None, :], visible, padded)

@@ -2,16 +2,16 @@
 
 from torch import Tensor, nn
 
-from tdo_plugin.modules.dropout import Dropout
+from tdo_plugin.modules.dropout import PlainDropout
 
 
 class Residual(nn.Module):
     """A sublayer is called between ``before`` and ``after``; subclasses say where the norm is."""
 
-    def __init__(self, norm: nn.Module, dropout: float = 0.0) -> None:
+    def __init__(self, norm: nn.Module, dropout: PlainDropout) -> None:
         super().__init__()
         self.norm = norm
-        self.dropout = Dropout(dropout)
+        self.dropout = dropout
 
     def before(self, x: Tensor) -> Tensor:
         """What the sublayer reads, (..., D)."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal, get_args, get_origin, get_type_hints
 
 Topology = Literal["decoder-only", "encoder-decoder"]
@@ -10,6 +11,18 @@ NormOrder = Literal["pre", "post"]
 PositionCount = Literal["independent", "continuous"]
 PositionEmbedding = Literal["sinusoidal", "learned", "none"]
 EmbeddingSharing = Literal["all", "decoder", "none"]
+
+# What is computed in a faster way than a textbook's, and may be computed in the textbook's.
+PLAIN = MappingProxyType(
+    {
+        "dropout": "torch's own dropout on the CPU",
+        "masks": "a mask also where nothing is padded",
+        "projections": "queries, keys and values in products of their own",
+        "sources": "the sources of a batch one after the other instead of side by side",
+        "tags": "the last layer that a tag is read from at all positions",
+        "weights": "decoding on a CPU with the weights in the order in which they were trained",
+    }
+)
 
 
 class SpecError(ValueError):
@@ -27,7 +40,8 @@ class ModelSpec:
     have ``encoder_layers`` and ``decoder_layers`` and leave those two alone.
 
     ``stage1_ffn_dim`` is the inner size below layer M (or of the encoder), ``stage2_ffn_dim`` from
-    layer M on (or of the decoder). ``adaptation_dim`` 0 means no adaptation modules.
+    layer M on (or of the decoder). ``adaptation_dim`` 0 means no adaptation modules. ``plain``
+    names what is not to be computed in a faster way (see ``PLAIN``).
 
     Raises:
         SpecError: on unknown or contradictory values, all of them in one message.
@@ -54,6 +68,7 @@ class ModelSpec:
     freeze_embeddings: bool = False
     max_source_positions: int = 1024
     max_target_positions: int = 1024
+    plain: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         problems = [*self._wrong_choices(), *self._wrong_numbers(), *self._wrong_layers()]
@@ -71,10 +86,14 @@ class ModelSpec:
         return self.target_layer if self.topology == "decoder-only" else self.encoder_layers
 
     def _wrong_choices(self) -> list[str]:
+        unknown = [name for name in self.plain if name not in PLAIN]
         return [
             f"`{_flag(name)}` must be one of {', '.join(get_args(kind))}; it is {value}"
             for name, kind in get_type_hints(type(self)).items()
             if get_origin(kind) is Literal and (value := getattr(self, name)) not in get_args(kind)
+        ] + [
+            f"`{_flag('plain')}` must be some of {', '.join(PLAIN)}; it has {name}"
+            for name in unknown
         ]
 
     def _wrong_numbers(self) -> list[str]:

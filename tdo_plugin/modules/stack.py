@@ -3,119 +3,50 @@
 Shapes: B sentences, R = B * beams rows, S source, T target, D model width.
 """
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
 
-import torch
 from torch import Tensor, nn
 
-from tdo_plugin.modules.attention import KeyValue
 from tdo_plugin.modules.layer import JointLayer, KeyValueStore, TargetLayer
-from tdo_plugin.modules.masks import TargetMask, source_mask
-
-
-@dataclass(frozen=True)
-class SourceState:
-    """All that a target, a criterion or a probe reads of a source.
-
-    Attributes:
-        padding: boolean (B, S), true at padding.
-        memories: for each layer that the target passes, keys and values (B, H, S, E).
-        states: outputs (B, S, D) of the layers that were asked for, by index from 1, before any
-            adaptation or final norm.
-        beams: how many target rows share a sentence.
-    """
-
-    padding: Tensor
-    memories: Sequence[KeyValue]
-    states: dict[int, Tensor] = field(default_factory=dict)
-    beams: int = 1
-
-    @property
-    def sentences(self) -> int:
-        """B."""
-        return self.padding.size(0)
-
-    def select(self, sentences: Tensor) -> "SourceState":
-        """The state of some sentences, by index (B',)."""
-        return replace(
-            self,
-            padding=self.padding.index_select(0, sentences),
-            memories=_Chosen.of(self.memories, sentences),
-            states={
-                layer: state.index_select(0, sentences) for layer, state in self.states.items()
-            },
-        )
-
-    def reorder(self, rows: Tensor) -> "SourceState":
-        """The state for new target rows, given as indices of the present rows (R',).
-
-        Beams of a sentence share its state: while a search only permutes beams inside sentences
-        nothing is copied, and the first call of a search, which repeats every sentence once for
-        each beam, only notes the number of beams.
-        """
-        present = self.sentences * self.beams
-        if self.beams == 1 and rows.numel() > present and rows.numel() % present == 0:
-            beams = rows.numel() // present
-            if bool(
-                (
-                    rows.view(present, beams) == torch.arange(present, device=rows.device)[:, None]
-                ).all()
-            ):
-                return replace(self, beams=beams)
-        if rows.numel() == present and self.beams > 1:
-            return self
-        if self.beams == 1:
-            unmoved = rows.numel() == present and torch.equal(
-                rows, torch.arange(present, device=rows.device)
-            )
-            return self if unmoved else self.select(rows)
-        return self.select(rows.view(-1, self.beams)[:, 0].div(self.beams, rounding_mode="floor"))
-
-
-class _Chosen(Sequence[KeyValue]):
-    """Some sentences' memories, each copied when it is read, if ever."""
-
-    def __init__(self, memories: Sequence[KeyValue], sentences: Tensor) -> None:
-        self._memories: Sequence[KeyValue] = memories
-        self._sentences = sentences
-        self._read: dict[int, KeyValue] = {}
-
-    @classmethod
-    def of(cls, memories: Sequence[KeyValue], sentences: Tensor) -> "_Chosen":
-        """Of memories that may be a choice themselves, which nothing keeps then."""
-        if isinstance(memories, cls):
-            return cls(memories._memories, memories._sentences.index_select(0, sentences))
-        return cls(memories, sentences)
-
-    def __len__(self) -> int:
-        return len(self._memories)
-
-    def __getitem__(self, layer: int) -> KeyValue:  # type: ignore[override]
-        if layer not in self._read:
-            chosen = [part.index_select(0, self._sentences) for part in self._memories[layer]]
-            self._read[layer] = KeyValue(*chosen)
-        return self._read[layer]
+from tdo_plugin.modules.masks import SourceMask, TargetMask
+from tdo_plugin.modules.source_pass import Source, SourcePass
+from tdo_plugin.modules.source_state import Reading, SourceState
 
 
 class Stack(nn.Module):
     """What both topologies share: the way of the target, and the end of the source's stage."""
 
-    def __init__(self, entry: nn.Module, exit_: nn.Module, causal_source: bool) -> None:
+    def __init__(
+        self, entry: nn.Module, exit_: nn.Module, causal_source: bool, whole_points: bool = False
+    ) -> None:
         """
         Args:
             entry: applied to the source where the target enters (final norm, adaptation).
             exit_: applied to the target after the last layer (adaptation, final norm).
             causal_source: whether source positions see only earlier ones.
+            whole_points: compute the last layer that a point is wanted of at all positions.
         """
         super().__init__()
         self.entry = entry
         self.exit = exit_
         self.causal_source = causal_source
+        self.whole_points = whole_points
 
     @property
     def target_layers(self) -> Sequence[TargetLayer]:
         """The layers that the target passes, in order."""
+        raise TypeError(f"{type(self).__name__} has no layers; use a subclass")
+
+    def source(
+        self, embedded: Sequence[Tensor], masks: Sequence[SourceMask], readings: Sequence[Reading]
+    ) -> list[SourceState]:
+        """Sources through the layers, side by side.
+
+        Args:
+            embedded: of each source, (B, S, D).
+            masks: of each.
+            readings: what is wanted of each.
+        """
         raise TypeError(f"{type(self).__name__} has no layers; use a subclass")
 
     def target(
@@ -126,6 +57,16 @@ class Stack(nn.Module):
             x = layer.target(x, source.memories, mask, store, index)
         left: Tensor = self.exit(x)
         return left
+
+    def _source(
+        self, embedded: Tensor, mask: SourceMask, reading: Reading, most: int, whole: bool
+    ) -> Source:
+        """A source whose target, if it has one, reads of it up to layer ``most``."""
+        points = {layer for layer, _ in reading.points}
+        last = most if reading.memories else max({*reading.states, *points})
+        needed = {*reading.states, *(points if self.whole_points else ())}
+        whole = last in needed or (reading.memories and whole)
+        return Source(embedded, mask, reading, last, whole)
 
 
 class DecoderOnlyStack(Stack):
@@ -138,8 +79,9 @@ class DecoderOnlyStack(Stack):
         entry: nn.Module,
         exit_: nn.Module,
         causal_source: bool,
+        whole_points: bool = False,
     ) -> None:
-        super().__init__(entry, exit_, causal_source)
+        super().__init__(entry, exit_, causal_source, whole_points)
         self.layers = nn.ModuleList(layers)
         self.target_layer = target_layer
 
@@ -148,38 +90,25 @@ class DecoderOnlyStack(Stack):
         return [layer for layer in self.layers[self.target_layer :]]  # type: ignore[misc]
 
     def source(
-        self, x: Tensor, padding: Tensor, wanted: Collection[int] = (), states_only: bool = False
-    ) -> SourceState:
-        """The source (B, S, D) through the layers.
+        self, embedded: Sequence[Tensor], masks: Sequence[SourceMask], readings: Sequence[Reading]
+    ) -> list[SourceState]:
+        """As :meth:`Stack.source`.
 
-        Of the last layer the target needs only keys and values; the rest of it is computed only
+        Of the last layer a target needs only keys and values; the rest of it is computed only
         where its output is wanted.
-
-        Args:
-            x: embedded source.
-            padding: boolean (B, S).
-            wanted: layers, from 1, whose outputs are kept.
-            states_only: stop after the last wanted layer and keep no memories.
         """
-        mask = source_mask(padding, self.causal_source)
-        last = len(self.layers) - 1
-        memories: list[KeyValue] = []
-        states: dict[int, Tensor] = {}
+        sources = [
+            self._source(*one, most=len(self.layers), whole=False)
+            for one in zip(embedded, masks, readings, strict=True)
+        ]
+        way = SourcePass(sources)
         for index, layer in enumerate(self.layers):
             assert isinstance(layer, JointLayer)
             if index == self.target_layer:
-                x = self.entry(x)
-            if index == last and last + 1 not in wanted:
-                memory = layer.memory(x)
-            else:
-                x, memory = layer.source(x, mask)
-            if index + 1 in wanted:
-                states[index + 1] = x
-            if states_only and index + 1 == max(wanted, default=0):
-                break
-            if index >= self.target_layer and not states_only:
-                memories.append(memory)
-        return SourceState(padding, memories, states)
+                way.enter(self.entry)
+            way.through(layer, index + 1, readable=index >= self.target_layer)
+            way.leave_at(index + 1)
+        return [one.state for one in sources]
 
 
 class EncoderDecoderStack(Stack):
@@ -192,8 +121,9 @@ class EncoderDecoderStack(Stack):
         entry: nn.Module,
         exit_: nn.Module,
         causal_source: bool,
+        whole_points: bool = False,
     ) -> None:
-        super().__init__(entry, exit_, causal_source)
+        super().__init__(entry, exit_, causal_source, whole_points)
         self.encoder_layers = nn.ModuleList(encoder_layers)
         self.decoder_layers = nn.ModuleList(decoder_layers)
 
@@ -202,18 +132,25 @@ class EncoderDecoderStack(Stack):
         return [layer for layer in self.decoder_layers]  # type: ignore[misc]
 
     def source(
-        self, x: Tensor, padding: Tensor, wanted: Collection[int] = (), states_only: bool = False
-    ) -> SourceState:
-        """As :meth:`DecoderOnlyStack.source`; layer indices count encoder layers."""
-        mask = source_mask(padding, self.causal_source)
-        states: dict[int, Tensor] = {}
-        for index, layer in enumerate(self.encoder_layers, start=1):
+        self, embedded: Sequence[Tensor], masks: Sequence[SourceMask], readings: Sequence[Reading]
+    ) -> list[SourceState]:
+        """As :meth:`Stack.source`; layer indices count encoder layers."""
+        sources = [
+            self._source(*one, most=len(self.encoder_layers), whole=True)
+            for one in zip(embedded, masks, readings, strict=True)
+        ]
+        way = SourcePass(sources)
+        for number, layer in enumerate(self.encoder_layers, start=1):
             assert isinstance(layer, JointLayer)
-            x, _ = layer.source(x, mask)
-            if index in wanted:
-                states[index] = x
-            if states_only and index == max(wanted, default=0):
-                return SourceState(padding, [], states)
-        final = self.entry(x)
-        memories = [] if states_only else [layer.memory(final) for layer in self.target_layers]
-        return SourceState(padding, memories, states)
+            way.through(layer, number, readable=False)
+            if number == len(self.encoder_layers):
+                self._read_final(way)
+            way.leave_at(number)
+        return [one.state for one in sources]
+
+    def _read_final(self, way: SourcePass) -> None:
+        """Keys and values of the final state, for each target layer."""
+        for source, x in way.parts():
+            if source.reading.memories:
+                final = self.entry(x)
+                source.memories += [layer.memory(final) for layer in self.target_layers]

@@ -4,16 +4,19 @@ Shapes: B sentences, R = B * beams rows, S source, T target, D model width, V vo
 """
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from torch import Tensor, nn
 
-from tdo_plugin.modules.dropout import Dropout
+from tdo_plugin.modules.dropout import PlainDropout
 from tdo_plugin.modules.embeddings import Embeddings
-from tdo_plugin.modules.masks import target_mask
+from tdo_plugin.modules.linear import Linear
+from tdo_plugin.modules.linear_cross_entropy import linear_cross_entropy
+from tdo_plugin.modules.masks import SourceMask, target_mask
 from tdo_plugin.modules.positions import count_positions
+from tdo_plugin.modules.source_state import Reading, SourceState
 from tdo_plugin.modules.spec import ModelSpec
-from tdo_plugin.modules.stack import DecoderOnlyStack, EncoderDecoderStack, SourceState
+from tdo_plugin.modules.stack import DecoderOnlyStack, EncoderDecoderStack
 from tdo_plugin.modules.target_cache import TargetCache
 
 
@@ -30,6 +33,7 @@ class TranslationModel(nn.Module):
         embeddings: of tokens, and the output projection.
         source_positions: vectors for the source's positions.
         target_positions: vectors for the target's positions; None where both share one table.
+        dropout: on what is embedded.
     """
 
     def __init__(
@@ -39,6 +43,7 @@ class TranslationModel(nn.Module):
         embeddings: Embeddings,
         source_positions: nn.Module,
         target_positions: nn.Module | None,
+        dropout: PlainDropout,
     ) -> None:
         super().__init__()
         self.spec = spec
@@ -46,25 +51,30 @@ class TranslationModel(nn.Module):
         self.embeddings = embeddings
         self.source_positions = source_positions
         self.target_positions = target_positions
-        self.dropout = Dropout(spec.dropout)
+        self.dropout = dropout
         assert embeddings.source.padding_idx is not None
         self.padding_idx: int = embeddings.source.padding_idx
 
-    def encode(
-        self, src_tokens: Tensor, wanted: Collection[int] = (), states_only: bool = False
-    ) -> SourceState:
+    def encode(self, src_tokens: Tensor, wanted: Collection[int] = ()) -> SourceState:
         """The source stream of ``src_tokens`` (B, S), padded on either side.
 
         Args:
             src_tokens: token ids.
             wanted: layers, from 1, whose outputs are kept in the state.
-            states_only: stop after the last wanted layer; nothing can be decoded from the result.
         """
-        padding = src_tokens.eq(self.padding_idx)
-        positions = count_positions(padding, self.padding_idx)
-        vectors = self.source_positions(positions, src_tokens.size(1))
-        embedded = self._embed(self.embeddings.source_vectors(src_tokens), vectors)
-        return self.stack.source(embedded, padding, wanted, states_only)
+        return self.read([Reading(src_tokens, wanted)])[0]
+
+    def read(self, readings: Sequence[Reading]) -> list[SourceState]:
+        """Several source streams, side by side in every layer that they pass together."""
+        if "sources" in self.spec.plain and len(readings) > 1:
+            return [self.read([one])[0] for one in readings]
+        masks = [self._source_mask(one.tokens) for one in readings]
+        embedded = []
+        for one, mask in zip(readings, masks, strict=True):
+            positions = count_positions(mask.padding, self.padding_idx)
+            vectors = self.source_positions(positions, one.tokens.size(1))
+            embedded.append(self._embed(self.embeddings.source_vectors(one.tokens), vectors))
+        return self.stack.source(embedded, masks, readings)
 
     def decode(
         self, prev_output_tokens: Tensor, source: SourceState, cache: TargetCache | None = None
@@ -93,18 +103,42 @@ class TranslationModel(nn.Module):
         table = self.source_positions if self.target_positions is None else self.target_positions
         vectors = table(positions[:, start:], longest)
         embedded = self._embed(self.embeddings.target_vectors(new), vectors)
-        mask = target_mask(source.padding, new.size(1), padding)
         if cache is not None:
-            mask = cache.begin(mask)
+            mask = cache.begin(target_mask(source.padding, new.size(1), padding))
+        else:
+            # padding on the right is later than every real query, so that causality hides it
+            padded = "masks" in self.spec.plain or bool(source.padding.any() | padding[:, 0].any())
+            mask = target_mask(source.padding, new.size(1), padding, padded)
         return self.stack.target(embedded, source, mask, cache)
 
     def logits(self, features: Tensor) -> Tensor:
         """(..., D) to (..., V)."""
         return self.embeddings.logits(features)
 
+    def cross_entropy(
+        self, features: Tensor, target: Tensor, smoothing: float
+    ) -> tuple[Tensor, Tensor]:
+        """Label-smoothed loss and likelihood of ``target`` (R, T), summed, without all logits."""
+        weight = self.embeddings.output_weight
+        return linear_cross_entropy(features, weight, target, smoothing, self.padding_idx)
+
+    def pack(self) -> None:
+        """Lay the weights out for decoding; they must not change afterwards."""
+        if "weights" in self.spec.plain:
+            return
+        self.embeddings.pack()
+        for part in self.stack.modules():
+            if isinstance(part, Linear):
+                part.pack()
+
     def new_cache(self, beams: int = 1) -> TargetCache:
         """An empty cache for incremental decoding with so many rows to a sentence."""
         return TargetCache(len(self.stack.target_layers), beams)
+
+    def _source_mask(self, tokens: Tensor) -> SourceMask:
+        padding = tokens.eq(self.padding_idx)
+        padded = "masks" in self.spec.plain or bool(padding.any())
+        return SourceMask(padding, padded, self.stack.causal_source)
 
     def _embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
         scaled = tokens * math.sqrt(self.spec.model_dim)

@@ -11,6 +11,7 @@ from fairseq.tasks.translation_multi_simple_epoch import TranslationMultiSimpleE
 from torch import Tensor
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.models.narrow_search import narrow
 from tdo_plugin.tasks.language_ids import LanguageIdDataManager
 from tdo_plugin.tasks.loading import (
     LeanDataManager,
@@ -46,6 +47,12 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         TranslationMultiSimpleEpochTask.add_args(parser)
         add_loading_options(parser)
         add_validation_options(parser)
+        parser.add_argument(
+            "--whole-search",
+            action="store_true",
+            help="search as fairseq does, among the scores of the whole vocabulary: slower, the "
+            "same hypotheses",
+        )
 
     def __init__(
         self, args: Namespace, langs: list[str], dicts: dict[str, Dictionary], training: bool
@@ -119,7 +126,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         return model
 
     def build_generator(self, models: Any, args: Any, *more: Any, **options: Any) -> Any:
-        """As fairseq's.
+        """As fairseq's, with a search of its own that gives the same hypotheses.
 
         Raises:
             UserError: where alignments are asked for: with one softmax over source and target no
@@ -130,7 +137,8 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
                 "`--print-alignment` must be left out: these models keep no attention weights; "
                 f"it is {args.print_alignment}"
             )
-        return super().build_generator(models, args, *more, **options)
+        generator = super().build_generator(models, args, *more, **options)
+        return generator if getattr(self.args, "whole_search", False) else narrow(generator)
 
     def load_dataset(self, split: str, *args: Any, **kwargs: Any) -> None:
         """As fairseq's; validation sets may be missing where they are not used.

@@ -77,7 +77,7 @@ def test_fairseq_understands_every_training_command(
         assert (args.instrucl_weighting, args.instrucl_scale) == form
         assert args.criterion == "label_smoothed_cross_entropy_instrucl"
     else:
-        assert args.criterion == "label_smoothed_cross_entropy"
+        assert (args.criterion, args.loss_terms) == ("label_smoothed_cross_entropy_terms", "")
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=NAMES)

@@ -11,9 +11,9 @@ from tdo_plugin.modules.instrucl import (
     identity_source,
     instrucl_loss,
     instruction_index,
-    instruction_state,
     tag_share_weights,
 )
+from tdo_plugin.modules.source_state import Reading
 
 EXACT = {"rtol": 0, "atol": 1e-9}
 SHARED = [case for case in CASES if case.get("share_embeddings", "all") == "all"]
@@ -50,14 +50,12 @@ def test_values_and_gradients(case, temperature, make_model, batch):
     source, _, target = batch
     parameters = list(model.parameters())
     for layer in {1, model.spec.source_layers}:
-        state = model.encode(source, (layer,))
         identity = identity_source(source, target, PAD)
-        side = model.encode(identity, (layer,), states_only=True)
-        losses = instrucl_loss(
-            instruction_state(state.states[layer], state.padding),
-            instruction_state(side.states[layer], side.padding),
-            temperature,
+        points = [[(layer, instruction_index(one.eq(PAD)))] for one in (source, identity)]
+        own, side = model.read(
+            [Reading(source, points=points[0]), Reading(identity, (), points[1], memories=False)]
         )
+        losses = instrucl_loss(*own.points, *side.points, temperature)
         expected = equation_8(Reference(model), source, target, layer, temperature)
         torch.testing.assert_close(losses, expected, **EXACT)
         ours = torch.autograd.grad(losses.sum(), parameters, allow_unused=True)

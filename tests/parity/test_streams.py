@@ -6,6 +6,7 @@ from parity.cases import CASES, PAD, name_of
 from parity.reference import Reference
 
 from tdo_plugin.modules.cross_entropy import smoothed_cross_entropy
+from tdo_plugin.modules.source_state import Reading
 
 EXACT = {"rtol": 0, "atol": 1e-9}
 
@@ -57,7 +58,7 @@ def test_source_states_of_every_layer(case, side, make_model, batch):
     assert len(states) == len(expected)
     for layer in layers:
         torch.testing.assert_close(states[layer][real], expected[layer - 1][real], **EXACT)
-        alone = model.encode(source, wanted=(layer,), states_only=True)
+        (alone,) = model.read([Reading(source, (layer,), memories=False)])
         assert not alone.memories
         torch.testing.assert_close(alone.states[layer][real], expected[layer - 1][real], **EXACT)
 

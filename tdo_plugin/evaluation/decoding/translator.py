@@ -266,12 +266,7 @@ class Translator:
         from tdo_plugin.models.narrow_search import narrow
 
         torch.manual_seed(self.options.seed)
-        generator = task.build_generator(self.models, self._generation)
-        # in half precision many scores are equal, and which of them wins depends on the search
-        # and on the batch
-        exact = self.options.precision == "fp32"
-        if exact and not _forces_prefix(task):
-            narrow(generator)
+        generator = narrow(task.build_generator(self.models, self._generation))
         generator.len_penalty = length_exponent(
             self.options.length_penalty, self.options.penalty_form
         )
@@ -293,7 +288,9 @@ class Translator:
             return list(compress(numbers, late))
 
         never = EarlyStop.never(generator)
-        early = EarlyStop(generator) if exact and not self.options.sampling else never
+        # in half precision many scores are equal, and which of them wins depends on the batch
+        exact = self.options.precision == "fp32" and not self.options.sampling
+        early = EarlyStop(generator) if exact else never
         late = []
         for batch in self._batches(task, dataset):
             if batch:

@@ -18,6 +18,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from tdo_plugin.analysis.cost import PARTS, FlopModel, Flops, count_parameters, outline
 from tdo_plugin.modules.builder import Builder
+from tdo_plugin.modules.source_state import Reading
 from tdo_plugin.modules.spec import ModelSpec
 
 SOURCE, TARGET, BEAM = 5, 7, 3
@@ -92,11 +93,10 @@ def test_instrucl(built):
     identity, source = tokens(1, TARGET + 1), tokens(1, SOURCE)
     plain = counted(lambda: model.encode(source))
     for layer in range(1, spec.source_layers + 1):
-        work = counted(lambda layer=layer: model.encode(identity, (layer,), states_only=True))
-        work += counted(lambda layer=layer: model.encode(source, (layer,))) - plain
-        hidden = layer * hidden_source_pairs(spec, TARGET + 1)
-        if spec.topology == "decoder-only" and layer == spec.num_layers:
-            hidden += hidden_source_pairs(spec, SOURCE)
+        points = [(layer, torch.zeros(1, dtype=torch.long))]
+        both = [Reading(source, points=points), Reading(identity, (), points, memories=False)]
+        work = counted(lambda both=both: model.read(both)) - plain
+        hidden = (layer - 1) * hidden_source_pairs(spec, TARGET + 1)
         expected = flops.instrucl(SOURCE, TARGET, layer).total
         assert 3 * (work - 4 * spec.model_dim * hidden) == expected
 

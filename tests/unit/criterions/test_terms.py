@@ -177,11 +177,11 @@ def test_one_tag_in_a_batch_weighs_nothing_with_tag_shares():
 def test_strategy_4_contrasts_the_tag_once():
     """There the target begins with the tag already: the identity source must not have two."""
     task, model, criterion, (batch,) = made(*INSTRUCL, "--decoder-langtok")
-    (tokens, layer), *rest = criterion.terms["instrucl"].request(model, batch).side_sources
-    assert not rest
+    (side,) = criterion.terms["instrucl"].request(model, batch).side_sources
+    ((layer, _),) = side.points
     assert layer == 4
     first = batch["net_input"]["src_tokens"]
-    for source, target, row in zip(first, batch["target"], tokens, strict=True):
+    for source, target, row in zip(first, batch["target"], side.tokens, strict=True):
         pad = task.source_dictionary.pad()
         source, target, row = (one[one != pad] for one in (source, target, row))
         assert source[0] == target[0]
@@ -294,20 +294,20 @@ def test_numbers_out_of_range(flags):
 
 
 def test_the_identity_pass_stops_at_its_layer():
-    """It runs the source stream alone and no layer above the one that is contrasted."""
+    """It runs beside the source, and of the layer that is contrasted the tag alone."""
     _, model, criterion, (batch,) = made(*INSTRUCL, "--instrucl-layer", "2")
-    calls = {index: 0 for index in range(5)}
+    calls = {index: [] for index in range(5)}
     for index, layer in enumerate(model.core.stack.layers):
         original = layer.source
 
-        def source(*args, index=index, original=original):
-            calls[index] += 1
-            return original(*args)
+        def source(x, masks, index=index, original=original):
+            calls[index].append(len(masks))
+            return original(x, masks)
 
         layer.source = source
     criterion(model, batch)
     # of the last layer a target reads keys and values only
-    assert calls == {0: 2, 1: 2, 2: 1, 3: 1, 4: 0}
+    assert calls == {0: [2], 1: [1], 2: [1], 3: [1], 4: []}
 
 
 # --- what is logged --------------------------------------------------------------------------

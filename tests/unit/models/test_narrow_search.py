@@ -1,12 +1,16 @@
 """Searching among each row's likeliest tokens gives what searching the whole vocabulary gives."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
+from fairseq.dataclass.configs import GenerationConfig
 from fairseq.search import DiverseBeamSearch
 from fairseq.sequence_generator import SequenceGenerator
 from parity.searching import DICTIONARY, random_model, random_sample, readable
 
-from tdo_plugin.models.narrow_search import BLOCKS, largest, narrow
+from tdo_plugin.models import narrow_search
+from tdo_plugin.models.narrow_search import BLOCKS, NarrowGenerator, largest, narrow
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +46,7 @@ def test_hypotheses_and_scores_are_the_whole_vocabularys(model, sample, options)
     options = {"beam_size": 4, "max_len_b": 9, **options}
     stock = hypotheses(SequenceGenerator([model], DICTIONARY, **options), sample)
     own = narrow(SequenceGenerator([model], DICTIONARY, **options))
-    assert own.vocab_size == 4 + 2 * options["beam_size"]
+    assert type(own) is NarrowGenerator
     for ours, theirs in zip(hypotheses(own, sample), stock, strict=True):
         assert [tokens for tokens, _ in ours] == [tokens for tokens, _ in theirs]
         for (_, score), (_, other) in zip(ours, theirs, strict=True):
@@ -80,6 +84,79 @@ def test_other_searches_stay_as_they_are(model):
         SequenceGenerator([model], DICTIONARY, 200),
     )
     for generator in generators:
-        parts = generator.model, generator.search, generator.vocab_size
-        assert narrow(generator) is generator
-        assert (generator.model, generator.search, generator.vocab_size) == parts
+        assert type(narrow(generator)) is SequenceGenerator
+
+
+def detailed(batch):
+    """Everything of every hypothesis."""
+    return [
+        [(one["tokens"].tolist(), float(one["score"]), one["positional_scores"]) for one in ranked]
+        for ranked in batch
+    ]
+
+
+def equal(ours, theirs):
+    for own, other in zip(ours, theirs, strict=True):
+        assert [tokens for tokens, *_ in own] == [tokens for tokens, *_ in other]
+        for (_, score, parts), (_, expected, others) in zip(own, other, strict=True):
+            assert score == pytest.approx(expected, abs=1e-6)
+            torch.testing.assert_close(parts, others.to(parts), rtol=0, atol=1e-6)
+            assert float(parts.sum()) == pytest.approx(score * len(parts), abs=1e-4)
+
+
+@pytest.mark.parametrize("patience", [1, 3, 8])
+def test_sentences_that_are_done_may_stay_for_a_while(sample, monkeypatch, patience):
+    """As on a GPU, which is asked only now and then."""
+    original = narrow_search._still_open
+
+    def patient(still, step):
+        return original(still, step) if (step + 1) % patience == 0 else None
+
+    model = random_model()
+    source = model.core.encode(sample["net_input"]["src_tokens"])
+    with torch.no_grad():  # the end symbol is made likelier, so that sentences end here and there
+        usual = model.core.decode(torch.full((20, 1), DICTIONARY.eos()), source).mean((0, 1))
+        model.core.embeddings.source.weight[DICTIONARY.eos()] += 0.32 * usual
+    stock = SequenceGenerator([model], DICTIONARY, 4, max_len_b=12).generate([], sample)
+    done = {max(len(one["tokens"]) for one in ranked) for ranked in stock}
+    assert len(done) > 3
+    monkeypatch.setattr(narrow_search, "_still_open", patient)
+    own = narrow(SequenceGenerator([model], DICTIONARY, 4, max_len_b=12)).generate([], sample)
+    equal(detailed(own), detailed(stock))
+
+
+def test_another_first_token(model, sample):
+    pair = [SequenceGenerator([model], DICTIONARY, 4, max_len_b=9) for _ in range(2)]
+    stock, own = (one.generate([], sample, bos_token=17) for one in (pair[0], narrow(pair[1])))
+    equal(detailed(own), detailed(stock))
+
+
+def test_forced_prefixes_are_searched_as_fairseq_does(model, sample):
+    prefix = torch.full((20, 1), 17)
+    pair = [SequenceGenerator([model], DICTIONARY, 4, max_len_b=9) for _ in range(2)]
+    stock, own = (
+        one.generate([], sample, prefix_tokens=prefix) for one in (pair[0], narrow(pair[1]))
+    )
+    assert readable(own) == readable(stock)
+    assert all(ranked[0]["tokens"][0] == 17 for ranked in own)
+
+
+def test_half_precision_is_searched_as_fairseq_does(sample):
+    half = random_model().to(torch.bfloat16)
+    pair = [SequenceGenerator([half], DICTIONARY, 4, max_len_b=9) for _ in range(2)]
+    stock, own = (readable(one.generate([], sample)) for one in (pair[0], narrow(pair[1])))
+    assert own == stock
+
+
+def test_single_precision_with_packed_weights(sample):
+    """As fairseq-generate decodes: the weights in the order of oneDNN's kernels."""
+    single = random_model().float()
+    stock = SequenceGenerator([single], DICTIONARY, 4, max_len_b=9).generate([], sample)
+    generation = SimpleNamespace(generation=GenerationConfig(), common=SimpleNamespace(bf16=False))
+    single.prepare_for_inference_(generation)
+    assert single.core.embeddings._product is not torch.nn.functional.linear
+    own = narrow(SequenceGenerator([single], DICTIONARY, 4, max_len_b=9)).generate([], sample)
+    for ours, theirs in zip(detailed(own), detailed(stock), strict=True):
+        assert [tokens for tokens, *_ in ours] == [tokens for tokens, *_ in theirs]
+        for (_, score, _), (_, other, _) in zip(ours, theirs, strict=True):
+            assert score == pytest.approx(other, rel=1e-4)

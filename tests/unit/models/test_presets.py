@@ -101,6 +101,7 @@ def test_command_line_overrides(arch):
         "--dropout": 0.3,
         "--attention-dropout": 0.2,
         "--activation-dropout": 0.4,
+        "--tdo-plain": "masks,weights",
         "--max-source-positions": 77,
         "--max-target-positions": 88,
     }

@@ -21,6 +21,7 @@ from tdo_plugin.models.config import TdoConfig, spec_from_args
 from tdo_plugin.models.presets import PRESETS
 from tdo_plugin.models.tdo_transformer import TdoTransformer
 from tdo_plugin.modules.builder import Builder
+from tdo_plugin.modules.source_state import Reading
 
 BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN)
 
@@ -116,6 +117,7 @@ def test_every_option_reaches_the_specification():
         "tdo_position_embedding": "learned",
         "tdo_share_embeddings": "none",
         "tdo_freeze_embeddings": None,
+        "tdo_plain": "dropout,tags",
     }
     encoder_decoder = {"tdo_encoder_layers": "3", "tdo_decoder_layers": "4"}
     options = {name for name in TdoConfig.__dataclass_fields__ if name != "_name"}
@@ -148,14 +150,13 @@ def test_extras_do_not_change_the_logits():
     model.double().eval()
     net_input = iterate(task, "train")[0]["net_input"]
     plain, extra = model(**net_input)
-    assert not extra["source_states"]
-    asked, extra = model(
-        **net_input, source_states=(1, 3), side_sources=[(net_input["src_tokens"], 2)]
-    )
+    assert not extra["source"].states
+    side = Reading(net_input["src_tokens"], (2,), memories=False)
+    asked, extra = model(**net_input, source_states=(1, 3), side_sources=[side])
     torch.testing.assert_close(plain, asked, rtol=0, atol=1e-12)
-    assert sorted(extra["source_states"]) == [1, 3]
+    assert sorted(extra["source"].states) == [1, 3]
     expected = model.core.encode(net_input["src_tokens"], (2,)).states[2]
-    torch.testing.assert_close(extra["side_states"][0], expected, rtol=0, atol=1e-12)
+    torch.testing.assert_close(extra["side_sources"][0].states[2], expected, rtol=0, atol=1e-12)
     languages = ("src_lang_id", "tgt_lang_id")
     tokens = {key: value for key, value in net_input.items() if key not in languages}
     features, _ = model.extract_features(**tokens)

@@ -1,0 +1,19 @@
+"""How fast the models are, and the plain baseline that they are held against.
+
+A ``--user-dir`` for fairseq: ``--arch concatenating_transformer`` is ``tdo_transformer`` (and so on
+for every decoder-only preset) computed as one joint sequence, ``--criterion plain_cross_entropy``
+its loss as fairseq computes it. As ``tdo_plugin`` it registers when fairseq is there, and imports
+nothing heavy before.
+"""
+
+from importlib import import_module
+
+import tdo_plugin_boot
+
+
+def _register() -> None:
+    for name in ("concatenating", "plain_cross_entropy"):
+        import_module(f"{__name__}.{name}")
+
+
+tdo_plugin_boot.after_fairseq(_register)

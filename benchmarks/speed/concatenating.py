@@ -1,0 +1,239 @@
+"""The baseline: a decoder-only or two-stage model, computed as one joint sequence under one mask.
+
+It has the parameters of :class:`TdoTransformer`, under the same names, and gives the same numbers.
+Every layer from the target's entry on runs over [source ; target] whole, the last one too; in a
+search each beam has a source of its own, which the first step computes with it.
+
+Shapes: B sentences, R rows (B in training, B * beams in a search), S source, P target positions so
+far, T those that are new, L = S + P, D model width, H heads, E head width, V vocabulary.
+"""
+
+from argparse import Namespace
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from fairseq.models import register_model, register_model_architecture
+from torch import Tensor
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.models.presets import PRESETS, fill
+from tdo_plugin.models.tdo_transformer import SourceStream, TargetStream, TdoTransformer
+from tdo_plugin.modules.attention import KeyValue
+from tdo_plugin.modules.layer import JointLayer
+from tdo_plugin.modules.positions import count_positions
+from tdo_plugin.modules.translation_model import TranslationModel
+
+MODEL_NAME = "concatenating_transformer"
+PAST = "concatenating_past"  # place of the layers' keys and values in the incremental state
+
+
+def visibility(padding: Tensor, source: int, causal_source: bool, first: int = 0) -> Tensor:
+    """Who may look at whom in a joint sequence.
+
+    Args:
+        padding: boolean (R, L), true at padding.
+        source: S, how many of the positions are the source's.
+        causal_source: hide later source positions from the source as well.
+        first: the first position that asks.
+
+    Returns:
+        boolean (R, 1, L - first, L), true where a position may look; each sees itself, so that no
+        row of a softmax is empty.
+    """
+    length = padding.size(1)
+    square = torch.ones(length, length, dtype=torch.bool, device=padding.device).tril()
+    if not causal_source:
+        square[:source, :source] = True
+    itself = torch.eye(length, dtype=torch.bool, device=padding.device)
+    return (square[first:] & ~padding[:, None, None, :]) | itself[first:]
+
+
+def through(
+    layer: JointLayer, x: Tensor, mask: Tensor, past: KeyValue | None = None
+) -> tuple[Tensor, KeyValue]:
+    """One layer over a sequence, or over its new positions behind those of the past.
+
+    Args:
+        layer: whose parameters are used.
+        x: (R, T, D), of all positions where there is no past.
+        mask: boolean (R, 1, T, L).
+        past: keys and values (R, H, L - T, E).
+
+    Returns:
+        the sequence (R, T, D) one layer on, and its keys and values (R, H, L, E) with the past.
+    """
+    attention = layer.attention
+    normed = layer.attention_residual.before(x).flatten(0, 1)
+    ((query, memory),) = attention.queries_keys_values(normed, [(x.size(0), x.size(1))])
+    if past is not None:
+        memory = KeyValue(*(torch.cat(parts, 2) for parts in zip(past, memory, strict=True)))
+    mixed = F.scaled_dot_product_attention(
+        query, *memory, attn_mask=mask, dropout_p=attention.dropout.active_rate
+    )
+    x = layer.attention_residual.after(x, attention.out(mixed.transpose(1, 2).flatten(2)))
+    output = layer.feed_forward(layer.feed_forward_residual.before(x))
+    return layer.feed_forward_residual.after(x, output), memory
+
+
+@dataclass(frozen=True)
+class FirstStage:
+    """A source where the target enters.
+
+    Attributes:
+        x: (R, S, D).
+        padding: boolean (R, S), true at padding.
+        states: outputs (B, S, D) of the layers that were asked for, by index from 1.
+    """
+
+    x: Tensor
+    padding: Tensor
+    states: dict[int, Tensor] = field(default_factory=dict)
+
+    def reorder(self, rows: Tensor) -> "FirstStage":
+        """Of other rows, as indices of the present ones (R')."""
+        return FirstStage(self.x.index_select(0, rows), self.padding.index_select(0, rows))
+
+
+class SourceAlone(SourceStream):
+    """fairseq's encoder: the embedded source through the layers below the target's entry."""
+
+    def forward(
+        self,
+        src_tokens: Tensor,
+        src_lengths: Tensor | None = None,
+        src_lang_id: Tensor | None = None,
+        tgt_lang_id: Tensor | None = None,
+        source_states: Collection[int] = (),
+    ) -> FirstStage:
+        """The source (B, S); lengths and language ids are not read."""
+        core, length = self.core, src_tokens.size(1)
+        padding = src_tokens.eq(core.padding_idx)
+        positions = count_positions(padding, core.padding_idx)
+        x = core._embed(
+            core.embeddings.source_vectors(src_tokens), core.source_positions(positions, length)
+        )
+        mask = visibility(padding, length, core.spec.source_attention == "causal")
+        states: dict[int, Tensor] = {}
+        for index, layer in enumerate(core.stack.layers[: core.spec.target_layer], start=1):
+            x, _ = through(layer, x, mask)
+            if index in source_states:
+                states[index] = x
+        return FirstStage(core.stack.entry(x), padding, states)
+
+    def reorder_encoder_out(self, encoder_out: FirstStage, new_order: Tensor) -> FirstStage:
+        return encoder_out.reorder(new_order)
+
+
+class JointSequence(TargetStream):
+    """fairseq's decoder: [source ; target] through the remaining layers, to logits."""
+
+    def forward(
+        self,
+        prev_output_tokens: Tensor,
+        encoder_out: FirstStage,
+        incremental_state: dict[str, Any] | None = None,
+        features_only: bool = False,
+        source_states: Collection[int] = (),
+    ) -> tuple[Tensor, dict[str, Any]]:
+        """Logits (R, T, V) of all positions, or of those that the incremental state lacks."""
+        core, source = self.core, encoder_out.padding.size(1)
+        past: dict[int, KeyValue] = {}
+        if incremental_state is not None:
+            past = incremental_state.setdefault(PAST, past)
+        done = next(iter(past.values())).key.size(2) if past else 0
+        padding = torch.cat([encoder_out.padding, prev_output_tokens.eq(core.padding_idx)], 1)
+        mask = visibility(padding, source, core.spec.source_attention == "causal", done)
+        new = self._embedded(prev_output_tokens, padding, max(done - source, 0))
+        x = new if past else torch.cat([encoder_out.x, new], 1)
+        states = dict(encoder_out.states)
+        entry = core.spec.target_layer
+        for index, layer in enumerate(core.stack.layers[entry:], start=entry + 1):
+            x, past[index] = through(layer, x, mask, past.get(index))
+            if index in source_states:
+                states[index] = x[:, :source]
+        features = core.stack.exit(x[:, -new.size(1) :])
+        output = features if features_only else core.logits(features)
+        return output, {"attn": [None], "source_states": states}
+
+    def _embedded(self, tokens: Tensor, joint_padding: Tensor, start: int) -> Tensor:
+        """The target's positions from ``start`` on, (R, T, D)."""
+        core, length = self.core, tokens.size(1)
+        continuous = core.spec.positions == "continuous"
+        counted = joint_padding if continuous else joint_padding[:, -length:]
+        positions = count_positions(counted, core.padding_idx)[:, -length:]
+        table = core.source_positions if core.target_positions is None else core.target_positions
+        return core._embed(
+            core.embeddings.target_vectors(tokens[:, start:]),
+            table(positions[:, start:], counted.size(1)),
+        )
+
+    def reorder_incremental_state_scripting(
+        self, incremental_state: dict[str, Any], new_order: Tensor
+    ) -> None:
+        past = incremental_state.get(PAST, {})
+        for index, memory in past.items():
+            past[index] = KeyValue(*(part.index_select(0, new_order) for part in memory))
+
+
+@register_model(MODEL_NAME)
+class ConcatenatingTransformer(TdoTransformer):
+    """Every decoder-only model of :class:`TdoTransformer`, of the same options and parameters.
+
+    Raises:
+        UserError: on an encoder-decoder, which has nothing to concatenate.
+    """
+
+    def __init__(self, encoder: SourceStream, decoder: TargetStream) -> None:
+        core: TranslationModel = encoder.core
+        if core.spec.topology != "decoder-only":
+            raise UserError(
+                "`--tdo-topology` must be decoder-only for the concatenating baseline; it is "
+                f"{core.spec.topology}"
+            )
+        super().__init__(
+            SourceAlone(encoder.dictionary, core), JointSequence(decoder.dictionary, core)
+        )
+
+    def forward(
+        self,
+        src_tokens: Tensor,
+        src_lengths: Tensor | None = None,
+        prev_output_tokens: Tensor | None = None,
+        src_lang_id: Tensor | None = None,
+        tgt_lang_id: Tensor | None = None,
+        source_states: Collection[int] = (),
+        features_only: bool = False,
+    ) -> tuple[Tensor, dict[str, Any]]:
+        """Logits (B, T, V), or features (B, T, D), and the states that were asked for.
+
+        Args:
+            src_tokens: (B, S).
+            src_lengths: not read, padding tells.
+            prev_output_tokens: (B, T), the shifted target.
+            src_lang_id: not read.
+            tgt_lang_id: not read.
+            source_states: layers, from 1, whose output (B, S, D) of the source is returned in the
+                extra dictionary under ``source_states``.
+            features_only: leave out the output projection.
+        """
+        source = self.encoder(src_tokens, source_states=source_states)
+        return self.decoder(
+            prev_output_tokens,
+            encoder_out=source,
+            features_only=features_only,
+            source_states=source_states,
+        )
+
+
+def _register(preset: str, name: str) -> None:
+    @register_model_architecture(MODEL_NAME, name)
+    def architecture(args: Namespace) -> None:
+        fill(args, PRESETS[preset])
+
+
+for _preset, _row in PRESETS.items():
+    if "tdo_encoder_layers" not in _row:
+        _register(_preset, _preset.replace("tdo", "concatenating", 1))

@@ -1,0 +1,117 @@
+"""What a beam search chose at each step, and the hypotheses that follow from it.
+
+Shapes: B sentences, K rows (beams) of a sentence, n sentences that take part in a step.
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class _Choice(NamedTuple):
+    """How the rows of a step came about: (n, K) each but for the sentences (n,)."""
+
+    sentences: Tensor
+    rows: Tensor
+    tokens: Tensor
+    scores: Tensor
+
+
+class _Ends(NamedTuple):
+    """What ended at a step, among a sentence's K best: (n, K) each but for the sentences (n,)."""
+
+    sentences: Tensor
+    rows: Tensor
+    scores: Tensor
+    flags: Tensor
+
+
+class SearchNotes:
+    """Notes stay on the device until the search is over."""
+
+    def __init__(self, sentences: int, beams: int, eos: int) -> None:
+        self._sentences, self._beams, self._eos = sentences, beams, eos
+        self._choices: list[_Choice] = []
+        self._ends: list[_Ends] = []
+
+    def end(self, sentences: Tensor, rows: Tensor, scores: Tensor, flags: Tensor) -> None:
+        """A step's endings, of the step before :meth:`go_on`.
+
+        Args:
+            sentences: (n,), from 0 to B.
+            rows: which row of the step ends, (n, K).
+            scores: sum of log-probabilities with the end symbol's, (n, K).
+            flags: where there is an ending, (n, K).
+        """
+        self._ends.append(_Ends(sentences, rows, scores, flags))
+
+    def go_on(self, sentences: Tensor, rows: Tensor, tokens: Tensor, scores: Tensor) -> None:
+        """A step's new rows.
+
+        Args:
+            sentences: (n,).
+            rows: which row of the step each new one continues, (n, K).
+            tokens: with which token, (n, K).
+            scores: their sums of log-probabilities, (n, K).
+        """
+        self._choices.append(_Choice(sentences, rows, tokens, scores))
+
+    def hypotheses(self, exponent: float) -> list[list[dict[str, Tensor]]]:
+        """Of each sentence the first K that ended, best first, as fairseq's generator gives them.
+
+        Args:
+            exponent: a hypothesis' score is divided by this power of its length.
+        """
+        choices = [_Choice(*map(Tensor.tolist, one)) for one in _on_host(self._choices)]
+        places = [{name: place for place, name in enumerate(one.sentences)} for one in choices]
+        found: list[list[dict[str, Tensor]]] = [[] for _ in range(self._sentences)]
+        for step, (sentences, rows, scores, flags) in enumerate(_on_host(self._ends)):
+            for place, column in flags.nonzero().tolist():
+                sentence, row = int(sentences[place]), int(rows[place, column])
+                if len(found[sentence]) == self._beams:
+                    continue
+                tokens, sums = [self._eos], []
+                for choice, place_of in zip(choices[:step][::-1], places[:step][::-1], strict=True):
+                    at = place_of[sentence]
+                    tokens.append(choice.tokens[at][row])
+                    sums.append(choice.scores[at][row])
+                    row = choice.rows[at][row]
+                score = scores[place, column]
+                found[sentence].append(_hypothesis(tokens[::-1], sums[::-1], score, exponent))
+        return [_best_first(one) for one in found]
+
+
+def _on_host(notes: Sequence[Any]) -> list[Any]:
+    """The same notes on the CPU, each kind of tensor fetched at one time."""
+    if not notes:
+        return []
+    kinds = []
+    for kind in zip(*notes, strict=True):
+        flat = torch.cat([one.flatten() for one in kind]).cpu()
+        parts = flat.split([one.numel() for one in kind])
+        kinds.append([part.view(one.shape) for part, one in zip(parts, kind, strict=True)])
+    return [type(notes[0])(*one) for one in zip(*kinds, strict=True)]
+
+
+def _hypothesis(
+    tokens: list[int], sums: list[float], score: Tensor, exponent: float
+) -> dict[str, Tensor]:
+    """As fairseq's generator gives it; ``sums`` of log-probabilities without the end symbol's."""
+    total = torch.cat([score.new_tensor(sums), score[None]])
+    each = total.clone()
+    each[1:] -= total[:-1]
+    return {
+        "tokens": torch.tensor(tokens),
+        "score": score / len(tokens) ** exponent,
+        "attention": torch.empty(0),
+        "alignment": torch.empty(0),
+        "positional_scores": each,
+    }
+
+
+def _best_first(hypotheses: list[dict[str, Tensor]]) -> list[dict[str, Tensor]]:
+    """Sorted by score, in single precision as in fairseq."""
+    scores = torch.tensor([float(one["score"]) for one in hypotheses])
+    return [hypotheses[place] for place in scores.sort(descending=True).indices]

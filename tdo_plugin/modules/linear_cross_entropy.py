@@ -1,0 +1,163 @@
+"""Output projection and label-smoothed cross-entropy in one, without all logits at a time.
+
+The logits of a batch are its largest tensor by far, and autograd would keep several of that size.
+Here they are made for a block of tokens at a time, and a block's part of the gradient is taken
+while they are there. Shapes: N tokens, D model width, V vocabulary, R tokens of a block.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+# Tokens of a block: with fewer the products are slow, since each block adds to the gradient of the
+# whole weight; with more the block takes more memory. Inside it, single-precision probabilities
+# are made for a few rows, on a CPU so that they stay in its cache.
+ROWS = {"cpu": (512, 16), "cuda": (1024, 256)}
+
+
+@dataclass(frozen=True)
+class _Loss:
+    """The loss of tokens, and its gradient before the projection, block by block.
+
+    Attributes:
+        weight: (V, D).
+        smoothing: epsilon.
+        rows: R, and how many of them are normalised at a time.
+    """
+
+    weight: Tensor
+    smoothing: float
+    rows: tuple[int, int]
+
+    @property
+    def single(self) -> torch.dtype:
+        """What sums are made in: single precision at least."""
+        return torch.promote_types(self.weight.dtype, torch.float32)
+
+    def blocks(
+        self, features: Tensor, target: Tensor, sums: Tensor, upstream: Tensor | None
+    ) -> Iterator[tuple[int, Tensor]]:
+        """Adds loss and likelihood to ``sums`` (2,), a block at a time.
+
+        Args:
+            features: (N, D).
+            target: (N,).
+            sums: of losses and of negative log-likelihoods.
+            upstream: what gradients are multiplied with; None: none is wanted.
+
+        Yields:
+            where the block begins, and the gradient (R, V) of the loss by its logits, which the
+            next block overwrites.
+        """
+        most, few = self.rows
+        buffer = features.new_empty(min(most, len(features)), len(self.weight))
+        for start in range(0, len(features), most):
+            block = features[start : start + most]
+            logits = torch.mm(block, self.weight.T, out=buffer[: len(block)])
+            wanted = target[start : start + most]
+            for part, chosen in zip(logits.split(few), wanted.split(few), strict=True):
+                self._normalise(part, chosen[:, None], sums, upstream)
+            yield start, logits
+
+    def _normalise(
+        self, logits: Tensor, target: Tensor, sums: Tensor, upstream: Tensor | None
+    ) -> None:
+        """A few tokens; turns their logits into the gradient, where one is wanted."""
+        other = self.smoothing / (logits.size(1) - 1)
+        peak = 1 - self.smoothing - other
+        log_probs = torch.log_softmax(logits, 1, dtype=self.single)
+        nll = -log_probs.gather(1, target).sum()
+        sums[0] += peak * nll - other * log_probs.sum()
+        sums[1] += nll
+        if upstream is not None:
+            gradient = log_probs.exp_().sub_(other)
+            gradient.scatter_add_(1, target, gradient.new_full(target.shape, -peak))
+            logits.copy_(gradient.mul_(upstream))
+
+    def gradients(
+        self, features: Tensor, target: Tensor, sums: Tensor, upstream: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Of the loss by features and by weight; adds to ``sums`` as :meth:`blocks`."""
+        to_features, to_weight = torch.empty_like(features), torch.zeros_like(self.weight)
+        for start, gradient in self.blocks(features, target, sums, upstream):
+            block = slice(start, start + len(gradient))
+            torch.mm(gradient, self.weight, out=to_features[block])
+            to_weight.addmm_(gradient.T, features[block])
+        return to_features, to_weight
+
+
+class _LinearCrossEntropy(torch.autograd.Function):
+    """Gradients are made with the loss, so that the logits are made once.
+
+    Not in half precision of five exponent bits: there the smallest of them vanish unless they are
+    multiplied with the loss' scale first, which is known in the backward pass only.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, features: Tensor, weight: Tensor, target: Tensor, smoothing: float
+    ) -> tuple[Tensor, Tensor]:
+        loss = _Loss(weight, smoothing, ROWS["cuda" if features.is_cuda else "cpu"])
+        sums = torch.zeros(2, dtype=loss.single, device=features.device)
+        late = features.dtype == torch.float16
+        ctx.loss, ctx.ready = loss, None
+        if any(ctx.needs_input_grad) and not late:
+            ctx.ready = loss.gradients(features, target, sums, sums.new_ones(()))
+        else:
+            ctx.save_for_backward(features, target)
+            for _ in loss.blocks(features, target, sums, None):
+                pass
+        total, nll = sums.unbind()
+        ctx.mark_non_differentiable(nll)
+        return total, nll
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, upstream: Tensor, _: Any) -> tuple[Tensor | None, ...]:
+        if ctx.ready is None:
+            features, target = ctx.saved_tensors
+            sums = torch.zeros(2, dtype=ctx.loss.single, device=features.device)
+            parts = ctx.loss.gradients(features, target, sums, upstream)
+        elif not ctx.ready:
+            raise RuntimeError("the gradient of this loss was taken before and is gone")
+        else:
+            parts = [part.mul_(upstream.to(part.dtype)) for part in ctx.ready]
+            ctx.ready = ()  # they were multiplied in place
+        return (*parts, None, None)
+
+
+def linear_cross_entropy(
+    features: Tensor, weight: Tensor, target: Tensor, smoothing: float, padding_idx: int
+) -> tuple[Tensor, Tensor]:
+    """Label-smoothed loss and negative log-likelihood of ``features @ weight.T``, summed.
+
+    As :func:`tdo_plugin.modules.cross_entropy.smoothed_cross_entropy` of all logits, summed over
+    the tokens that are no padding. In a mixed-precision region the product is computed as torch
+    would compute it there. The gradient can be taken once.
+
+    Args:
+        features: (..., D).
+        weight: (V, D).
+        target: (...), token ids.
+        smoothing: epsilon.
+        padding_idx: the padding symbol.
+
+    Returns:
+        the loss, which has a gradient, and the likelihood, which has none; in nats, in at least
+        single precision.
+    """
+    device = features.device.type
+    real = target.ne(padding_idx)
+    features, target = features[real], target[real]
+    if torch.is_autocast_enabled(device):
+        dtype = torch.get_autocast_dtype(device)
+        features, weight = features.to(dtype), weight.to(dtype)
+    with torch.autocast(device, enabled=False):
+        loss, nll = _LinearCrossEntropy.apply(  # type: ignore[no-untyped-call]
+            features, weight, target, smoothing
+        )
+    return loss, nll

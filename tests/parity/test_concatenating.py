@@ -1,0 +1,182 @@
+"""The baseline that benchmarks run against gives the package's numbers (float64, 1e-9)."""
+
+import pytest
+import torch
+from fairseq.search import BeamSearch
+from fairseq.sequence_generator import SequenceGenerator
+from parity.cases import CASES, EOS, PAD, name_of
+from parity.concatenating import DICTIONARY, concatenating, criterion, sample, two_stream
+from parity.searching import readable
+
+EXACT = {"rtol": 0, "atol": 1e-9}
+JOINT = [case for case in CASES if case["topology"] == "decoder-only"]
+SHARED = [case for case in JOINT if case.get("share_embeddings", "all") == "all"]
+TAGS = (5, 5, 6, 7)
+LOGGED = {"loss", "nll_loss", "ntokens", "nsentences", "sample_size"}
+PAPER = {"instrucl_scale": "sum", "instrucl_weighting": "none"}
+AUTHORS = {"instrucl_scale": "per-token", "instrucl_weighting": "tag-share"}
+
+
+@pytest.fixture(params=["source left, target right", "source right, target left"])
+def padded(request, batch):
+    """A batch with two equal tags, padded on either side."""
+    source, previous, target = (one.clone() for one in batch)
+    source[torch.arange(4), source.ne(PAD).int().argmax(1)] = torch.tensor(TAGS)
+    if request.param == "source right, target left":
+        source, previous, target = map(other_side, (source, previous, target))
+    return source, previous, target
+
+
+def other_side(rows):
+    """The same rows, padded on the other side."""
+    left = rows[:, :1].eq(PAD).any()
+    moved = [(row[row != PAD], row[row == PAD]) for row in rows]
+    return torch.stack([torch.cat(parts if left else parts[::-1]) for parts in moved])
+
+
+def assert_same_gradients(model, ours, theirs):
+    names, parameters = zip(*model.named_parameters(), strict=True)
+    own = torch.autograd.grad(ours, parameters)
+    other = torch.autograd.grad(theirs, parameters)
+    for name, *pair in zip(names, own, other, strict=True):
+        torch.testing.assert_close(*pair, **EXACT, msg=lambda text, name=name: name + text)
+
+
+def assert_same_objective(model, batch, ours, theirs):
+    """Of two criterions, the first on the model, the second on its baseline."""
+    batch = sample(batch)
+    loss, size, logs = ours(model, batch)
+    plain, plain_size, plain_logs = theirs(concatenating(model), batch)
+    torch.testing.assert_close(plain, loss, **EXACT)
+    assert plain_size == size
+    assert plain_logs.keys() >= LOGGED
+    for key, value in plain_logs.items():
+        assert float(value) == pytest.approx(float(logs[key]), abs=1e-9), key
+    assert_same_gradients(model, loss, plain)
+    return logs
+
+
+@pytest.mark.parametrize("case", JOINT, ids=name_of)
+def test_logits(case, make_model, padded):
+    model = two_stream(make_model(**case))
+    source, previous, _ = padded
+    logits, _ = model(source, prev_output_tokens=previous)
+    plain, _ = concatenating(model)(source, prev_output_tokens=previous)
+    real = previous.ne(PAD)
+    assert plain.shape == logits.shape
+    torch.testing.assert_close(plain[real], logits[real], **EXACT)
+
+
+@pytest.mark.parametrize("case", JOINT, ids=name_of)
+def test_cross_entropy(case, make_model, padded):
+    assert_same_objective(
+        two_stream(make_model(**case)),
+        padded,
+        criterion("label_smoothed_cross_entropy_terms"),
+        criterion("plain_cross_entropy"),
+    )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"sentence_avg": True}, {"ignore_prefix_size": 1}, {"report_accuracy": True}],
+    ids=lambda options: " ".join(options),
+)
+def test_options_of_fairseq(options, make_model, batch):
+    assert_same_objective(
+        two_stream(make_model(**JOINT[-1])),
+        batch,
+        criterion("label_smoothed_cross_entropy_terms", **options),
+        criterion("plain_cross_entropy", **options),
+    )
+
+
+@pytest.mark.parametrize("options", [PAPER, AUTHORS], ids=["paper", "authors"])
+@pytest.mark.parametrize("case", SHARED, ids=name_of)
+def test_instrucl(case, options, make_model, padded):
+    logs = assert_same_objective(
+        two_stream(make_model(**case)),
+        padded,
+        criterion("label_smoothed_cross_entropy_instrucl", **options),
+        criterion("plain_cross_entropy", plain_instrucl=True, **options),
+    )
+    assert float(logs["objective"]) > float(logs["loss"])
+
+
+@pytest.mark.parametrize("layer", [1, 2, 3, 4])
+def test_instrucl_at_every_layer(layer, make_model, batch):
+    options = {
+        **(PAPER if layer % 2 else AUTHORS),
+        "instrucl_layer": layer,
+        "instrucl_temperature": 0.1,
+        "instrucl_weight": 0.3,
+        "report_accuracy": True,
+    }
+    case = {"topology": "decoder-only", "num_layers": 4, "target_layer": 2, "adaptation_dim": 6}
+    assert_same_objective(
+        two_stream(make_model(**case)),
+        batch,
+        criterion("label_smoothed_cross_entropy_instrucl", **options),
+        criterion("plain_cross_entropy", plain_instrucl=True, **options),
+    )
+
+
+class EndsEarly(BeamSearch):
+    """Beam search where sentences end at different steps, as those of a trained model do."""
+
+    def step(self, step, lprobs, *more):
+        lprobs[:, :, EOS] += 2
+        return super().step(step, lprobs, *more)
+
+
+def found(model, source, beam):
+    generator = SequenceGenerator(
+        [model], DICTIONARY, beam, max_len_b=8, search_strategy=EndsEarly(DICTIONARY)
+    )
+    lengths = source.ne(PAD).sum(1)
+    return readable(
+        generator.generate([model], {"net_input": {"src_tokens": source, "src_lengths": lengths}})
+    )
+
+
+@pytest.mark.parametrize("beam", [1, 2, 4])
+@pytest.mark.parametrize("case", JOINT, ids=name_of)
+def test_search(case, beam, make_model, batch):
+    model = two_stream(make_model(**case))
+    ours = found(model, batch[0], beam)
+    plain = found(concatenating(model), batch[0], beam)
+    for own, other in zip(ours, plain, strict=True):
+        assert [tokens for tokens, _ in own] == [tokens for tokens, _ in other]
+        # fairseq sums scores in single precision
+        assert [s for _, s in own] == pytest.approx([s for _, s in other], abs=1e-6)
+
+
+def test_sentences_leave_these_searches_at_different_steps(make_model, batch):
+    ranked = found(two_stream(make_model(**JOINT[0])), batch[0], beam=4)
+    assert len({max(len(tokens) for tokens, _ in own) for own in ranked}) > 1
+
+
+def test_a_search_gives_each_beam_its_source_and_keeps_what_was_computed(make_model, batch):
+    model = concatenating(two_stream(make_model(**JOINT[4])))
+    source, previous, _ = batch
+    rows = torch.arange(len(source)).repeat_interleave(3)
+    encoded = model.encoder.reorder_encoder_out(model.encoder(source), rows)
+    assert encoded.x.shape[:2] == (12, 5)
+    lengths = []
+    original = torch.nn.functional.scaled_dot_product_attention
+
+    def attention(query, key, value, **options):
+        lengths.append((query.size(2), key.size(2)))
+        return original(query, key, value, **options)
+
+    state, pieces = {}, []
+    with torch.no_grad(), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch.nn.functional, "scaled_dot_product_attention", attention)
+        for length in (1, 2, 4):
+            tokens = previous[rows, :length]
+            pieces.append(model.decoder(tokens, encoded, incremental_state=state)[0])
+    # three joint layers: the source with the first symbol, then what is new alone
+    assert lengths == [(6, 6)] * 3 + [(1, 7)] * 3 + [(2, 9)] * 3
+    whole, _ = model.decoder(previous[rows, :4], encoded)
+    real = previous[rows, :4].ne(PAD)
+    torch.testing.assert_close(torch.cat(pieces, 1)[real], whole[real], **EXACT)

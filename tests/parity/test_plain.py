@@ -1,0 +1,102 @@
+"""What is computed in a faster way equals what `--tdo-plain` computes: values and gradients."""
+
+import pytest
+import torch
+from parity.cases import CASES, PAD, TWO_STAGE, name_of
+
+from tdo_plugin.modules.attention import project_apart, project_packed
+from tdo_plugin.modules.dropout import Dropout, PlainDropout
+from tdo_plugin.modules.instrucl import identity_source, instruction_index
+from tdo_plugin.modules.source_state import Reading
+from tdo_plugin.modules.spec import PLAIN
+
+EXACT = {"rtol": 0, "atol": 1e-9}
+
+
+def results(model, source, previous, target):
+    """Everything that a batch with a contrasted tag makes of a model, and its gradients."""
+    layer = model.spec.source_layers
+    identity = identity_source(source, target, PAD)
+    tags = [[(layer, instruction_index(one.eq(PAD)))] for one in (source, identity)]
+    first, second = model.read(
+        [Reading(source, (1,), tags[0]), Reading(identity, (), tags[1], memories=False)]
+    )
+    features = model.decode(previous, first)
+    loss, nll = model.cross_entropy(features, target, 0.1)
+    outputs = [loss, nll, features[target.ne(PAD)], *first.points, *second.points]
+    outputs.append(first.states[1][source.ne(PAD)])
+    objective = loss + sum(one.square().sum() for one in outputs[2:])
+    gradients = torch.autograd.grad(objective, list(model.parameters()), allow_unused=True)
+    return [*outputs, *gradients]
+
+
+def without_padding(source, previous, target):
+    """Lengths of one, odd and even, with nothing padded but the target's end."""
+    return source[:1].repeat(3, 1), previous[[0, 2, 3]], target[[0, 2, 3]]
+
+
+@pytest.mark.parametrize("padded", [True, False])
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_each_and_all(case, padded, make_model, batch):
+    tensors = batch if padded else without_padding(*batch)
+    expected = results(make_model(**case, plain=tuple(PLAIN)), *tensors)
+    kinds = [(), *((name,) for name in PLAIN)] if case == TWO_STAGE else [()]
+    for plain in kinds:
+        found = results(make_model(**case, plain=plain), *tensors)
+        for one, other in zip(found, expected, strict=True):
+            assert (one is None) == (other is None)
+            if one is not None:
+                torch.testing.assert_close(one, other, **EXACT)
+
+
+def test_every_name_is_plain(make_model):
+    """Each name takes the faster way out of a model, and only it."""
+
+    def parts(plain):
+        model = make_model(**TWO_STAGE, plain=plain)
+        return {
+            "dropout": not any(type(one) is Dropout for one in model.modules()),
+            "projections": model.stack.layers[0].attention._project is project_apart,
+            "tags": model.stack.whole_points,
+        }
+
+    for name in parts(()):
+        assert not parts(())[name]
+        assert parts((name,))[name]
+        assert not any(found for other, found in parts((name,)).items() if other != name)
+
+
+def test_packed_products_are_of_the_same_weights():
+    """Also where they are not packed: few rows, or a mixed-precision region."""
+    torch.manual_seed(0)
+    from tdo_plugin.modules.attention import Projection
+
+    projections = [Projection(6, 6) for _ in range(3)]
+    for rows in (1, 40):
+        x = torch.randn(rows, 6, requires_grad=True)
+        for region in (torch.autocast("cpu", enabled=False), torch.autocast("cpu")):
+            with region:
+                pair = project_packed(x, *projections), project_apart(x, *projections)
+            for one, other in zip(*pair, strict=True):
+                torch.testing.assert_close(one, other)
+
+
+def test_dropout_keeps_a_byte_an_element():
+    saved = []
+    x = torch.randn(1000, requires_grad=True)
+    with torch.autograd.graph.saved_tensors_hooks(
+        lambda one: saved.append(one.nbytes) or one, lambda one: one
+    ):
+        Dropout(0.3).train()(x)
+    assert saved == [1000]
+    assert isinstance(Dropout(0.3), PlainDropout)
+
+
+def test_a_second_derivative_of_dropout():
+    torch.manual_seed(0)
+    x = torch.randn(50, dtype=torch.float64, requires_grad=True)
+    out = Dropout(0.3).train()(x)
+    (first,) = torch.autograd.grad((out**2).sum(), x, create_graph=True)
+    (second,) = torch.autograd.grad(first.sum(), x)
+    scale = (out / x).detach()
+    torch.testing.assert_close(second, 2 * scale**2)

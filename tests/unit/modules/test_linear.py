@@ -1,0 +1,46 @@
+"""Linear projections with weights laid out for decoding."""
+
+import pytest
+import torch
+
+from tdo_plugin.modules.linear import Linear
+
+
+@pytest.fixture
+def layer():
+    torch.manual_seed(0)
+    return Linear(33, 70)
+
+
+@pytest.mark.parametrize("shape", [(1,), (5,), (16, 4), (3, 7, 2)], ids=str)
+def test_packed_equals_unpacked(layer, shape):
+    x = torch.randn(*shape, 33)
+    expected = layer(x)
+    layer.pack()
+    with torch.no_grad():
+        torch.testing.assert_close(layer(x), expected, rtol=1e-5, atol=1e-5)
+        parts = x.expand(2, *shape, 33).transpose(0, 1)  # not contiguous
+        torch.testing.assert_close(layer(parts)[:, 1], expected, rtol=1e-5, atol=1e-5)
+
+
+def test_gradients_pass_a_packed_weight(layer):
+    x = torch.randn(4, 33, requires_grad=True)
+    layer(x).sum().backward()
+    expected = x.grad.clone(), layer.weight.grad.clone()
+    x.grad = layer.weight.grad = None
+    layer.pack()
+    layer(x).sum().backward()
+    assert torch.equal(x.grad, expected[0]) and torch.equal(layer.weight.grad, expected[1])
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+def test_other_precisions_stay_as_they_are(layer, dtype):
+    layer.to(dtype)
+    layer.pack()
+    assert layer._product is torch.nn.functional.linear
+
+
+def test_nothing_new_is_stored(layer):
+    before = set(layer.state_dict())
+    layer.pack()
+    assert set(layer.state_dict()) == before

@@ -1,0 +1,149 @@
+"""Projection and loss in blocks, against all logits and the formula."""
+
+import pytest
+import torch
+
+from tdo_plugin.modules import linear_cross_entropy as module
+from tdo_plugin.modules.cross_entropy import smoothed_cross_entropy
+from tdo_plugin.modules.linear_cross_entropy import linear_cross_entropy
+
+PAD, V, D = 1, 19, 6
+EXACT = {"rtol": 0, "atol": 1e-11}
+
+
+@pytest.fixture(params=[(512, 16), (8, 3), (1, 1)], ids=str)
+def blocks(request, monkeypatch):
+    """So many tokens at a time; the tests' batches end within a block."""
+    monkeypatch.setitem(module.ROWS, "cpu", request.param)
+
+
+def batch(dtype=torch.float64, shape=(5, 7)):
+    torch.manual_seed(0)
+    features = torch.randn(*shape, D, dtype=dtype, requires_grad=True)
+    weight = torch.randn(V, D, dtype=dtype, requires_grad=True)
+    target = torch.randint(0, V, shape)
+    target[..., -2:] = PAD
+    return features, weight, target
+
+
+def whole(features, weight, target, smoothing):
+    logits = (features @ weight.T).flatten(0, -2)
+    loss, nll = smoothed_cross_entropy(logits, target.flatten(), smoothing, PAD)
+    return loss.sum(), nll.sum()
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.9])
+@pytest.mark.parametrize("scale", [1.0, -0.3, 128.0])
+def test_values_and_gradients(blocks, smoothing, scale):
+    features, weight, target = batch()
+    loss, nll = linear_cross_entropy(features, weight, target, smoothing, PAD)
+    expected, expected_nll = whole(features, weight, target, smoothing)
+    torch.testing.assert_close(loss, expected, **EXACT)
+    torch.testing.assert_close(nll, expected_nll, **EXACT)
+    assert not nll.requires_grad
+    own = torch.autograd.grad(loss * scale, (features, weight))
+    theirs = torch.autograd.grad(expected * scale, (features, weight))
+    for one, other in zip(own, theirs, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-10)
+
+
+def test_no_token_at_all(blocks):
+    features, weight, target = batch()
+    loss, nll = linear_cross_entropy(features, weight, target.fill_(PAD), 0.1, PAD)
+    loss.backward()
+    assert loss == nll == 0
+    assert not weight.grad.any() and not features.grad.any()
+
+
+@pytest.mark.parametrize("frozen", ["features", "weight", "both"])
+def test_what_needs_no_gradient_gets_none(frozen):
+    features, weight, target = batch()
+    features.requires_grad_(frozen == "weight")
+    weight.requires_grad_(frozen == "features")
+    loss, _ = linear_cross_entropy(features, weight, target, 0.1, PAD)
+    assert loss.requires_grad == (frozen != "both")
+    if loss.requires_grad:
+        loss.backward()
+        expected = torch.autograd.grad(
+            whole(features, weight, target, 0.1)[0], weight if weight.requires_grad else features
+        )
+        found = weight.grad if weight.requires_grad else features.grad
+        torch.testing.assert_close(found, expected[0], **EXACT)
+
+
+def test_the_gradient_is_taken_once():
+    features, weight, target = batch()
+    loss, _ = linear_cross_entropy(features, weight, target, 0.1, PAD)
+    loss.backward(retain_graph=True)
+    with pytest.raises(RuntimeError, match="taken before"):
+        loss.backward()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_is_as_good_as_of_all_logits(blocks, dtype):
+    """With a loss scale as in training, without which fp16's small gradients vanish."""
+    features, weight, target = batch(dtype)
+    exact = [part.detach().double().requires_grad_() for part in (features, weight)]
+    scale = 2.0**10
+    loss, _ = linear_cross_entropy(features, weight, target, 0.1, PAD)
+    assert loss.dtype == torch.float32
+    own = torch.autograd.grad(loss * scale, (features, weight))
+    theirs = torch.autograd.grad(
+        whole(features, weight, target, 0.1)[0] * scale, (features, weight)
+    )
+    truth = torch.autograd.grad(whole(*exact, target, 0.1)[0] * scale, exact)
+    for one, other, true in zip(own, theirs, truth, strict=True):
+        assert one.dtype == dtype
+        error, usual = (((part.double() - true).norm() / true.norm()) for part in (one, other))
+        assert error < 2 * usual + torch.finfo(dtype).eps
+
+
+def test_small_gradients_live_in_half_precision():
+    """A vocabulary so large that a probability is below fp16's smallest number."""
+    torch.manual_seed(0)
+    features = torch.zeros(4, D, dtype=torch.float16, requires_grad=True)
+    features.data[:, 0] = 1
+    weight = torch.zeros(60_000, D, dtype=torch.float16, requires_grad=True)
+    loss, _ = linear_cross_entropy(features, weight, torch.arange(2, 6), 0.0, PAD)
+    (loss * 2.0**13).backward()
+    expected = torch.full((1000,), 4 * 2.0**13 / 60_000)
+    torch.testing.assert_close(weight.grad[100:1100, 0].float(), expected, rtol=2e-3, atol=0)
+
+
+def test_mixed_precision_region():
+    """As torch computes a product there: in bf16, the parameters' gradients in single."""
+    features, weight, target = batch(torch.float32)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss, _ = linear_cross_entropy(features, weight, target, 0.1, PAD)
+        expected, _ = whole(features, weight, target, 0.1)
+    own = torch.autograd.grad(loss, (features, weight))
+    theirs = torch.autograd.grad(expected, (features, weight))
+    torch.testing.assert_close(loss, expected, rtol=1e-2, atol=0)
+    for one, other in zip(own, theirs, strict=True):
+        assert one.dtype == torch.float32
+        assert (one - other).norm() < 2e-2 * other.norm()
+
+
+def test_no_tensor_of_all_logits(monkeypatch):
+    """What torch allocates in both passes never has tokens times vocabulary elements."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    monkeypatch.setitem(module.ROWS, "cpu", (8, 4))
+    largest = 0
+
+    class Watch(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            nonlocal largest
+            result = function(*args, **(kwargs or {}))
+            for one in result if isinstance(result, (tuple, list)) else [result]:
+                if isinstance(one, torch.Tensor):
+                    largest = max(largest, one.untyped_storage().nbytes() // one.element_size())
+            return result
+
+    torch.manual_seed(0)
+    features = torch.randn(64, D, requires_grad=True)
+    weight = torch.randn(40, D, requires_grad=True)
+    with Watch():
+        loss, _ = linear_cross_entropy(features, weight, torch.arange(64) % 38 + 2, 0.1, PAD)
+        loss.backward()
+    assert largest == 64 * D  # the features; a block of logits is 8 x 40
