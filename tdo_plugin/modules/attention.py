@@ -6,15 +6,14 @@ of a sentence, D model width, H heads, E = D / H head width.
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
 from tdo_plugin.modules.dropout import PlainDropout
-from tdo_plugin.modules.linear import Linear
+from tdo_plugin.modules.linear import Linear, lean_linear
 
 
 class KeyValue(NamedTuple):
@@ -42,27 +41,6 @@ class Projection(Linear):
         return result
 
 
-class _PackedLinear(torch.autograd.Function):
-    """``F.linear`` with the rows of several weights; the packed copy is not kept for backward."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, bias: Tensor, *weights: Tensor) -> Tensor:
-        ctx.save_for_backward(x, *weights)
-        return F.linear(x, torch.cat(weights), bias)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        x, *weights = ctx.saved_tensors
-        rows = gradient.flatten(0, -2)
-        to_x = gradient @ torch.cat(weights) if ctx.needs_input_grad[0] else None
-        to_weights: Sequence[Tensor | None] = [None] * len(weights)
-        if any(ctx.needs_input_grad[2:]):
-            packed = rows.T @ x.flatten(0, -2)
-            to_weights = packed.split([len(weight) for weight in weights])
-        return (to_x, rows.sum(0), *to_weights)
-
-
 def project_packed(x: Tensor, *projections: Projection) -> list[Tensor]:
     """Several projections of ``x`` (..., D), in one matrix product where that pays.
 
@@ -73,7 +51,7 @@ def project_packed(x: Tensor, *projections: Projection) -> list[Tensor]:
         return project_apart(x, *projections)
     bias = torch.cat([part.bias for part in projections])
     weights = [part.weight for part in projections]
-    packed: Tensor = _PackedLinear.apply(x, bias, *weights)  # type: ignore[no-untyped-call]
+    packed = lean_linear(x, bias, *weights)
     outputs = packed.split([part.out_features for part in projections], -1)
     return [part.output(output) for part, output in zip(projections, outputs, strict=True)]
 

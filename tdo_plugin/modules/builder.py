@@ -7,6 +7,7 @@ from tdo_plugin.modules.dropout import Dropout, PlainDropout
 from tdo_plugin.modules.embeddings import Embeddings
 from tdo_plugin.modules.feed_forward import Adaptation, FeedForward
 from tdo_plugin.modules.layer import CrossAttentionLayer, JointLayer
+from tdo_plugin.modules.norm import LayerNorm
 from tdo_plugin.modules.positions import LearnedPositions, NoPositions, SinusoidalPositions
 from tdo_plugin.modules.residual import PostNormResidual, PreNormResidual, Residual
 from tdo_plugin.modules.spec import ModelSpec, SpecError
@@ -179,4 +180,5 @@ class Builder:
 
     def norm(self) -> nn.Module:
         """Layer norm over the width."""
-        return nn.LayerNorm(self.spec.model_dim)
+        kind = nn.LayerNorm if "norms" in self.spec.plain else LayerNorm
+        return kind(self.spec.model_dim)

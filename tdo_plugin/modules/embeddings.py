@@ -3,7 +3,7 @@
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from tdo_plugin.modules.linear import Product, packed_product
+from tdo_plugin.modules.linear import Product, lean_product, packed_product
 
 
 class Embeddings(nn.Module):
@@ -22,7 +22,7 @@ class Embeddings(nn.Module):
         self.source = source
         self.target = target
         self.output = output
-        self._product: Product = F.linear
+        self._product: Product = lean_product
 
     @property
     def target_weight(self) -> Tensor:

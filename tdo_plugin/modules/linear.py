@@ -1,4 +1,4 @@
-"""Linear projections whose weights can be laid out for decoding on a CPU.
+"""Linear projections that keep little for the backward pass, and weights laid out for decoding.
 
 A step of decoding has few rows, so that a matrix product spends much of its time on bringing the
 weight into the order that its kernel wants. A weight that no longer changes is brought into it
@@ -6,12 +6,71 @@ once.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from tdo_plugin.modules.norm import Recipe, made_again, recipe_of
 
 Product = Callable[[Tensor, Tensor, Tensor | None], Tensor]
+
+
+class _LeanLinear(torch.autograd.Function):
+    """``F.linear`` with the rows of one or several weights.
+
+    Neither the packed weights wait for the backward pass nor an input that can be made again.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, recipe: Recipe | None, bias: Tensor | None, *weights: Tensor
+    ) -> Tensor:
+        ctx.eps = None if recipe is None else recipe.eps
+        kept = (x,) if recipe is None else recipe.tensors
+        ctx.save_for_backward(*kept, *weights)
+        ctx.kept = len(kept)
+        return F.linear(x, _stacked(weights), bias)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        kept, weights = ctx.saved_tensors[: ctx.kept], ctx.saved_tensors[ctx.kept :]
+        needs_x, _, needs_bias, *needs_weights = ctx.needs_input_grad
+        rows = gradient.flatten(0, -2)
+        to_weights: tuple[Tensor | None, ...] = (None,) * len(weights)
+        if any(needs_weights):
+            x = kept[0] if ctx.eps is None else made_again(kept[0], kept[1], kept[2], ctx.eps)
+            packed = rows.T @ x.flatten(0, -2)
+            to_weights = packed.split([len(weight) for weight in weights])
+        to_x = gradient @ _stacked(weights) if needs_x else None
+        to_bias = rows.sum(0) if needs_bias else None
+        return (to_x, None, to_bias, *to_weights)
+
+
+def _stacked(weights: tuple[Tensor, ...]) -> Tensor:
+    return weights[0] if len(weights) == 1 else torch.cat(weights)
+
+
+def lean_linear(x: Tensor, bias: Tensor | None, *weights: Tensor) -> Tensor:
+    """``F.linear`` of ``x`` (..., D) with weights one below the other.
+
+    Keeps less for the backward pass than torch where ``x`` comes from a norm or where there are
+    several weights; elsewhere, and in a mixed-precision region, it is torch's.
+    """
+    recipe = recipe_of(x)
+    lean = len(weights) > 1 or recipe is not None
+    if not lean or torch.is_autocast_enabled(x.device.type):
+        return F.linear(x, _stacked(weights), bias)
+    result: Tensor = _LeanLinear.apply(x, recipe, bias, *weights)  # type: ignore[no-untyped-call]
+    return result
+
+
+def lean_product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """:func:`lean_linear` with one weight."""
+    return lean_linear(x, bias, weight)
 
 
 def packed_product(weight: Tensor) -> Product:
@@ -22,12 +81,12 @@ def packed_product(weight: Tensor) -> Product:
     """
     single = weight.device.type == "cpu" and weight.dtype == torch.float32
     if not (single and torch.backends.mkldnn.is_available()):
-        return F.linear
+        return lean_product
     packed = torch.ops.mkldnn._reorder_linear_weight(weight.detach())
 
     def product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         if torch.is_grad_enabled() or x.dtype != torch.float32:
-            return F.linear(x, weight, bias)
+            return lean_product(x, weight, bias)
         result: Tensor = torch.ops.mkldnn._linear_pointwise(x, packed, bias, "none", [], "")
         return result
 
@@ -39,7 +98,7 @@ class Linear(nn.Linear):
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
         super().__init__(in_features, out_features, bias)
-        self._product: Product = F.linear
+        self._product: Product = lean_product
 
     def forward(self, x: Tensor) -> Tensor:
         return self._product(x, self.weight, self.bias)

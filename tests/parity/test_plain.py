@@ -2,11 +2,13 @@
 
 import pytest
 import torch
-from parity.cases import CASES, PAD, TWO_STAGE, name_of
+from parity.cases import CASES, EOS, PAD, TWO_STAGE, name_of
 
 from tdo_plugin.modules.attention import project_apart, project_packed
 from tdo_plugin.modules.dropout import Dropout, PlainDropout
 from tdo_plugin.modules.instrucl import identity_source, instruction_index
+from tdo_plugin.modules.linear import Linear, lean_product
+from tdo_plugin.modules.norm import LayerNorm
 from tdo_plugin.modules.source_state import Reading
 from tdo_plugin.modules.spec import PLAIN
 
@@ -56,11 +58,28 @@ def test_every_name_is_plain(make_model):
         model = make_model(**TWO_STAGE, plain=plain)
         return {
             "dropout": not any(type(one) is Dropout for one in model.modules()),
+            "masks": model._source_mask(torch.full((1, 2), EOS)).padded,
+            "norms": not any(type(one) is LayerNorm for one in model.modules()),
             "projections": model.stack.layers[0].attention._project is project_apart,
+            "sources": passes(model) == 2,
             "tags": model.stack.whole_points,
+            "weights": packed(model) is lean_product,
         }
 
-    for name in parts(()):
+    def passes(model):
+        """In how many calls of the stack two sources are read."""
+        original, calls = model.stack.source, []
+        model.stack.source = lambda *args: calls.append(None) or original(*args)
+        model.read([Reading(torch.full((1, 2), EOS)) for _ in range(2)])
+        return len(calls)
+
+    def packed(model):
+        single = model.float()
+        single.pack()
+        return single.stack.layers[0].attention.query._product
+
+    assert set(parts(())) == set(PLAIN)
+    for name in PLAIN:
         assert not parts(())[name]
         assert parts((name,))[name]
         assert not any(found for other, found in parts((name,)).items() if other != name)
@@ -100,3 +119,45 @@ def test_a_second_derivative_of_dropout():
     (second,) = torch.autograd.grad(first.sum(), x)
     scale = (out / x).detach()
     torch.testing.assert_close(second, 2 * scale**2)
+
+
+def kept_by(module, x):
+    """Storages that wait for the backward pass, but for parameters."""
+    saved = {}
+
+    def note(one):
+        saved[one.untyped_storage().data_ptr()] = one.untyped_storage().nbytes()
+        return one
+
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda one: one):
+        module(x)
+    for one in module.parameters():
+        saved.pop(one.untyped_storage().data_ptr(), None)
+    return sum(saved.values())
+
+
+@pytest.mark.parametrize("norm", [LayerNorm, torch.nn.LayerNorm])
+def test_what_a_norm_gives_is_made_again(norm):
+    torch.manual_seed(0)
+    x = torch.randn(50, 8, requires_grad=True)
+    module = torch.nn.Sequential(norm(8), Linear(8, 3))
+    size = x.numel() * x.element_size()
+    statistics = 2 * 50 * 4
+    expected = size * (1 if norm is LayerNorm else 2) + statistics
+    assert kept_by(module, x) == expected
+
+
+def test_a_norm_whose_output_was_changed_in_place():
+    """As a gate on it would do: the projection then keeps what it reads."""
+    torch.manual_seed(0)
+    x = torch.randn(50, 8, dtype=torch.float64)
+    gradients = []
+    for norm in (LayerNorm(8), torch.nn.LayerNorm(8)):
+        torch.manual_seed(1)
+        linear, norm = Linear(8, 3).double(), norm.double()
+        normed = norm(x)
+        normed.mul_(torch.linspace(0, 2, 8, dtype=torch.float64))
+        linear(normed).square().sum().backward()
+        gradients.append((linear.weight.grad, norm.weight.grad))
+    for one, other in zip(*gradients, strict=True):
+        torch.testing.assert_close(one, other, **EXACT)

@@ -11,6 +11,7 @@ from parity.searching import DICTIONARY, random_model, random_sample, readable
 
 from tdo_plugin.models import narrow_search
 from tdo_plugin.models.narrow_search import BLOCKS, NarrowGenerator, largest, narrow
+from tdo_plugin.modules.linear import lean_product
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +155,7 @@ def test_single_precision_with_packed_weights(sample):
     stock = SequenceGenerator([single], DICTIONARY, 4, max_len_b=9).generate([], sample)
     generation = SimpleNamespace(generation=GenerationConfig(), common=SimpleNamespace(bf16=False))
     single.prepare_for_inference_(generation)
-    assert single.core.embeddings._product is not torch.nn.functional.linear
+    assert single.core.embeddings._product is not lean_product
     own = narrow(SequenceGenerator([single], DICTIONARY, 4, max_len_b=9)).generate([], sample)
     for ours, theirs in zip(detailed(own), detailed(stock), strict=True):
         assert [tokens for tokens, *_ in ours] == [tokens for tokens, *_ in theirs]

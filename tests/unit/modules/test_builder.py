@@ -2,10 +2,10 @@
 
 import pytest
 import torch
-from torch import nn
 
 from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.feed_forward import Adaptation
+from tdo_plugin.modules.norm import LayerNorm
 from tdo_plugin.modules.spec import ModelSpec, SpecError
 
 PAD = 1
@@ -85,8 +85,8 @@ def test_inner_sizes_of_encoder_and_decoder():
     [
         ("post", 0, [], []),
         ("post", 6, [Adaptation], [Adaptation]),
-        ("pre", 0, [nn.LayerNorm], [nn.LayerNorm]),
-        ("pre", 6, [nn.LayerNorm, Adaptation], [Adaptation, nn.LayerNorm]),
+        ("pre", 0, [LayerNorm], [LayerNorm]),
+        ("pre", 6, [LayerNorm, Adaptation], [Adaptation, LayerNorm]),
     ],
 )
 def test_entry_and_exit(case, norm, adaptation, entry, exit_):
