@@ -138,6 +138,7 @@ class TdoTransformer(FairseqEncoderDecoderModel):
     @classmethod
     def build_model(cls, args: Namespace, task: Any) -> "TdoTransformer":
         spec = spec_from_args(args)
+        torch.backends.cuda.enable_cudnn_sdp("kernels" in spec.plain)
         source, target = task.source_dictionary, task.target_dictionary
         if spec.share_embeddings == "all" and source != target:
             raise UserError(

@@ -16,6 +16,7 @@ EmbeddingSharing = Literal["all", "decoder", "none"]
 PLAIN = MappingProxyType(
     {
         "dropout": "torch's own dropout on the CPU",
+        "kernels": "cuDNN's attention too, which makes a plan for every shape of a batch",
         "masks": "a mask also where nothing is padded",
         "norms": "the outputs of norms kept for the backward pass instead of made again",
         "projections": "queries, keys and values in products of their own",

@@ -73,6 +73,48 @@ def test_equals_fairseq(flags, double):
     assert float(logs["objective"]) == float(logs["loss"])
 
 
+@pytest.mark.parametrize("instrucl", [(), ("--loss-terms", "instrucl")], ids=["plain", "instrucl"])
+@pytest.mark.parametrize("prefix", ["0", "2"])
+def test_fused_equals_whole(instrucl, prefix):
+    """One criterion without all logits, one with them: loss, logs and gradients."""
+    found = []
+    for kind in ("fused", "whole"):
+        flags = ("--cross-entropy", kind, "--ignore-prefix-size", prefix, *instrucl)
+        _, model, criterion, (batch,) = made(*TERMS, *flags)
+        asked = []
+        decoder = model.decoder.forward
+        model.decoder.forward = lambda *args, to=asked, call=decoder, **options: (
+            to.append(options.get("features_only", False)) or call(*args, **options)
+        )
+        loss, size, logs = criterion(model, batch)
+        assert asked == [kind == "fused"]
+        found.append((loss, size, logs, gradients(model, loss)))
+    (loss, size, logs, own), (expected, expected_size, expected_logs, theirs) = found
+    torch.testing.assert_close(loss, expected, **EXACT)
+    assert size == expected_size
+    assert logs.keys() == expected_logs.keys() and own.keys() == theirs.keys()
+    for key in logs:
+        assert float(logs[key]) == pytest.approx(float(expected_logs[key]), abs=1e-9), key
+    for name in own:
+        torch.testing.assert_close(own[name], theirs[name], **EXACT)
+
+
+def test_mixed_precision_region():
+    """As `--amp` computes: half precision inside, the objective and the gradients in single."""
+    found = []
+    for kind in ("fused", "whole"):
+        _, model, criterion, (batch,) = made(*INSTRUCL, "--cross-entropy", kind, double=False)
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            loss, _, _ = criterion(model, batch)
+        assert loss.dtype == torch.float32
+        found.append((loss, gradients(model, loss)))
+    (loss, own), (expected, theirs) = found
+    torch.testing.assert_close(loss, expected, rtol=1e-2, atol=0)
+    for name in own:
+        assert own[name].dtype == torch.float32
+        assert (own[name] - theirs[name]).norm() <= 0.05 * theirs[name].norm() + 1e-3
+
+
 def test_unreduced():
     _, model, criterion, (batch,) = made(*TERMS)
     net_output = model(**batch["net_input"])

@@ -22,6 +22,7 @@ from tdo_plugin.models.presets import PRESETS
 from tdo_plugin.models.tdo_transformer import TdoTransformer
 from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.source_state import Reading
+from tdo_plugin.modules.spec import PLAIN
 
 BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN)
 
@@ -249,3 +250,16 @@ def test_dropout_is_off_in_inference_unless_retained():
     assert torch.equal(
         *inference(model, retain_dropout=True, retain_dropout_modules=["NoSuchModule"])
     )
+
+
+def test_cudnn_s_attention_is_off_unless_it_is_asked_for():
+    for plain, enabled in (("kernels", True), ("masks", False)):
+        built(*BASE, *TDO, "--tdo-plain", plain)
+        assert torch.backends.cuda.cudnn_sdp_enabled() == enabled
+
+
+def test_plain_names_are_checked():
+    with pytest.raises(UserError, match=r"`--tdo-plain` must be some of .*; it has spam"):
+        built(*BASE, *TDO, "--tdo-plain", "masks,spam")
+    _, model, _ = built(*BASE, *TDO, "--tdo-plain", "all")
+    assert model.core.spec.plain == tuple(PLAIN)
