@@ -122,7 +122,8 @@ def test_lengths_beam_and_layer(shown):
     assert long["flops"]["generation"]["vocabulary"] == 2 * 7 * 2 * 512 * 64000
     assert long["instrucl_layer"] == 2
     one_layer = 8 * 512**2 + 4 * 512 * 2048  # identity source: tag and target
-    assert long["flops"]["instrucl"]["layers"] == 3 * 2 * 8 * one_layer
+    keys_values, at_tag = 4 * 512**2, 4 * 512**2 + 4 * 512 * 2048  # of the second layer
+    assert long["flops"]["instrucl"]["layers"] == 3 * (8 * one_layer + 8 * keys_values + at_tag)
 
 
 def test_default_layer_of_instrucl(shown):
