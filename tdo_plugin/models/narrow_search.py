@@ -9,6 +9,7 @@ read off the notes in the end.
 Shapes: B sentences, n of them not done, R = n * K rows, V vocabulary, N = 4 + 2 K columns.
 """
 
+from inspect import signature
 from typing import Any
 
 import torch
@@ -16,6 +17,7 @@ from fairseq.search import BeamSearch
 from fairseq.sequence_generator import EnsembleModel, SequenceGenerator
 from torch import Tensor
 
+from tdo_plugin.errors import UserError
 from tdo_plugin.models.search_notes import SearchNotes
 
 SPECIAL = 4  # fairseq's dictionaries begin with bos, pad, eos and unk
@@ -68,14 +70,12 @@ class NarrowGenerator(SequenceGenerator):
         tokens[:, 0] = self.eos if bos_token is None else bos_token
         notes = SearchNotes(len(present), beams, self.eos)
         ended = present.new_zeros(len(present))  # hypotheses of each sentence that have ended
-        idle = torch.zeros(len(present), beams, dtype=torch.bool, device=device)
         scores: Tensor | None = None
         for step in range(last + 1):
             columns, log_probs = self._columns(tokens[:, : step + 1], sources, states)
             self._rule_out(log_probs, step, last)
             best, chosen, rows = self._candidates(columns, log_probs, scores)
             ends = chosen.eq(self.eos) & best.ne(float("-inf"))
-            ends[:, :beams] &= ~idle
             notes.end(present, rows[:, :beams], best[:, :beams], ends[:, :beams])
             ended = ended + ends[:, :beams].sum(1)
             if step == last:
@@ -84,23 +84,24 @@ class NarrowGenerator(SequenceGenerator):
             if kept is not None:
                 if not len(kept):
                     break
-                present, ended, idle = present[kept], ended[kept], idle[kept]
+                present, ended = present[kept], ended[kept]
                 best, chosen, rows, ends = best[kept], chosen[kept], rows[kept], ends[kept]
-            # the best that go on; what has ended comes last and is idle if it must fill a place
-            ends[:, :beams] |= idle
+            # the best that go on: each row has one end, so that K of 2 K do
             places = torch.arange(ends.size(1), device=device)
-            rank, active = (places + ends * len(places)).topk(beams, 1, largest=False)
-            idle = rank >= len(places)
+            active = (places + ends * len(places)).topk(beams, 1, largest=False).indices
             scores, chosen, rows = (one.gather(1, active) for one in (best, chosen, rows))
             notes.go_on(present, rows, chosen, scores)
-            first = torch.arange(len(present), device=device) if kept is None else kept
-            order = (rows + first[:, None] * beams).flatten()
-            tokens = tokens.index_select(0, order)
+            if beams > 1 or kept is not None:
+                first = torch.arange(len(present), device=device) if kept is None else kept
+                order = (rows + first[:, None] * beams).flatten()
+                tokens = tokens.index_select(0, order)
+                self.model.reorder_incremental_state(states, order)
+                sources = self.model.reorder_encoder_out(sources, order)
             tokens[:, step + 1] = chosen.flatten()
-            self.model.reorder_incremental_state(states, order)
-            sources = self.model.reorder_encoder_out(sources, order)
-        exponent = self.len_penalty if self.normalize_scores else 0.0
-        return notes.hypotheses(exponent)
+        found = notes.hypotheses(self.len_penalty if self.normalize_scores else 0.0)
+        if not all(found):
+            raise UserError("the model's scores must be numbers; they are NaN for some sentence")
+        return found
 
     def _columns(
         self, tokens: Tensor, sources: list[Any], states: list[dict[str, Any]]
@@ -195,7 +196,8 @@ def largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
 def _is_plain_softmax(model: Any) -> bool:
     """Whether probabilities are the softmax of the decoder's output, as here and in fairseq."""
     own = {type(part).get_normalized_probs.__module__ for part in (model, model.decoder)}
-    return own <= SOFTMAX and getattr(model.decoder, "adaptive_softmax", None) is None
+    plain = own <= SOFTMAX and getattr(model.decoder, "adaptive_softmax", None) is None
+    return plain and "features_only" in signature(model.decoder.forward).parameters
 
 
 def narrow(generator: Any) -> Any:
@@ -223,7 +225,7 @@ def _is_possible(generator: SequenceGenerator) -> bool:
         and generator.lm_model is None
         and generator.token_indices_to_suppress is None
         and not generator.match_source_len
-        and max(dictionary.bos(), dictionary.pad(), dictionary.eos(), dictionary.unk()) < SPECIAL
+        and max(dictionary.bos(), generator.pad, generator.eos, generator.unk) < SPECIAL
         and len(dictionary) >= SPECIAL + 2 * generator.beam_size
         and _is_plain_softmax(ensemble.single_model)
     )

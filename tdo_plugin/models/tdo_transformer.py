@@ -193,7 +193,7 @@ class TdoTransformer(FairseqEncoderDecoderModel):
     def prepare_for_inference_(self, cfg: Any) -> None:
         """As fairseq's; ``--retain-dropout`` keeps every dropout on, or that of modules named.
 
-        The weights must not change afterwards: some are copied into another order.
+        On a CPU the weights are copied into another order, which a later change undoes.
         """
         super().prepare_for_inference_(cfg)
         self.core.pack()

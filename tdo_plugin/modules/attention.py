@@ -126,7 +126,8 @@ class MultiheadAttention(nn.Module):
             query: (R, H, T, E).
             memory: keys and values (B, H, L, E).
             mask: boolean, broadcastable to (B, H, K * T, L), the queries of a sentence row by
-                row; true where a query may look. None where all is seen.
+                row; true where a query may look. None where all is seen; on a GPU it may be torch's
+                description of a causal mask.
 
         Returns:
             (R, T, D), after the output projection.

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 STEPS = 1 << 16  # a CPU mask takes 16 random bits an element
 
@@ -19,11 +20,10 @@ class _Kept(torch.autograd.Function):
         return _scaled(x, kept, scale)
 
     @staticmethod
+    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         (kept,) = ctx.saved_tensors
-        # through the function itself, so that it can be differentiated again
-        passed: Tensor = _Kept.apply(gradient, kept, ctx.scale)  # type: ignore[no-untyped-call]
-        return passed, None, None
+        return _scaled(gradient, kept, ctx.scale), None, None
 
 
 def _scaled(x: Tensor, kept: Tensor, scale: float) -> Tensor:

@@ -48,5 +48,5 @@ class Embeddings(nn.Module):
         return self._product(features, self.output_weight, None)
 
     def pack(self) -> None:
-        """Lay the output's weight out for decoding; it must not change afterwards."""
+        """Lay the output's weight out for decoding."""
         self._product = packed_product(self.output_weight)

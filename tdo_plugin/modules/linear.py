@@ -76,16 +76,19 @@ def lean_product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 def packed_product(weight: Tensor) -> Product:
     """``F.linear`` with this weight, from oneDNN's own layout of it where there is one.
 
-    There is one for single precision on a CPU, if torch was built with oneDNN. Where gradients
-    are wanted it is not used.
+    There is one for single precision on a CPU, if torch was built with oneDNN. It is not used
+    where gradients are wanted, in a mixed-precision region, or when the weight is another one
+    (moved, loaded, of a copied module).
     """
     single = weight.device.type == "cpu" and weight.dtype == torch.float32
     if not (single and torch.backends.mkldnn.is_available()):
         return lean_product
     packed = torch.ops.mkldnn._reorder_linear_weight(weight.detach())
+    known = weight.data_ptr(), weight._version
 
     def product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        if torch.is_grad_enabled() or x.dtype != torch.float32:
+        usual = torch.is_grad_enabled() or torch.is_autocast_enabled("cpu")
+        if usual or x.dtype != torch.float32 or (weight.data_ptr(), weight._version) != known:
             return lean_product(x, weight, bias)
         result: Tensor = torch.ops.mkldnn._linear_pointwise(x, packed, bias, "none", [], "")
         return result
@@ -94,7 +97,7 @@ def packed_product(weight: Tensor) -> Product:
 
 
 class Linear(nn.Linear):
-    """As ``nn.Linear``. After :meth:`pack` the weight must not change."""
+    """As ``nn.Linear``, with less kept for the backward pass."""
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
         super().__init__(in_features, out_features, bias)
@@ -104,5 +107,5 @@ class Linear(nn.Linear):
         return self._product(x, self.weight, self.bias)
 
     def pack(self) -> None:
-        """Lay the weight out for decoding."""
+        """Lay the weight out for decoding; of no use for a weight that changes afterwards."""
         self._product = packed_product(self.weight)

@@ -79,15 +79,32 @@ class _Loss:
             logits.copy_(gradient.mul_(upstream))
 
     def gradients(
-        self, features: Tensor, target: Tensor, sums: Tensor, upstream: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """Of the loss by features and by weight; adds to ``sums`` as :meth:`blocks`."""
-        to_features, to_weight = torch.empty_like(features), torch.zeros_like(self.weight)
+        self,
+        features: Tensor,
+        target: Tensor,
+        sums: Tensor,
+        upstream: Tensor,
+        wanted: tuple[bool, bool],
+    ) -> list[Tensor | None]:
+        """Of the loss by features and by weight, those that are wanted; adds to ``sums``."""
+        to_features = torch.empty_like(features) if wanted[0] else None
+        to_weight = torch.zeros_like(self.weight, dtype=self.single) if wanted[1] else None
         for start, gradient in self.blocks(features, target, sums, upstream):
             block = slice(start, start + len(gradient))
-            torch.mm(gradient, self.weight, out=to_features[block])
-            to_weight.addmm_(gradient.T, features[block])
-        return to_features, to_weight
+            if to_features is not None:
+                torch.mm(gradient, self.weight, out=to_features[block])
+            if to_weight is not None:
+                _add_product(to_weight, gradient.T, features[block])
+        half = None if to_weight is None else to_weight.to(self.weight.dtype)
+        return [to_features, half]
+
+
+def _add_product(total: Tensor, left: Tensor, right: Tensor) -> None:
+    """``total += left @ right``; half precision is summed in single."""
+    if total.dtype == left.dtype:
+        total.addmm_(left, right)
+    else:
+        total += left @ right
 
 
 class _LinearCrossEntropy(torch.autograd.Function):
@@ -99,14 +116,19 @@ class _LinearCrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, features: Tensor, weight: Tensor, target: Tensor, smoothing: float
+        ctx: Any,
+        features: Tensor,
+        weight: Tensor,
+        target: Tensor,
+        smoothing: float,
+        wanted: tuple[bool, bool],
     ) -> tuple[Tensor, Tensor]:
         loss = _Loss(weight, smoothing, ROWS["cuda" if features.is_cuda else "cpu"])
         sums = torch.zeros(2, dtype=loss.single, device=features.device)
         late = features.dtype == torch.float16
-        ctx.loss, ctx.ready = loss, None
-        if any(ctx.needs_input_grad) and not late:
-            ctx.ready = loss.gradients(features, target, sums, sums.new_ones(()))
+        ctx.loss, ctx.ready, ctx.wanted = loss, None, wanted
+        if any(wanted) and not late:
+            ctx.ready = loss.gradients(features, target, sums, sums.new_ones(()), wanted)
         else:
             ctx.save_for_backward(features, target)
             for _ in loss.blocks(features, target, sums, None):
@@ -121,13 +143,17 @@ class _LinearCrossEntropy(torch.autograd.Function):
         if ctx.ready is None:
             features, target = ctx.saved_tensors
             sums = torch.zeros(2, dtype=ctx.loss.single, device=features.device)
-            parts = ctx.loss.gradients(features, target, sums, upstream)
+            parts = ctx.loss.gradients(features, target, sums, upstream, ctx.wanted)
         elif not ctx.ready:
             raise RuntimeError("the gradient of this loss was taken before and is gone")
         else:
-            parts = [part.mul_(upstream.to(part.dtype)) for part in ctx.ready]
+            parts = [None if part is None else _times(part, upstream) for part in ctx.ready]
             ctx.ready = ()  # they were multiplied in place
-        return (*parts, None, None)
+        return (*parts, None, None, None)
+
+
+def _times(gradient: Tensor, upstream: Tensor) -> Tensor:
+    return gradient.mul_(upstream.to(gradient.dtype))
 
 
 def linear_cross_entropy(
@@ -156,8 +182,10 @@ def linear_cross_entropy(
     if torch.is_autocast_enabled(device):
         dtype = torch.get_autocast_dtype(device)
         features, weight = features.to(dtype), weight.to(dtype)
+    enabled = torch.is_grad_enabled()
+    wanted = enabled and features.requires_grad, enabled and weight.requires_grad
     with torch.autocast(device, enabled=False):
         loss, nll = _LinearCrossEntropy.apply(  # type: ignore[no-untyped-call]
-            features, weight, target, smoothing
+            features, weight, target, smoothing, wanted
         )
     return loss, nll

@@ -48,7 +48,10 @@ class SourceMask:
 
     @cached_property
     def whole(self) -> Tensor | None:
-        """Boolean (B, 1, S, S), or (B, 1, 1, S) where every query sees the same; None: all."""
+        """Boolean (B, 1, S, S), or (B, 1, 1, S) where every query sees the same; None: all.
+
+        For a causal source without padding what :func:`causal_mask` gives.
+        """
         length = self.padding.size(1)
         if not self.causal:
             return ~self.padding[:, None, None, :] if self.padded else None

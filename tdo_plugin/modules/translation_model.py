@@ -123,7 +123,7 @@ class TranslationModel(nn.Module):
         return linear_cross_entropy(features, weight, target, smoothing, self.padding_idx)
 
     def pack(self) -> None:
-        """Lay the weights out for decoding; they must not change afterwards."""
+        """Lay the weights out for decoding."""
         if "weights" in self.spec.plain:
             return
         self.embeddings.pack()

@@ -111,7 +111,13 @@ def test_generate_does_not_depend_on_the_batch_size():
 def test_generate_with_the_stock_task_gives_the_same():
     output = generated(task="translation_multi_simple_epoch")
     assert hypotheses(output) == hypotheses(generated())
-    assert scores(output) == scores(generated())
+    assert scores(output) == pytest.approx(scores(generated()), rel=1e-5)
+
+
+def test_generate_by_a_search_of_the_whole_vocabulary():
+    output = generated("--whole-search")
+    assert hypotheses(output) == hypotheses(generated())
+    assert scores(output) == pytest.approx(scores(generated()), rel=1e-5)
 
 
 def test_generate_with_prefixes():

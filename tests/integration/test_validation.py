@@ -109,9 +109,10 @@ def test_the_log_and_tensorboard_have_them(tmp_path, caplog):
         values = {key: mean} | {f"{key}_{direction}": found[direction][key] for direction in found}
         zero_shot = (found["de-fr"][key] + found["fr-de"][key]) / 2
         for name, value in (values | {f"{key}_zero_shot": zero_shot}).items():
-            assert events.Scalars(name)[0].value == pytest.approx(value, abs=0.006), name
+            # both are rounded to two decimals, and so are those that a mean is of
+            assert events.Scalars(name)[0].value == pytest.approx(value, abs=0.0101), name
             shown = re.search(rf"\| {name} (\S+)", logged)
-            assert float(shown[1]) == pytest.approx(value, abs=0.006), name
+            assert float(shown[1]) == pytest.approx(value, abs=0.0101), name
 
 
 def test_off_target_share_is_of_the_chosen_identifier(tmp_path):

@@ -1,4 +1,4 @@
-"""A loaded model that translates any direction of its languages, with fairseq's own generator."""
+"""A loaded model that translates any direction of its languages, with the generator of its task."""
 
 from __future__ import annotations
 

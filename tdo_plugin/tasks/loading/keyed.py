@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tdo_plugin.tasks.loading import sampled
 from tdo_plugin.tasks.loading.permutation import ROUNDS, mix, permute
-
-Numbers = NDArray[Any]
+from tdo_plugin.tasks.loading.sampled import Numbers
 
 
 class SampledMultiEpochDataset(sampled.SampledMultiEpochDataset):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import struct
 from typing import Any
 
@@ -15,6 +16,7 @@ from tdo_plugin.errors import UserError
 
 # magic, version, type of the numbers, sentences; then lengths (int32) and places in bytes (int64)
 _HEADER = struct.Struct("<9sQBQ")
+_KIND = (indexed_dataset.MMapIndexedDataset.Index._HDR_MAGIC, 1)
 
 
 class MappedSentences(Dataset):
@@ -35,19 +37,24 @@ class MappedSentences(Dataset):
 
     def __init__(self, path: str) -> None:
         self._path = path
-        index = np.memmap(indexed_dataset.index_file_path(path), mode="r")
-        tokens = np.memmap(indexed_dataset.data_file_path(path), mode="r")
         try:
-            _, _, code, count = _HEADER.unpack_from(index)
+            index = np.memmap(indexed_dataset.index_file_path(path), mode="r")
+            magic, version, code, count = _HEADER.unpack_from(index)
+            if (magic, version) != _KIND:
+                raise ValueError("another format")
             dtype = np.dtype(indexed_dataset._code_to_dtype[code])
             self.sizes = np.frombuffer(index, np.int32, count, _HEADER.size)
             self._places = np.frombuffer(index, np.int64, count, _HEADER.size + self.sizes.nbytes)
         except (struct.error, ValueError, KeyError):
             raise UserError(f"`data` must hold whole files; {path}.idx is not one") from None
+        file = indexed_dataset.data_file_path(path)
         end = self._places[-1] + self.sizes[-1] * dtype.itemsize if count else 0
-        if len(tokens) != end:
-            raise UserError(f"`data` must hold whole files; {path}.bin has {len(tokens)} bytes, "
-                            f"{end} by its index")  # fmt: skip
+        if (size := os.path.getsize(file)) != end:
+            raise UserError(
+                f"`data` must hold whole files; {path}.bin has {size} bytes, {end} by its index"
+            )
+        # a file without a byte cannot be mapped
+        tokens = np.memmap(file, mode="r") if end else np.empty(0, np.uint8)
         self._tokens = np.frombuffer(tokens, dtype)
 
     def __len__(self) -> int:

@@ -9,6 +9,7 @@ from fairseq.search import DiverseBeamSearch
 from fairseq.sequence_generator import SequenceGenerator
 from parity.searching import DICTIONARY, random_model, random_sample, readable
 
+from tdo_plugin.errors import UserError
 from tdo_plugin.models import narrow_search
 from tdo_plugin.models.narrow_search import BLOCKS, NarrowGenerator, largest, narrow
 from tdo_plugin.modules.linear import lean_product
@@ -40,6 +41,7 @@ def hypotheses(generator, sample):
         {"temperature": 0.5},
         {"len_penalty": 0.2, "max_len_b": 3},
         {"normalize_scores": False},
+        {"max_len_b": 9, "max_len": 5},
     ],
     ids=str,
 )
@@ -74,6 +76,26 @@ def test_the_largest_are_topks(size):
     assert torch.equal(places, expected.indices)
 
 
+def other_probabilities():
+    """A model whose probabilities are its own matter."""
+    model = random_model()
+
+    class Own(type(model)):
+        def get_normalized_probs(self, *args, **options):
+            return super().get_normalized_probs(*args, **options)
+
+    model.__class__ = Own
+    return model
+
+
+def test_scores_that_are_no_numbers_are_refused(sample):
+    model = random_model()
+    with torch.no_grad():
+        model.core.embeddings.source.weight.fill_(float("nan"))
+    with pytest.raises(UserError, match="scores must be numbers"):
+        narrow(SequenceGenerator([model], DICTIONARY, 4, max_len_b=9)).generate([], sample)
+
+
 def test_other_searches_stay_as_they_are(model):
     generators = (
         SequenceGenerator([model, model], DICTIONARY, 4),
@@ -83,6 +105,10 @@ def test_other_searches_stay_as_they_are(model):
         ),
         SequenceGenerator([model], DICTIONARY, 4, tokens_to_suppress=("w7",)),
         SequenceGenerator([model], DICTIONARY, 200),
+        SequenceGenerator([model], DICTIONARY, 4, match_source_len=True),
+        SequenceGenerator([model], DICTIONARY, 4, eos=17),
+        SequenceGenerator([model], DICTIONARY, 4, lm_model=torch.nn.Identity()),
+        SequenceGenerator([other_probabilities()], DICTIONARY, 4),
     )
     for generator in generators:
         assert type(narrow(generator)) is SequenceGenerator

@@ -1,8 +1,11 @@
 """Linear projections with weights laid out for decoding."""
 
+import copy
+
 import pytest
 import torch
 
+from tdo_plugin.modules import linear
 from tdo_plugin.modules.linear import Linear, lean_product
 
 
@@ -44,3 +47,31 @@ def test_nothing_new_is_stored(layer):
     before = set(layer.state_dict())
     layer.pack()
     assert set(layer.state_dict()) == before
+
+
+def test_what_changes_after_packing_is_no_longer_packed(layer):
+    """Weights that were loaded, copies of the module, one that was moved or cast."""
+    x = torch.randn(4, 33)
+    layer.pack()
+    other = Linear(33, 70)
+    copied = copy.deepcopy(layer)
+    copied.load_state_dict(other.state_dict())
+    with torch.no_grad():
+        torch.testing.assert_close(copied(x), other(x))
+        layer.load_state_dict(other.state_dict())
+        torch.testing.assert_close(layer(x), other(x))
+        assert layer.to("meta")(x.to("meta")).device.type == "meta"
+        assert copied.double()(x.double()).dtype == torch.float64
+
+
+def test_mixed_precision_of_a_packed_weight(layer):
+    layer.pack()
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16):
+        assert layer(torch.randn(4, 33)).dtype == torch.bfloat16
+
+
+def test_the_packed_weight_is_what_is_used(layer, monkeypatch):
+    layer.pack()
+    monkeypatch.setattr(linear, "lean_product", None)
+    with torch.no_grad():
+        layer(torch.randn(4, 33))

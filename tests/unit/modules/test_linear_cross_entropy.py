@@ -1,5 +1,7 @@
 """Projection and loss in blocks, against all logits and the formula."""
 
+import math
+
 import pytest
 import torch
 
@@ -55,6 +57,14 @@ def test_no_token_at_all(blocks):
     assert not weight.grad.any() and not features.grad.any()
 
 
+def test_without_gradients_none_are_made(monkeypatch):
+    """A validation: the parameters want gradients, but nobody will ask for them."""
+    monkeypatch.setattr(module._Loss, "gradients", None)
+    with torch.no_grad():
+        loss, _ = linear_cross_entropy(*batch(), 0.1, PAD)
+    torch.testing.assert_close(loss, whole(*batch(), 0.1)[0], **EXACT)
+
+
 @pytest.mark.parametrize("frozen", ["features", "weight", "both"])
 def test_what_needs_no_gradient_gets_none(frozen):
     features, weight, target = batch()
@@ -95,18 +105,31 @@ def test_half_precision_is_as_good_as_of_all_logits(blocks, dtype):
     for one, other, true in zip(own, theirs, truth, strict=True):
         assert one.dtype == dtype
         error, usual = (((part.double() - true).norm() / true.norm()) for part in (one, other))
-        assert error < 2 * usual + torch.finfo(dtype).eps
+        assert error < 1.5 * usual
+
+
+def test_many_blocks_in_bf16_are_summed_in_single(monkeypatch):
+    monkeypatch.setitem(module.ROWS, "cpu", (16, 16))
+    features, weight, target = batch(torch.bfloat16, (64, 32))
+    exact = [part.detach().double().requires_grad_() for part in (features, weight)]
+    loss, _ = linear_cross_entropy(features, weight, target, 0.1, PAD)
+    (own,) = torch.autograd.grad(loss, weight)
+    (theirs,) = torch.autograd.grad(whole(features, weight, target, 0.1)[0], weight)
+    (true,) = torch.autograd.grad(whole(*exact, target, 0.1)[0], exact[1])
+    errors = [(part.double() - true).norm() / true.norm() for part in (own, theirs)]
+    assert errors[0] < 1.5 * errors[1]
 
 
 def test_small_gradients_live_in_half_precision():
-    """A vocabulary so large that a probability is below fp16's smallest number."""
-    torch.manual_seed(0)
+    """One token is so likely that the probabilities of the rest are near fp16's smallest number."""
     features = torch.zeros(4, D, dtype=torch.float16, requires_grad=True)
     features.data[:, 0] = 1
     weight = torch.zeros(60_000, D, dtype=torch.float16, requires_grad=True)
+    weight.data[7, 0] = 17
     loss, _ = linear_cross_entropy(features, weight, torch.arange(2, 6), 0.0, PAD)
     (loss * 2.0**13).backward()
-    expected = torch.full((1000,), 4 * 2.0**13 / 60_000)
+    probability = 1 / (math.exp(17) + 59_999)
+    expected = torch.full((1000,), 4 * 2.0**13 * probability)
     torch.testing.assert_close(weight.grad[100:1100, 0].float(), expected, rtol=2e-3, atol=0)
 
 
@@ -122,6 +145,20 @@ def test_mixed_precision_region():
     for one, other in zip(own, theirs, strict=True):
         assert one.dtype == torch.float32
         assert (one - other).norm() < 2e-2 * other.norm()
+
+
+def test_mixed_precision_is_half_inside(monkeypatch):
+    seen = []
+    original = module._Loss.blocks
+
+    def blocks(self, features, *more):
+        seen.append((features.dtype, self.weight.dtype))
+        return original(self, features, *more)
+
+    monkeypatch.setattr(module._Loss, "blocks", blocks)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        linear_cross_entropy(*batch(torch.float32), 0.1, PAD)
+    assert seen == [(torch.bfloat16, torch.bfloat16)]
 
 
 def test_no_tensor_of_all_logits(monkeypatch):

@@ -111,3 +111,13 @@ def test_an_older_checkpoints_options_do_not_name_the_loading():
     again = type(task).setup_task(task.args)
     again.load_dataset("train")
     assert len(again.dataset("train")) == 40
+
+
+def test_an_index_of_another_format(tmp_path):
+    path = write(tmp_path)
+    file = Path(path + ".idx")
+    content = bytearray(file.read_bytes())
+    content[9] = 7  # its version
+    file.write_bytes(content)
+    with pytest.raises(UserError, match="`data` must hold whole files"):
+        MappedSentences(path)
