@@ -205,9 +205,8 @@ class ConcatenatingTransformer(TdoTransformer):
         src_lang_id: Tensor | None = None,
         tgt_lang_id: Tensor | None = None,
         source_states: Collection[int] = (),
-        features_only: bool = False,
     ) -> tuple[Tensor, dict[str, Any]]:
-        """Logits (B, T, V), or features (B, T, D), and the states that were asked for.
+        """Logits (B, T, V), and the states that were asked for.
 
         Args:
             src_tokens: (B, S).
@@ -217,15 +216,9 @@ class ConcatenatingTransformer(TdoTransformer):
             tgt_lang_id: not read.
             source_states: layers, from 1, whose output (B, S, D) of the source is returned in the
                 extra dictionary under ``source_states``.
-            features_only: leave out the output projection.
         """
         source = self.encoder(src_tokens, source_states=source_states)
-        return self.decoder(
-            prev_output_tokens,
-            encoder_out=source,
-            features_only=features_only,
-            source_states=source_states,
-        )
+        return self.decoder(prev_output_tokens, encoder_out=source, source_states=source_states)
 
 
 def _register(preset: str, name: str) -> None:

@@ -27,7 +27,7 @@ class PlainOptions(InstruCLOptions, LabelSmoothedCrossEntropyCriterionConfig):
 
     plain_instrucl: bool = field(
         default=False,
-        metadata={"help": "add InstruCL; its identity pairs pass the whole model"},
+        metadata={"help": "add InstruCL; its identity pairs pass the whole model, logits too"},
     )
 
 
@@ -85,7 +85,6 @@ class PlainCrossEntropy(LabelSmoothedCrossEntropyCriterion):
             identity,
             prev_output_tokens=sample["net_input"]["prev_output_tokens"],
             source_states=(layer,),
-            features_only=True,
         )
         padding = src_tokens.eq(self.padding_idx)
         anchors = _at_tag(states, padding)

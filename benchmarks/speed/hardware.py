@@ -1,0 +1,85 @@
+"""What the figures were measured on."""
+
+from __future__ import annotations
+
+import platform
+import re
+from argparse import Namespace
+from importlib import metadata
+from pathlib import Path
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.launch.environment import cores
+from tdo_plugin.launch.options import gpus_here
+
+# Nominal dense peak in TFLOPS: matrix products in half precision summed up in single precision,
+# then those in single precision without TF32. The makers' data sheets; the first match counts.
+PEAKS = (
+    (r"\bV100\b", 125.0, 15.7),
+    (r"\bA100\b", 312.0, 19.5),
+    (r"\bH100 PCIe\b", 756.0, 51.0),
+    (r"\bH100 NVL\b", 835.0, 60.0),
+    (r"\bH[12]00\b", 989.0, 67.0),
+    (r"\bA6000\b", 154.8, 38.7),
+    (r"\bL4\b", 121.0, 30.3),
+    (r"\bRTX 4090\b", 165.2, 82.6),
+)
+
+
+def device(wanted: str | None) -> str:
+    """`cpu` or `cuda`: the wanted one, else a GPU where there is one.
+
+    Raises:
+        UserError: a GPU is wanted, and there is none.
+    """
+    if wanted == "cpu":
+        return "cpu"
+    found = bool(gpus_here(Namespace(cpu=False, gpus=None)))
+    if wanted == "cuda" and not found:
+        raise UserError("`--device` must be cpu where torch finds no GPU; it is cuda")
+    return "cuda" if found else "cpu"
+
+
+def precision(device: str, wanted: str | None) -> str:
+    """The number format: the wanted one, else single on a CPU, on a GPU bf16 where it has it.
+
+    Raises:
+        UserError: another one than fp32 is wanted on a CPU.
+    """
+    if device == "cpu":
+        if wanted not in (None, "fp32"):
+            raise UserError(f"`--precision` must be fp32 on a CPU; it is {wanted}")
+        return "fp32"
+    import torch
+
+    return wanted or ("bf16" if torch.cuda.get_device_capability() >= (8, 0) else "fp16")
+
+
+def name(device: str) -> str:
+    """The CPU or the GPU, as it calls itself."""
+    if device == "cuda":
+        import torch
+
+        return torch.cuda.get_device_name()
+    info = Path("/proc/cpuinfo")
+    found = re.search(r"^model name\s*:\s*(.+)$", info.read_text(), re.M) if info.exists() else None
+    return found[1] if found else platform.processor() or platform.machine()
+
+
+def facts(device: str, precision: str) -> dict[str, object]:
+    """What to note of the machine."""
+    return {
+        "device": device,
+        "hardware": name(device),
+        "cores": cores(),
+        "precision": precision,
+        "torch": metadata.version("torch"),
+    }
+
+
+def peak(name: str, precision: str) -> float | None:
+    """Nominal operations per second of a GPU; None where it is not known."""
+    for pattern, half, single in PEAKS:
+        if re.search(pattern, name) and not (precision == "bf16" and "V100" in name):
+            return 1e12 * (single if precision == "fp32" else half)
+    return None

@@ -1,0 +1,116 @@
+"""Contests: systems take turns on the same batches, each in a process of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from speed.batches import Batch, by_sentences, by_tokens
+from speed.jobs import Job
+from speed.plan import OURS, Contest
+from speed.team import Team
+from speed.text import Text
+
+REPEATS = {"cpu": 1, "cuda": 20}  # batches of a run
+FIRST = 2  # sentences of the update that makes the optimiser's state, before memory is weighed
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What came out of a contest.
+
+    Attributes:
+        costs: by system, of each round: seconds per target token or sentence, or bytes.
+    """
+
+    contest: Contest
+    costs: Mapping[str, Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Arena:
+    """What all contests have in common.
+
+    Attributes:
+        text: of a contest.
+        extra: options of fairseq-train for our own system.
+        say: told how it goes.
+    """
+
+    team: Team
+    device: str
+    precision: str
+    text: Callable[[Contest], Text]
+    extra: Sequence[str]
+    say: Callable[[str], None]
+
+    def measure(self, contest: Contest, rounds: int) -> Measurement:
+        """Hold a contest; memory, which does not vary, is weighed once.
+
+        Raises:
+            UserError: the text is too short, an option is refused, or memory does not suffice.
+        """
+        costs = self._weigh(contest) if contest.kind == "memory" else self._time(contest, rounds)
+        return Measurement(contest, costs)
+
+    def batches(self, contest: Contest) -> tuple[Batch, ...]:
+        """Those that all systems get.
+
+        Raises:
+            UserError: the text is too short.
+        """
+        text, setting = self.text(contest), contest.setting
+        if contest.kind == "decoding":
+            return by_sentences(text, setting.sentence_length, setting.sentences)
+        return by_tokens(text, setting.sentence_length, setting.batch_tokens)
+
+    def _time(self, contest: Contest, rounds: int) -> dict[str, list[float]]:
+        """Rounds in which the systems take turns, after one that does not count."""
+        jobs = self._jobs(contest, self.batches(contest), REPEATS[self.device])
+        processes = {system: self.team.member(system) for system in jobs}
+        for system, process in processes.items():
+            process.ask("prepare", jobs[system])
+        for process in processes.values():
+            process.answer()
+        costs: dict[str, list[float]] = {system: [] for system in jobs}
+        for number in range(rounds + 1):
+            spent = {}
+            for system, process in processes.items():
+                process.ask("run", number)
+                spent[system] = process.answer()
+                if number:
+                    costs[system].append(spent[system] / jobs[system].work(number))
+            turn = f"round {number} of {rounds}" if number else "warm-up"
+            self._tell(f"{contest.title}, {turn}", spent, "s")
+        return costs
+
+    def _weigh(self, contest: Contest) -> dict[str, list[float]]:
+        """The memory of each system, one after the other."""
+        batch = self.batches(contest)[0]
+        process = self.team.scales()
+        sizes = {}
+        for system, job in self._jobs(contest, (batch[:FIRST], batch), 1).items():
+            process.ask("peak_memory", job)
+            sizes[system] = process.answer()
+        self._tell(contest.title, {system: size / 2**30 for system, size in sizes.items()}, "GiB")
+        return {system: [size] for system, size in sizes.items()}
+
+    def _jobs(self, contest: Contest, batches: tuple[Batch, ...], repeats: int) -> dict[str, Job]:
+        return {
+            system: Job(
+                kind=contest.kind,
+                system=system,
+                setting=contest.setting,
+                directions=self.text(contest).directions,
+                batches=batches,
+                repeats=repeats,
+                device=self.device,
+                precision=self.precision,
+                extra=tuple(self.extra) if system == OURS else (),
+            )
+            for system in contest.systems
+        }
+
+    def _tell(self, what: str, figures: Mapping[str, float], unit: str) -> None:
+        parts = (f"{system} {figure:.2f} {unit}" for system, figure in figures.items())
+        self.say(f"{what}: {', '.join(parts)}")

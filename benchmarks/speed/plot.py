@@ -1,0 +1,92 @@
+"""A picture of how cost grows: a panel for each series of contests."""
+
+from __future__ import annotations
+
+import os
+import statistics
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from speed.measuring import Measurement
+from speed.plan import OURS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+COLUMNS = 4
+PANEL = (3.0, 2.6)  # inches
+DPI = 150
+COLOURS = {"two-stream": "#1b6ca8", "concatenating": "#c8553d", "stock": "#6b705c"}
+COSTS = {
+    "training": "training time per token",
+    "decoding": "decoding time per sentence",
+    "memory": "peak training memory",
+}
+
+
+def draw(measurements: Sequence[Measurement], title: str, path: Path) -> None:
+    """Draw every series; the file appears only complete.
+
+    The cost of our own system at the first value of a series is 1. Lines go through medians, bars
+    reach from the least to the most of the rounds.
+
+    Args:
+        measurements: of contests with an axis, those of a series one after the other.
+        title: stands above.
+        path: `.svg` or `.png`.
+    """
+    partial = path.with_name(path.name + ".partial")
+    try:
+        _figure(measurements, title).savefig(partial, format=path.suffix[1:])
+        os.replace(partial, path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def _figure(measurements: Sequence[Measurement], title: str) -> Figure:
+    from matplotlib.figure import Figure
+
+    series = [
+        list(group)
+        for _, group in groupby(measurements, lambda one: (one.contest.kind, one.contest.axis))
+    ]
+    columns = min(COLUMNS, len(series))
+    rows = -(-len(series) // columns)
+    size = columns * PANEL[0], rows * PANEL[1] + 0.6
+    figure = Figure(size, dpi=DPI, layout="constrained")
+    figure.suptitle(title, fontsize=9, parse_math=False)
+    panels = list(figure.subplots(rows, columns, squeeze=False).flat)
+    for panel, points in zip(panels, series, strict=False):
+        _draw(panel, points)
+    for panel in panels[len(series) :]:
+        panel.set_visible(False)
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return figure
+
+
+def _draw(panel: Any, points: Sequence[Measurement]) -> None:
+    contest = points[0].contest
+    assert contest.axis is not None
+    unit = statistics.median(points[0].costs[OURS])
+    values = [getattr(point.contest.setting, contest.axis) for point in points]
+    style = {"marker": "o", "markersize": 3, "linewidth": 1.2, "capsize": 2}
+    for system in contest.systems:
+        costs = [sorted(cost / unit for cost in point.costs[system]) for point in points]
+        middle = [statistics.median(one) for one in costs]
+        reach = [
+            [half - one[0] for half, one in zip(middle, costs, strict=True)],
+            [one[-1] - half for half, one in zip(middle, costs, strict=True)],
+        ]
+        panel.errorbar(values, middle, reach, label=system, color=COLOURS[system], **style)
+    panel.set_xscale("log")
+    panel.set_xticks(values, [f"{value:,}" for value in values], fontsize=7)
+    panel.minorticks_off()
+    panel.tick_params(axis="y", labelsize=7)
+    panel.set_ylim(0, 1.05 * panel.get_ylim()[1])
+    panel.set_xlabel(contest.axis.replace("_", " "), fontsize=8)
+    panel.set_ylabel(COSTS[contest.kind], fontsize=8)
+    panel.spines[["top", "right"]].set_visible(False)
+    panel.grid(linewidth=0.4, alpha=0.5)

@@ -1,0 +1,116 @@
+"""One process for each system, which keeps its model and does what it is told."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from tdo_plugin.errors import UserError
+from tdo_plugin_messages import one_line
+
+
+class SystemProcess:
+    """A process of a system.
+
+    Args:
+        environment: all its environment variables.
+        folder: a place for its files, which it makes.
+    """
+
+    def __init__(self, environment: Mapping[str, str], folder: Path) -> None:
+        folder.mkdir(exist_ok=True)
+        context = multiprocessing.get_context("spawn")
+        self._connection, other = context.Pipe()
+        self._process = context.Process(target=_serve, args=(other, folder))
+        with _variables(environment), _no_interrupt():
+            self._process.start()
+        other.close()
+
+    def ask(self, what: str, argument: Any) -> None:
+        """Have a method of `running.Stand` called."""
+        with suppress(OSError):  # where the process is gone, its answer is that
+            self._connection.send((what, argument))
+
+    def answer(self) -> Any:
+        """What the method returned.
+
+        Raises:
+            UserError: it failed.
+        """
+        try:
+            failed, value = self._connection.recv()
+        except (EOFError, OSError):
+            self._process.join()
+            raise UserError(
+                "`tdo bench` must have memory for each system; a process ended with exit code "
+                f"{self._process.exitcode}"
+            ) from None
+        if failed:
+            raise UserError(value)
+        return value
+
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        self._connection.close()
+        self._process.terminate()
+        self._process.join()
+
+
+@contextmanager
+def _variables(environment: Mapping[str, str]) -> Iterator[None]:
+    """Exactly these environment variables for a process that is started meanwhile."""
+    before = dict(os.environ)
+    try:
+        os.environ.clear()
+        os.environ.update(environment)
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+@contextmanager
+def _no_interrupt() -> Iterator[None]:
+    """An interrupt from the keyboard waits; a process that is started meanwhile never gets it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _serve(connection: Connection, folder: Path) -> None:
+    """The process' life; it ends when the other end is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    logging.disable(logging.WARNING)  # fairseq tells whatever it does
+    # fairseq makes a lock when it is imported; of this kind, an ended process leaves nothing behind
+    multiprocessing.set_start_method("fork", force=True)
+    with suppress(EOFError, OSError):
+        from speed.running import Stand
+
+        stand = Stand(folder)
+        while True:
+            what, argument = connection.recv()
+            try:
+                answer = False, getattr(stand, what)(argument)
+            except Exception as error:
+                answer = True, _reason(error)
+            connection.send(answer)
+
+
+def _reason(error: Exception) -> str:
+    """One line; what is no user's mistake leaves its traceback on stderr too."""
+    line = one_line(type(error), error)
+    if line is None:
+        traceback.print_exception(error, file=sys.stderr)
+        line = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+    return line

@@ -1,0 +1,87 @@
+"""From costs to ratios: the rows of the table and of the JSON file."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from speed.measuring import Measurement
+
+UNITS = {
+    "training": "seconds per target token",
+    "decoding": "seconds per sentence",
+    "memory": "bytes",
+}
+HEAD = ("what", "system", "against", "ratio", "least to most")
+WIDTHS = (68, 10, 13, 6, 13)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One system against another.
+
+    Attributes:
+        metric: what is compared.
+        title: the metric and what sets the row apart from others of it.
+        ratio: of speed, so that more is better; of memory, where less is.
+        spread: the least and the most ratio of a round.
+        settings: sizes, machine and figures that the ratio is made of.
+    """
+
+    system: str
+    baseline: str
+    metric: str
+    title: str
+    ratio: float
+    spread: tuple[float, float]
+    settings: Mapping[str, Any]
+
+
+def rows(measurement: Measurement, facts: Mapping[str, Any]) -> Iterator[Row]:
+    """The first system of a contest against each other.
+
+    Args:
+        measurement: of the contest.
+        facts: what to note beside the sizes.
+    """
+    contest, costs = measurement.contest, measurement.costs
+    ours, *others = contest.systems
+    for other in others:
+        pairs = zip(costs[ours], costs[other], strict=True)
+        memory = contest.kind == "memory"
+        ratios = [own / base if memory else base / own for own, base in pairs]
+        figures = {
+            "unit": UNITS[contest.kind],
+            "cost": statistics.median(costs[ours]),
+            "baseline_cost": statistics.median(costs[other]),
+            "rounds": len(ratios),
+        }
+        yield Row(
+            system=ours,
+            baseline=other,
+            metric=contest.metric,
+            title=contest.title,
+            ratio=statistics.median(ratios),
+            spread=(min(ratios), max(ratios)),
+            settings={**contest.settings(), **figures, **facts},
+        )
+
+
+def head() -> str:
+    """The table's first two lines, in Markdown."""
+    return f"{_line(HEAD)}\n{_line(tuple('-' * width for width in WIDTHS))}"
+
+
+def line(row: Row) -> str:
+    """A line of the table."""
+    least, most = row.spread
+    return _line(
+        (row.title, row.system, row.baseline, f"{row.ratio:.2f}x", f"{least:.2f} to {most:.2f}")
+    )
+
+
+def _line(cells: tuple[str, ...]) -> str:
+    parts = (cell.ljust(width) for cell, width in zip(cells, WIDTHS, strict=True))
+    return f"| {' | '.join(parts)} |"

@@ -1,0 +1,82 @@
+"""The systems that are compared, as options of fairseq-train.
+
+All have the same depth and width, one matrix for all embeddings, and what
+`configs/shared/optimiser.conf` says of the training. `concatenating` has the very parameters of
+`two-stream`, and decodes with them in the order in which they were trained. None has adaptation
+modules, which the stock model has no equal of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from speed.plan import CONCATENATING, OURS, STOCK, Setting
+from tdo_plugin.launch.config import read_config
+
+OPTIMISER = Path(__file__).resolve().parents[2] / "configs" / "shared" / "optimiser.conf"
+STOCK_TASK = ("--task", "translation_multi_simple_epoch")
+
+
+def words(system: str, setting: Setting) -> list[str]:
+    """What is a system's own: task, model and criterion."""
+    return [str(word) for word in _SYSTEMS[system](setting)]
+
+
+def shared_words(directions: Sequence[tuple[str, str]], folder: Path) -> list[str]:
+    """What all have: data and optimiser.
+
+    Args:
+        directions: of the data.
+        folder: where `dict.txt` is, and where fairseq leaves what it must.
+    """
+    languages = dict.fromkeys(source for source, _ in directions)
+    return [
+        *(str(folder), "--fixed-dictionary", str(folder / "dict.txt"), "--save-dir", str(folder)),
+        *("--langs", ",".join(languages), "--lang-pairs", ",".join(map("-".join, directions))),
+        *("--encoder-langtok", "tgt", "--seed", "1", "--lr", "0.0005", "--warmup-updates", "4000"),
+        *read_config(OPTIMISER).words(),
+    ]
+
+
+def _two_stage(setting: Setting) -> tuple[object, ...]:
+    return (
+        *("--tdo-layers", setting.depth, "--tdo-target-layer", setting.depth // 2),
+        *("--tdo-model-dim", setting.model_dim, "--tdo-ffn-dim", setting.ffn_dim),
+        *("--tdo-heads", setting.heads, "--tdo-adaptation-dim", 0),
+    )
+
+
+def _two_stream(setting: Setting) -> tuple[object, ...]:
+    terms = "instrucl" if setting.instrucl else ""
+    return (
+        *("--task", "tdo_translation", "--arch", "tdo_transformer", *_two_stage(setting)),
+        *("--criterion", "label_smoothed_cross_entropy_terms", f"--loss-terms={terms}"),
+    )
+
+
+def _concatenating(setting: Setting) -> tuple[object, ...]:
+    return (
+        *(*STOCK_TASK, "--arch", "concatenating_transformer", *_two_stage(setting)),
+        *("--tdo-plain", "weights", "--criterion", "plain_cross_entropy"),
+        *(["--plain-instrucl"] if setting.instrucl else []),
+    )
+
+
+def _stock(setting: Setting) -> tuple[object, ...]:
+    def side(name: str) -> tuple[object, ...]:
+        return (
+            *(f"--{name}-layers", setting.depth // 2, f"--{name}-embed-dim", setting.model_dim),
+            *(f"--{name}-ffn-embed-dim", setting.ffn_dim),
+            *(f"--{name}-attention-heads", setting.heads),
+        )
+
+    return (
+        *(*STOCK_TASK, "--arch", "transformer", "--share-all-embeddings"),
+        *side("encoder"),
+        *side("decoder"),
+        *("--criterion", "label_smoothed_cross_entropy"),
+    )
+
+
+_SYSTEMS = {OURS: _two_stream, CONCATENATING: _concatenating, STOCK: _stock}

@@ -1,0 +1,69 @@
+"""Model FLOPs utilisation: what a system computes of what its GPU could."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from speed import hardware
+from speed.batches import Batch, target_tokens
+from speed.measuring import Measurement
+from speed.plan import STOCK, Setting
+from speed.rows import Row
+
+
+def rows(
+    measurement: Measurement, batches: tuple[Batch, ...], facts: Mapping[str, Any]
+) -> Iterator[Row]:
+    """A row for each system of a training on a GPU whose peak is known.
+
+    Counted are the operations that the model needs, whatever an implementation does: those of
+    `concatenating` are `two-stream`'s.
+
+    Args:
+        measurement: of the contest.
+        batches: of its runs.
+        facts: of the machine.
+    """
+    contest, setting = measurement.contest, measurement.contest.setting
+    peak = hardware.peak(facts["hardware"], facts["precision"])
+    if contest.kind != "training" or facts["device"] != "cuda" or peak is None:
+        return
+    for system in contest.systems:
+        needed = flops_per_token(system, setting, batches)
+        shares = [needed / cost / peak for cost in measurement.costs[system]]
+        yield Row(
+            system=system,
+            baseline="nominal peak",
+            metric=f"FLOPs utilisation, {contest.metric}",
+            title=f"FLOPs utilisation, {contest.title}",
+            ratio=statistics.median(shares),
+            spread=(min(shares), max(shares)),
+            settings={**contest.settings(), "peak_flops": peak, **facts},
+        )
+
+
+def flops_per_token(system: str, setting: Setting, batches: tuple[Batch, ...]) -> float:
+    """Operations of an update for each target token."""
+    from tdo_plugin.analysis.cost import FlopModel
+    from tdo_plugin.criterions.instrucl import instrucl_layer
+    from tdo_plugin.modules.spec import ModelSpec
+
+    half = setting.depth // 2
+    stock = {"topology": "encoder-decoder", "encoder_layers": half, "decoder_layers": half}
+    two_stage = {"topology": "decoder-only", "num_layers": setting.depth, "target_layer": half}
+    spec = ModelSpec(
+        **(stock if system == STOCK else two_stage),
+        model_dim=setting.model_dim,
+        num_heads=setting.heads,
+        stage1_ffn_dim=setting.ffn_dim,
+        stage2_ffn_dim=setting.ffn_dim,
+    )
+    model = FlopModel(spec, setting.vocabulary + setting.languages)
+    lengths = [sentence.lengths for batch in batches for sentence in batch]
+    total = sum(model.training(*both).total for both in lengths)
+    if setting.instrucl:
+        layer = instrucl_layer(spec, None)
+        total += sum(model.instrucl(*both, layer).total for both in lengths)
+    return total / sum(map(target_tokens, batches))

@@ -1,0 +1,62 @@
+"""What `tdo bench` measures."""
+
+from dataclasses import replace
+
+import pytest
+from speed.plan import ALL, Contest, Setting, growth, plotted, table
+
+TWO = ("two-stream", "concatenating")
+
+
+def test_the_table_of_a_cpu():
+    base = Setting()
+    assert (base.model_dim, base.depth, base.vocabulary) == (512, 12, 50_000)
+    assert table("paper", "cpu") == [
+        Contest("training", base),
+        Contest("training", replace(base, instrucl=True), TWO),
+        Contest("decoding", replace(base, vocabulary=8000)),
+        Contest("decoding", base),
+        Contest("memory", replace(base, batch_tokens=2000)),
+        Contest("memory", replace(base, batch_tokens=2000, instrucl=True), TWO),
+    ]
+
+
+def test_the_table_of_a_gpu_has_larger_batches():
+    contests = table("paper", "cuda")
+    for kind in ("training", "memory"):
+        mine = [one for one in contests if one.kind == kind]
+        assert [one.setting.batch_tokens for one in mine] == [4000, 4000, 16_000, 16_000]
+    assert {one.setting.sentences for one in contests if one.kind == "decoding"} == {128}
+
+
+@pytest.mark.parametrize("series", [plotted("paper"), plotted("small"), growth("paper")])
+def test_a_series_differs_in_its_axis_alone(series):
+    for one in series:
+        like = [other for other in series if (other.kind, other.axis) == (one.kind, one.axis)]
+        values = [getattr(other.setting, one.axis) for other in like]
+        assert len(values) >= 2 and values == sorted(set(values))
+        same = {replace(other.setting, **{one.axis: 0}) for other in like}
+        assert len(same) == 1 and one.systems == ALL
+
+
+def test_growth_reaches_as_far_as_it_should():
+    reach = {}
+    for one in growth("paper"):
+        reach.setdefault((one.kind, one.axis), []).append(getattr(one.setting, one.axis))
+    for kind in ("training", "memory"):
+        assert (reach[kind, "languages"][0], reach[kind, "languages"][-1]) == (4, 100)
+        assert reach[kind, "depth"] == [12, 24]
+        assert (reach[kind, "vocabulary"][0], reach[kind, "vocabulary"][-1]) == (8000, 64_000)
+        assert (reach[kind, "sentence_length"][0], reach[kind, "sentence_length"][-1]) == (10, 120)
+    assert reach["decoding", "beam"] == [1, 2, 4, 8]
+
+
+def test_settings_are_those_that_matter():
+    assert "beam" not in Contest("training", Setting()).settings()
+    decoding = Contest("decoding", Setting()).settings()
+    assert decoding["beam"] == 4 and "batch_tokens" not in decoding
+
+
+def test_titles_tell_contests_apart():
+    for contests in (table("paper", "cuda"), growth("paper")):
+        assert len({one.title for one in contests}) == len(contests)

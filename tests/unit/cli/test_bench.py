@@ -1,0 +1,29 @@
+"""`tdo bench` before it measures."""
+
+import pytest
+
+from tdo_plugin.cli import bench, main
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--rounds", "0"], "`--rounds` must be at least 1; it is 0"),
+        (["--json", "nowhere/rows.json"], "`--json` must be a file in a folder that is there"),
+        (["--plot", "growth.gif"], "`--plot` must end in .svg or .png; it is growth.gif"),
+        (["--precision", "fp16", "--device", "cpu"], "`--precision` must be fp32 on a CPU"),
+        (["--data", "nowhere", "--device", "cpu"], "`--data` must be a text folder or a data"),
+        (["--options", "'", "--device", "cpu"], "`--options` must be readable"),
+    ],
+)
+def test_mistakes_are_one_line(words, text, capsys):
+    assert main(["bench", *words]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.count("\n") == 1 and text in captured.err
+    assert not captured.out
+
+
+def test_without_a_checkout_there_is_nothing_to_run(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(bench, "BENCHMARKS", tmp_path)
+    assert main(["bench"]) == 2
+    assert "`tdo bench` must be run from a checkout" in capsys.readouterr().err
