@@ -6,7 +6,7 @@ while they are there. Shapes: N tokens, D model width, V vocabulary, R tokens of
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -27,11 +27,13 @@ class _Loss:
         weight: (V, D).
         smoothing: epsilon.
         rows: R, and how many of them are normalised at a time.
+        scale: what gradients are multiplied with; None is 1.
     """
 
     weight: Tensor
     smoothing: float
     rows: tuple[int, int]
+    scale: Tensor | None = None
 
     @property
     def single(self) -> torch.dtype:
@@ -39,7 +41,7 @@ class _Loss:
         return torch.promote_types(self.weight.dtype, torch.float32)
 
     def blocks(
-        self, features: Tensor, target: Tensor, sums: Tensor, upstream: Tensor | None
+        self, features: Tensor, target: Tensor, sums: Tensor, gradient: bool
     ) -> Iterator[tuple[int, Tensor]]:
         """Adds loss and likelihood to ``sums`` (2,), a block at a time.
 
@@ -47,7 +49,7 @@ class _Loss:
             features: (N, D).
             target: (N,).
             sums: of losses and of negative log-likelihoods.
-            upstream: what gradients are multiplied with; None: none is wanted.
+            gradient: whether it is wanted.
 
         Yields:
             where the block begins, and the gradient (R, V) of the loss by its logits, which the
@@ -60,12 +62,10 @@ class _Loss:
             logits = torch.mm(block, self.weight.T, out=buffer[: len(block)])
             wanted = target[start : start + most]
             for part, chosen in zip(logits.split(few), wanted.split(few), strict=True):
-                self._normalise(part, chosen[:, None], sums, upstream)
+                self._normalise(part, chosen[:, None], sums, gradient)
             yield start, logits
 
-    def _normalise(
-        self, logits: Tensor, target: Tensor, sums: Tensor, upstream: Tensor | None
-    ) -> None:
+    def _normalise(self, logits: Tensor, target: Tensor, sums: Tensor, wanted: bool) -> None:
         """A few tokens; turns their logits into the gradient, where one is wanted."""
         other = self.smoothing / (logits.size(1) - 1)
         peak = 1 - self.smoothing - other
@@ -73,23 +73,31 @@ class _Loss:
         nll = -log_probs.gather(1, target).sum()
         sums[0] += peak * nll - other * log_probs.sum()
         sums[1] += nll
-        if upstream is not None:
-            gradient = log_probs.exp_().sub_(other)
+        if wanted:
+            gradient = log_probs.exp_()
             gradient.scatter_add_(1, target, gradient.new_full(target.shape, -peak))
-            logits.copy_(gradient.mul_(upstream))
+            self._store(gradient, other, logits)
+
+    def _store(self, probabilities: Tensor, other: float, logits: Tensor) -> None:
+        """The gradient in place of the logits, in as few passes as there can be."""
+        if self.scale is not None:
+            logits.copy_(probabilities.sub_(other).mul_(self.scale))
+        elif logits.dtype == probabilities.dtype:
+            torch.sub(probabilities, other, out=logits)
+        else:
+            logits.copy_(probabilities.sub_(other))
 
     def gradients(
         self,
         features: Tensor,
         target: Tensor,
         sums: Tensor,
-        upstream: Tensor,
         wanted: tuple[bool, bool],
     ) -> list[Tensor | None]:
         """Of the loss by features and by weight, those that are wanted; adds to ``sums``."""
         to_features = torch.empty_like(features) if wanted[0] else None
         to_weight = torch.zeros_like(self.weight, dtype=self.single) if wanted[1] else None
-        for start, gradient in self.blocks(features, target, sums, upstream):
+        for start, gradient in self.blocks(features, target, sums, gradient=True):
             block = slice(start, start + len(gradient))
             if to_features is not None:
                 torch.mm(gradient, self.weight, out=to_features[block])
@@ -128,10 +136,10 @@ class _LinearCrossEntropy(torch.autograd.Function):
         late = features.dtype == torch.float16
         ctx.loss, ctx.ready, ctx.wanted = loss, None, wanted
         if any(wanted) and not late:
-            ctx.ready = loss.gradients(features, target, sums, sums.new_ones(()), wanted)
+            ctx.ready = loss.gradients(features, target, sums, wanted)
         else:
             ctx.save_for_backward(features, target)
-            for _ in loss.blocks(features, target, sums, None):
+            for _ in loss.blocks(features, target, sums, gradient=False):
                 pass
         total, nll = sums.unbind()
         ctx.mark_non_differentiable(nll)
@@ -143,7 +151,8 @@ class _LinearCrossEntropy(torch.autograd.Function):
         if ctx.ready is None:
             features, target = ctx.saved_tensors
             sums = torch.zeros(2, dtype=ctx.loss.single, device=features.device)
-            parts = ctx.loss.gradients(features, target, sums, upstream, ctx.wanted)
+            scaled = replace(ctx.loss, scale=upstream)
+            parts = scaled.gradients(features, target, sums, ctx.wanted)
         elif not ctx.ready:
             raise RuntimeError("the gradient of this loss was taken before and is gone")
         else:

@@ -18,17 +18,14 @@ class Source:
     """One source: where its way ends, and what was kept of it.
 
     Args:
-        embedded: (B, S, D).
-        mask: of its positions.
+        mask: of its positions, (B, S).
         reading: what is wanted.
         last: the last layer, from 1, that anything is wanted of.
         whole: whether the whole output of that layer is wanted.
     """
 
-    def __init__(
-        self, embedded: Tensor, mask: SourceMask, reading: Reading, last: int, whole: bool
-    ) -> None:
-        self.embedded, self.mask, self.reading = embedded, mask, reading
+    def __init__(self, mask: SourceMask, reading: Reading, last: int, whole: bool) -> None:
+        self.mask, self.reading = mask, reading
         self.last, self.whole = last, whole
         self.memories: list[KeyValue] = []
         self._states: dict[int, Tensor] = {}
@@ -61,9 +58,13 @@ class Source:
 class SourcePass:
     """Sources in one matrix (N, D), which every layer takes in one go; each leaves at its end."""
 
-    def __init__(self, sources: Sequence[Source]) -> None:
-        self._going = list(sources)
-        self._x = beside([one.embedded.flatten(0, 1) for one in self._going])
+    def __init__(self, embedded: Tensor, sources: Sequence[Source]) -> None:
+        """
+        Args:
+            embedded: (N, D), the sources one after the other.
+            sources: in this order.
+        """
+        self._x, self._going = embedded, list(sources)
 
     def enter(self, entry: Callable[[Tensor], Tensor]) -> None:
         """What stands where the target enters."""

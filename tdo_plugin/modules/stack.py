@@ -38,13 +38,13 @@ class Stack(nn.Module):
         raise TypeError(f"{type(self).__name__} has no layers; use a subclass")
 
     def source(
-        self, embedded: Sequence[Tensor], masks: Sequence[SourceMask], readings: Sequence[Reading]
+        self, embedded: Tensor, masks: Sequence[SourceMask], readings: Sequence[Reading]
     ) -> list[SourceState]:
         """Sources through the layers, side by side.
 
         Args:
-            embedded: of each source, (B, S, D).
-            masks: of each.
+            embedded: (N, D), the sources one after the other.
+            masks: of each, (B, S).
             readings: what is wanted of each.
         """
         raise TypeError(f"{type(self).__name__} has no layers; use a subclass")
@@ -58,15 +58,13 @@ class Stack(nn.Module):
         left: Tensor = self.exit(x)
         return left
 
-    def _source(
-        self, embedded: Tensor, mask: SourceMask, reading: Reading, most: int, whole: bool
-    ) -> Source:
+    def _source(self, mask: SourceMask, reading: Reading, most: int, whole: bool) -> Source:
         """A source whose target, if it has one, reads of it up to layer ``most``."""
         points = {layer for layer, _ in reading.points}
         last = most if reading.memories else max({*reading.states, *points})
         needed = {*reading.states, *(points if self.whole_points else ())}
         whole = last in needed or (reading.memories and whole)
-        return Source(embedded, mask, reading, last, whole)
+        return Source(mask, reading, last, whole)
 
 
 class DecoderOnlyStack(Stack):
@@ -90,7 +88,7 @@ class DecoderOnlyStack(Stack):
         return [layer for layer in self.layers[self.target_layer :]]  # type: ignore[misc]
 
     def source(
-        self, embedded: Sequence[Tensor], masks: Sequence[SourceMask], readings: Sequence[Reading]
+        self, embedded: Tensor, masks: Sequence[SourceMask], readings: Sequence[Reading]
     ) -> list[SourceState]:
         """As :meth:`Stack.source`.
 
@@ -99,9 +97,9 @@ class DecoderOnlyStack(Stack):
         """
         sources = [
             self._source(*one, most=len(self.layers), whole=False)
-            for one in zip(embedded, masks, readings, strict=True)
+            for one in zip(masks, readings, strict=True)
         ]
-        way = SourcePass(sources)
+        way = SourcePass(embedded, sources)
         for index, layer in enumerate(self.layers):
             assert isinstance(layer, JointLayer)
             if index == self.target_layer:
@@ -132,14 +130,14 @@ class EncoderDecoderStack(Stack):
         return [layer for layer in self.decoder_layers]  # type: ignore[misc]
 
     def source(
-        self, embedded: Sequence[Tensor], masks: Sequence[SourceMask], readings: Sequence[Reading]
+        self, embedded: Tensor, masks: Sequence[SourceMask], readings: Sequence[Reading]
     ) -> list[SourceState]:
         """As :meth:`Stack.source`; layer indices count encoder layers."""
         sources = [
             self._source(*one, most=len(self.encoder_layers), whole=True)
-            for one in zip(embedded, masks, readings, strict=True)
+            for one in zip(masks, readings, strict=True)
         ]
-        way = SourcePass(sources)
+        way = SourcePass(embedded, sources)
         for number, layer in enumerate(self.encoder_layers, start=1):
             assert isinstance(layer, JointLayer)
             way.through(layer, number, readable=False)

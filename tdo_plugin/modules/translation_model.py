@@ -6,6 +6,7 @@ Shapes: B sentences, R = B * beams rows, S source, T target, D model width, V vo
 import math
 from collections.abc import Collection, Sequence
 
+import torch
 from torch import Tensor, nn
 
 from tdo_plugin.modules.dropout import PlainDropout
@@ -69,11 +70,12 @@ class TranslationModel(nn.Module):
         if "sources" in self.spec.plain and len(readings) > 1:
             return [self.read([one])[0] for one in readings]
         masks = [self._source_mask(one.tokens) for one in readings]
-        embedded = []
-        for one, mask in zip(readings, masks, strict=True):
-            positions = count_positions(mask.padding, self.padding_idx)
-            vectors = self.source_positions(positions, one.tokens.size(1))
-            embedded.append(self._embed(self.embeddings.source_vectors(one.tokens), vectors))
+        # looked up in one go, since each look-up has a gradient of the whole vocabulary's size
+        tokens = torch.cat([one.tokens.flatten() for one in readings])
+        counted = [count_positions(mask.padding, self.padding_idx).flatten() for mask in masks]
+        longest = max(one.tokens.size(1) for one in readings)
+        vectors = self.source_positions(torch.cat(counted), longest)
+        embedded = self._embed(self.embeddings.source_vectors(tokens), vectors)
         return self.stack.source(embedded, masks, readings)
 
     def decode(

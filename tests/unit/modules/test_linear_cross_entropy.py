@@ -151,9 +151,9 @@ def test_mixed_precision_is_half_inside(monkeypatch):
     seen = []
     original = module._Loss.blocks
 
-    def blocks(self, features, *more):
+    def blocks(self, features, *more, **options):
         seen.append((features.dtype, self.weight.dtype))
-        return original(self, features, *more)
+        return original(self, features, *more, **options)
 
     monkeypatch.setattr(module._Loss, "blocks", blocks)
     with torch.autocast("cpu", dtype=torch.bfloat16):
