@@ -78,7 +78,7 @@ class Runner:
 
     def step(self, sample: dict[str, Any]) -> None:
         """The work on one batch."""
-        raise NotImplementedError
+        raise TypeError(f"{type(self).__name__} has no work; use a subclass")
 
 
 class Training(Runner):
