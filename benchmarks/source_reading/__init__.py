@@ -22,9 +22,10 @@ from tdo_plugin.models.tdo_transformer import TdoTransformer
 from tdo_plugin.modules.attention import KeyValue, MultiheadAttention
 from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.feed_forward import FeedForward
-from tdo_plugin.modules.layer import JointLayer, KeyValueStore
-from tdo_plugin.modules.masks import SourceMask, TargetMask
+from tdo_plugin.modules.layer import JointLayer, KeyValueStore, Stream
+from tdo_plugin.modules.masks import TargetMask
 from tdo_plugin.modules.residual import Residual
+from tdo_plugin.modules.stream_pass import Source
 
 
 class Reading(NamedTuple):
@@ -66,9 +67,15 @@ class ReadingLayer(JointLayer):
         self.reading = reading
         self.reading_residual = reading_residual if after else None
 
-    def source(self, x: Tensor, masks: Sequence[SourceMask]) -> tuple[Tensor, list[KeyValue]]:
-        memory, (mask,) = self.memory(x.unflatten(0, masks[0].shape)), masks
-        return super().source(x, [mask])[0], [memory]
+    def streams(self, x: Tensor, streams: Sequence[Stream]) -> Tensor:
+        """A source, alone (``--tdo-plain streams``); what is kept is what the reading needs."""
+        (source,) = streams
+        assert isinstance(source, Source)
+        memory = self.memory(x.unflatten(0, source.shape))
+        x = super().streams(x, streams)
+        if source.memories:
+            source.memories[-1] = memory
+        return x
 
     def memory(self, source: Tensor) -> KeyValue:
         return self.reading.keys_values(self.attention_residual.before(source))
@@ -132,4 +139,4 @@ class SourceReading(TdoTransformer):
 @register_model_architecture("tdo_source_reading", "tdo_source_reading")
 def small(args: Namespace) -> None:
     """The small preset."""
-    fill(args, PRESETS["tdo_transformer_small"])
+    fill(args, {**PRESETS["tdo_transformer_small"], "tdo_plain": "streams"})

@@ -181,14 +181,13 @@ class TdoTransformer(FairseqEncoderDecoderModel):
                 ``cross_entropy``, and the features (B, T, D) take the logits' place.
         """
         own = Reading(src_tokens, source_states, source_points)
-        source, *sides = self.core.read([own, *side_sources])
-        output, extra = self.decoder(
-            prev_output_tokens, encoder_out=source, features_only=smoothed_target is not None
-        )
-        if smoothed_target is not None:
-            extra["cross_entropy"] = self.core.cross_entropy(output, *smoothed_target)
-        extra["source"], extra["side_sources"] = source, sides
-        return output, extra
+        assert prev_output_tokens is not None  # None in fairseq's signature alone
+        (source, *sides), features = self.core([own, *side_sources], prev_output_tokens)
+        extra: dict[str, Any] = {"attn": [None], "source": source, "side_sources": sides}
+        if smoothed_target is None:
+            return self.core.logits(features), extra
+        extra["cross_entropy"] = self.core.cross_entropy(features, *smoothed_target)
+        return features, extra
 
     def prepare_for_inference_(self, cfg: Any) -> None:
         """As fairseq's; ``--retain-dropout`` keeps every dropout on, or that of modules named.

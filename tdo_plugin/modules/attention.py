@@ -44,10 +44,11 @@ class Projection(Linear):
 def project_packed(x: Tensor, *projections: Projection) -> list[Tensor]:
     """Several projections of ``x`` (..., D), in one matrix product where that pays.
 
-    Packing copies the weights; with few rows, as in a step of decoding, that costs more than the
-    products. A mixed-precision region casts the weights for each product by itself.
+    Packing copies the weights; with few rows that costs more than the products, and in a search
+    every time again. A mixed-precision region casts the weights for each product by itself.
     """
-    if x.numel() < x.size(-1) ** 2 // 2 or torch.is_autocast_enabled(x.device.type):
+    few = x.numel() < x.size(-1) ** 2 // 2
+    if few or not torch.is_grad_enabled() or torch.is_autocast_enabled(x.device.type):
         return project_apart(x, *projections)
     bias = torch.cat([part.bias for part in projections])
     weights = [part.weight for part in projections]
@@ -120,6 +121,11 @@ class MultiheadAttention(nn.Module):
         return KeyValue(*map(self._split_heads, self._project(x, self.key, self.value)))
 
     def attend(self, query: Tensor, memory: KeyValue, mask: Tensor | None) -> Tensor:
+        """:meth:`mix` and the output projection: (R, T, D)."""
+        projected: Tensor = self.out(self.mix(query, memory, mask))
+        return projected
+
+    def mix(self, query: Tensor, memory: KeyValue, mask: Tensor | None) -> Tensor:
         """Queries over the memory of their sentence, which K rows share.
 
         Args:
@@ -130,21 +136,17 @@ class MultiheadAttention(nn.Module):
                 description of a causal mask.
 
         Returns:
-            (R, T, D), after the output projection.
+            (R, T, D), before the output projection.
         """
         queries = _fold_rows(query, memory.key.size(0))
         mixed = F.scaled_dot_product_attention(
             queries, *memory, attn_mask=mask, dropout_p=self.dropout.active_rate
         )
-        return self._merge_heads(_unfold_rows(mixed, query))
+        return _unfold_rows(mixed, query).transpose(1, 2).flatten(2)
 
     def _split_heads(self, x: Tensor) -> Tensor:
         split: Tensor = x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
         return split
-
-    def _merge_heads(self, mixed: Tensor) -> Tensor:
-        projected: Tensor = self.out(mixed.transpose(1, 2).flatten(2))
-        return projected
 
 
 def _fold_rows(x: Tensor, sentences: int) -> Tensor:

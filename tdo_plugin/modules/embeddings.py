@@ -1,5 +1,6 @@
 """Token embeddings and the output projection, each matrix registered once however it is shared."""
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
@@ -33,6 +34,18 @@ class Embeddings(nn.Module):
     def output_weight(self) -> Tensor:
         """The matrix that scores the target's vocabulary, (V_target, D)."""
         return self.target_weight if self.output is None else self.output.weight
+
+    def vectors(self, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        """Source tokens (N,) and target tokens (M,) to (N, D) and (M, D).
+
+        A look-up has a gradient of the whole vocabulary's size; there is one where both share
+        their matrix.
+        """
+        if self.target is not None:
+            return self.source_vectors(source), self.target_vectors(target)
+        both = self.source_vectors(torch.cat([source, target]))
+        of_source, of_target = both.split([len(source), len(target)])
+        return of_source, of_target
 
     def source_vectors(self, tokens: Tensor) -> Tensor:
         """(B, S) to (B, S, D)."""

@@ -1,10 +1,10 @@
 """Layers, made of ready parts, that a source stream and a target stream pass.
 
 Every layer that a target passes offers two views of the source: ``memory`` gives what its target
-queries read, ``target`` takes the target through. A joint layer also takes the source through.
+queries read, ``target`` takes the target through. A joint layer takes any streams through.
 
-Shapes: B sentences, R = B * beams rows, S source, T target, D model width, N positions of all
-sources that pass a layer side by side.
+Shapes: B sentences, R = B * beams rows, S source, T target, L of either, D model width, N positions
+of all streams that pass a layer side by side.
 """
 
 from collections.abc import Sequence
@@ -27,6 +27,27 @@ class KeyValueStore(Protocol):
     ) -> KeyValue:
         """Append one layer's ``new``; returns all so far, behind the source's if it is given."""
         ...
+
+
+class Stream:
+    """Sequences of one length that pass a joint layer.
+
+    Args:
+        shape: rows and length L.
+    """
+
+    def __init__(self, shape: tuple[int, int]) -> None:
+        self.shape = shape
+
+    def mix(self, attention: MultiheadAttention, query: Tensor, own: KeyValue) -> Tensor:
+        """What the attention gives its queries (rows, H, L, E): (rows, L, D), not projected.
+
+        Args:
+            attention: the layer's.
+            query: of all positions.
+            own: their keys and values (rows, H, L, E).
+        """
+        raise TypeError(f"{type(self).__name__} sees nothing; use a subclass")
 
 
 class TargetLayer(nn.Module):
@@ -72,21 +93,21 @@ class JointLayer(TargetLayer):
         self.attention_residual = attention_residual
         self.feed_forward_residual = feed_forward_residual
 
-    def source(self, x: Tensor, masks: Sequence[SourceMask]) -> tuple[Tensor, list[KeyValue]]:
-        """Sources one layer on, and the keys and values that a target reads of each.
+    def streams(self, x: Tensor, streams: Sequence[Stream]) -> Tensor:
+        """Streams one layer on, each linear transformation in one product for all.
 
         Args:
-            x: (N, D), the sources one after the other.
-            masks: of each source, (B, S); N is the sum of their sizes.
+            x: (N, D), the streams one after the other.
+            streams: in this order; N is the sum of their sizes.
         """
         normed = self.attention_residual.before(x)
-        streams = self.attention.queries_keys_values(normed, [mask.shape for mask in masks])
-        attended = [
-            self.attention.attend(query, own, mask.whole).flatten(0, 1)
-            for (query, own), mask in zip(streams, masks, strict=True)
+        parts = self.attention.queries_keys_values(normed, [one.shape for one in streams])
+        mixed = [
+            one.mix(self.attention, query, own).flatten(0, 1)
+            for (query, own), one in zip(parts, streams, strict=True)
         ]
-        x = self.attention_residual.after(x, beside(attended))
-        return self._feed_forward(x), [own for _, own in streams]
+        attended = self.attention.out(beside(mixed))
+        return self._feed_forward(self.attention_residual.after(x, attended))
 
     def source_at(self, x: Tensor, memory: KeyValue, mask: SourceMask, positions: Tensor) -> Tensor:
         """The source (B, S, D) one layer on at one position (B,) of each sentence: (B, D).
@@ -94,10 +115,13 @@ class JointLayer(TargetLayer):
         ``memory`` has the keys and values of the whole source, as :meth:`memory` gives them.
         """
         rows = torch.arange(len(x), device=x.device)
-        x = x[rows, positions][:, None]
+        return self.rest(x[rows, positions][:, None], memory, mask.at(positions))[:, 0]
+
+    def rest(self, x: Tensor, memory: KeyValue, mask: Tensor | None) -> Tensor:
+        """Some positions (B, L, D) one layer on, given keys and values of all that they see."""
         query = self.attention.queries(self.attention_residual.before(x))
-        attended = self.attention.attend(query, memory, mask.at(positions))
-        return self._feed_forward(self.attention_residual.after(x, attended))[:, 0]
+        attended = self.attention.attend(query, memory, mask)
+        return self._feed_forward(self.attention_residual.after(x, attended))
 
     def memory(self, source: Tensor) -> KeyValue:
         return self.attention.keys_values(self.attention_residual.before(source))
@@ -111,7 +135,6 @@ class JointLayer(TargetLayer):
         index: int,
     ) -> Tensor:
         normed = self.attention_residual.before(x)
-        # what becomes of the keys and values is a copy; apart from the queries they are let go
         query, own = self.attention.queries(normed), self.attention.keys_values(normed)
         if store is None:
             pairs = zip(memories[index], own, strict=True)

@@ -20,7 +20,7 @@ PLAIN = MappingProxyType(
         "masks": "a mask also where nothing is padded",
         "norms": "the outputs of norms kept for the backward pass instead of made again",
         "projections": "queries, keys and values in products of their own",
-        "sources": "the sources of a batch one after the other instead of side by side",
+        "streams": "sources and target of a batch one after the other instead of side by side",
         "tags": "the last layer that a tag is read from at all positions",
         "weights": "decoding on a CPU with the weights in the order in which they were trained",
     }

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 from tdo_plugin.modules.layer import JointLayer, KeyValueStore, TargetLayer
 from tdo_plugin.modules.masks import SourceMask, TargetMask
-from tdo_plugin.modules.source_pass import Source, SourcePass
 from tdo_plugin.modules.source_state import Reading, SourceState
+from tdo_plugin.modules.stream_pass import Pair, Source, StreamPass
 
 
 class Stack(nn.Module):
@@ -58,6 +58,18 @@ class Stack(nn.Module):
         left: Tensor = self.exit(x)
         return left
 
+    def both(
+        self,
+        embedded: Tensor,
+        masks: Sequence[SourceMask],
+        readings: Sequence[Reading],
+        x: Tensor,
+        mask: TargetMask,
+    ) -> tuple[list[SourceState], Tensor]:
+        """:meth:`source`, and :meth:`target` of the first source, whole: (B, T, D)."""
+        states = self.source(embedded, masks, readings)
+        return states, self.target(x, states[0], mask)
+
     def _source(self, mask: SourceMask, reading: Reading, most: int, whole: bool) -> Source:
         """A source whose target, if it has one, reads of it up to layer ``most``."""
         points = {layer for layer, _ in reading.points}
@@ -95,18 +107,36 @@ class DecoderOnlyStack(Stack):
         Of the last layer a target needs only keys and values; the rest of it is computed only
         where its output is wanted.
         """
-        sources = [
-            self._source(*one, most=len(self.layers), whole=False)
-            for one in zip(masks, readings, strict=True)
-        ]
-        way = SourcePass(embedded, sources)
+        sources = self._sources(masks, readings)
+        self._pass(StreamPass(embedded, sources))
+        return [one.state for one in sources]
+
+    def both(
+        self,
+        embedded: Tensor,
+        masks: Sequence[SourceMask],
+        readings: Sequence[Reading],
+        x: Tensor,
+        mask: TargetMask,
+    ) -> tuple[list[SourceState], Tensor]:
+        """As :meth:`Stack.both`; the target passes its layers beside the sources."""
+        sources = self._sources(masks, readings)
+        pair = Pair(sources[0], x, mask)
+        self._pass(StreamPass(embedded, sources), pair)
+        left: Tensor = self.exit(pair.target)
+        return [one.state for one in sources], left
+
+    def _sources(self, masks: Sequence[SourceMask], readings: Sequence[Reading]) -> list[Source]:
+        pairs = zip(masks, readings, strict=True)
+        return [self._source(*one, most=len(self.layers), whole=False) for one in pairs]
+
+    def _pass(self, way: StreamPass, pair: Pair | None = None) -> None:
         for index, layer in enumerate(self.layers):
             assert isinstance(layer, JointLayer)
             if index == self.target_layer:
-                way.enter(self.entry)
-            way.through(layer, index + 1, readable=index >= self.target_layer)
+                way.enter(self.entry, pair)
+            way.through(layer, index + 1)
             way.leave_at(index + 1)
-        return [one.state for one in sources]
 
 
 class EncoderDecoderStack(Stack):
@@ -137,18 +167,18 @@ class EncoderDecoderStack(Stack):
             self._source(*one, most=len(self.encoder_layers), whole=True)
             for one in zip(masks, readings, strict=True)
         ]
-        way = SourcePass(embedded, sources)
+        way = StreamPass(embedded, sources)
         for number, layer in enumerate(self.encoder_layers, start=1):
             assert isinstance(layer, JointLayer)
-            way.through(layer, number, readable=False)
+            way.through(layer, number)
             if number == len(self.encoder_layers):
                 self._read_final(way)
             way.leave_at(number)
         return [one.state for one in sources]
 
-    def _read_final(self, way: SourcePass) -> None:
+    def _read_final(self, way: StreamPass) -> None:
         """Keys and values of the final state, for each target layer."""
         for source, x in way.parts():
-            if source.reading.memories:
+            if isinstance(source, Source) and source.reading.memories:
                 final = self.entry(x)
                 source.memories += [layer.memory(final) for layer in self.target_layers]

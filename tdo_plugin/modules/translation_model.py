@@ -67,16 +67,46 @@ class TranslationModel(nn.Module):
 
     def read(self, readings: Sequence[Reading]) -> list[SourceState]:
         """Several source streams, side by side in every layer that they pass together."""
-        if "sources" in self.spec.plain and len(readings) > 1:
+        if "streams" in self.spec.plain and len(readings) > 1:
             return [self.read([one])[0] for one in readings]
-        masks = [self._source_mask(one.tokens) for one in readings]
-        # looked up in one go, since each look-up has a gradient of the whole vocabulary's size
-        tokens = torch.cat([one.tokens.flatten() for one in readings])
-        counted = [count_positions(mask.padding, self.padding_idx).flatten() for mask in masks]
-        longest = max(one.tokens.size(1) for one in readings)
-        vectors = self.source_positions(torch.cat(counted), longest)
-        embedded = self._embed(self.embeddings.source_vectors(tokens), vectors)
+        paddings = self._paddings(readings)
+        masks = self._source_masks(paddings, self._padded(*paddings))
+        vectors = self.embeddings.source_vectors(_flat(readings))
+        embedded = self._embed(vectors, self._source_positions(masks))
         return self.stack.source(embedded, masks, readings)
+
+    def forward(
+        self, readings: Sequence[Reading], prev_output_tokens: Tensor
+    ) -> tuple[list[SourceState], Tensor]:
+        """Sources and a whole target, side by side in every layer that they pass together.
+
+        Args:
+            readings: sources; the first is the target's.
+            prev_output_tokens: token ids (B, T), the shifted target.
+
+        Returns:
+            what :meth:`read` gives of each source, but for memories of the first, which may have
+            been read already; and features (B, T, D) after the last layer, as of :meth:`decode`.
+
+        Raises:
+            ValueError: a target is not to read the first source.
+        """
+        if not readings[0].memories:
+            raise ValueError("the first source must be one that a target reads")
+        if "streams" in self.spec.plain:
+            states = self.read(readings)
+            return states, self.decode(prev_output_tokens, states[0])
+        paddings, own = self._paddings(readings), prev_output_tokens.eq(self.padding_idx)
+        *padded, left = self._padded(*paddings, own[:, 0])
+        masks = self._source_masks(paddings, padded)
+        mask = target_mask(paddings[0], own.size(1), own, padded[0] or left)
+        source_vectors, target_vectors = self.embeddings.vectors(
+            _flat(readings), prev_output_tokens.flatten()
+        )
+        embedded = self._embed(source_vectors, self._source_positions(masks))
+        positions = self._target_positions(own, paddings[0])
+        x = self._embed(target_vectors.view(*prev_output_tokens.shape, -1), positions)
+        return self.stack.both(embedded, masks, readings, x, mask)
 
     def decode(
         self, prev_output_tokens: Tensor, source: SourceState, cache: TargetCache | None = None
@@ -92,25 +122,16 @@ class TranslationModel(nn.Module):
         """
         if cache is None and source.beams > 1:
             cache = self.new_cache(source.beams)
-        padding = prev_output_tokens.eq(self.padding_idx)
-        positions = count_positions(padding, self.padding_idx)
-        longest = prev_output_tokens.size(1)
-        if self.spec.positions == "continuous":
-            rows = len(prev_output_tokens) // source.sentences
-            lengths = (~source.padding).sum(1).repeat_interleave(rows)
-            positions = positions + lengths[:, None] * ~padding
-            longest += source.padding.size(1)
         start = 0 if cache is None else cache.length
         new = prev_output_tokens[:, start:]
-        table = self.source_positions if self.target_positions is None else self.target_positions
-        vectors = table(positions[:, start:], longest)
-        embedded = self._embed(self.embeddings.target_vectors(new), vectors)
-        if cache is not None:
-            mask = cache.begin(target_mask(source.padding, new.size(1), padding))
-        else:
-            # padding on the right is later than every real query, so that causality hides it
-            padded = "masks" in self.spec.plain or bool(source.padding.any() | padding[:, 0].any())
+        padding = prev_output_tokens.eq(self.padding_idx)
+        positions = self._target_positions(padding, source.padding, start)
+        embedded = self._embed(self.embeddings.target_vectors(new), positions)
+        if cache is None:
+            padded = any(self._padded(source.padding, padding[:, 0]))
             mask = target_mask(source.padding, new.size(1), padding, padded)
+        else:
+            mask = cache.begin(target_mask(source.padding, new.size(1), padding))
         return self.stack.target(embedded, source, mask, cache)
 
     def logits(self, features: Tensor) -> Tensor:
@@ -137,12 +158,49 @@ class TranslationModel(nn.Module):
         """An empty cache for incremental decoding with so many rows to a sentence."""
         return TargetCache(len(self.stack.target_layers), beams)
 
-    def _source_mask(self, tokens: Tensor) -> SourceMask:
-        padding = tokens.eq(self.padding_idx)
-        padded = "masks" in self.spec.plain or bool(padding.any())
-        return SourceMask(padding, padded, self.stack.causal_source)
+    def _paddings(self, readings: Sequence[Reading]) -> list[Tensor]:
+        return [one.tokens.eq(self.padding_idx) for one in readings]
+
+    def _source_masks(self, paddings: Sequence[Tensor], padded: Sequence[bool]) -> list[SourceMask]:
+        found = zip(paddings, padded, strict=True)
+        return [SourceMask(*one, self.stack.causal_source) for one in found]
+
+    def _padded(self, *paddings: Tensor) -> list[bool]:
+        """Whether there is padding, asked of the device at once; yes where all masks are made.
+
+        Padding on a target's right is not asked for: it is later than every real query, so that
+        causality hides it.
+        """
+        if "masks" in self.spec.plain:
+            return [True] * len(paddings)
+        found: list[bool] = torch.stack([padding.any() for padding in paddings]).tolist()
+        return found
+
+    def _source_positions(self, masks: Sequence[SourceMask]) -> Tensor:
+        """Vectors of the positions of sources, one after the other, (N, D)."""
+        counted = [count_positions(mask.padding, self.padding_idx).flatten() for mask in masks]
+        longest = max(mask.padding.size(1) for mask in masks)
+        vectors: Tensor = self.source_positions(torch.cat(counted), longest)
+        return vectors
+
+    def _target_positions(self, padding: Tensor, source_padding: Tensor, start: int = 0) -> Tensor:
+        """Vectors (R, P - start, D) of positions from ``start`` on, given a target's (R, P)."""
+        positions, longest = count_positions(padding, self.padding_idx), padding.size(1)
+        if self.spec.positions == "continuous":
+            rows = len(padding) // len(source_padding)
+            lengths = (~source_padding).sum(1).repeat_interleave(rows)
+            positions = positions + lengths[:, None] * ~padding
+            longest += source_padding.size(1)
+        table = self.source_positions if self.target_positions is None else self.target_positions
+        vectors: Tensor = table(positions[:, start:], longest)
+        return vectors
 
     def _embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
         scaled = tokens * math.sqrt(self.spec.model_dim)
         embedded: Tensor = self.dropout(scaled + positions.to(scaled))
         return embedded
+
+
+def _flat(readings: Sequence[Reading]) -> Tensor:
+    """The tokens of sources, one after the other, (N,)."""
+    return torch.cat([one.tokens.flatten() for one in readings])

@@ -20,10 +20,8 @@ def results(model, source, previous, target):
     layer = model.spec.source_layers
     identity = identity_source(source, target, PAD)
     tags = [[(layer, instruction_index(one.eq(PAD)))] for one in (source, identity)]
-    first, second = model.read(
-        [Reading(source, (1,), tags[0]), Reading(identity, (), tags[1], memories=False)]
-    )
-    features = model.decode(previous, first)
+    readings = [Reading(source, (1,), tags[0]), Reading(identity, (), tags[1], memories=False)]
+    (first, second), features = model(readings, previous)
     loss, nll = model.cross_entropy(features, target, 0.1)
     outputs = [loss, nll, features[target.ne(PAD)], *first.points, *second.points]
     outputs.append(first.states[1][source.ne(PAD)])
@@ -58,20 +56,27 @@ def test_every_name_is_plain(make_model):
         model = make_model(**TWO_STAGE, plain=plain)
         return {
             "dropout": not any(type(one) is Dropout for one in model.modules()),
-            "masks": model._source_mask(torch.full((1, 2), EOS)).padded,
+            "masks": any(model._padded(torch.zeros(1, 2, dtype=torch.bool))),
             "norms": not any(type(one) is LayerNorm for one in model.modules()),
             "projections": model.stack.layers[0].attention._project is project_apart,
-            "sources": passes(model) == 2,
+            "streams": passes(model) == ["source", "source", "target"],
             "tags": model.stack.whole_points,
             "weights": packed(model) is lean_product,
         }
 
     def passes(model):
-        """In how many calls of the stack two sources are read."""
-        original, calls = model.stack.source, []
-        model.stack.source = lambda *args: calls.append(None) or original(*args)
-        model.read([Reading(torch.full((1, 2), EOS)) for _ in range(2)])
-        return len(calls)
+        """Which calls of the stack take two sources and a target through."""
+        calls = []
+        for name in ("source", "target", "both"):
+            call = getattr(model.stack, name)
+            setattr(
+                model.stack,
+                name,
+                lambda *args, name=name, call=call: calls.append(name) or call(*args),
+            )
+        tokens = torch.full((1, 2), EOS)
+        model([Reading(tokens), Reading(tokens)], tokens)
+        return calls
 
     def packed(model):
         single = model.float()

@@ -63,6 +63,44 @@ def test_source_states_of_every_layer(case, side, make_model, batch):
         torch.testing.assert_close(alone.states[layer][real], expected[layer - 1][real], **EXACT)
 
 
+@pytest.mark.parametrize("ends", ["with its points", "with its states"])
+@pytest.mark.parametrize("padding", ["source left, target right", "source right, target left"])
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_source_and_target_side_by_side(case, padding, ends, make_model, batch):
+    """What is asked of the sources, and the target, as one after the other gives them."""
+    model = make_model(**case)
+    source, previous, target = batch
+    if padding == "source right, target left":
+        source, previous = source.flip(1), padding_first(previous)
+    layers = range(1, model.spec.source_layers + 1)
+    first = source.ne(PAD).long().argmax(1)
+    last = first + source.ne(PAD).sum(1) - 1
+    points = [(layer, where) for layer in layers for where in (first, last)]
+    states = layers if ends == "with its states" else ()
+    readings = [
+        Reading(source, states, points),
+        Reading(target, layers[:2], memories=False),
+        Reading(source, (1,)),
+    ]
+    found, features = model(readings, previous)
+    expected = [model.read([one])[0] for one in readings]
+    alone = model.decode(previous, expected[0])
+    real = previous.ne(PAD)
+    torch.testing.assert_close(features[real], alone[real], **EXACT)
+    for one, other, reading in zip(found, expected, readings, strict=True):
+        torch.testing.assert_close(one.points, other.points, **EXACT)
+        assert one.states.keys() == other.states.keys() == set(reading.states)
+        for layer, state in one.states.items():
+            there = reading.tokens.ne(PAD)
+            torch.testing.assert_close(state[there], other.states[layer][there], **EXACT)
+
+
+def test_a_target_needs_its_source(make_model, batch):
+    source, previous, _ = batch
+    with pytest.raises(ValueError, match="the first source must be one that a target reads"):
+        make_model(**CASES[0])([Reading(source, (1,), memories=False)], previous)
+
+
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_padding_on_either_side_of_the_target(case, make_model, batch):
     model = make_model(**case)

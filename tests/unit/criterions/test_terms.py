@@ -82,12 +82,10 @@ def test_fused_equals_whole(instrucl, prefix):
         flags = ("--cross-entropy", kind, "--ignore-prefix-size", prefix, *instrucl)
         _, model, criterion, (batch,) = made(*TERMS, *flags)
         asked = []
-        decoder = model.decoder.forward
-        model.decoder.forward = lambda *args, to=asked, call=decoder, **options: (
-            to.append(options.get("features_only", False)) or call(*args, **options)
-        )
+        logits = model.core.logits
+        model.core.logits = lambda *args, to=asked, call=logits: to.append(True) or call(*args)
         loss, size, logs = criterion(model, batch)
-        assert asked == [kind == "fused"]
+        assert bool(asked) == (kind == "whole")
         found.append((loss, size, logs, gradients(model, loss)))
     (loss, size, logs, own), (expected, expected_size, expected_logs, theirs) = found
     torch.testing.assert_close(loss, expected, **EXACT)
@@ -336,20 +334,20 @@ def test_numbers_out_of_range(flags):
 
 
 def test_the_identity_pass_stops_at_its_layer():
-    """It runs beside the source, and of the layer that is contrasted the tag alone."""
+    """It runs beside source and target, and of the layer that is contrasted the tag alone."""
     _, model, criterion, (batch,) = made(*INSTRUCL, "--instrucl-layer", "2")
     calls = {index: [] for index in range(5)}
     for index, layer in enumerate(model.core.stack.layers):
-        original = layer.source
+        original = layer.streams
 
-        def source(x, masks, index=index, original=original):
-            calls[index].append(len(masks))
-            return original(x, masks)
+        def through(x, streams, index=index, original=original):
+            calls[index].append("".join(type(one).__name__[0] for one in streams))
+            return original(x, streams)
 
-        layer.source = source
+        layer.streams = through
     criterion(model, batch)
     # of the last layer a target reads keys and values only
-    assert calls == {0: [2], 1: [1], 2: [1], 3: [1], 4: []}
+    assert calls == {0: ["SS"], 1: ["S"], 2: ["P"], 3: ["P"], 4: []}
 
 
 # --- what is logged --------------------------------------------------------------------------
