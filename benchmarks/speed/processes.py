@@ -14,6 +14,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from tdo_plugin.data.signals import no_interrupt
 from tdo_plugin.errors import UserError
 from tdo_plugin_messages import one_line
 
@@ -31,7 +32,7 @@ class SystemProcess:
         context = multiprocessing.get_context("spawn")
         self._connection, other = context.Pipe()
         self._process = context.Process(target=_serve, args=(other, folder))
-        with _variables(environment), _no_interrupt():
+        with _variables(environment), no_interrupt():
             self._process.start()
         other.close()
 
@@ -76,16 +77,6 @@ def _variables(environment: Mapping[str, str]) -> Iterator[None]:
     finally:
         os.environ.clear()
         os.environ.update(before)
-
-
-@contextmanager
-def _no_interrupt() -> Iterator[None]:
-    """An interrupt from the keyboard waits; a process that is started meanwhile never gets it."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _serve(connection: Connection, folder: Path) -> None:

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from tdo_plugin.data.signals import ended_by_sigterm
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.config import PRECISIONS
 
@@ -68,4 +69,5 @@ def run(args: argparse.Namespace) -> int:
     sys.path.insert(0, str(BENCHMARKS))
     from speed.command import bench
 
-    return bench(args)
+    with ended_by_sigterm():
+        return bench(args)

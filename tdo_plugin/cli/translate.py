@@ -6,15 +6,13 @@ import argparse
 import hashlib
 import json
 import shlex
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdo_plugin.data.lock import alone
+from tdo_plugin.data.signals import ended_by_sigterm
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.options import device_options, gpus_here
 
@@ -223,7 +221,7 @@ def _test_sets(
     out = args.out.resolve()
     if out.exists() and (not out.is_dir() or out == data.root):
         raise UserError(f"`--out` must be a folder of its own; it is {args.out}")
-    with alone(out), _ended_by_sigterm():
+    with alone(out), ended_by_sigterm():
         how = _how(args, data, options)
         _take_over(out, how, args.fresh)
         digest = hashlib.sha256(json.dumps(how["settings"], sort_keys=True).encode()).hexdigest()
@@ -311,20 +309,6 @@ def _take_over(out: Path, how: dict[str, Any], fresh: bool) -> None:
         )
     if fresh or before is None:  # what nobody knows the settings of is worth nothing
         remove_translations(out)
-
-
-@contextmanager
-def _ended_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM, as Slurm sends it, end the workers before this process."""
-
-    def end(*_: object) -> None:
-        raise SystemExit(143)
-
-    before = signal.signal(signal.SIGTERM, end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _text(args: argparse.Namespace, data: DataFolder, options: DecodingOptions) -> int:

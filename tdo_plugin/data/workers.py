@@ -11,13 +11,13 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, NoReturn, TypeVar
 
+from tdo_plugin.data.signals import no_interrupt
 from tdo_plugin.errors import UserError
 from tdo_plugin_messages import one_line
 
@@ -50,7 +50,7 @@ def run_jobs(
     try:
         while True:
             for key, job in islice(waiting, workers - len(running)):
-                with _no_interrupt():  # which would leave a process that is not known here
+                with no_interrupt():  # which would leave a process that is not known here
                     connection, process = _start(job)
                     running[connection] = key, process
             if not running:
@@ -85,7 +85,7 @@ def map_in_order(
     try:
         for item in waiting:
             # where this process ends early it ends its daemons; for others it would wait
-            with _no_interrupt():
+            with no_interrupt():
                 running.append(_start(partial(function, item), daemon=True))
             if len(running) == workers:
                 yield _result(*running.popleft())
@@ -102,16 +102,6 @@ def _start(job: Job, daemon: bool = False) -> tuple[Connection, BaseProcess]:
     process.start()
     other.close()
     return connection, process
-
-
-@contextmanager
-def _no_interrupt() -> Iterator[None]:
-    """An interrupt from the keyboard waits; processes begun meanwhile never get it."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _result(connection: Connection, process: BaseProcess) -> Any:

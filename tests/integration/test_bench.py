@@ -70,7 +70,12 @@ def test_a_refused_option_is_one_line(run):
     assert "`--options` must be options of fairseq-train" in done.stderr
 
 
-def test_an_interrupt_ends_every_process(tmp_path):
+@pytest.mark.parametrize(
+    ("send", "number", "code"),
+    [(os.killpg, signal.SIGINT, 130), (os.kill, signal.SIGTERM, 143)],
+    ids=["an interrupt of all", "the end of one"],
+)
+def test_a_signal_ends_every_process(send, number, code, tmp_path):
     command = [str(Path(sys.executable).with_name("tdo")), *SMALL, "--rounds", "1000"]
     with subprocess.Popen(
         command,
@@ -81,10 +86,9 @@ def test_an_interrupt_ends_every_process(tmp_path):
         env={**ENVIRONMENT, "TMPDIR": str(tmp_path)},
     ) as process:
         assert "warm-up" in process.stderr.readline()
-        os.killpg(process.pid, signal.SIGINT)
+        send(process.pid, number)
         said = process.stderr.read()  # to its end, which is when no process has it open
-    assert process.returncode == 130
-    *progress, last = said.splitlines()
-    assert last == "tdo bench: error: interrupted"
-    assert all(": two-stream " in line for line in progress)
+    assert process.returncode == code
+    told = [line for line in said.splitlines() if ": two-stream " not in line]
+    assert told == ["tdo bench: error: interrupted"][: code == 130]
     assert not list(tmp_path.glob("tdo-bench-*"))
