@@ -11,6 +11,7 @@ variant that the environment variable ``SOURCE_READING`` names. For training onl
 import os
 from argparse import Namespace
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from fairseq.models import register_model, register_model_architecture
@@ -25,6 +26,7 @@ from tdo_plugin.modules.feed_forward import FeedForward
 from tdo_plugin.modules.layer import JointLayer, KeyValueStore, Stream
 from tdo_plugin.modules.masks import TargetMask
 from tdo_plugin.modules.residual import Residual
+from tdo_plugin.modules.spec import ModelSpec
 from tdo_plugin.modules.stream_pass import Source
 
 
@@ -68,7 +70,7 @@ class ReadingLayer(JointLayer):
         self.reading_residual = reading_residual if after else None
 
     def streams(self, x: Tensor, streams: Sequence[Stream]) -> Tensor:
-        """A source, alone (``--tdo-plain streams``); what is kept is what the reading needs."""
+        """A source, alone; what is kept is what the reading needs."""
         (source,) = streams
         assert isinstance(source, Source)
         memory = self.memory(x.unflatten(0, source.shape))
@@ -105,7 +107,11 @@ class ReadingLayer(JointLayer):
 
 
 class ReadingBuilder(Builder):
-    """Builds reading layers above the target's entry."""
+    """Builds reading layers above the target's entry, which streams pass one after the other."""
+
+    def __init__(self, spec: ModelSpec, padding_idx: int) -> None:
+        plain = tuple(dict.fromkeys((*spec.plain, "streams")))
+        super().__init__(replace(spec, plain=plain), padding_idx)
 
     def second_stage_layer(self) -> ReadingLayer:
         reading = READINGS[variant()]
@@ -139,4 +145,4 @@ class SourceReading(TdoTransformer):
 @register_model_architecture("tdo_source_reading", "tdo_source_reading")
 def small(args: Namespace) -> None:
     """The small preset."""
-    fill(args, {**PRESETS["tdo_transformer_small"], "tdo_plain": "streams"})
+    fill(args, PRESETS["tdo_transformer_small"])

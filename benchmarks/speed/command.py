@@ -77,6 +77,8 @@ def contests(args: Namespace, device: str) -> Sequence[tuple[Contest, int]]:
     """What is to be measured, and in how many rounds."""
     if args.growth:
         return [(one, args.rounds or GROWTH_ROUNDS) for one in plan.growth(args.size)]
+    if args.each:
+        return [(one, args.rounds or TABLE_ROUNDS) for one in plan.each(args.size, device)]
     table = [(one, args.rounds or TABLE_ROUNDS) for one in plan.table(args.size, device)]
     series = plan.plotted(args.size) if args.plot else []
     return [*table, *((one, PLOT_ROUNDS) for one in series)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from speed.batches import Batch, by_sentences, by_tokens
 from speed.jobs import Job
-from speed.plan import OURS, Contest
+from speed.plan import BASELINES, Contest
 from speed.team import Team
 from speed.text import Text
 
@@ -106,7 +106,7 @@ class Arena:
                 repeats=repeats,
                 device=self.device,
                 precision=self.precision,
-                extra=tuple(self.extra) if system == OURS else (),
+                extra=() if system in BASELINES else tuple(self.extra),
             )
             for system in contest.systems
         }

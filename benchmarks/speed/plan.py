@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 OURS, CONCATENATING, STOCK = "two-stream", "concatenating", "stock"
-ALL = (OURS, CONCATENATING, STOCK)
+BASELINES = CONCATENATING, STOCK
+ALL = (OURS, *BASELINES)
 
 METRICS = {"training": "training", "decoding": "decoding", "memory": "peak training memory"}
 MEANINGLESS = {
@@ -49,6 +50,7 @@ class Contest:
 
     Attributes:
         kind: `training`, `decoding` or `memory`.
+        systems: their names; options of fairseq-train are our own system with them.
         axis: the field that a series of contests differ in.
     """
 
@@ -103,6 +105,23 @@ PLOT: Mapping[str, tuple[Setting, Axes]] = {
 }
 GPU_TOKENS, GPU_SENTENCES = (4000, 16_000), 128
 
+# What can be computed the plain way, as options of fairseq-train, by the metric that shows it; it
+# is shown at the first setting of its metric.
+LOSS, SEARCH = "--cross-entropy whole", "--whole-search"
+PLAIN = {
+    "training": (
+        LOSS,
+        *map("--tdo-plain {}".format, ("streams", "projections", "norms", "dropout")),
+    ),
+    "training with InstruCL": ("--tdo-plain streams", "--tdo-plain tags"),
+    "decoding": (SEARCH, "--tdo-plain weights"),
+    "peak training memory": (
+        LOSS,
+        *map("--tdo-plain {}".format, ("projections", "norms", "dropout")),
+    ),
+}
+ON_GPU = ("--tdo-plain kernels", "--tdo-plain masks")
+
 GROWTH: Axes = {
     "languages": (4, 10, 25, 50, 100),
     "depth": (12, 24),
@@ -136,6 +155,17 @@ def _both(kind: str, settings: Sequence[Setting]) -> Iterator[Contest]:
     for setting in settings:
         yield Contest(kind, setting)
         yield Contest(kind, replace(setting, instrucl=True), (OURS, CONCATENATING))
+
+
+def each(size: str, device: str) -> Iterator[Contest]:
+    """Our system against itself without one of its faster ways, and without all of them."""
+    for contest in table(size, device):
+        ways = PLAIN.get(contest.metric, ())
+        if device == "cuda" and contest.metric == "training":
+            ways += ON_GPU
+        all_ = f"{SEARCH if contest.kind == 'decoding' else LOSS} --tdo-plain all"
+        for way in (*ways, all_):
+            yield replace(contest, systems=(OURS, way))
 
 
 def plotted(size: str) -> list[Contest]:

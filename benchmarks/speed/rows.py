@@ -15,7 +15,7 @@ UNITS = {
     "memory": "bytes",
 }
 HEAD = ("what", "system", "against", "ratio", "least to most")
-WIDTHS = (68, 10, 13, 6, 13)
+WIDTHS = (68, 10, 24, 6, 13)
 
 
 @dataclass(frozen=True)

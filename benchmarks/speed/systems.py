@@ -20,7 +20,8 @@ STOCK_TASK = ("--task", "translation_multi_simple_epoch")
 
 def words(system: str, setting: Setting) -> list[str]:
     """What is a system's own: task, model and criterion."""
-    return [str(word) for word in _SYSTEMS[system](setting)]
+    parts = _SYSTEMS[system](setting) if system in _SYSTEMS else _varied(system, setting)
+    return [str(word) for word in parts]
 
 
 def shared_words(directions: Sequence[tuple[str, str]], folder: Path) -> list[str]:
@@ -53,6 +54,10 @@ def _two_stream(setting: Setting) -> tuple[object, ...]:
         *("--task", "tdo_translation", "--arch", "tdo_transformer", *_two_stage(setting)),
         *("--criterion", "label_smoothed_cross_entropy_terms", f"--loss-terms={terms}"),
     )
+
+
+def _varied(options: str, setting: Setting) -> tuple[object, ...]:
+    return (*_two_stream(setting), *options.split())
 
 
 def _concatenating(setting: Setting) -> tuple[object, ...]:

@@ -9,6 +9,7 @@ from speed.processes import SystemProcess
 from tdo_plugin.launch.environment import cores, settings
 
 SCALES = "scales"
+MOST = 3  # processes at a time, each with its model
 # Freed memory goes back to the system at once, so that what a process has is what it needs. What
 # the C library keeps for later would hide that, and training itself lets it keep much.
 GIVE_BACK = {
@@ -19,7 +20,7 @@ GIVE_BACK = {
 
 
 class Team:
-    """Processes by name, each started when it is first asked for.
+    """Processes by name, each started when it is asked for, in place of the longest unasked one.
 
     Args:
         folder: a place for their files.
@@ -29,10 +30,11 @@ class Team:
     def __init__(self, folder: Path, device: str) -> None:
         self._folder, self._gpus = folder, int(device == "cuda")
         self._processes: dict[str, SystemProcess] = {}
+        self._number = 0  # of those started
 
     def member(self, system: str) -> SystemProcess:
         """The process that trains and decodes a system, set up as `tdo train` does it."""
-        return self._started(system, {**os.environ, **settings(self._gpus, cores())})
+        return self._process(system, {**os.environ, **settings(self._gpus, cores())})
 
     def scales(self) -> SystemProcess:
         """The process that weighs memory; the others, which take memory as well, are ended."""
@@ -40,12 +42,17 @@ class Team:
             self.end()
         tuned = ("GLIBC_TUNABLES", "MALLOC_")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(tuned)}
-        return self._started(SCALES, {**kept, "OMP_NUM_THREADS": str(cores()), **GIVE_BACK})
+        return self._process(SCALES, {**kept, "OMP_NUM_THREADS": str(cores()), **GIVE_BACK})
 
-    def _started(self, name: str, environment: dict[str, str]) -> SystemProcess:
-        if name not in self._processes:
-            self._processes[name] = SystemProcess(environment, self._folder / name)
-        return self._processes[name]
+    def _process(self, name: str, environment: dict[str, str]) -> SystemProcess:
+        process = self._processes.pop(name, None)
+        if process is None:
+            if len(self._processes) == MOST:
+                self._processes.pop(next(iter(self._processes))).end()
+            self._number += 1
+            process = SystemProcess(environment, self._folder / str(self._number))
+        self._processes[name] = process  # the last one, so that it is ended last
+        return process
 
     def end(self) -> None:
         """End all of them."""

@@ -38,7 +38,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="paper",
         help="6 + 6 layers of width 512 (default), or models to try the command with",
     )
-    add(
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument(
+        "--each",
+        action="store_true",
+        help="instead: what each faster way of our own system brings, against itself without it",
+    )
+    instead.add_argument(
         "--growth",
         action="store_true",
         help="instead: how time and memory grow with languages, depth, vocabulary, length and beam",
@@ -63,6 +69,8 @@ def run(args: argparse.Namespace) -> int:
         if path and (path.is_dir() or not path.absolute().parent.is_dir()):
             raise UserError(f"`{option}` must be a file in a folder that is there; it is {path}")
     if args.plot:
+        if args.each:
+            raise UserError("`--plot` must be left out with --each, which has nothing to draw")
         check(args.plot)
     if not (BENCHMARKS / "speed").is_dir():
         raise UserError(f"`tdo bench` must be run from a checkout; {BENCHMARKS}/speed is not there")

@@ -172,7 +172,8 @@ class TdoTransformer(FairseqEncoderDecoderModel):
             src_lang_id: (B, 1), one-based index of each sentence's source language.
             tgt_lang_id: (B, 1), likewise for the target.
             source_states: layers, from 1, whose source output is returned in the extra dictionary
-                under ``source``, a :class:`SourceState`.
+                under ``source``, a :class:`SourceState` (without memories where the target has
+                passed beside the source).
             source_points: layers, from 1, each with the one position (B,) of each sentence whose
                 output is returned there.
             side_sources: further sources; returned under ``side_sources``.

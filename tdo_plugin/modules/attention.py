@@ -27,7 +27,8 @@ class Projection(Linear):
     """A linear projection whose single outputs can be hooked.
 
     The weight is its own parameter, also where several projections are computed in one product;
-    ``output`` is an identity that every path passes, a named point for hooks and gates.
+    ``output`` is an identity that every path passes, a named point for hooks and gates: (N, out) of
+    all streams that pass the layer side by side, else (rows, length, out).
     """
 
     def __init__(self, in_features: int, out_features: int, gain: float = 1.0) -> None:

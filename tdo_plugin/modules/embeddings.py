@@ -48,12 +48,12 @@ class Embeddings(nn.Module):
         return of_source, of_target
 
     def source_vectors(self, tokens: Tensor) -> Tensor:
-        """(B, S) to (B, S, D)."""
+        """(..., S) to (..., S, D)."""
         vectors: Tensor = self.source(tokens)
         return vectors
 
     def target_vectors(self, tokens: Tensor) -> Tensor:
-        """(R, T) to (R, T, D)."""
+        """(..., T) to (..., T, D)."""
         return F.embedding(tokens, self.target_weight, self.source.padding_idx)
 
     def logits(self, features: Tensor) -> Tensor:

@@ -8,6 +8,8 @@ of all streams that pass a layer side by side.
 """
 
 from collections.abc import Sequence
+from functools import partial
+from itertools import islice
 from typing import Protocol
 
 import torch
@@ -16,6 +18,7 @@ from torch import Tensor, nn
 from tdo_plugin.modules.attention import KeyValue, MultiheadAttention
 from tdo_plugin.modules.feed_forward import FeedForward
 from tdo_plugin.modules.masks import SourceMask, TargetMask
+from tdo_plugin.modules.recipe import note
 from tdo_plugin.modules.residual import Residual
 
 
@@ -39,13 +42,16 @@ class Stream:
     def __init__(self, shape: tuple[int, int]) -> None:
         self.shape = shape
 
-    def mix(self, attention: MultiheadAttention, query: Tensor, own: KeyValue) -> Tensor:
-        """What the attention gives its queries (rows, H, L, E): (rows, L, D), not projected.
+    def mix(self, attention: MultiheadAttention, query: Tensor, own: KeyValue) -> list[Tensor]:
+        """What the attention gives the queries, before the output projection.
 
         Args:
             attention: the layer's.
-            query: of all positions.
+            query: of all positions (rows, H, L, E).
             own: their keys and values (rows, H, L, E).
+
+        Returns:
+            (rows, L, D), in pieces along L.
         """
         raise TypeError(f"{type(self).__name__} sees nothing; use a subclass")
 
@@ -100,14 +106,18 @@ class JointLayer(TargetLayer):
             x: (N, D), the streams one after the other.
             streams: in this order; N is the sum of their sizes.
         """
+        return self._feed_forward(self.attention_residual.after(x, self._attended(x, streams)))
+
+    def _attended(self, x: Tensor, streams: Sequence[Stream]) -> Tensor:
+        """What attention adds to ``x`` (N, D); its own tensors do not outlive it."""
         normed = self.attention_residual.before(x)
         parts = self.attention.queries_keys_values(normed, [one.shape for one in streams])
         mixed = [
-            one.mix(self.attention, query, own).flatten(0, 1)
+            one.mix(self.attention, query, own)
             for (query, own), one in zip(parts, streams, strict=True)
         ]
-        attended = self.attention.out(beside(mixed))
-        return self._feed_forward(self.attention_residual.after(x, attended))
+        attended: Tensor = self.attention.out(_assembled(mixed))
+        return attended
 
     def source_at(self, x: Tensor, memory: KeyValue, mask: SourceMask, positions: Tensor) -> Tensor:
         """The source (B, S, D) one layer on at one position (B,) of each sentence: (B, D).
@@ -198,3 +208,19 @@ class CrossAttentionLayer(TargetLayer):
 def beside(parts: Sequence[Tensor]) -> Tensor:
     """Matrices of one width, one below the other; a single one is not copied."""
     return parts[0] if len(parts) == 1 else torch.cat(list(parts))
+
+
+def _assembled(streams: Sequence[Sequence[Tensor]]) -> Tensor:
+    """Streams (rows, L, D), each in pieces along L, one below the other: (N, D)."""
+    pieces = [piece for stream in streams for piece in stream]
+    assemble = partial(_assemble, [len(stream) for stream in streams])
+    made = assemble(*pieces)
+    return made if len(pieces) == 1 else note(made, assemble, *pieces)
+
+
+def _assemble(counts: Sequence[int], *pieces: Tensor) -> Tensor:
+    """Of so many pieces each."""
+    waiting = iter(pieces)
+    taken = [list(islice(waiting, count)) for count in counts]
+    whole = [some[0] if len(some) == 1 else torch.cat(some, 1) for some in taken]
+    return beside([stream.flatten(0, 1) for stream in whole])

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from tdo_plugin.modules.norm import Recipe, made_again, recipe_of
+from tdo_plugin.modules.recipe import Recipe, recipe_of
 
 Product = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 
@@ -28,8 +28,8 @@ class _LeanLinear(torch.autograd.Function):
     def forward(
         ctx: Any, x: Tensor, recipe: Recipe | None, bias: Tensor | None, *weights: Tensor
     ) -> Tensor:
-        ctx.eps = None if recipe is None else recipe.eps
-        kept = (x,) if recipe is None else recipe.tensors
+        ctx.make = None if recipe is None else recipe.make
+        kept = (x,) if recipe is None else recipe.ingredients
         ctx.save_for_backward(*kept, *weights)
         ctx.kept = len(kept)
         return F.linear(x, _stacked(weights), bias)
@@ -42,7 +42,7 @@ class _LeanLinear(torch.autograd.Function):
         rows = gradient.flatten(0, -2)
         to_weights: tuple[Tensor | None, ...] = (None,) * len(weights)
         if any(needs_weights):
-            x = kept[0] if ctx.eps is None else made_again(kept[0], kept[1], kept[2], ctx.eps)
+            x = kept[0] if ctx.make is None else ctx.make(*kept)
             packed = rows.T @ x.flatten(0, -2)
             to_weights = packed.split([len(weight) for weight in weights])
         to_x = gradient @ _stacked(weights) if needs_x else None
@@ -57,8 +57,8 @@ def _stacked(weights: tuple[Tensor, ...]) -> Tensor:
 def lean_linear(x: Tensor, bias: Tensor | None, *weights: Tensor) -> Tensor:
     """``F.linear`` of ``x`` (..., D) with weights one below the other.
 
-    Keeps less for the backward pass than torch where ``x`` comes from a norm or where there are
-    several weights; elsewhere, and in a mixed-precision region, it is torch's.
+    Keeps less for the backward pass than torch where ``x`` has a recipe or where there are several
+    weights; elsewhere, and in a mixed-precision region, it is torch's.
     """
     recipe = recipe_of(x)
     lean = len(weights) > 1 or recipe is not None

@@ -40,7 +40,8 @@ class SourceState:
 
     Attributes:
         padding: boolean (B, S), true at padding.
-        memories: for each layer that the target passes, keys and values (B, H, S, E).
+        memories: for each layer that the target passes, keys and values (B, H, S, E); none where
+            a target has passed them beside the source.
         states: outputs (B, S, D) of the layers that were asked for, by index from 1, before any
             adaptation or final norm.
         points: such outputs (B, D) at one position of each sentence, in the order of asking.

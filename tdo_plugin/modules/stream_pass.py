@@ -66,10 +66,10 @@ class Source(PassingStream):
     def enter(self) -> None:
         self._is_read = self.reading.memories
 
-    def mix(self, attention: MultiheadAttention, query: Tensor, own: KeyValue) -> Tensor:
+    def mix(self, attention: MultiheadAttention, query: Tensor, own: KeyValue) -> list[Tensor]:
         if self._is_read:
             self.memories.append(own)
-        return attention.mix(query, own, self.mask.whole)
+        return [attention.mix(query, own, self.mask.whole)]
 
     def finish(self, layer: JointLayer, number: int, x: Tensor) -> None:
         memory = layer.memory(x)
@@ -94,7 +94,8 @@ class Source(PassingStream):
 class Pair(PassingStream):
     """A source and its whole target as one sequence [source ; target], L = S + T.
 
-    The target's queries look at keys and values that lie in one piece; nothing is copied.
+    So the target's queries find all keys and values in one piece. Of the last layer only the
+    target's positions are computed whole, unless more of it is wanted.
 
     Args:
         source: goes on as a part of the pair.
@@ -106,33 +107,39 @@ class Pair(PassingStream):
         rows, self._start = source.shape
         super().__init__((rows, self._start + x.size(1)), source.last, source.whole)
         self.source, self.mask = source, mask
-        self._x = x
+        self._embedded: Tensor | None = x
+        self._left: Tensor | None = None
 
     @property
     def target(self) -> Tensor:
-        """The target (B, T, D): embedded, and in the end of the last layer."""
-        return self._x
+        """The target (B, T, D) after the last layer."""
+        assert self._left is not None
+        return self._left
 
     def behind(self, source: Tensor) -> Tensor:
-        """The target behind the source (B, S, D) where it enters: (B, L, D)."""
-        return torch.cat([source, self._x], 1)
+        """The target behind the source (B, S, D) where it enters, once: (B, L, D)."""
+        assert self._embedded is not None
+        joined, self._embedded = torch.cat([source, self._embedded], 1), None
+        return joined
 
-    def mix(self, attention: MultiheadAttention, query: Tensor, own: KeyValue) -> Tensor:
+    def mix(self, attention: MultiheadAttention, query: Tensor, own: KeyValue) -> list[Tensor]:
         of_source, of_target = query.tensor_split([self._start], 2)
-        read = attention.mix(of_source, self._of_source(own), self.source.mask.whole)
-        return torch.cat([read, attention.mix(of_target, own, self.mask.joint)], 1)
+        return [
+            attention.mix(of_source, self._of_source(own), self.source.mask.whole),
+            attention.mix(of_target, own, self.mask.joint),
+        ]
 
     def finish(self, layer: JointLayer, number: int, x: Tensor) -> None:
         memory = layer.memory(x)
         source, target = x.tensor_split([self._start], 1)
         self.source.finish_points(layer, number, source, self._of_source(memory))
-        self._x = layer.rest(target, memory, self.mask.joint)
+        self._left = layer.rest(target, memory, self.mask.joint)
 
     def keep(self, number: int, x: Tensor) -> None:
         source, target = x.tensor_split([self._start], 1)
         self.source.keep(number, source)
         if number == self.last:
-            self._x = target
+            self._left = target
 
     def _of_source(self, own: KeyValue) -> KeyValue:
         return KeyValue(*(part[:, :, : self._start] for part in own))

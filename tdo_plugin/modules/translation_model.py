@@ -24,9 +24,10 @@ from tdo_plugin.modules.target_cache import TargetCache
 class TranslationModel(nn.Module):
     """A model of the family, for any topology.
 
-    Source positions never look at target positions, so the source is computed first and alone,
-    once for each sentence; the target then reads its keys and values layer by layer. This equals
-    one pass over the concatenation [source ; target] with a mask.
+    Source positions never look at target positions, so the source can be computed first and alone
+    (:meth:`encode`), once for each sentence; the target then reads its keys and values layer by
+    layer (:meth:`decode`). This equals one pass over the concatenation [source ; target] with a
+    mask. Where the whole target is known, both go side by side (:meth:`forward`).
 
     Args:
         spec: the numbers.

@@ -1,10 +1,13 @@
 """What is computed in a faster way equals what `--tdo-plain` computes: values and gradients."""
 
+from contextlib import nullcontext
+
 import pytest
 import torch
 from parity.cases import CASES, EOS, PAD, TWO_STAGE, name_of
 
-from tdo_plugin.modules.attention import project_apart, project_packed
+from tdo_plugin.modules import layer
+from tdo_plugin.modules.attention import Projection, project_apart, project_packed
 from tdo_plugin.modules.dropout import Dropout, PlainDropout
 from tdo_plugin.modules.instrucl import identity_source, instruction_index
 from tdo_plugin.modules.linear import Linear, lean_product
@@ -91,16 +94,16 @@ def test_every_name_is_plain(make_model):
 
 
 def test_packed_products_are_of_the_same_weights():
-    """Also where they are not packed: few rows, or a mixed-precision region."""
+    """Also where they are not packed: few rows, no gradients, or a mixed-precision region."""
     torch.manual_seed(0)
-    from tdo_plugin.modules.attention import Projection
-
     projections = [Projection(6, 6) for _ in range(3)]
     for rows in (1, 40):
         x = torch.randn(rows, 6, requires_grad=True)
-        for region in (torch.autocast("cpu", enabled=False), torch.autocast("cpu")):
+        for region in (nullcontext(), torch.no_grad(), torch.autocast("cpu")):
             with region:
                 pair = project_packed(x, *projections), project_apart(x, *projections)
+            one_product = rows == 40 and type(region) is nullcontext
+            assert (pair[0][1].untyped_storage().nbytes() > rows * 6 * 4) == one_product
             for one, other in zip(*pair, strict=True):
                 torch.testing.assert_close(one, other)
 
@@ -116,7 +119,7 @@ def test_dropout_keeps_a_byte_an_element():
     assert isinstance(Dropout(0.3), PlainDropout)
 
 
-def kept_by(module, x):
+def kept_by(module, *inputs):
     """Storages that wait for the backward pass, but for parameters."""
     saved = {}
 
@@ -125,7 +128,7 @@ def kept_by(module, x):
         return one
 
     with torch.autograd.graph.saved_tensors_hooks(note, lambda one: one):
-        module(x)
+        module(*inputs)
     for one in module.parameters():
         saved.pop(one.untyped_storage().data_ptr(), None)
     return sum(saved.values())
@@ -140,6 +143,18 @@ def test_what_a_norm_gives_is_made_again(norm):
     statistics = 2 * 50 * 4
     expected = size * (1 if norm is LayerNorm else 2) + statistics
     assert kept_by(module, x) == expected
+
+
+def test_pieces_are_put_together_again(make_model, batch, monkeypatch):
+    """Of what attention gives, the output projection keeps nothing that attention does not keep."""
+    model = make_model(**TWO_STAGE)
+    source, previous, _ = batch
+    kept = kept_by(model, [Reading(source)], previous)
+    monkeypatch.setattr(layer, "note", lambda made, *_: made)
+    with_copies = kept_by(model, [Reading(source)], previous)
+    pairs = TWO_STAGE["num_layers"] - TWO_STAGE["target_layer"] - 1  # the last layer has none
+    size = (source.numel() + previous.numel()) * model.spec.model_dim * 8
+    assert with_copies - kept == pairs * size
 
 
 def test_a_norm_whose_output_was_changed_in_place():

@@ -64,7 +64,10 @@ def test_source_states_of_every_layer(case, side, make_model, batch):
 
 
 @pytest.mark.parametrize("ends", ["with its points", "with its states"])
-@pytest.mark.parametrize("padding", ["source left, target right", "source right, target left"])
+@pytest.mark.parametrize(
+    "padding",
+    ["source left, target right", "source right, target left", "source whole, target left"],
+)
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_source_and_target_side_by_side(case, padding, ends, make_model, batch):
     """What is asked of the sources, and the target, as one after the other gives them."""
@@ -72,6 +75,8 @@ def test_source_and_target_side_by_side(case, padding, ends, make_model, batch):
     source, previous, target = batch
     if padding == "source right, target left":
         source, previous = source.flip(1), padding_first(previous)
+    if padding == "source whole, target left":
+        source, previous = source[:1].repeat(len(source), 1), padding_first(previous)
     layers = range(1, model.spec.source_layers + 1)
     first = source.ne(PAD).long().argmax(1)
     last = first + source.ne(PAD).sum(1) - 1
@@ -93,6 +98,8 @@ def test_source_and_target_side_by_side(case, padding, ends, make_model, batch):
         for layer, state in one.states.items():
             there = reading.tokens.ne(PAD)
             torch.testing.assert_close(state[there], other.states[layer][there], **EXACT)
+    for one, other in zip(found[1:], expected[1:], strict=True):
+        torch.testing.assert_close(list(one.memories), list(other.memories), **EXACT)
 
 
 def test_a_target_needs_its_source(make_model, batch):

@@ -3,7 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from speed.plan import ALL, Contest, Setting, growth, plotted, table
+from speed.plan import ALL, Contest, Setting, each, growth, plotted, table
+from speed.systems import words
+
+from tdo_plugin.modules.spec import PLAIN
 
 TWO = ("two-stream", "concatenating")
 
@@ -49,6 +52,22 @@ def test_growth_reaches_as_far_as_it_should():
         assert (reach[kind, "vocabulary"][0], reach[kind, "vocabulary"][-1]) == (8000, 64_000)
         assert (reach[kind, "sentence_length"][0], reach[kind, "sentence_length"][-1]) == (10, 120)
     assert reach["decoding", "beam"] == [1, 2, 4, 8]
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_each_way_is_held_against_itself_without_it(device):
+    """Every way that can be switched off is measured; kernels and masks where they count."""
+    contests = list(each("paper", device))
+    ways = {one.systems[1] for one in contests}
+    assert {one.systems[0] for one in contests} == {"two-stream"}
+    assert {"--cross-entropy whole", "--whole-search"} <= ways
+    names = {way.removeprefix("--tdo-plain ") for way in ways if way.startswith("--tdo-plain ")}
+    assert names == set(PLAIN) - ({"kernels", "masks"} if device == "cpu" else set())
+    for one in contests:
+        other = words(one.systems[1], one.setting)
+        assert other == words("two-stream", one.setting) + one.systems[1].split()
+    everything = [one for one in contests if one.systems[1].endswith(" --tdo-plain all")]
+    assert {one.metric for one in everything} == {one.metric for one in table("paper", device)}
 
 
 def test_settings_are_those_that_matter():

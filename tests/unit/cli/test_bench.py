@@ -11,6 +11,7 @@ from tdo_plugin.cli import bench, main
         (["--rounds", "0"], "`--rounds` must be at least 1; it is 0"),
         (["--json", "nowhere/rows.json"], "`--json` must be a file in a folder that is there"),
         (["--plot", "growth.gif"], "`--plot` must end in .svg or .png; it is growth.gif"),
+        (["--each", "--plot", "each.svg"], "`--plot` must be left out with --each"),
         (["--precision", "fp16", "--device", "cpu"], "`--precision` must be fp32 on a CPU"),
         (["--data", "nowhere", "--device", "cpu"], "`--data` must be a text folder or a data"),
         (["--options", "'", "--device", "cpu"], "`--options` must be readable"),

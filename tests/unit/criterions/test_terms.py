@@ -341,13 +341,19 @@ def test_the_identity_pass_stops_at_its_layer():
         original = layer.streams
 
         def through(x, streams, index=index, original=original):
-            calls[index].append("".join(type(one).__name__[0] for one in streams))
+            calls[index].append([type(one).__name__ for one in streams])
             return original(x, streams)
 
         layer.streams = through
     criterion(model, batch)
     # of the last layer a target reads keys and values only
-    assert calls == {0: ["SS"], 1: ["S"], 2: ["P"], 3: ["P"], 4: []}
+    assert calls == {
+        0: [["Source", "Source"]],
+        1: [["Source"]],
+        2: [["Pair"]],
+        3: [["Pair"]],
+        4: [],
+    }
 
 
 # --- what is logged --------------------------------------------------------------------------
