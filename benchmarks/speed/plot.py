@@ -57,7 +57,8 @@ def _figure(measurements: Sequence[Measurement], title: str) -> Figure:
     rows = -(-len(series) // columns)
     size = columns * PANEL[0], rows * PANEL[1] + 0.6
     figure = Figure(size, dpi=DPI, layout="constrained")
-    figure.suptitle(title, fontsize=9, parse_math=False)
+    unit = f"1: {OURS} at the first value of a panel"
+    figure.suptitle(f"{title} ({unit})", fontsize=9, parse_math=False)
     panels = list(figure.subplots(rows, columns, squeeze=False).flat)
     for panel, points in zip(panels, series, strict=False):
         _draw(panel, points)

@@ -8,7 +8,6 @@ from functools import cached_property
 
 import torch
 from torch import Tensor
-from torch.nn.attention.bias import causal_lower_right
 
 
 def causal_mask(queries: int, keys: int, device: torch.device) -> Tensor:
@@ -18,6 +17,8 @@ def causal_mask(queries: int, keys: int, device: torch.device) -> Tensor:
     CPU, where they do, boolean (queries, keys).
     """
     if device.type == "cuda":
+        from torch.nn.attention.bias import causal_lower_right  # takes a second to import
+
         return causal_lower_right(queries, keys)
     return torch.ones(queries, keys, dtype=torch.bool, device=device).tril(keys - queries)
 
