@@ -105,8 +105,7 @@ PLOT: Mapping[str, tuple[Setting, Axes]] = {
 }
 GPU_TOKENS, GPU_SENTENCES = (4000, 16_000), 128
 
-# What can be computed the plain way, as options of fairseq-train, by the metric that shows it; it
-# is shown at the first setting of its metric.
+# What can be computed the plain way, as options of fairseq-train, by the metric that shows it.
 LOSS, SEARCH = "--cross-entropy whole", "--whole-search"
 PLAIN = {
     "training": (
