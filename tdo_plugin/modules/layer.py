@@ -130,8 +130,7 @@ class JointLayer(TargetLayer):
     def rest(self, x: Tensor, memory: KeyValue, mask: Tensor | None) -> Tensor:
         """Some positions (B, L, D) one layer on, given keys and values of all that they see."""
         query = self.attention.queries(self.attention_residual.before(x))
-        attended = self.attention.attend(query, memory, mask)
-        return self._feed_forward(self.attention_residual.after(x, attended))
+        return self._looking(x, query, memory, mask)
 
     def memory(self, source: Tensor) -> KeyValue:
         return self.attention.keys_values(self.attention_residual.before(source))
@@ -151,7 +150,11 @@ class JointLayer(TargetLayer):
             joint = KeyValue(*(torch.cat(pair, 2) for pair in pairs))
         else:
             joint = store.extend(index, own, memories)
-        attended = self.attention.attend(query, joint, mask.joint)
+        return self._looking(x, query, joint, mask.joint)
+
+    def _looking(self, x: Tensor, query: Tensor, memory: KeyValue, mask: Tensor | None) -> Tensor:
+        """Positions (R, L, D) one layer on, given their queries."""
+        attended = self.attention.attend(query, memory, mask)
         return self._feed_forward(self.attention_residual.after(x, attended))
 
     def _feed_forward(self, x: Tensor) -> Tensor:
