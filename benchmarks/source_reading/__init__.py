@@ -21,10 +21,9 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.models.presets import PRESETS, fill
 from tdo_plugin.models.tdo_transformer import TdoTransformer
 from tdo_plugin.modules.attention import KeyValue, MultiheadAttention
-from tdo_plugin.modules.builder import Builder
+from tdo_plugin.modules.builder import BOTH, Builder
 from tdo_plugin.modules.feed_forward import FeedForward
-from tdo_plugin.modules.layer import JointLayer, KeyValueStore, Stream
-from tdo_plugin.modules.masks import TargetMask
+from tdo_plugin.modules.layer import JointLayer, Stream, Surroundings
 from tdo_plugin.modules.residual import Residual
 from tdo_plugin.modules.spec import ModelSpec
 from tdo_plugin.modules.stream_pass import Source
@@ -69,41 +68,35 @@ class ReadingLayer(JointLayer):
         self.reading = reading
         self.reading_residual = reading_residual if after else None
 
-    def streams(self, x: Tensor, streams: Sequence[Stream]) -> Tensor:
+    def streams(
+        self, x: Tensor, streams: Sequence[Stream], languages: Tensor | None = None
+    ) -> Tensor:
         """A source, alone; what is kept is what the reading needs."""
         (source,) = streams
         assert isinstance(source, Source)
-        memory = self.memory(x.unflatten(0, source.shape))
-        x = super().streams(x, streams)
+        memory = self.memory(x.unflatten(0, source.shape), source.languages)
+        x = super().streams(x, streams, languages)
         if source.memories:
             source.memories[-1] = memory
         return x
 
-    def memory(self, source: Tensor) -> KeyValue:
-        return self.reading.keys_values(self.attention_residual.before(source))
+    def memory(self, source: Tensor, languages: Tensor | None = None) -> KeyValue:
+        return self.reading.keys_values(self.attention_residual.before(source, languages))
 
-    def target(
-        self,
-        x: Tensor,
-        memories: Sequence[KeyValue],
-        mask: TargetMask,
-        store: KeyValueStore | None,
-        index: int,
-    ) -> Tensor:
-        normed = self.attention_residual.before(x)
+    def target(self, x: Tensor, around: Surroundings, index: int) -> Tensor:
+        languages, mask, memory = around.languages, around.mask, around.memories[index]
+        normed = self.attention_residual.before(x, languages)
         query, own = self.attention.queries(normed), self.attention.keys_values(normed)
         attended = self.attention.attend(query, own, mask.over_target)
         if self.reading_residual is None:
-            read = self.reading.attend(
-                self.reading.queries(normed), memories[index], mask.over_source
-            )
-            x = self.attention_residual.after(x, attended + read)
+            read = self.reading.attend(self.reading.queries(normed), memory, mask.over_source)
+            x = self.attention_residual.after(x, attended + read, languages)
         else:
-            x = self.attention_residual.after(x, attended)
-            query = self.reading.queries(self.reading_residual.before(x))
-            read = self.reading.attend(query, memories[index], mask.over_source)
-            x = self.reading_residual.after(x, read)
-        return self._feed_forward(x)
+            x = self.attention_residual.after(x, attended, languages)
+            query = self.reading.queries(self.reading_residual.before(x, languages))
+            read = self.reading.attend(query, memory, mask.over_source)
+            x = self.reading_residual.after(x, read, languages)
+        return self._feed_forward(x, languages)
 
 
 class ReadingBuilder(Builder):
@@ -119,7 +112,7 @@ class ReadingBuilder(Builder):
         for name in set(ALL) - set(reading.own):
             setattr(other, name, getattr(attention, name))
         feed_forward = self.feed_forward(self.spec.stage2_ffn_dim)
-        residuals = [self.residual() for _ in range(3)]
+        residuals = [self.residual(BOTH) for _ in range(3)]
         return ReadingLayer(attention, other, reading.after, feed_forward, *residuals)
 
 

@@ -7,14 +7,20 @@ from tdo_plugin.modules.dropout import Dropout, PlainDropout
 from tdo_plugin.modules.embeddings import Embeddings
 from tdo_plugin.modules.feed_forward import Adaptation, FeedForward
 from tdo_plugin.modules.layer import CrossAttentionLayer, JointLayer
-from tdo_plugin.modules.norm import LayerNorm
+from tdo_plugin.modules.language_transformation import LanguageTransformation
+from tdo_plugin.modules.norm import LanguageNorm, LayerNorm
 from tdo_plugin.modules.positions import LearnedPositions, NoPositions, SinusoidalPositions
 from tdo_plugin.modules.residual import PostNormResidual, PreNormResidual, Residual
 from tdo_plugin.modules.spec import ModelSpec, SpecError
-from tdo_plugin.modules.stack import DecoderOnlyStack, EncoderDecoderStack
+from tdo_plugin.modules.stack import DecoderOnlyStack, EncoderDecoderStack, Parts
+from tdo_plugin.modules.stream_pass import JointRows
 from tdo_plugin.modules.translation_model import TranslationModel
 
 RESIDUALS: dict[str, type[Residual]] = {"pre": PreNormResidual, "post": PostNormResidual}
+# streams that pass a part
+SOURCE, TARGET = frozenset({"source"}), frozenset({"target"})
+BOTH = SOURCE | TARGET
+AWARE = {"none": frozenset[str](), "source": SOURCE, "target": TARGET, "both": BOTH}
 
 
 class Builder:
@@ -101,30 +107,45 @@ class Builder:
         how = spec.source_attention == "causal", "tags" in spec.plain
         if spec.topology == "encoder-decoder":
             return EncoderDecoderStack(
-                [self.joint_layer(spec.stage1_ffn_dim) for _ in range(spec.encoder_layers)],
+                [self.joint_layer(spec.stage1_ffn_dim, SOURCE) for _ in range(spec.encoder_layers)],
                 [self.cross_attention_layer() for _ in range(spec.decoder_layers)],
                 self.entry(),
                 self.exit(),
                 *how,
             )
-        layers = [self.joint_layer(spec.stage1_ffn_dim) for _ in range(spec.target_layer)]
+        layers = [self.joint_layer(spec.stage1_ffn_dim, SOURCE) for _ in range(spec.target_layer)]
         while len(layers) < spec.num_layers:
             layers.append(self.second_stage_layer())
-        return DecoderOnlyStack(layers, spec.target_layer, self.entry(), self.exit(), *how)
+        entry, exit_ = self.entry(), self.exit()
+        return DecoderOnlyStack(layers, spec.target_layer, entry, exit_, *how, self.joint_rows())
 
-    def entry(self) -> nn.Module:
-        """Of the source where the target enters: pre-norm's final norm, then the adaptation."""
+    def joint_rows(self) -> JointRows:
+        """Of norms that both streams pass: the last row is of positions that LALN leaves out."""
+        left_out = BOTH - AWARE[self.spec.laln]
+        if left_out in (BOTH, frozenset()):
+            return JointRows()
+        return JointRows(**dict.fromkeys(left_out, self.spec.num_languages))
+
+    def entry(self) -> Parts:
+        """Of the source where the target enters: pre-norm's final norm, adaptation, LALT."""
         if self.spec.entry_layer == 0:
-            return nn.Sequential()
-        return nn.Sequential(*self.final_norm(), *self.adaptation())
+            return Parts()
+        return Parts(*self.final_norm(SOURCE), *self.adaptation(), *self.language_transformation())
 
-    def exit(self) -> nn.Module:
+    def exit(self) -> Parts:
         """Of the target after the last layer: the adaptation, then pre-norm's final norm."""
-        return nn.Sequential(*self.adaptation(), *self.final_norm())
+        return Parts(*self.adaptation(), *self.final_norm(TARGET))
 
-    def final_norm(self) -> list[nn.Module]:
+    def final_norm(self, streams: frozenset[str]) -> list[nn.Module]:
         """Pre-norm stacks end in a norm, post-norm stacks have just had one."""
-        return [self.norm()] if self.spec.norm == "pre" else []
+        return [self.norm(streams)] if self.spec.norm == "pre" else []
+
+    def language_transformation(self) -> list[nn.Module]:
+        """A transformation for each target language where the model has them."""
+        spec = self.spec
+        if spec.lalt == "none":
+            return []
+        return [LanguageTransformation(spec.num_languages, spec.model_dim, spec.lalt)]
 
     def adaptation(self) -> list[nn.Module]:
         """An adaptation module where the model has them."""
@@ -134,15 +155,18 @@ class Builder:
             Adaptation(self.feed_forward(self.spec.adaptation_dim), self.dropout(self.spec.dropout))
         ]
 
-    def joint_layer(self, ffn_dim: int) -> JointLayer:
+    def joint_layer(self, ffn_dim: int, streams: frozenset[str]) -> JointLayer:
         """Self-attention and FFN."""
         return JointLayer(
-            self.attention(), self.feed_forward(ffn_dim), self.residual(), self.residual()
+            self.attention(),
+            self.feed_forward(ffn_dim),
+            self.residual(streams),
+            self.residual(streams),
         )
 
     def second_stage_layer(self) -> JointLayer:
         """A layer that both streams pass."""
-        return self.joint_layer(self.spec.stage2_ffn_dim)
+        return self.joint_layer(self.spec.stage2_ffn_dim, BOTH)
 
     def cross_attention_layer(self) -> CrossAttentionLayer:
         """An encoder-decoder's decoder layer."""
@@ -150,9 +174,9 @@ class Builder:
             self.attention(),
             self.attention(),
             self.feed_forward(self.spec.stage2_ffn_dim),
-            self.residual(),
-            self.residual(),
-            self.residual(),
+            self.residual(TARGET),
+            self.residual(TARGET),
+            self.residual(TARGET),
         )
 
     def attention(self) -> MultiheadAttention:
@@ -170,15 +194,19 @@ class Builder:
             self.spec.model_dim, inner_dim, self.dropout(self.spec.activation_dropout)
         )
 
-    def residual(self) -> Residual:
+    def residual(self, streams: frozenset[str]) -> Residual:
         """Norm, dropout and residual connection of a sublayer, in the order of the norm."""
-        return RESIDUALS[self.spec.norm](self.norm(), self.dropout(self.spec.dropout))
+        return RESIDUALS[self.spec.norm](self.norm(streams), self.dropout(self.spec.dropout))
 
     def dropout(self, rate: float) -> PlainDropout:
         """Dropout at one place."""
         return PlainDropout(rate) if "dropout" in self.spec.plain else Dropout(rate)
 
-    def norm(self) -> nn.Module:
-        """Layer norm over the width."""
-        kind = nn.LayerNorm if "norms" in self.spec.plain else LayerNorm
-        return kind(self.spec.model_dim)
+    def norm(self, streams: frozenset[str]) -> LayerNorm:
+        """Layer norm over the width, for each language where LALN is on for these streams."""
+        spec, aware = self.spec, AWARE[self.spec.laln] & streams
+        remade = "norms" not in spec.plain
+        if not aware:
+            return LayerNorm(spec.model_dim, remade)
+        rows = spec.num_languages + (aware != streams)
+        return LanguageNorm(spec.model_dim, rows, remade)

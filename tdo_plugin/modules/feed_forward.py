@@ -42,7 +42,7 @@ class Adaptation(nn.Module):
         self.feed_forward = feed_forward
         self.dropout = dropout
 
-    def forward(self, x: Tensor) -> Tensor:
-        """(..., D) to (..., D)."""
+    def forward(self, x: Tensor, languages: Tensor | None = None) -> Tensor:
+        """(..., D) to (..., D); languages make no difference."""
         adapted: Tensor = x + self.dropout(self.feed_forward(x))
         return adapted

@@ -8,6 +8,7 @@ of all streams that pass a layer side by side.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Protocol
@@ -37,10 +38,12 @@ class Stream:
 
     Args:
         shape: rows and length L.
+        languages: of their positions, (rows, 1) or (rows, L); None where nothing asks for them.
     """
 
-    def __init__(self, shape: tuple[int, int]) -> None:
+    def __init__(self, shape: tuple[int, int], languages: Tensor | None = None) -> None:
         self.shape = shape
+        self.languages = languages
 
     def mix(self, attention: MultiheadAttention, query: Tensor, own: KeyValue) -> list[Tensor]:
         """What the attention gives the queries, before the output projection.
@@ -56,28 +59,41 @@ class Stream:
         raise TypeError(f"{type(self).__name__} sees nothing; use a subclass")
 
 
+@dataclass(frozen=True)
+class Surroundings:
+    """What a target finds in the layers that it passes.
+
+    Attributes:
+        memories: of each layer, keys and values (B, H, S, E) of the source.
+        mask: of the sentences.
+        languages: of the rows, (R, 1); None where nothing asks for them.
+        store: where the target so far waits, if it does; R = B without one.
+    """
+
+    memories: Sequence[KeyValue]
+    mask: TargetMask
+    languages: Tensor | None = None
+    store: KeyValueStore | None = None
+
+
 class TargetLayer(nn.Module):
     """What a stack asks of a layer that the target passes."""
 
-    def memory(self, source: Tensor) -> KeyValue:
-        """Keys and values (B, H, S, E) that the target reads, of the source (B, S, D)."""
+    def memory(self, source: Tensor, languages: Tensor | None = None) -> KeyValue:
+        """Keys and values (B, H, S, E) that the target reads.
+
+        Args:
+            source: (B, S, D).
+            languages: of its positions, broadcastable to (B, S).
+        """
         raise TypeError(f"{type(self).__name__} is no target layer; use a subclass")
 
-    def target(
-        self,
-        x: Tensor,
-        memories: Sequence[KeyValue],
-        mask: TargetMask,
-        store: KeyValueStore | None,
-        index: int,
-    ) -> Tensor:
+    def target(self, x: Tensor, around: Surroundings, index: int) -> Tensor:
         """The target (R, T, D) one layer on.
 
         Args:
-            x: (R, T, D); R = B without a store.
-            memories: of each layer that the target passes, keys and values (B, H, S, E).
-            mask: of the sentences.
-            store: where the target so far waits, if it does.
+            x: (R, T, D).
+            around: what it finds there.
             index: the layer's place among the memories and in the store.
         """
         raise TypeError(f"{type(self).__name__} is no target layer; use a subclass")
@@ -99,18 +115,22 @@ class JointLayer(TargetLayer):
         self.attention_residual = attention_residual
         self.feed_forward_residual = feed_forward_residual
 
-    def streams(self, x: Tensor, streams: Sequence[Stream]) -> Tensor:
+    def streams(
+        self, x: Tensor, streams: Sequence[Stream], languages: Tensor | None = None
+    ) -> Tensor:
         """Streams one layer on, each linear transformation in one product for all.
 
         Args:
             x: (N, D), the streams one after the other.
             streams: in this order; N is the sum of their sizes.
+            languages: of the positions, (N,); None where nothing asks for them.
         """
-        return self._feed_forward(self.attention_residual.after(x, self._attended(x, streams)))
+        attended = self._attended(x, streams, languages)
+        return self._feed_forward(self.attention_residual.after(x, attended, languages), languages)
 
-    def _attended(self, x: Tensor, streams: Sequence[Stream]) -> Tensor:
+    def _attended(self, x: Tensor, streams: Sequence[Stream], languages: Tensor | None) -> Tensor:
         """What attention adds to ``x`` (N, D); its own tensors do not outlive it."""
-        normed = self.attention_residual.before(x)
+        normed = self.attention_residual.before(x, languages)
         parts = self.attention.queries_keys_values(normed, [one.shape for one in streams])
         mixed = [
             one.mix(self.attention, query, own)
@@ -119,47 +139,58 @@ class JointLayer(TargetLayer):
         attended: Tensor = self.attention.out(_assembled(mixed))
         return attended
 
-    def source_at(self, x: Tensor, memory: KeyValue, mask: SourceMask, positions: Tensor) -> Tensor:
-        """The source (B, S, D) one layer on at one position (B,) of each sentence: (B, D).
-
-        ``memory`` has the keys and values of the whole source, as :meth:`memory` gives them.
-        """
-        rows = torch.arange(len(x), device=x.device)
-        return self.rest(x[rows, positions][:, None], memory, mask.at(positions))[:, 0]
-
-    def rest(self, x: Tensor, memory: KeyValue, mask: Tensor | None) -> Tensor:
-        """Some positions (B, L, D) one layer on, given keys and values of all that they see."""
-        query = self.attention.queries(self.attention_residual.before(x))
-        return self._looking(x, query, memory, mask)
-
-    def memory(self, source: Tensor) -> KeyValue:
-        return self.attention.keys_values(self.attention_residual.before(source))
-
-    def target(
+    def source_at(
         self,
         x: Tensor,
-        memories: Sequence[KeyValue],
-        mask: TargetMask,
-        store: KeyValueStore | None,
-        index: int,
+        memory: KeyValue,
+        mask: SourceMask,
+        positions: Tensor,
+        languages: Tensor | None = None,
     ) -> Tensor:
-        normed = self.attention_residual.before(x)
+        """The source (B, S, D) one layer on at one position (B,) of each sentence: (B, D).
+
+        ``memory`` has the keys and values of the whole source, as :meth:`memory` gives them;
+        ``languages`` are of the sentences, (B, 1).
+        """
+        rows = torch.arange(len(x), device=x.device)
+        chosen = x[rows, positions][:, None]
+        return self.rest(chosen, memory, mask.at(positions), languages)[:, 0]
+
+    def rest(
+        self, x: Tensor, memory: KeyValue, mask: Tensor | None, languages: Tensor | None = None
+    ) -> Tensor:
+        """Some positions (B, L, D) one layer on, given keys and values of all that they see."""
+        query = self.attention.queries(self.attention_residual.before(x, languages))
+        return self._looking(x, query, memory, mask, languages)
+
+    def memory(self, source: Tensor, languages: Tensor | None = None) -> KeyValue:
+        return self.attention.keys_values(self.attention_residual.before(source, languages))
+
+    def target(self, x: Tensor, around: Surroundings, index: int) -> Tensor:
+        normed = self.attention_residual.before(x, around.languages)
         query, own = self.attention.queries(normed), self.attention.keys_values(normed)
-        if store is None:
-            pairs = zip(memories[index], own, strict=True)
+        if around.store is None:
+            pairs = zip(around.memories[index], own, strict=True)
             joint = KeyValue(*(torch.cat(pair, 2) for pair in pairs))
         else:
-            joint = store.extend(index, own, memories)
-        return self._looking(x, query, joint, mask.joint)
+            joint = around.store.extend(index, own, around.memories)
+        return self._looking(x, query, joint, around.mask.joint, around.languages)
 
-    def _looking(self, x: Tensor, query: Tensor, memory: KeyValue, mask: Tensor | None) -> Tensor:
+    def _looking(
+        self,
+        x: Tensor,
+        query: Tensor,
+        memory: KeyValue,
+        mask: Tensor | None,
+        languages: Tensor | None,
+    ) -> Tensor:
         """Positions (R, L, D) one layer on, given their queries."""
         attended = self.attention.attend(query, memory, mask)
-        return self._feed_forward(self.attention_residual.after(x, attended))
+        return self._feed_forward(self.attention_residual.after(x, attended, languages), languages)
 
-    def _feed_forward(self, x: Tensor) -> Tensor:
-        output = self.feed_forward(self.feed_forward_residual.before(x))
-        return self.feed_forward_residual.after(x, output)
+    def _feed_forward(self, x: Tensor, languages: Tensor | None) -> Tensor:
+        output = self.feed_forward(self.feed_forward_residual.before(x, languages))
+        return self.feed_forward_residual.after(x, output, languages)
 
 
 class CrossAttentionLayer(TargetLayer):
@@ -182,30 +213,23 @@ class CrossAttentionLayer(TargetLayer):
         self.cross_attention_residual = cross_attention_residual
         self.feed_forward_residual = feed_forward_residual
 
-    def memory(self, source: Tensor) -> KeyValue:
+    def memory(self, source: Tensor, languages: Tensor | None = None) -> KeyValue:
         return self.cross_attention.keys_values(source)
 
-    def target(
-        self,
-        x: Tensor,
-        memories: Sequence[KeyValue],
-        mask: TargetMask,
-        store: KeyValueStore | None,
-        index: int,
-    ) -> Tensor:
-        ((query, own),) = self.attention.queries_keys_values(
-            self.attention_residual.before(x).flatten(0, 1), [(x.size(0), x.size(1))]
-        )
-        so_far = own if store is None else store.extend(index, own)
+    def target(self, x: Tensor, around: Surroundings, index: int) -> Tensor:
+        languages, mask = around.languages, around.mask
+        normed = self.attention_residual.before(x, languages).flatten(0, 1)
+        ((query, own),) = self.attention.queries_keys_values(normed, [(x.size(0), x.size(1))])
+        so_far = own if around.store is None else around.store.extend(index, own)
         attended = self.attention.attend(query, so_far, mask.over_target)
-        x = self.attention_residual.after(x, attended)
+        x = self.attention_residual.after(x, attended, languages)
 
-        query = self.cross_attention.queries(self.cross_attention_residual.before(x))
-        attended = self.cross_attention.attend(query, memories[index], mask.over_source)
-        x = self.cross_attention_residual.after(x, attended)
+        query = self.cross_attention.queries(self.cross_attention_residual.before(x, languages))
+        attended = self.cross_attention.attend(query, around.memories[index], mask.over_source)
+        x = self.cross_attention_residual.after(x, attended, languages)
 
-        output = self.feed_forward(self.feed_forward_residual.before(x))
-        return self.feed_forward_residual.after(x, output)
+        output = self.feed_forward(self.feed_forward_residual.before(x, languages))
+        return self.feed_forward_residual.after(x, output, languages)
 
 
 def beside(parts: Sequence[Tensor]) -> Tensor:

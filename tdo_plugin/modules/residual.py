@@ -6,18 +6,21 @@ from tdo_plugin.modules.dropout import PlainDropout
 
 
 class Residual(nn.Module):
-    """A sublayer is called between ``before`` and ``after``; subclasses say where the norm is."""
+    """A sublayer is called between ``before`` and ``after``; subclasses say where the norm is.
+
+    Both take the language of each position, broadcastable to (...), which some norms want.
+    """
 
     def __init__(self, norm: nn.Module, dropout: PlainDropout) -> None:
         super().__init__()
         self.norm = norm
         self.dropout = dropout
 
-    def before(self, x: Tensor) -> Tensor:
+    def before(self, x: Tensor, languages: Tensor | None = None) -> Tensor:
         """What the sublayer reads, (..., D)."""
         raise TypeError(f"{type(self).__name__} has no place for its norm; use a subclass")
 
-    def after(self, x: Tensor, output: Tensor) -> Tensor:
+    def after(self, x: Tensor, output: Tensor, languages: Tensor | None = None) -> Tensor:
         """The stream ``x`` with the sublayer's ``output`` added, (..., D)."""
         raise TypeError(f"{type(self).__name__} has no place for its norm; use a subclass")
 
@@ -25,21 +28,21 @@ class Residual(nn.Module):
 class PostNormResidual(Residual):
     """norm(x + dropout(f(x))) (Vaswani et al., 2017)."""
 
-    def before(self, x: Tensor) -> Tensor:
+    def before(self, x: Tensor, languages: Tensor | None = None) -> Tensor:
         return x
 
-    def after(self, x: Tensor, output: Tensor) -> Tensor:
-        normed: Tensor = self.norm(x + self.dropout(output))
+    def after(self, x: Tensor, output: Tensor, languages: Tensor | None = None) -> Tensor:
+        normed: Tensor = self.norm(x + self.dropout(output), languages)
         return normed
 
 
 class PreNormResidual(Residual):
     """x + dropout(f(norm(x)))."""
 
-    def before(self, x: Tensor) -> Tensor:
-        normed: Tensor = self.norm(x)
+    def before(self, x: Tensor, languages: Tensor | None = None) -> Tensor:
+        normed: Tensor = self.norm(x, languages)
         return normed
 
-    def after(self, x: Tensor, output: Tensor) -> Tensor:
+    def after(self, x: Tensor, output: Tensor, languages: Tensor | None = None) -> Tensor:
         added: Tensor = x + self.dropout(output)
         return added

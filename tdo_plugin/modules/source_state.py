@@ -22,12 +22,15 @@ class Reading:
         points: layers, from 1, each with the one real position (B,) of each sentence at which its
             output is wanted.
         memories: whether a target will read the source.
+        languages: index (B,) of each sentence's target language, from 0; None where the model does
+            not ask for it.
     """
 
     tokens: Tensor
     states: Collection[int] = ()
     points: Sequence[tuple[int, Tensor]] = ()
     memories: bool = True
+    languages: Tensor | None = None
 
     def __post_init__(self) -> None:
         if not (self.states or self.points or self.memories):
@@ -46,6 +49,7 @@ class SourceState:
             adaptation or final norm.
         points: such outputs (B, D) at one position of each sentence, in the order of asking.
         beams: how many target rows share a sentence.
+        languages: index (B,) of each sentence's target language, if the model asks for it.
     """
 
     padding: Tensor
@@ -53,6 +57,7 @@ class SourceState:
     states: dict[int, Tensor] = field(default_factory=dict)
     points: Sequence[Tensor] = ()
     beams: int = 1
+    languages: Tensor | None = None
 
     @property
     def sentences(self) -> int:
@@ -69,6 +74,9 @@ class SourceState:
                 layer: state.index_select(0, sentences) for layer, state in self.states.items()
             },
             points=[point.index_select(0, sentences) for point in self.points],
+            languages=self.languages
+            if self.languages is None
+            else self.languages.index_select(0, sentences),
         )
 
     def reorder(self, rows: Tensor) -> "SourceState":

@@ -11,6 +11,8 @@ NormOrder = Literal["pre", "post"]
 PositionCount = Literal["independent", "continuous"]
 PositionEmbedding = Literal["sinusoidal", "learned", "none"]
 EmbeddingSharing = Literal["all", "decoder", "none"]
+LanguageNorms = Literal["none", "source", "target", "both"]
+LanguageTransformations = Literal["none", "identity", "xavier", "authors"]
 
 # What is computed in a faster way than a textbook's, and may be computed in the textbook's.
 PLAIN = MappingProxyType(
@@ -42,8 +44,11 @@ class ModelSpec:
     have ``encoder_layers`` and ``decoder_layers`` and leave those two alone.
 
     ``stage1_ffn_dim`` is the inner size below layer M (or of the encoder), ``stage2_ffn_dim`` from
-    layer M on (or of the decoder). ``adaptation_dim`` 0 means no adaptation modules. ``plain``
-    names what is not to be computed in a faster way (see ``PLAIN``).
+    layer M on (or of the decoder). ``adaptation_dim`` 0 means no adaptation modules. ``laln`` says
+    at whose positions norms have rows for each target language, ``lalt`` how a transformation for
+    each target language starts where the target reads the source; for both ``num_languages`` counts
+    the languages, and is 0 without them. ``masked_tags`` last entries of the target's vocabulary
+    are never predicted. ``plain`` names what is not to be computed in a faster way (see ``PLAIN``).
 
     Raises:
         SpecError: on unknown or contradictory values, all of them in one message.
@@ -68,6 +73,10 @@ class ModelSpec:
     position_embedding: PositionEmbedding = "sinusoidal"
     share_embeddings: EmbeddingSharing = "all"
     freeze_embeddings: bool = False
+    laln: LanguageNorms = "none"
+    lalt: LanguageTransformations = "none"
+    num_languages: int = 0
+    masked_tags: int = 0
     max_source_positions: int = 1024
     max_target_positions: int = 1024
     plain: tuple[str, ...] = ()
@@ -76,6 +85,11 @@ class ModelSpec:
         problems = [*self._wrong_choices(), *self._wrong_numbers(), *self._wrong_layers()]
         if problems:
             raise SpecError("; ".join(problems))
+
+    @property
+    def language_aware(self) -> bool:
+        """Whether any part asks for the target language."""
+        return self.laln != "none" or self.lalt != "none"
 
     @property
     def source_layers(self) -> int:
@@ -106,7 +120,7 @@ class ModelSpec:
              "stage2_ffn_dim", "max_source_positions", "max_target_positions")),
             (probability, "must be at least 0 and below 1",
              ("dropout", "attention_dropout", "activation_dropout")),
-            (lambda value: value >= 0, "must not be negative", ("adaptation_dim",)),
+            (lambda value: value >= 0, "must not be negative", ("adaptation_dim", "masked_tags")),
         )  # fmt: skip
         problems = [
             f"`{_flag(name)}` {must}; it is {getattr(self, name)}"
@@ -123,6 +137,11 @@ class ModelSpec:
             problems.append(
                 f"`{_flag('positions')}` must be left out where `{_flag('position_embedding')}` is "
                 "none; it is continuous"
+            )
+        if self.language_aware != (self.num_languages > 0):
+            problems.append(
+                "`--langs` must name languages where `--tdo-laln` or `--tdo-lalt` is not none, and "
+                f"only there does the model count them; they are {self.num_languages}"
             )
         if self.position_embedding == "sinusoidal" and self.model_dim in (1, 2, 3):
             problems.append(
@@ -161,6 +180,11 @@ class ModelSpec:
             problems.append(
                 f"`{_flag('adaptation_dim')}` must be 0 where `{_flag('target_layer')}` is 0: no "
                 f"stage ends before the target enters; it is {self.adaptation_dim}"
+            )
+        if self.target_layer == 0 and self.lalt != "none":
+            problems.append(
+                f"`{_flag('lalt')}` must be none where `{_flag('target_layer')}` is 0: the source is "
+                f"never transformed before the target reads it; it is {self.lalt}"
             )
         return problems
 

@@ -7,21 +7,34 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
-from tdo_plugin.modules.layer import JointLayer, KeyValueStore, TargetLayer
+from tdo_plugin.modules.layer import JointLayer, KeyValueStore, Surroundings, TargetLayer
 from tdo_plugin.modules.masks import SourceMask, TargetMask
 from tdo_plugin.modules.source_state import Reading, SourceState
-from tdo_plugin.modules.stream_pass import Pair, Source, StreamPass
+from tdo_plugin.modules.stream_pass import JointRows, Pair, Source, StreamPass
+
+
+class Parts(nn.Sequential):
+    """Parts one after the other, each told the languages of the positions."""
+
+    def forward(self, x: Tensor, languages: Tensor | None = None) -> Tensor:
+        """(..., D) to (..., D)."""
+        for part in self:
+            x = part(x, languages)
+        return x
 
 
 class Stack(nn.Module):
     """What both topologies share: the way of the target, and the end of the source's stage."""
 
+    joint_rows = JointRows()  # of norms that both streams pass, where a stack has such
+
     def __init__(
-        self, entry: nn.Module, exit_: nn.Module, causal_source: bool, whole_points: bool = False
+        self, entry: Parts, exit_: Parts, causal_source: bool, whole_points: bool = False
     ) -> None:
         """
         Args:
-            entry: applied to the source where the target enters (final norm, adaptation).
+            entry: applied to the source where the target enters (final norm, adaptation, language
+                transformation).
             exit_: applied to the target after the last layer (adaptation, final norm).
             causal_source: whether source positions see only earlier ones.
             whole_points: compute the last layer that a point is wanted of at all positions.
@@ -53,9 +66,14 @@ class Stack(nn.Module):
         self, x: Tensor, source: SourceState, mask: TargetMask, store: KeyValueStore | None = None
     ) -> Tensor:
         """The target (R, T, D) through all its layers."""
+        languages = source.languages
+        if languages is not None:
+            languages = languages.repeat_interleave(len(x) // len(languages))[:, None]
+        languages = self.joint_rows.of_target(languages)
+        around = Surroundings(source.memories, mask, languages, store)
         for index, layer in enumerate(self.target_layers):
-            x = layer.target(x, source.memories, mask, store, index)
-        left: Tensor = self.exit(x)
+            x = layer.target(x, around, index)
+        left: Tensor = self.exit(x, languages)
         return left
 
     def both(
@@ -86,14 +104,16 @@ class DecoderOnlyStack(Stack):
         self,
         layers: Sequence[JointLayer],
         target_layer: int,
-        entry: nn.Module,
-        exit_: nn.Module,
+        entry: Parts,
+        exit_: Parts,
         causal_source: bool,
         whole_points: bool = False,
+        joint_rows: JointRows | None = None,
     ) -> None:
         super().__init__(entry, exit_, causal_source, whole_points)
         self.layers = nn.ModuleList(layers)
         self.target_layer = target_layer
+        self.joint_rows = joint_rows or JointRows()
 
     @property
     def target_layers(self) -> Sequence[JointLayer]:
@@ -123,7 +143,7 @@ class DecoderOnlyStack(Stack):
         sources = self._sources(masks, readings)
         pair = Pair(sources[0], x, mask)
         self._pass(StreamPass(embedded, sources), pair)
-        left: Tensor = self.exit(pair.target)
+        left: Tensor = self.exit(pair.target, pair.target_languages)
         return [one.state for one in sources], left
 
     def _sources(self, masks: Sequence[SourceMask], readings: Sequence[Reading]) -> list[Source]:
@@ -134,7 +154,7 @@ class DecoderOnlyStack(Stack):
         for index, layer in enumerate(self.layers):
             assert isinstance(layer, JointLayer)
             if index == self.target_layer:
-                way.enter(self.entry, pair)
+                way.enter(self.entry, self.joint_rows, pair)
             way.through(layer, index + 1)
             way.leave_at(index + 1)
 
@@ -146,8 +166,8 @@ class EncoderDecoderStack(Stack):
         self,
         encoder_layers: Sequence[JointLayer],
         decoder_layers: Sequence[TargetLayer],
-        entry: nn.Module,
-        exit_: nn.Module,
+        entry: Parts,
+        exit_: Parts,
         causal_source: bool,
         whole_points: bool = False,
     ) -> None:
@@ -180,5 +200,5 @@ class EncoderDecoderStack(Stack):
         """Keys and values of the final state, for each target layer."""
         for source, x in way.parts():
             if isinstance(source, Source) and source.reading.memories:
-                final = self.entry(x)
+                final = self.entry(x, source.languages)
                 source.memories += [layer.memory(final) for layer in self.target_layers]

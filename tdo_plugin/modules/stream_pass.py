@@ -4,6 +4,7 @@ Shapes: B sentences, S source, T target, L of a stream, D model width, N positio
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -14,6 +15,31 @@ from tdo_plugin.modules.masks import SourceMask, TargetMask
 from tdo_plugin.modules.source_state import Reading, SourceState
 
 
+@dataclass(frozen=True)
+class JointRows:
+    """Which row of language-aware norms a stream's positions take where both streams pass.
+
+    Attributes:
+        source: one for all positions of sources; None: their languages'.
+        target: the same of targets.
+    """
+
+    source: int | None = None
+    target: int | None = None
+
+    def of_source(self, languages: Tensor | None) -> Tensor | None:
+        """The rows, given the languages."""
+        return _rows(languages, self.source)
+
+    def of_target(self, languages: Tensor | None) -> Tensor | None:
+        """The rows, given the languages."""
+        return _rows(languages, self.target)
+
+
+def _rows(languages: Tensor | None, one: int | None) -> Tensor | None:
+    return languages if languages is None or one is None else torch.full_like(languages, one)
+
+
 class PassingStream(Stream):
     """A stream that knows where its way ends.
 
@@ -21,13 +47,16 @@ class PassingStream(Stream):
         shape: rows and L.
         last: the last layer, from 1, that anything is wanted of.
         whole: whether the whole output of that layer is wanted.
+        languages: as of any stream.
     """
 
-    def __init__(self, shape: tuple[int, int], last: int, whole: bool) -> None:
-        super().__init__(shape)
+    def __init__(
+        self, shape: tuple[int, int], last: int, whole: bool, languages: Tensor | None
+    ) -> None:
+        super().__init__(shape, languages)
         self.last, self.whole = last, whole
 
-    def enter(self) -> None:
+    def enter(self, rows: JointRows) -> None:
         """The layers that a target passes begin."""
 
     def finish(self, layer: JointLayer, number: int, x: Tensor) -> None:
@@ -50,7 +79,8 @@ class Source(PassingStream):
     """
 
     def __init__(self, mask: SourceMask, reading: Reading, last: int, whole: bool) -> None:
-        super().__init__(mask.shape, last, whole)
+        languages = None if reading.languages is None else reading.languages[:, None]
+        super().__init__(mask.shape, last, whole, languages)
         self.mask, self.reading = mask, reading
         self.memories: list[KeyValue] = []
         self._is_read = False
@@ -61,10 +91,17 @@ class Source(PassingStream):
     def state(self) -> SourceState:
         """What was kept."""
         points = [self._points[place] for place in range(len(self.reading.points))]
-        return SourceState(self.mask.padding, self.memories, self._states, points)
+        return SourceState(
+            self.mask.padding,
+            self.memories,
+            self._states,
+            points,
+            languages=self.reading.languages,
+        )
 
-    def enter(self) -> None:
+    def enter(self, rows: JointRows) -> None:
         self._is_read = self.reading.memories
+        self.languages = rows.of_source(self.languages)
 
     def mix(self, attention: MultiheadAttention, query: Tensor, own: KeyValue) -> list[Tensor]:
         if self._is_read:
@@ -72,7 +109,7 @@ class Source(PassingStream):
         return [attention.mix(query, own, self.mask.whole)]
 
     def finish(self, layer: JointLayer, number: int, x: Tensor) -> None:
-        memory = layer.memory(x)
+        memory = layer.memory(x, self.languages)
         if self._is_read:
             self.memories.append(memory)
         self.finish_points(layer, number, x, memory)
@@ -81,7 +118,9 @@ class Source(PassingStream):
         """Take the points of the last layer, given its input and the source's keys and values."""
         for place, (wanted, positions) in enumerate(self.reading.points):
             if wanted == number:
-                self._points[place] = layer.source_at(x, memory, self.mask, positions)
+                self._points[place] = layer.source_at(
+                    x, memory, self.mask, positions, self.languages
+                )
 
     def keep(self, number: int, x: Tensor) -> None:
         if number in self.reading.states:
@@ -105,10 +144,20 @@ class Pair(PassingStream):
 
     def __init__(self, source: Source, x: Tensor, mask: TargetMask) -> None:
         rows, self._start = source.shape
-        super().__init__((rows, self._start + x.size(1)), source.last, source.whole)
+        shape = rows, self._start + x.size(1)
+        super().__init__(shape, source.last, source.whole, source.languages)
         self.source, self.mask = source, mask
+        self.target_languages = source.languages  # (B, 1), or None
         self._embedded: Tensor | None = x
         self._left: Tensor | None = None
+
+    def enter(self, rows: JointRows) -> None:
+        self.source.enter(rows)
+        self.target_languages = rows.of_target(self.target_languages)
+        if self.source.languages is not None and self.target_languages is not None:
+            of_source = self.source.languages.expand(-1, self._start)
+            of_target = self.target_languages.expand(-1, self.shape[1] - self._start)
+            self.languages = torch.cat([of_source, of_target], 1)
 
     @property
     def target(self) -> Tensor:
@@ -130,10 +179,10 @@ class Pair(PassingStream):
         ]
 
     def finish(self, layer: JointLayer, number: int, x: Tensor) -> None:
-        memory = layer.memory(x)
+        memory = layer.memory(x, self.languages)
         source, target = x.tensor_split([self._start], 1)
         self.source.finish_points(layer, number, source, self._of_source(memory))
-        self._left = layer.rest(target, memory, self.mask.joint)
+        self._left = layer.rest(target, memory, self.mask.joint, self.target_languages)
 
     def keep(self, number: int, x: Tensor) -> None:
         source, target = x.tensor_split([self._start], 1)
@@ -156,23 +205,31 @@ class StreamPass:
         """
         self._x = embedded
         self._going: list[PassingStream] = list(sources)
+        self._languages = self._spread()
 
-    def enter(self, entry: Callable[[Tensor], Tensor], pair: Pair | None = None) -> None:
+    def enter(
+        self,
+        entry: Callable[[Tensor, Tensor | None], Tensor],
+        rows: JointRows,
+        pair: Pair | None = None,
+    ) -> None:
         """Begin the layers that a target passes.
 
         Args:
-            entry: what stands there for the sources.
+            entry: what stands there for the sources, of them and the languages of their positions.
+            rows: of norms in these layers.
             pair: takes the place of its source, the first one.
         """
         if not self._going:
             return
-        self._x = entry(self._x)
-        for one in self._going:
-            one.enter()
+        self._x = entry(self._x, self._languages)
         if pair is not None:
             first, *others = (x for _, x in self.parts())
             self._going[0] = pair
             self._x = beside([one.flatten(0, 1) for one in (pair.behind(first), *others)])
+        for one in self._going:
+            one.enter(rows)
+        self._languages = self._spread()
 
     def through(self, layer: JointLayer, number: int) -> None:
         """One layer on; its place is ``number``, from 1."""
@@ -182,7 +239,7 @@ class StreamPass:
         self._leave(lambda one: one.last > number or one.whole)
         if not self._going:
             return
-        self._x = layer.streams(self._x, self._going)
+        self._x = layer.streams(self._x, self._going, self._languages)
         for one, x in self.parts():
             one.keep(number, x)
 
@@ -208,3 +265,11 @@ class StreamPass:
         self._going = [one for one, _ in kept]
         if kept:
             self._x = beside([x.flatten(0, 1) for _, x in kept])
+            self._languages = self._spread()
+
+    def _spread(self) -> Tensor | None:
+        """The languages of all positions, (N,)."""
+        known = [
+            one.languages.expand(one.shape) for one in self._going if one.languages is not None
+        ]
+        return beside([one.flatten() for one in known]) if known else None

@@ -57,14 +57,17 @@ class TranslationModel(nn.Module):
         assert embeddings.source.padding_idx is not None
         self.padding_idx: int = embeddings.source.padding_idx
 
-    def encode(self, src_tokens: Tensor, wanted: Collection[int] = ()) -> SourceState:
+    def encode(
+        self, src_tokens: Tensor, wanted: Collection[int] = (), languages: Tensor | None = None
+    ) -> SourceState:
         """The source stream of ``src_tokens`` (B, S), padded on either side.
 
         Args:
             src_tokens: token ids.
             wanted: layers, from 1, whose outputs are kept in the state.
+            languages: index (B,) of each sentence's target language, where the model asks for it.
         """
-        return self.read([Reading(src_tokens, wanted)])[0]
+        return self.read([Reading(src_tokens, wanted, languages=languages)])[0]
 
     def read(self, readings: Sequence[Reading]) -> list[SourceState]:
         """Several source streams, side by side in every layer that they pass together."""

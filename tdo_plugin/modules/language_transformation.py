@@ -1,0 +1,69 @@
+"""A linear transformation for each target language where the target reads the source.
+
+Shapes: K languages, N positions, D model width.
+"""
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+
+def _identity(weight: Tensor) -> None:
+    nn.init.zeros_(weight)
+    for matrix in weight:
+        matrix.fill_diagonal_(1)
+
+
+def _xavier(weight: Tensor) -> None:
+    for matrix in weight:
+        nn.init.xavier_uniform_(matrix)
+
+
+def _authors(weight: Tensor) -> None:
+    """Xavier-uniform of the matrix (K, D * D) that the authors' code stores, so far smaller."""
+    limit = math.sqrt(6 / (len(weight) + weight[0].numel()))
+    nn.init.uniform_(weight, -limit, limit)
+
+
+STARTS: dict[str, Callable[[Tensor], None]] = {
+    "identity": _identity,
+    "xavier": _xavier,
+    "authors": _authors,
+}
+
+
+class LanguageTransformation(nn.Module):
+    """h W_t of target language t (LALT; Zhang et al., 2020, equation 5), without a bias.
+
+    Args:
+        num_languages: K.
+        model_dim: D.
+        start: name of how each matrix starts.
+    """
+
+    def __init__(self, num_languages: int, model_dim: int, start: str) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(num_languages, model_dim, model_dim))
+        with torch.no_grad():
+            STARTS[start](self.weight)
+
+    def forward(self, x: Tensor, languages: Tensor | None = None) -> Tensor:
+        """(..., D) to (..., D), given the language of each position, broadcastable to (...).
+
+        Positions of one language are brought together, so that each takes part in one product.
+
+        Raises:
+            ValueError: the languages are not given.
+        """
+        if languages is None:
+            raise ValueError("a language-aware transformation needs the language of every sentence")
+        rows = languages.expand(x.shape[:-1]).flatten()
+        order = rows.argsort(stable=True)
+        sizes = torch.bincount(rows, minlength=len(self.weight)).tolist()
+        groups = x.flatten(0, -2).index_select(0, order).split(sizes)
+        # unbound at once, so that there is one gradient for all matrices
+        pairs = zip(groups, self.weight.unbind(), strict=True)
+        transformed = torch.cat([group @ matrix for group, matrix in pairs if len(group)])
+        return transformed.index_select(0, order.argsort()).view(x.shape)
