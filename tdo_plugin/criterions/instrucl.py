@@ -121,7 +121,8 @@ class InstruCL:
         self.target_has_tag = bool(getattr(args, "decoder_langtok", False))
         self.padding_idx: int = task.source_dictionary.pad()
         if hasattr(args, "arch"):  # a training ends here rather than at its first batch
-            spec = spec_from_args(args) if hasattr(args, "tdo_topology") else None
+            languages = len(getattr(task, "langs", ()))
+            spec = spec_from_args(args, languages) if hasattr(args, "tdo_topology") else None
             instrucl_layer(spec, options.instrucl_layer)
 
     def layer(self, model: Any) -> int:

@@ -10,6 +10,8 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.modules.spec import (
     PLAIN,
     EmbeddingSharing,
+    LanguageNorms,
+    LanguageTransformations,
     ModelSpec,
     NormOrder,
     PositionCount,
@@ -25,6 +27,8 @@ NORMS = ChoiceEnum(get_args(NormOrder))
 POSITIONS = ChoiceEnum(get_args(PositionCount))
 POSITION_EMBEDDINGS = ChoiceEnum(get_args(PositionEmbedding))
 SHARINGS = ChoiceEnum(get_args(EmbeddingSharing))
+LANGUAGE_NORMS = ChoiceEnum(get_args(LanguageNorms))
+LANGUAGE_TRANSFORMATIONS = ChoiceEnum(get_args(LanguageTransformations))
 
 
 @dataclass
@@ -101,6 +105,28 @@ class TdoConfig(FairseqDataclass):
     tdo_freeze_embeddings: bool = field(
         default=False, metadata={"help": "leave the embeddings as they start"}
     )
+    tdo_laln: LANGUAGE_NORMS = field(  # type: ignore[valid-type]
+        default="none",
+        metadata={
+            "help": "language-aware layer norm: gain and bias of each target language at the "
+            "positions of the source, of the target, or of both (the paper's)"
+        },
+    )
+    tdo_lalt: LANGUAGE_TRANSFORMATIONS = field(  # type: ignore[valid-type]
+        default="none",
+        metadata={
+            "help": "language-aware linear transformation of the source where the target reads it, "
+            "and how each matrix starts: identity, Xavier-uniform, or the authors' far smaller "
+            "uniform"
+        },
+    )
+    tdo_masked_tags: int = field(
+        default=0,
+        metadata={
+            "help": "so many language tags, the last in the target's dictionary, take no part in "
+            "the softmax"
+        },
+    )
     tdo_plain: str = field(
         default="",
         metadata={
@@ -110,21 +136,29 @@ class TdoConfig(FairseqDataclass):
     )
 
 
-def spec_from_args(args: Namespace) -> ModelSpec:
+def spec_from_args(args: Namespace, num_languages: int = 0) -> ModelSpec:
     """The validated specification of what the command line says.
+
+    Args:
+        args: older checkpoints' lack the newer options.
+        num_languages: of the task; what has no part for each language does not ask for it.
 
     Raises:
         UserError: naming every value that is wrong.
     """
-    names = {option.name for option in fields(TdoConfig)} - {"_name", "tdo_ffn_dim"}
-    values = {name: getattr(args, name) for name in names - {"tdo_plain"}}
+    values = {
+        option.name: getattr(args, option.name, option.default)
+        for option in fields(TdoConfig)
+        if option.name not in ("_name", "tdo_ffn_dim")
+    }
+    aware = (values["tdo_laln"], values["tdo_lalt"]) != ("none", "none")
     one_stage = values["tdo_topology"] == "decoder-only" and values["tdo_target_layer"] == 0
     if one_stage and values["tdo_stage1_ffn_dim"]:
         raise UserError(
             "`--tdo-stage1-ffn-dim` must be left out where `--tdo-target-layer` is 0: there is no "
             f"first stage; it is {values['tdo_stage1_ffn_dim']}"
         )
-    named = getattr(args, "tdo_plain", "")  # older checkpoints lack it
+    named = values["tdo_plain"]
     values["tdo_plain"] = tuple(PLAIN if named == "all" else filter(None, named.split(",")))
     values["tdo_stage1_ffn_dim"] = values["tdo_stage1_ffn_dim"] or args.tdo_ffn_dim
     values["tdo_stage2_ffn_dim"] = values["tdo_stage2_ffn_dim"] or args.tdo_ffn_dim
@@ -132,6 +166,7 @@ def spec_from_args(args: Namespace) -> ModelSpec:
         return ModelSpec(
             num_layers=values.pop("tdo_layers"),
             num_heads=values.pop("tdo_heads"),
+            num_languages=num_languages if aware else 0,
             max_source_positions=getattr(args, "max_source_positions", 1024),
             max_target_positions=getattr(args, "max_target_positions", 1024),
             **{name.removeprefix("tdo_"): value for name, value in values.items()},

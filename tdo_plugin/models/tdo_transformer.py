@@ -5,6 +5,7 @@ Shapes: B sentences, R = B * beams rows, S source, T target, V vocabulary.
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -20,6 +21,7 @@ from torch import Tensor
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.config import TdoConfig, spec_from_args
+from tdo_plugin.models.languages import check_task, grown, languages_of
 from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.dropout import PlainDropout
 from tdo_plugin.modules.source_state import Reading, SourceState
@@ -55,8 +57,8 @@ class SourceStream(_Borrowed, FairseqEncoder):
         src_lang_id: Tensor | None = None,
         tgt_lang_id: Tensor | None = None,
     ) -> SourceState:
-        """The source (B, S) through its layers; lengths and language ids may be left out."""
-        return self.core.encode(src_tokens)
+        """The source (B, S) through its layers; what the model does not ask for is not read."""
+        return self.core.encode(src_tokens, languages=languages_of(self.core.spec, tgt_lang_id))
 
     def reorder_encoder_out(self, encoder_out: SourceState, new_order: Tensor) -> SourceState:
         """For target rows in a new order (R'): a sentence is never stored twice for its beams."""
@@ -137,7 +139,8 @@ class TdoTransformer(FairseqEncoderDecoderModel):
 
     @classmethod
     def build_model(cls, args: Namespace, task: Any) -> "TdoTransformer":
-        spec = spec_from_args(args)
+        spec = spec_from_args(args, len(getattr(task, "langs", ())))
+        check_task(spec, args, task)
         torch.backends.cuda.enable_cudnn_sdp("kernels" in spec.plain)
         source, target = task.source_dictionary, task.target_dictionary
         if spec.share_embeddings == "all" and source != target:
@@ -176,14 +179,17 @@ class TdoTransformer(FairseqEncoderDecoderModel):
                 passed beside the source).
             source_points: layers, from 1, each with the one position (B,) of each sentence whose
                 output is returned there.
-            side_sources: further sources; returned under ``side_sources``.
+            side_sources: further sources of the batch's sentences, whose target languages are
+                theirs too; returned under ``side_sources``.
             smoothed_target: target (B, T) and label smoothing, where their cross-entropy is
                 wanted instead of logits; loss and likelihood, summed, are returned under
                 ``cross_entropy``, and the features (B, T, D) take the logits' place.
         """
-        own = Reading(src_tokens, source_states, source_points)
+        languages = languages_of(self.core.spec, tgt_lang_id)
+        own = Reading(src_tokens, source_states, source_points, languages=languages)
+        others = [replace(one, languages=languages) for one in side_sources]
         assert prev_output_tokens is not None  # None in fairseq's signature alone
-        (source, *sides), features = self.core([own, *side_sources], prev_output_tokens)
+        (source, *sides), features = self.core([own, *others], prev_output_tokens)
         extra: dict[str, Any] = {"attn": [None], "source": source, "side_sources": sides}
         if smoothed_target is None:
             return self.core.logits(features), extra
@@ -214,9 +220,12 @@ class TdoTransformer(FairseqEncoderDecoderModel):
     ) -> Any:
         """As torch; parameters that do not fit are named in one line.
 
+        A checkpoint without language-aware parts gives its norms to every language.
+
         Raises:
-            UserError: on other dictionaries or another architecture.
+            UserError: on other dictionaries, other languages or another architecture.
         """
+        state_dict = grown(state_dict, self.core, args or model_cfg) if strict else state_dict
         own = self.state_dict()
         for name in ("core.embeddings.source.weight", "core.embeddings.target.weight"):
             stored, present = state_dict.get(name), own.get(name)

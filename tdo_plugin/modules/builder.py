@@ -6,8 +6,8 @@ from tdo_plugin.modules.attention import MultiheadAttention, project_apart, proj
 from tdo_plugin.modules.dropout import Dropout, PlainDropout
 from tdo_plugin.modules.embeddings import Embeddings
 from tdo_plugin.modules.feed_forward import Adaptation, FeedForward
-from tdo_plugin.modules.layer import CrossAttentionLayer, JointLayer
 from tdo_plugin.modules.language_transformation import LanguageTransformation
+from tdo_plugin.modules.layer import CrossAttentionLayer, JointLayer
 from tdo_plugin.modules.norm import LanguageNorm, LayerNorm
 from tdo_plugin.modules.positions import LearnedPositions, NoPositions, SinusoidalPositions
 from tdo_plugin.modules.residual import PostNormResidual, PreNormResidual, Residual
@@ -63,6 +63,7 @@ class Builder:
             self.embedding(source_vocabulary),
             None if sharing == "all" else self.embedding(target_vocabulary),
             self.output(target_vocabulary) if sharing == "none" else None,
+            self.spec.masked_tags,
         )
         if self.spec.freeze_embeddings:
             embeddings.requires_grad_(False)

@@ -14,15 +14,21 @@ class Embeddings(nn.Module):
         source: (V_source, D).
         target: (V_target, D); None where source and target share one.
         output: D to V_target; None where it is the target's matrix transposed.
+        masked: so many last entries of the target's vocabulary are never predicted.
     """
 
     def __init__(
-        self, source: nn.Embedding, target: nn.Embedding | None, output: nn.Linear | None
+        self,
+        source: nn.Embedding,
+        target: nn.Embedding | None,
+        output: nn.Linear | None,
+        masked: int = 0,
     ) -> None:
         super().__init__()
         self.source = source
         self.target = target
         self.output = output
+        self.masked = masked
         self._product: Product = lean_product
 
     @property
@@ -32,8 +38,9 @@ class Embeddings(nn.Module):
 
     @property
     def output_weight(self) -> Tensor:
-        """The matrix that scores the target's vocabulary, (V_target, D)."""
-        return self.target_weight if self.output is None else self.output.weight
+        """The matrix that scores what may be predicted, (V_target - masked, D)."""
+        weight = self.target_weight if self.output is None else self.output.weight
+        return weight[: -self.masked] if self.masked else weight
 
     def vectors(self, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         """Source tokens (N,) and target tokens (M,) to (N, D) and (M, D).
@@ -57,7 +64,7 @@ class Embeddings(nn.Module):
         return F.embedding(tokens, self.target_weight, self.source.padding_idx)
 
     def logits(self, features: Tensor) -> Tensor:
-        """(..., D) to (..., V_target)."""
+        """(..., D) to (..., V_target - masked)."""
         return self._product(features, self.output_weight, None)
 
     def pack(self) -> None:

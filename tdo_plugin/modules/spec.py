@@ -183,8 +183,8 @@ class ModelSpec:
             )
         if self.target_layer == 0 and self.lalt != "none":
             problems.append(
-                f"`{_flag('lalt')}` must be none where `{_flag('target_layer')}` is 0: the source is "
-                f"never transformed before the target reads it; it is {self.lalt}"
+                f"`{_flag('lalt')}` must be none where `{_flag('target_layer')}` is 0: no stage "
+                f"ends before the target enters; it is {self.lalt}"
             )
         return problems
 

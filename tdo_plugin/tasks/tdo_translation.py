@@ -41,6 +41,8 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
     a validation translates, too. Data are loaded without reading them (``--data-loading``).
     """
 
+    tells_languages = True  # in every batch, which models with parts for each language ask
+
     @staticmethod
     def add_args(parser: ArgumentParser) -> None:
         """fairseq's options, and those of loading and of scores during training."""

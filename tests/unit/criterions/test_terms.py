@@ -340,9 +340,9 @@ def test_the_identity_pass_stops_at_its_layer():
     for index, layer in enumerate(model.core.stack.layers):
         original = layer.streams
 
-        def through(x, streams, index=index, original=original):
+        def through(x, streams, languages, index=index, original=original):
             calls[index].append([type(one).__name__ for one in streams])
-            return original(x, streams)
+            return original(x, streams, languages)
 
         layer.streams = through
     criterion(model, batch)

@@ -101,6 +101,9 @@ def test_command_line_overrides(arch):
         "--dropout": 0.3,
         "--attention-dropout": 0.2,
         "--activation-dropout": 0.4,
+        "--tdo-laln": "source",
+        "--tdo-lalt": "authors",
+        "--tdo-masked-tags": 3,
         "--tdo-plain": "masks,weights",
         "--max-source-positions": 77,
         "--max-target-positions": 88,
@@ -109,8 +112,10 @@ def test_command_line_overrides(arch):
     args = parsed(arch, *words, "--tdo-freeze-embeddings")
     for flag, value in given.items():
         assert getattr(args, flag[2:].replace("-", "_")) == value
-    spec = spec_from_args(args)
+    spec = spec_from_args(args, num_languages=5)
     assert spec.freeze_embeddings
+    assert (spec.laln, spec.lalt, spec.masked_tags) == ("source", "authors", 3)
+    assert spec.num_languages == 5
     assert (spec.stage1_ffn_dim, spec.stage2_ffn_dim) == (24, 40)
     assert (spec.max_source_positions, spec.max_target_positions) == (77, 88)
     untouched = {option.name for option in fields(TdoConfig)}

@@ -28,7 +28,7 @@ BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN)
 
 
 def spec_of(*flags):
-    return spec_from_args(training_arguments(*BASE, *flags))
+    return spec_from_args(training_arguments(*BASE, *flags), num_languages=4)
 
 
 def parameters(arch, vocabulary):
@@ -118,6 +118,9 @@ def test_every_option_reaches_the_specification():
         "tdo_position_embedding": "learned",
         "tdo_share_embeddings": "none",
         "tdo_freeze_embeddings": None,
+        "tdo_laln": "target",
+        "tdo_lalt": "xavier",
+        "tdo_masked_tags": "2",
         "tdo_plain": "dropout,tags",
     }
     encoder_decoder = {"tdo_encoder_layers": "3", "tdo_decoder_layers": "4"}

@@ -1,0 +1,110 @@
+"""What parts for each target language ask of a task, a batch and a checkpoint."""
+
+from argparse import Namespace
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.modules.language_transformation import LanguageTransformation
+from tdo_plugin.modules.norm import LanguageNorm
+from tdo_plugin.modules.spec import ModelSpec
+from tdo_plugin.modules.translation_model import TranslationModel
+
+
+def languages_of(spec: ModelSpec, tgt_lang_id: Tensor | None) -> Tensor | None:
+    """Index (B,) of each sentence's target language, from 0; None where nothing asks for it.
+
+    Args:
+        spec: the model's.
+        tgt_lang_id: (B, 1), from 1.
+
+    Raises:
+        UserError: the batch does not tell it.
+    """
+    if not spec.language_aware:
+        return None
+    if tgt_lang_id is None:
+        raise UserError(
+            f"{_part(spec)} needs the target language of every sentence, as batches of "
+            "`--task tdo_translation` tell it; this batch has none"
+        )
+    return tgt_lang_id.flatten() - 1
+
+
+def check_task(spec: ModelSpec, args: Namespace, task: Any) -> None:
+    """Hold the specification against the task's batches and tags.
+
+    Raises:
+        UserError: batches do not tell languages, a sentence does not begin with its target's tag,
+            or tags are to be predicted that are masked.
+    """
+    source_tag = getattr(args, "encoder_langtok", None)
+    target_tag = bool(getattr(args, "decoder_langtok", False))
+    if spec.language_aware:
+        if not getattr(task, "tells_languages", False):
+            raise UserError(
+                f"`--task` must be tdo_translation or a task built on it for {_part(spec)}, which "
+                f"needs true language ids; it is {getattr(args, 'task', type(task).__name__)}"
+            )
+        if source_tag != "tgt" and not target_tag:
+            raise UserError(
+                f"`--encoder-langtok` must be tgt, or `--decoder-langtok` on, for {_part(spec)}: "
+                f"without a tag the text leaves its target language open; it is {source_tag}"
+            )
+    if not spec.masked_tags:
+        return
+    if target_tag:
+        raise UserError(
+            "`--tdo-masked-tags` must be 0 with `--decoder-langtok`, where tags are predicted; "
+            f"it is {spec.masked_tags}"
+        )
+    tags = len(getattr(task, "langs", ())) if source_tag else 0
+    if spec.masked_tags > tags:
+        raise UserError(
+            f"`--tdo-masked-tags` must be at most {tags}, the language tags of the dictionary; it "
+            f"is {spec.masked_tags}"
+        )
+
+
+def grown(state: Mapping[str, Any], core: TranslationModel, args: Any) -> Mapping[str, Any]:
+    """A model's state with what the core's language-aware parts have more.
+
+    A plain norm becomes every language's; a transformation that is not there is the core's own, as
+    it has just started.
+
+    Raises:
+        UserError: the parts are of another number of languages, or an optimizer's state would have
+            to grow with the model.
+    """
+    new: dict[str, Any] = {}
+    for name, module in core.named_modules(prefix="core"):
+        if isinstance(module, LanguageNorm | LanguageTransformation):
+            for kind, own in module.named_parameters(prefix=name):
+                new.update(_grown(state.get(kind), own, kind))
+    resumes = getattr(args, "reset_optimizer", None) is False
+    if new and resumes and not getattr(args, "finetune_from_model", None):
+        raise UserError(
+            "`--finetune-from-model` must name a checkpoint without language-aware parts, or "
+            "`--reset-optimizer` be given: its optimizer knows nothing of them; neither is"
+        )
+    return {**state, **new}
+
+
+def _grown(stored: Tensor | None, own: Tensor, name: str) -> dict[str, Tensor]:
+    if stored is None:
+        # of a norm it is missing where it is another architecture, which is said elsewhere
+        return {name: own.detach().clone()} if own.dim() == 3 else {}
+    if stored.dim() == own.dim() - 1 == 1:
+        return {name: stored.expand_as(own).clone()}
+    if stored.dim() == own.dim() and len(stored) != len(own):
+        raise UserError(
+            "the checkpoint must have the languages of `--langs`; its language-aware parts have "
+            f"{len(stored)} rows, these {len(own)} (`tdo extend` adds languages)"
+        )
+    return {}
+
+
+def _part(spec: ModelSpec) -> str:
+    return "`--tdo-laln`" if spec.laln != "none" else "`--tdo-lalt`"
