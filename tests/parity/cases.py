@@ -39,7 +39,17 @@ VARIANTS = [
     {**TWO_STAGE, "position_embedding": "none", "share_embeddings": "decoder"},
     {**TWO_STAGE, "share_embeddings": "none", "norm": "pre"},
 ]
-CASES = DECODER_ONLY + ENCODER_DECODER + VARIANTS
+LANGUAGE_AWARE = [
+    {"topology": topology, **layers, "norm": norm, "laln": laln, "lalt": lalt, "num_languages": 3}
+    for topology, layers, lalt in (
+        ("decoder-only", {"num_layers": 4, "target_layer": 2, "adaptation_dim": 6}, "xavier"),
+        ("decoder-only", {"num_layers": 3, "target_layer": 0}, "none"),
+        ("encoder-decoder", {"encoder_layers": 2, "decoder_layers": 2}, "xavier"),
+    )
+    for norm in ("pre", "post")
+    for laln in ("source", "target", "both")
+] + [{**TWO_STAGE, "lalt": "xavier", "num_languages": 2}]
+CASES = DECODER_ONLY + ENCODER_DECODER + VARIANTS + LANGUAGE_AWARE
 
 
 def name_of(case):
