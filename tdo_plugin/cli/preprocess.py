@@ -153,6 +153,7 @@ def _codes(text: str) -> tuple[str, ...]:
 def run(args: argparse.Namespace) -> int:
     """Prepare DATA unless it is there already, made of the same text with the same settings."""
     from tdo_plugin.data.lock import alone
+    from tdo_plugin.data.making import taken_model
     from tdo_plugin.data.preprocessing import (
         PreprocessSettings,
         preprocess,
@@ -181,11 +182,13 @@ def run(args: argparse.Namespace) -> int:
         args.temperature,
         bounded=not args.sentences,
     )
-    if args.model_of is not None and segmentation != SegmentationSettings(VOCABULARY):
-        raise UserError(
-            "`--model-of` must stand alone, without another option of the segmentation, which is "
-            f"that of {args.model_of}"
-        )
+    if args.model_of is not None:
+        taken_model(args.model_of)
+        if segmentation != SegmentationSettings(VOCABULARY):
+            raise UserError(
+                "`--model-of` must stand alone, without another option of the segmentation, which "
+                f"is that of {args.model_of}"
+            )
     settings = PreprocessSettings(
         segmentation,
         args.max_pieces,
