@@ -83,18 +83,19 @@ class BackTranslation:
         def total(key: str) -> float:
             return float(sum(log[key] for log in logging_outputs))
 
+        def mean(entry: str, value: float, count: float, digits: int) -> None:
+            # where there is nothing to count, fairseq would write none at all
+            metrics.log_scalar(entry, value / count if count else 0.0, count, round=digits)
+
         workers = distributed.get_data_parallel_world_size()
         metrics.log_scalar("robt_seconds", total("robt_seconds") / workers, 1, round=3)
-        if not (drawn := total("robt_drawn")):
-            return
-        made = total("robt_made")
-        metrics.log_scalar("robt_dropped", 1 - made / drawn, drawn, round=3)
-        if made:
-            metrics.log_scalar("robt_length", total("robt_words") / made, made, round=1)
+        drawn, made = total("robt_drawn"), total("robt_made")
+        mean("robt_dropped", drawn - made, drawn, 3)
+        mean("robt_length", total("robt_words"), made, 1)
         few = len(self._languages) <= MOST_LOGGED
         entries = [f"{'' if few else '_'}robt_{name}" for name in self._languages.values()]
         for entry, name in zip(entries, self._languages.values(), strict=True):
-            metrics.log_scalar(entry, total(f"robt_to_{name}") / drawn, drawn, round=3)
+            mean(entry, total(f"robt_to_{name}"), drawn, 3)
         if not few:
             for entry, choose in (("robt_least", min), ("robt_most", max)):
                 metrics.log_derived(entry, partial(_chosen, choose, entries))

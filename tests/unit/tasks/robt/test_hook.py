@@ -420,16 +420,23 @@ def test_what_is_logged():
     }
 
 
-def test_nothing_is_logged_but_the_time_before_there_are_any():
+def test_an_update_without_any_changes_no_mean():
+    """Nor does one between two logs leave an entry empty."""
     task, _, _ = lively(*TAG)
-    assert logged(task, [entries(0, 0, 0, 0.0)]) == {"robt_seconds": 0.0}
+    none, some = [entries(0, 0, 0, 0.0)], [entries(4, 2, 8, 1.0, de=4)]
+    zero = dict.fromkeys(("robt_dropped", "robt_length", *(f"robt_{one}" for one in LANGUAGES)), 0)
+    assert logged(task, none) == {"robt_seconds": 0.0, **zero}
+    assert logged(task, none, some) == {**logged(task, some), "robt_seconds": 0.5}
 
 
 def test_of_many_languages_the_least_and_the_most_are_logged():
     with mock.patch.object(hook_module, "MOST_LOGGED", 3):
         task, _, _ = lively(*TAG)
         found = logged(task, [entries(4, 0, 0, 0.5, de=3, fr=1)])
-    assert found == {"robt_seconds": 0.5, "robt_dropped": 1.0, "robt_least": 0.0, "robt_most": 0.75}
+    assert found == {
+        **{"robt_seconds": 0.5, "robt_dropped": 1.0, "robt_length": 0},
+        **{"robt_least": 0.0, "robt_most": 0.75},
+    }
 
 
 def test_validation_does_not_translate_back():
