@@ -4,7 +4,8 @@ Shapes: B sentences, R = B * beams rows, S source, T target, V vocabulary.
 """
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -217,6 +218,15 @@ class TdoTransformer(FairseqEncoderDecoderModel):
                     for part in module.modules() if names else [module]:
                         if isinstance(part, PlainDropout):
                             part.retained = True
+
+    @contextmanager
+    def packed(self) -> Iterator[None]:
+        """For searches in between two updates: the weights are laid out for decoding inside."""
+        self.core.pack()
+        try:
+            yield
+        finally:
+            self.core.unpack()
 
     def load_state_dict(
         self,

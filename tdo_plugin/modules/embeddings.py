@@ -70,3 +70,7 @@ class Embeddings(nn.Module):
     def pack(self) -> None:
         """Lay the output's weight out for decoding."""
         self._product = packed_product(self.output_weight)
+
+    def unpack(self) -> None:
+        """Give the room of that free."""
+        self._product = lean_product

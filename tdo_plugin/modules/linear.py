@@ -109,3 +109,7 @@ class Linear(nn.Linear):
     def pack(self) -> None:
         """Lay the weight out for decoding; of no use for a weight that changes afterwards."""
         self._product = packed_product(self.weight)
+
+    def unpack(self) -> None:
+        """Give the room of that free."""
+        self._product = lean_product

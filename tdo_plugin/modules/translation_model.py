@@ -151,12 +151,18 @@ class TranslationModel(nn.Module):
 
     def pack(self) -> None:
         """Lay the weights out for decoding."""
-        if "weights" in self.spec.plain:
-            return
-        self.embeddings.pack()
-        for part in self.stack.modules():
-            if isinstance(part, Linear):
+        if "weights" not in self.spec.plain:
+            for part in self._packable():
                 part.pack()
+
+    def unpack(self) -> None:
+        """Give the room of weights that were laid out for decoding free."""
+        for part in self._packable():
+            part.unpack()
+
+    def _packable(self) -> list[Embeddings | Linear]:
+        linears = [part for part in self.stack.modules() if isinstance(part, Linear)]
+        return [self.embeddings, *linears]
 
     def new_cache(self, beams: int = 1) -> TargetCache:
         """An empty cache for incremental decoding with so many rows to a sentence."""

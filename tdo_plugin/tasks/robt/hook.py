@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -47,7 +48,9 @@ class BackTranslation:
         made: list[tuple[Instance, tuple[int, ...]]] = []
         if instances:
             whole = unwrapped(model)
-            with untouched(whole):
+            # other models than ours lay nothing out
+            packed = getattr(whole, "packed", nullcontext)
+            with untouched(whole), packed():
                 whole.eval()
                 made = translate(self._task, whole, self._sides, instances)
         logs: dict[str, float] = {f"robt_to_{name}": 0 for name in self._languages.values()}
