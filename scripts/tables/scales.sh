@@ -18,8 +18,8 @@ scale_toy() {
   flags_of_scale toy
   small+=(--num-workers 0)
   depth=([6]=2 [12]=4 [24]=6)
-  updates=([row]=1500 [bilingual]=800 [robt]=1800)
-  every=50
+  updates=([row]=800 [bilingual]=400 [robt]=1000)
+  every=40
   four=(de fr es) pivoted=(de fr es)
   measures=(--lid corpus --size-bounds 12000,5000)
 }
@@ -66,7 +66,7 @@ config_flags() {
 
 # data_SCALE: the data folder. Toy: three pairs of different sizes, High, Medium and Low.
 data_toy() {
-  corpus_of 12000 5000 2000 800 --valid 100 --test 200
+  corpus_of 12000 5000 2000 1600 --valid 100 --test 200
 }
 
 data_smoke() {

@@ -35,6 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="V",
         help="entries of the dictionary (default 64000)",
     )
+    add(
+        "--num-languages",
+        type=int,
+        default=100,
+        metavar="K",
+        help="languages of --tdo-laln and --tdo-lalt (default 100)",
+    )
     add("--source-length", type=int, default=30, metavar="S", help="with tag and end (default 30)")
     add("--target-length", type=int, default=30, metavar="T", help="with the end (default 30)")
     add(
@@ -126,7 +133,8 @@ def _estimate(path: Path, config: Config, args: argparse.Namespace) -> Estimate:
     describe.add_arguments(parser)
     robt = config.flags.get("--task") == [ROBT]
     lengths = ["--source-length", args.source_length, "--target-length", args.target_length]
-    words = [*config.words(), "--vocab-size", args.vocab_size, *lengths, "--beam", 1]
+    sizes = ["--vocab-size", args.vocab_size, "--num-languages", args.num_languages]
+    words = [*config.words(), *sizes, *lengths, "--beam", 1]
     known, _ = parser.parse_known_args(list(map(str, words)))
     model = describe.describe(known)
     each = model["flops"]["training"]["total"]
