@@ -18,7 +18,7 @@ scale_toy() {
   flags_of_scale toy
   small+=(--num-workers 0)
   depth=([6]=2 [12]=4 [24]=6)
-  updates=([row]=800 [bilingual]=400 [robt]=1000)
+  updates=([row]=600 [bilingual]=400 [robt]=800)
   every=40
   four=(de fr es) pivoted=(de fr es)
   measures=(--lid corpus --size-bounds 12000,5000)

@@ -181,3 +181,10 @@ def test_a_few_updates_of_every_row_of_all_tables(clone: Path, tmp_path: Path) -
         before = log.parents[1] / base / "checkpoints" / "checkpoint_last.pt"
         assert (f"Loaded checkpoint {before}" in text) == bool(robt), log
     assert not list((tmp_path / "run").rglob("scores.json"))
+
+
+@pytest.mark.parametrize("scale", ["toy", "multi30k"])
+def test_the_last_update_has_a_checkpoint_to_test(clone: Path, scale: str) -> None:
+    """Only checkpoints of a save interval are averaged."""
+    for system, flags in trained(shown(clone, "opus100_table6.sh", scale)).items():
+        assert int(flags["--max-update"]) % int(flags["--save-interval-updates"]) == 0, system
