@@ -21,7 +21,7 @@ scale_toy() {
   updates=([row]=600 [bilingual]=400 [robt]=800)
   every=40
   four=(de fr es) pivoted=(de fr es)
-  measures=(--lid corpus --size-bounds 12000,5000)
+  measures=(--lid corpus --size-bounds 10000,4000)
 }
 
 scale_smoke() {
