@@ -12,9 +12,9 @@ die() {
   exit 1
 }
 
-# print_help: the comment at the head of the running script.
+# print_help [FILE]: the comment at the head of the running script, or of another.
 print_help() {
-  sed -n '2,/^set -euo/{/^#/s/^# \{0,1\}//p}' "$0"
+  sed -n '2,/^set -euo/{/^#/s/^# \{0,1\}//p}' "${1:-$0}"
 }
 
 # show COMMAND...: print a command so that a shell can read it.

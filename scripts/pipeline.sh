@@ -112,10 +112,20 @@ train_systems() {
   done
 }
 
+# What one system takes that the others do not; a script may say it otherwise, once this is sourced.
+config_of() { echo "$1/$2.conf"; } # CONFIGS SYSTEM: its config
+own_flags() { :; }                 # SYSTEM: flags behind its config's, a word a line
+begun_from() { :; }                # SYSTEM: the trained system whose training it goes on with
+
 # begin_training FLAG...: start `name` in the background unless it is trained already.
 begin_training() {
-  local folder=$run/$name config=$configs/$name.conf key
-  key=$( (tdo flags "$config" && cat "$data/prepared.json" && echo "$*") | cksum)
+  local folder=$run/$name config base key
+  local -a own=()
+  config=$(config_of "$configs" "$name")
+  base=$(begun_from "$name")
+  mapfile -t own < <(own_flags "$name")
+  key=$( (tdo flags "$config" && cat "$data/prepared.json" && echo "$*" && own_flags "$name" &&
+    { [[ -z $base ]] || cat "$run/$base/trained"; }) | cksum)
   mkdir -p "$folder"
   if [[ -f $folder/trained && "$(cat "$folder/trained")" == "$key" ]]; then
     say "$name is trained already"
@@ -125,6 +135,10 @@ begin_training() {
     rm -rf "$folder"/{checkpoints,train.log,trained,averaged,average.pt}
     echo "$key" >"$folder/begun"
   fi
+  if [[ -n $base && ! -f $folder/checkpoints/checkpoint_last.pt ]]; then
+    own+=(--restore-file "$run/$base/checkpoints/checkpoint_last.pt")
+  fi
+  set -- "$@" ${own[@]+"${own[@]}"}
   tdo train "$config" "$data" --save-dir "$folder/checkpoints" "${where[@]}" --dry-run "$@"
   OMP_NUM_THREADS=$threads "$VENV/bin/python" -m tdo_plugin train "$config" "$data" \
     --save-dir "$folder/checkpoints" "${where[@]}" "$@" >>"$folder/train.log" 2>&1 &
@@ -156,18 +170,23 @@ look_after_trainings() {
   fi
 }
 
-# decode_systems RUN DATA JOBS LAST SYSTEM...: average the LAST checkpoints of each system and
-# translate every direction with it, JOBS at a time.
+# decode_systems RUN DATA JOBS LAST SYSTEM... [-- FLAG...]: average the LAST checkpoints of each
+# system and translate every direction, or what the flags of `tdo translate` say, JOBS at a time.
 decode_systems() {
   local run=$1 data=$2 jobs=$3 last=$4 name
   shift 4
-  local -a where
+  local -a where systems=()
+  while (($#)) && [[ $1 != -- ]]; do
+    systems+=("$1")
+    shift
+  done
+  shift $(($# > 0))
   read -ra where <<<"$(machine)"
-  for name in "$@"; do
+  for name in ${systems[@]+"${systems[@]}"}; do
     once "$run/$name/averaged" "$(cat "$run/$name/trained") $last" average_system "$run/$name" "$last"
     say "$name: translating"
     tdo translate "$data" --path "$run/$name/average.pt" --out "$run/$name/output" \
-      --workers "$jobs" "${where[@]}"
+      --workers "$jobs" "${where[@]}" "$@"
   done
 }
 

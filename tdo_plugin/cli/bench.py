@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check the options, then leave it to the benchmark, which stands in the checkout."""
-    from tdo_plugin.analysis.size_plot import check
+    from tdo_plugin.analysis.drawing import check
 
     if args.rounds is not None and args.rounds < 1:
         raise UserError(f"`--rounds` must be at least 1; it is {args.rounds}")

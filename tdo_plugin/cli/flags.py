@@ -15,12 +15,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the resolved flags, behind the two lines that are not fairseq's as comments."""
+    """Print the resolved flags, behind the lines that are not fairseq's as comments."""
     from tdo_plugin.launch.config import read_config
 
     config = read_config(args.config)
     print(f"# gpus {config.gpus}")
     print(f"# precision {config.precision}")
+    if config.directions != "*":
+        print(f"# directions {config.directions}")
     for flag, values in config.flags.items():
         print(shlex.join([flag, *values]))
     return 0

@@ -51,7 +51,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print, draw and write; every picture and file is named."""
-    from tdo_plugin.analysis import size_plot
+    from tdo_plugin.analysis import drawing, size_plot
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.data.files import write_text
     from tdo_plugin.data.inventory import as_json, by_direction, read_sets
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     extra = own_and_stock(args, _options)
     _check(args, extra)
     if args.plot:
-        size_plot.check(args.plot)
+        drawing.check(args.plot)
     data = read_data_folder(args.data)
     sets = read_sets([data.root / shard for shard in ("", *data.shards)])
     _print(data, sets)

@@ -41,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--directions",
         metavar="D",
-        help="all, supervised, zero-shot (with --data), or a list such as en-de,de-fr "
-        "(default: all that the systems have)",
+        help="all, supervised, zero-shot (with --data), a list such as en-de,de-fr, or patterns "
+        "such as en-*, of what is there (default: all that the systems have)",
     )
     files = parser.add_argument_group("one direction from single files")
     files.add_argument("--hyp", type=Path, metavar="FILE", help="hypotheses, one a line")
@@ -118,6 +118,12 @@ def _aggregates(group: argparse._ArgumentGroup) -> None:
     )
     add("--families", action="store_true", help="group by language family too")
     add("--sizes", action="store_true", help="group by training size too (High, Medium, Low)")
+    add(
+        "--size-bounds",
+        metavar="HIGH,MEDIUM",
+        help="sentence pairs from which on a direction is High, and Medium (default "
+        "900000,100000); with --sizes or a protocol that has these groups",
+    )
     add("--baseline", metavar="NAME", help="the system to compare with (default: the first)")
     add(
         "--samples",
@@ -295,6 +301,8 @@ def _groups(
     args: argparse.Namespace, chosen: Protocol, data: DataFolder | None, directions: list[str]
 ) -> Groups:
     from tdo_plugin.evaluation.groups import (
+        HIGH,
+        MEDIUM,
         family_groups,
         size_groups,
         standard_groups,
@@ -313,7 +321,10 @@ def _groups(
     if args.sizes or (chosen.size_groups and data is not None):
         if data is None:
             raise UserError("`--sizes` must have --data, which knows the training sizes")
-        groups |= size_groups(directions, data.training_sizes(), hub or "en")
+        bounds = _size_bounds(args.size_bounds) if args.size_bounds else (HIGH, MEDIUM)
+        groups |= size_groups(directions, data.training_sizes(), hub or "en", bounds)
+    elif args.size_bounds:
+        raise UserError("`--size-bounds` must come with --sizes or a protocol that has size groups")
     if args.families:
         families, unknown = family_groups(directions, hub or "en")
         groups |= families
@@ -323,6 +334,17 @@ def _groups(
     if clash := [name for name in own if name in groups]:
         raise UserError(f"`--group` must have names of its own; {clash[0]} is there already")
     return groups | own
+
+
+def _size_bounds(text: str) -> tuple[int, int]:
+    """Sentence pairs from which on a direction is High, and Medium."""
+    high, _, medium = text.partition(",")
+    if not (high.isdecimal() and medium.isdecimal() and int(high) > int(medium) > 0):
+        raise UserError(
+            "`--size-bounds` must be two whole numbers above 0, the larger one first, such as "
+            f"900000,100000; it is {text}"
+        )
+    return int(high), int(medium)
 
 
 def _check_hub(hub: str | None, trained: set[str] | None, directions: list[str]) -> None:

@@ -14,9 +14,12 @@ Beside the files of `fairseq-preprocess` it holds
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from tdo_plugin.data.textfolder import count_lines, read_lines
@@ -24,6 +27,12 @@ from tdo_plugin.errors import UserError
 
 MARK = "prepared.json"
 SHARDS = "shards.txt"
+
+
+def matching(patterns: str, directions: Iterable[str]) -> tuple[str, ...]:
+    """The directions, in their order, that fit one of several patterns such as `en-*,de-fr`."""
+    wanted = [pattern.strip() for pattern in patterns.split(",")]
+    return tuple(one for one in directions if any(fnmatchcase(one, each) for each in wanted))
 
 
 @dataclass(frozen=True)
@@ -58,7 +67,7 @@ class DataFolder:
         return next((language for language in self.languages if language in shared), None)
 
     def select(self, wanted: str, option: str = "--directions") -> tuple[str, ...]:
-        """Test directions by `all`, `supervised`, `zero-shot` or a list such as `en-de,de-fr`.
+        """Test directions by `all`, `supervised`, `zero-shot` or a list such as `en-de,de-*`.
 
         Args:
             wanted: which.
@@ -72,13 +81,14 @@ class DataFolder:
         elif wanted in ("supervised", "zero-shot"):
             chosen = tuple(d for d in self.test_directions if self.kind(d) == wanted)
         else:
-            chosen = tuple(dict.fromkeys(one.strip() for one in wanted.split(",")))
-            for direction in chosen:
-                if direction not in self.test_directions:
+            found = {one.strip(): matching(one, self.test_directions) for one in wanted.split(",")}
+            for name, directions in found.items():
+                if not directions:
                     raise UserError(
                         f"`{option}` must be all, supervised, zero-shot or directions with a "
-                        f"test set in {self.root}; {direction} is not one"
+                        f"test set in {self.root}; {name} is not one"
                     )
+            chosen = tuple(dict.fromkeys(itertools.chain.from_iterable(found.values())))
         if not chosen:
             raise UserError(f"`{option}` must leave at least one direction; {wanted} has none")
         return chosen

@@ -63,17 +63,20 @@ def _beside_hub(direction: str, hub: str | None) -> str | None:
 
 
 def size_groups(
-    directions: Sequence[str], sizes: Mapping[frozenset[str] | str, int], hub: str = "en"
+    directions: Sequence[str],
+    sizes: Mapping[frozenset[str] | str, int],
+    hub: str = "en",
+    bounds: tuple[int, int] = (HIGH, MEDIUM),
 ) -> Groups:
     """`High: en → X` and so on, by training size (Zhang et al., 2020, section 6.4 and table 5).
-
-    High is 0.9 million sentence pairs and more, Low under 0.1 million, Medium in between.
 
     Args:
         directions: all that were scored; those without the hub are in no group.
         sizes: training sentence pairs by pair, `de-en` in any order or the set of both; directions
             of pairs that it lacks are in no group.
         hub: the paper's is English.
+        bounds: sentence pairs from which on a direction is High, and from which on Medium, below
+            which it is Low; the paper's are 0.9 and 0.1 million.
     """
     known = {
         frozenset(pair.split("-")) if isinstance(pair, str) else pair: size
@@ -88,15 +91,16 @@ def size_groups(
             and (pair := frozenset(direction.split("-"))) in known
         ]
         for name in ("High", "Medium", "Low"):
-            if members := tuple(row for row, size in rows if _size_class(size) == name):
+            if members := tuple(row for row, size in rows if _size_class(size, bounds) == name):
                 groups[f"{name}: {side}"] = members
     return groups
 
 
-def _size_class(size: int) -> str:
-    if size >= HIGH:
+def _size_class(size: int, bounds: tuple[int, int]) -> str:
+    high, medium = bounds
+    if size >= high:
         return "High"
-    return "Medium" if size >= MEDIUM else "Low"
+    return "Medium" if size >= medium else "Low"
 
 
 def family_groups(directions: Sequence[str], hub: str = "en") -> tuple[Groups, tuple[str, ...]]:

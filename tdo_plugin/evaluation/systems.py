@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tdo_plugin.data.databin import DataFolder
+from tdo_plugin.data.databin import DataFolder, matching
 from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.outputs import (
@@ -38,8 +38,8 @@ def read_systems(
 
     Args:
         given: `NAME=DIR` of each.
-        wanted: all, supervised or zero-shot (with `data`), a list of directions, or None for what
-            is there.
+        wanted: all, supervised or zero-shot (with `data`), a list of directions, patterns such as
+            `en-*` of what is there, or None for all that is there.
         data: the data folder that was decoded, if it is known.
         failures: gets the lines.
 
@@ -56,7 +56,10 @@ def read_systems(
         except UserError as error:
             failures.append(f"{name}: {error}")
             present = []
-        for direction in _wanted(wanted, data, present):
+        chosen = _wanted(wanted, data, present)
+        if present and not chosen:
+            failures.append(f"{name}: none of {', '.join(present)} fits {wanted}")
+        for direction in chosen:
             try:
                 texts[direction] = read_texts(folder, direction, data)
             except UserError as error:
@@ -88,6 +91,8 @@ def _named(given: Iterable[str]) -> dict[str, Path]:
 def _wanted(wanted: str | None, data: DataFolder | None, present: list[str]) -> list[str]:
     if wanted is None:
         return present
+    if "*" in wanted:
+        return list(matching(wanted, present))
     if data is not None:
         return list(data.select(wanted))
     if wanted in ("all", "supervised", "zero-shot"):

@@ -13,11 +13,15 @@ PRECISIONS = ("fp32", "fp16", "bf16")
 
 @dataclass
 class Config:
-    """A resolved config: every flag with its values, and what it says about the machine."""
+    """A resolved config: every flag with its values, and what it says about machine and data.
+
+    `directions` are patterns of those that are trained, of all that the data folder has.
+    """
 
     flags: dict[str, list[str]] = field(default_factory=dict)
     gpus: int = 1
     precision: str = "fp32"
+    directions: str = "*"
 
     def words(self) -> list[str]:
         """The flags as they stand in a command."""
@@ -74,8 +78,10 @@ def _read(path: Path, config: Config, above: tuple[Path, ...]) -> None:
             config.gpus = positive("gpus", values[0])
         elif key == "precision" and len(values) == 1 and values[0] in PRECISIONS:
             config.precision = values[0]
+        elif key == "directions" and len(values) == 1:
+            config.directions = values[0]
         else:
             raise UserError(
-                f"`{path.name}` line {number} must be a --flag, include FILE, gpus N or precision "
-                f"{'|'.join(PRECISIONS)}; it is {line.strip()}"
+                f"`{path.name}` line {number} must be a --flag, include FILE, gpus N, precision "
+                f"{'|'.join(PRECISIONS)} or directions PATTERN,...; it is {line.strip()}"
             )

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tdo_plugin.data.databin import DataFolder
+from tdo_plugin.data.databin import DataFolder, matching
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.config import Config, positive
 
@@ -76,6 +76,20 @@ def update_freq(config: Config, machine: Machine, extra: Sequence[str]) -> tuple
     )
 
 
+def trained_directions(config: Config, data: DataFolder) -> tuple[str, ...]:
+    """The data folder's training directions that the config asks for.
+
+    Raises:
+        UserError: there are none.
+    """
+    found = matching(config.directions, data.directions)
+    if not found:
+        raise UserError(
+            f"`directions` must fit some of {', '.join(data.directions)}; it is {config.directions}"
+        )
+    return found
+
+
 def _last(words: Sequence[str], flag: str) -> str | None:
     """The value that a flag has at the end of a command; both `--flag V` and `--flag=V`."""
     value = None
@@ -101,8 +115,9 @@ def train_words(
     taking all that it sees.
 
     Raises:
-        UserError: a machine that contradicts itself; an update that does not divide evenly; a
-            trained pair without a validation set for a task that cannot do without.
+        UserError: a machine that contradicts itself; an update that does not divide evenly; no
+            direction to train; a trained pair without a validation set for a task that cannot do
+            without.
     """
     machine.check()
     _check_validation(config, data, extra)
@@ -111,7 +126,8 @@ def train_words(
     if machine.workers > 1:
         launcher = ["torchrun", *_torchrun(machine), "fairseq-train"]
     words = [*launcher, data.path, "--user-dir", str(PLUGIN)]
-    words += ["--langs", ",".join(data.languages), "--lang-pairs", ",".join(data.directions)]
+    directions = trained_directions(config, data)
+    words += ["--langs", ",".join(data.languages), "--lang-pairs", ",".join(directions)]
     words += replace(config, flags={**config.flags, "--update-freq": [str(freq)]}).words()
     words += ["--save-dir", str(save_dir)]
     if not data.validated:
@@ -128,7 +144,7 @@ def train_words(
 def _check_validation(config: Config, data: DataFolder, extra: Sequence[str]) -> None:
     """fairseq's own task ends in a KeyError where a trained pair has no validation set."""
     words = [*config.words(), *extra]
-    trained = _last(words, "--lang-pairs") or ",".join(data.directions)
+    trained = _last(words, "--lang-pairs") or ",".join(trained_directions(config, data))
     lacking = [one for one in trained.split(",") if one not in data.validated]
     if lacking and _last(words, "--task") == STOCK_TASK and not _last(words, "--valid-subset"):
         raise UserError(

@@ -7,7 +7,12 @@ from pathlib import Path
 from tdo_plugin.data.databin import DataFolder, read_data_folder
 
 ROOT = Path(__file__).resolve().parents[2]
-CONFIGS = sorted(p for p in (ROOT / "configs").rglob("*.conf") if p.parent.name != "shared")
+CONFIGS = sorted(
+    # what systems share, and what replaces flags of a system, is none
+    path
+    for path in (ROOT / "configs").rglob("*.conf")
+    if path.parent.name not in ("shared", "scales")
+)
 
 
 def data_folder(root: Path) -> DataFolder:

@@ -2,10 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-
 from tdo_plugin.analysis import size_plot
-from tdo_plugin.errors import UserError
 
 SIZES = {"sentences": {"en-de": 10, "de-en": 10, "en-fr": 5000}, "tokens": {}}
 SIZES["tokens"] = {name: 20 * size for name, size in SIZES["sentences"].items()}
@@ -26,12 +23,3 @@ def test_directions_stand_by_size_and_equal_sizes_make_equal_files(tmp_path: Pat
 def test_a_png_is_one(tmp_path: Path) -> None:
     size_plot.draw_sizes(SIZES, "text", tmp_path / "a.png")
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_what_cannot_be_drawn_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    size_plot.check(Path("a.svg"))
-    with pytest.raises(UserError, match=r"`--plot` must end in .svg or .png; it is a.gif"):
-        size_plot.check(Path("a.gif"))
-    monkeypatch.setattr(size_plot, "find_spec", lambda name: None)
-    with pytest.raises(UserError, match=r"pip install matplotlib"):
-        size_plot.check(Path("a.svg"))

@@ -224,6 +224,21 @@ def test_groups(tmp_path: Path, good: Path, data) -> None:
     groups = run(tmp_path, *words[:3], "--data", data.root, "--sizes")[1].groups
     assert groups["zero-shot"] == ("de-fr",)
     assert groups["Low: en → X"] == ("en-de",)
+    words = (*words[:3], "--data", data.root, "--sizes", "--size-bounds")
+    sizes = data.training_sizes()
+    assert run(tmp_path, *words, f"{sizes['en-de']},1")[1].groups["High: en → X"] == ("en-de",)
+    assert run(tmp_path, *words, f"{sizes['en-de'] + 1},1")[1].groups["Medium: en → X"] == (
+        "en-de",
+    )
+
+
+def test_patterns_choose_of_what_a_system_has(tmp_path: Path, good: Path, bad: Path) -> None:
+    words = (f"good={good}", f"bad={bad}", "--metrics", "bleu", "--directions")
+    code, sheet = run(tmp_path, *words, "*-de,*-fr")
+    assert (code, sheet.directions) == (0, ("de-fr", "en-de"))
+    code, sheet = run(tmp_path, *words, "*-en")
+    assert (code, sheet.directions) == (1, ("de-en",))
+    assert sheet.failures == ("bad: none of de-fr, en-de fits *-en",)
 
 
 @pytest.mark.parametrize(
@@ -247,6 +262,8 @@ def test_groups(tmp_path: Path, good: Path, data) -> None:
         (["a=GOOD", "--baseline", "b"], "`--baseline` must be one of a; it is b"),
         (["a=GOOD", "--samples", "-1"], "`--samples` must be at least 0"),
         (["a=GOOD", "--sizes"], "`--sizes` must have --data"),
+        (["a=GOOD", "--size-bounds", "2,1"], "`--size-bounds` must come with --sizes"),
+        (["a=GOOD", "--directions", "*-xx"], "must leave something to score; a: none of"),
         (["a=GOOD", "--tokenizer", "14a"], "`--tokenizer` must be one of"),
         (["a=GOOD", "--group", "x=zz-*"], "zz-\\* of x fits none"),
         (["--hyp", "GOOD/de-en.hyp"], "`--ref` must be given"),

@@ -111,6 +111,12 @@ def test_size_groups_have_the_papers_bounds() -> None:
         "Low: X → en": ("te-en",),
     }
     assert list(size_groups(directions, sizes).items()) == list(expected.items())
+    assert size_groups(directions, {"en-de": 20, "en-te": 10, "en-zu": 9}, bounds=(20, 10)) == {
+        "High: en → X": ("en-de",),
+        "Medium: en → X": ("en-te",),
+        "Low: en → X": ("en-zu",),
+        "Medium: X → en": ("te-en",),
+    }
 
 
 def test_families_go_by_the_other_language_or_the_target() -> None:

@@ -36,12 +36,20 @@ def test_later_lines_replace_earlier_ones(tmp_path: Path) -> None:
         ({"main": "precision fp8"}, "line 1 must be a --flag"),
         ({"main": "--lr 1\nlr 0.1"}, "line 2 must be a --flag"),
         ({"main": "--lr '0.1"}, "line 1 must be readable"),
+        ({"main": "directions"}, "line 1 must be a --flag"),
     ],
 )
 def test_what_is_wrong_is_named(tmp_path: Path, files: dict[str, str], message: str) -> None:
     with pytest.raises(UserError, match=message) as error:
         read_config(write(tmp_path, **files))
     assert "\n" not in str(error.value)
+
+
+def test_directions_are_all_unless_a_config_says_otherwise(tmp_path: Path) -> None:
+    assert read_config(write(tmp_path, main="--lr 1")).directions == "*"
+    path = write(tmp_path, base="directions de-*", main="include base.conf\ndirections en-*,fr-en")
+    config = read_config(path)
+    assert (config.directions, config.words()) == ("en-*,fr-en", [])
 
 
 def test_a_wrong_path_is_refused(tmp_path: Path) -> None:

@@ -63,6 +63,19 @@ def test_the_machine_decides_the_launcher() -> None:
     assert many[many.index("fairseq-train") + 1] == "/d:/d/shard2"
 
 
+def test_a_config_may_train_some_directions() -> None:
+    data = replace(DATA, directions=("en-de", "de-en", "en-fr", "fr-en"))
+
+    def pairs(directions: str) -> str:
+        config = replace(CONFIG, directions=directions)
+        return value(train_words(config, data, Path("/s"), Machine(), "fp32")[0], "--lang-pairs")
+
+    assert pairs("*") == "en-de,de-en,en-fr,fr-en"
+    assert pairs("fr-en,en-*") == "en-de,en-fr,fr-en"
+    with pytest.raises(UserError, match=r"`directions` must fit some of en-de, .*; it is de-fr"):
+        pairs("de-fr")
+
+
 def test_a_folder_without_validation_sets_is_trained_without(tmp_path: Path) -> None:
     data = replace(DATA, root=tmp_path)
     (tmp_path / "valid.de-fr.de.idx").touch()  # of a pair that is not trained

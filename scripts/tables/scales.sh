@@ -1,0 +1,151 @@
+# The scales of the tables: their data, and what a system takes at each. Sourced by opus100.sh.
+# shellcheck shell=bash
+# shellcheck disable=SC2034
+
+# Each scale sets, where it is not the paper's,
+#   small      flags behind a config's
+#   depth      layers a side, by the paper's
+#   updates    of a row, of a bilingual model, and with ROBT, counted on from the row's
+#   every      updates between two points of figure 1
+#   four       the languages of bilingual models
+#   pivoted    those of the zero-shot test sets
+#   measures   options of `tdo score`
+declare -A depth=() updates=()
+declare -a small=() four=() pivoted=() measures=()
+every=""
+
+scale_toy() {
+  flags_of_scale toy
+  small+=(--num-workers 0)
+  depth=([6]=2 [12]=4 [24]=6)
+  updates=([row]=600 [bilingual]=400 [robt]=800)
+  every=40
+  four=(de fr es) pivoted=(de fr es)
+  measures=(--lid corpus --size-bounds 10000,4000)
+}
+
+scale_smoke() {
+  scale_toy
+  small+=(--max-tokens 300 --disable-validation)
+  updates=([row]=2 [bilingual]=2 [robt]=4)
+  every=""
+  four=(de) pivoted=(de fr)
+}
+
+scale_multi30k() {
+  flags_of_scale multi30k
+  depth=([6]=2 [12]=4 [24]=6)
+  updates=([row]=1500 [bilingual]=1500 [robt]=2000)
+  every=50
+  four=(de fr cs) pivoted=(de fr cs)
+  measures=(--lid corpus)
+}
+
+scale_full() {
+  four=(de zh br te) pivoted=(ar de fr nl ru zh)
+  measures=(
+    --group "en → de, zh, br, te=en-de,en-zh,en-br,en-te"
+    --group "de, zh, br, te → en=de-en,zh-en,br-en,te-en"
+  )
+  machine() { # all GPUs
+    local gpus
+    gpus=$("$VENV/bin/python" -c 'import torch; print(torch.cuda.device_count())')
+    if [[ $gpus == 0 ]]; then echo --cpu; else echo "--gpus $gpus"; fi
+  }
+}
+
+# flags_of_scale NAME: `small` from configs/opus100-tables/scales.
+flags_of_scale() {
+  read -ra small <<<"$(config_flags "$CONFIGS/scales/$1.conf" | tr '\n' ' ')"
+}
+
+# config_flags CONFIG: its flags, one a line.
+config_flags() {
+  "$VENV/bin/python" -m tdo_plugin flags "$1" | sed '/^#/d'
+}
+
+# data_SCALE: the data folder. Toy: three pairs of different sizes, High, Medium and Low.
+data_toy() {
+  corpus_of 12000 5000 2000 1600 --valid 100 --test 200
+}
+
+data_smoke() {
+  corpus_of 60 40 30 150 --valid 10 --test 10
+}
+
+data_multi30k() {
+  tdo prepare multi30k --variant disjoint --out "$run/multi30k" ${from[@]+"${from[@]}"}
+  tdo preprocess "$run/multi30k/work/text" "$run/data" --vocab-size 8000 --join-valid 500
+}
+
+data_full() {
+  tdo prepare opus100 --out "$run/data" ${from[@]+"${from[@]}"}
+}
+
+# corpus_of GERMAN FRENCH SPANISH VOCABULARY OPTION...: training pairs with English, pieces, and the
+# other splits.
+corpus_of() {
+  tdo corpus --out "$run/text" --languages en,de,fr,es --train "$1" "${@:5}" --seed 1 --force
+  shorten en-fr "$2"
+  shorten en-es "$3"
+  tdo preprocess "$run/text" "$run/data" --vocab-size "$4" --normalization identity \
+    --join-valid 5 --workers 2 --fresh
+}
+
+# shorten PAIR N: keep the first N lines of a pair's training text.
+shorten() {
+  local language
+  for language in ${1/-/ }; do
+    keep_lines "$2" "$run/text/train.$1.$language"
+  done
+}
+
+keep_lines() {
+  head -n "$1" "$2" >"$2.partial"
+  mv "$2.partial" "$2"
+}
+
+# What a system takes beside its config (see pipeline.sh). A bilingual system is called by its config
+# and its direction, bilingual/en-de.
+config_of() {
+  case $2 in
+    bilingual*) echo "$1/${2%/*}.conf" ;;
+    *) echo "$1/$2.conf" ;;
+  esac
+}
+
+begun_from() {
+  if [[ $1 == *-robt* ]]; then
+    echo "${1%-robt*}"
+  fi
+}
+
+own_flags() {
+  if [[ $1 == bilingual* ]]; then
+    printf '%s\n' --lang-pairs "${1#*/}"
+  fi
+  if ((${#small[@]})); then
+    smaller_flags "$1"
+  fi
+}
+
+# smaller_flags SYSTEM: what makes it smaller and shorter than the paper's, and measures its curve.
+smaller_flags() {
+  local layers=6 kind=row until=${updates[row]}
+  case $1 in
+    *24-layers*) layers=24 ;;
+    *12-layers* | bilingual-deeper/*) layers=12 ;;
+  esac
+  case $1 in
+    bilingual*) kind=bilingual ;;
+    *-robt*) kind=robt until=$every ;;
+  esac
+  printf '%s\n' "${small[@]}" --max-update "${updates[$kind]}" \
+    --tdo-encoder-layers "${depth[$layers]}" --tdo-decoder-layers "${depth[$layers]}"
+  if [[ $1 == *-robt-6 ]]; then # the languages of the zero-shot test sets, as in the paper
+    printf '%s\n' --robt-languages "$(IFS=, && echo "${pivoted[*]}")"
+  fi
+  if [[ -n $every && $1 == many-to-many/* ]]; then # without ROBT once, at the end
+    printf '%s\n' --eval-translation zero-shot --eval-sentences 50 --validate-interval-updates "$until"
+  fi
+}

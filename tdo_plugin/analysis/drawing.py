@@ -1,0 +1,65 @@
+"""What pictures share: which files can be drawn, and how a figure is written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tdo_plugin.errors import UserError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SUFFIXES = (".svg", ".png")
+DPI = 150
+
+
+def check(path: Path, option: str = "--plot") -> None:
+    """Raise UserError where nothing could be drawn: another kind of file, or no matplotlib."""
+    if path.suffix not in SUFFIXES:
+        raise UserError(f"`{option}` must end in {' or '.join(SUFFIXES)}; it is {path}")
+    if find_spec("matplotlib") is None:
+        raise UserError(
+            f"`{option}` must have matplotlib to draw with (pip install matplotlib); it is not "
+            "installed"
+        )
+
+
+def plain(axes: Iterable[Axes]) -> None:
+    """No frame at the top and the right, faint lines behind what is drawn."""
+    for axis in axes:
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.grid(axis="y", linewidth=0.4, alpha=0.5)
+        axis.set_axisbelow(True)
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure; the file appears only complete, and equal figures make equal files.
+
+    Args:
+        figure: what is drawn.
+        path: `.svg` or `.png`.
+    """
+    partial = path.with_name(path.name + ".partial")
+    try:
+        _write(figure, partial, path.suffix)
+        os.replace(partial, path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
+def _write(figure: Figure, path: Path, suffix: str) -> None:
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+    if suffix == ".png":
+        FigureCanvasAgg(figure).print_png(path)
+        return
+    with rc_context({"svg.hashsalt": "tdo", "svg.fonttype": "none"}):
+        FigureCanvasSVG(figure).print_svg(path, metadata={"Date": None})

@@ -1,0 +1,152 @@
+"""`tdo estimate`: GPU hours of configs' trainings, by FLOPs and an assumed speed."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tdo_plugin.errors import UserError
+
+if TYPE_CHECKING:
+    from tdo_plugin.launch.config import Config
+
+HELP = "estimate the GPU hours of configs' trainings from their FLOPs"
+
+ROBT = "tdo_robt"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add = parser.add_argument
+    add(
+        "configs",
+        nargs="+",
+        type=Path,
+        metavar="CONFIG",
+        help="files such as in configs/; one that is there twice is trained twice",
+    )
+    add(
+        "--vocab-size",
+        type=int,
+        default=64000,
+        metavar="V",
+        help="entries of the dictionary (default 64000)",
+    )
+    add(
+        "--num-languages",
+        type=int,
+        default=100,
+        metavar="K",
+        help="languages of --tdo-laln and --tdo-lalt (default 100)",
+    )
+    add("--source-length", type=int, default=30, metavar="S", help="with tag and end (default 30)")
+    add("--target-length", type=int, default=30, metavar="T", help="with the end (default 30)")
+    add(
+        "--tflops",
+        type=float,
+        default=312.0,
+        metavar="X",
+        help="what a GPU could do at most, in TFLOP/s (default 312: an A100 in half precision)",
+    )
+    add(
+        "--utilization",
+        type=float,
+        default=0.3,
+        metavar="U",
+        help="share of it that trainings reach; nothing here measures it (default 0.3)",
+    )
+    add(
+        "--done",
+        type=int,
+        default=0,
+        metavar="N",
+        help="updates that are done already, as those before a fine-tuning (default 0)",
+    )
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """One training: its config's name, parameters, updates, operations, and hours of one GPU."""
+
+    name: str
+    parameters: int
+    updates: int
+    flops: float
+    hours: float
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print a line for each config, their sum, and what was assumed."""
+    from tdo_plugin.launch.config import read_config
+
+    _check(args)
+    counts = Counter(args.configs)
+    found = {path: _estimate(path, read_config(path), args) for path in counts}
+    width = max(len("config"), *(len(one.name) for one in found.values()))
+    print(f"times  {'config':{width}}  parameters   updates  EFLOP each  GPU hours each")
+    for path, one in found.items():
+        print(
+            f"{counts[path]:5}  {one.name:{width}}  {one.parameters / 1e6:9.1f}M"
+            f"  {one.updates:8,}  {one.flops / 1e18:10.1f}  {one.hours:14.1f}"
+        )
+    total = sum(counts[path] * one.hours for path, one in found.items())
+    print(
+        f"{len(args.configs)} trainings, {total:,.0f} GPU hours: an estimate, of sentences of "
+        f"{args.source_length} and {args.target_length} tokens, batches without padding, and "
+        f"{args.utilization:.0%} of {args.tflops:g} TFLOP/s, which is an assumption and was not "
+        "measured"
+    )
+    return 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    if not 0 < args.utilization <= 1:
+        raise UserError(
+            f"`--utilization` must be above 0 and at most 1; it is {args.utilization:g}"
+        )
+    if args.tflops <= 0:
+        raise UserError(f"`--tflops` must be above 0; it is {args.tflops:g}")
+    if args.done < 0:
+        raise UserError(f"`--done` must be at least 0; it is {args.done}")
+
+
+def _estimate(path: Path, config: Config, args: argparse.Namespace) -> Estimate:
+    """The cost of a config.
+
+    A batch holds as many sentences of the assumed lengths as `--max-tokens` lets in, by its longer
+    side. ROBT trains on each sentence twice and decodes it once, greedily, in between.
+
+    Raises:
+        UserError: it names no architecture of this package, or no number of updates.
+    """
+    from tdo_plugin.cli import describe
+
+    if "--max-update" not in config.flags:
+        raise UserError(f"`--max-update` must stand in {path}, or there is no end to it")
+    updates = config.integer("--max-update", 1) - args.done
+    if updates < 1:
+        raise UserError(f"`--done` must be below the {args.done + updates} updates of {path}")
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    describe.add_arguments(parser)
+    robt = config.flags.get("--task") == [ROBT]
+    lengths = ["--source-length", args.source_length, "--target-length", args.target_length]
+    sizes = ["--vocab-size", args.vocab_size, "--num-languages", args.num_languages]
+    words = [*config.words(), *sizes, *lengths, "--beam", 1]
+    known, _ = parser.parse_known_args(list(map(str, words)))
+    model = describe.describe(known)
+    each = model["flops"]["training"]["total"]
+    if robt:
+        each = 2 * each + model["flops"]["generation"]["total"]
+    tokens = config.gpus * config.integer("--max-tokens", 4000) * config.integer("--update-freq", 1)
+    sentences = updates * tokens / max(args.source_length, args.target_length)
+    flops = float(sentences * each)
+    return Estimate(
+        name=f"{path.resolve().parent.name}/{path.stem}",
+        parameters=model["total_parameters"],
+        updates=updates,
+        flops=flops,
+        hours=flops / (args.tflops * 1e12 * args.utilization) / 3600,
+    )

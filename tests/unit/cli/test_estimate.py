@@ -1,0 +1,98 @@
+"""`tdo estimate`: GPU hours from FLOPs."""
+
+from pathlib import Path
+
+import pytest
+
+from tdo_plugin.cli import estimate, main
+from tdo_plugin.cli.describe import describe
+from tdo_plugin.launch.config import read_config
+
+LINES = """
+gpus 2
+--arch tdo_encoder_decoder_small
+--tdo-encoder-layers 1
+--lr 0.1
+--max-tokens 300
+--update-freq 5
+--max-update 100
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "one.conf"
+    path.write_text(LINES)
+    return path
+
+
+def made(path: Path, *words: str) -> estimate.Estimate:
+    import argparse
+
+    parser = argparse.ArgumentParser()
+    estimate.add_arguments(parser)
+    args = parser.parse_args([str(path), "--vocab-size", "50", *words])
+    return estimate._estimate(path, read_config(path), args)
+
+
+def described() -> dict:
+    import argparse
+
+    from tdo_plugin.cli import describe as command
+
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    words = "--arch tdo_encoder_decoder_small --tdo-encoder-layers 1 --vocab-size 50 --beam 1"
+    return describe(parser.parse_args([*words.split(), "--source-length", "20"]))
+
+
+def test_hours_are_flops_of_all_sentences_by_the_assumed_speed(config: Path) -> None:
+    model = described()
+    one = made(config, "--source-length", "20", "--tflops", "2", "--utilization", "0.5")
+    sentences = 100 * 2 * 300 * 5 / 30  # by the longer side
+    assert one.flops == pytest.approx(sentences * model["flops"]["training"]["total"], rel=1e-12)
+    assert one.hours == pytest.approx(one.flops / 1e12 / 3600, rel=1e-12)
+    assert (one.parameters, one.updates) == (model["total_parameters"], 100)
+    assert made(config, "--done", "60").updates == 40
+
+
+def test_robt_trains_twice_and_decodes_once(config: Path, tmp_path: Path) -> None:
+    robt = tmp_path / "robt.conf"
+    robt.write_text("include one.conf\n--task tdo_robt\n")
+    model = described()["flops"]
+    ratio = made(robt, "--source-length", "20").flops / made(config, "--source-length", "20").flops
+    assert ratio == pytest.approx(2 + model["generation"]["total"] / model["training"]["total"])
+
+
+def test_equal_configs_are_counted(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["estimate", str(config), str(config)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3 and lines[1].split()[:2] == ["2", f"{config.parent.name}/one"]
+    assert lines[2].startswith("2 trainings, ") and "not measured" in lines[2]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--utilization", "1.5"], "`--utilization` must be above 0 and at most 1; it is 1.5"),
+        (["--tflops", "0"], "`--tflops` must be above 0; it is 0"),
+        (["--done", "-1"], "`--done` must be at least 0; it is -1"),
+        (["--done", "100"], "`--done` must be below the 100 updates of "),
+        (["--vocab-size", "1"], "`--vocab-size` must be at least 4"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_input_is_one_line(
+    config: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    assert main(["estimate", str(config), *words]) == 2
+    errors = capsys.readouterr().err
+    assert message in errors and errors.count("\n") == 1
+
+
+def test_a_training_without_an_end_is_refused(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config.write_text("--arch tdo_transformer\n")
+    assert main(["estimate", str(config)]) == 2
+    assert "`--max-update` must stand in" in capsys.readouterr().err
