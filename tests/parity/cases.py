@@ -30,6 +30,21 @@ ENCODER_DECODER = [
     for norm in ("pre", "post")
     for adaptation in (0, 6)
 ]
+MERGED = [
+    {**case, "decoder_attention": "merged"}
+    for case in ENCODER_DECODER
+    if case["source_attention"] == "prefix"
+] + [
+    {
+        "topology": "encoder-decoder",
+        "encoder_layers": 1,
+        "decoder_layers": 2,
+        "decoder_attention": "merged",
+        "position_embedding": "learned",
+        "positions": "continuous",
+        "share_embeddings": "none",
+    }
+]
 TWO_STAGE = {"topology": "decoder-only", "num_layers": 3, "target_layer": 1, "adaptation_dim": 6}
 VARIANTS = [
     {**TWO_STAGE, "num_layers": 1, "target_layer": 0, "adaptation_dim": 0},
@@ -39,7 +54,7 @@ VARIANTS = [
     {**TWO_STAGE, "position_embedding": "none", "share_embeddings": "decoder"},
     {**TWO_STAGE, "share_embeddings": "none", "norm": "pre"},
 ]
-CASES = DECODER_ONLY + ENCODER_DECODER + VARIANTS
+CASES = DECODER_ONLY + ENCODER_DECODER + VARIANTS + MERGED
 
 
 def name_of(case):
