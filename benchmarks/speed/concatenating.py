@@ -183,7 +183,8 @@ class ConcatenatingTransformer(TdoTransformer):
     """Every decoder-only model of :class:`TdoTransformer`, of the same options and parameters.
 
     Raises:
-        UserError: on an encoder-decoder, which has nothing to concatenate.
+        UserError: on an encoder-decoder, which has nothing to concatenate, and on parts for each
+            language.
     """
 
     def __init__(self, encoder: SourceStream, decoder: TargetStream) -> None:
@@ -192,6 +193,11 @@ class ConcatenatingTransformer(TdoTransformer):
             raise UserError(
                 "`--tdo-topology` must be decoder-only for the concatenating baseline; it is "
                 f"{core.spec.topology}"
+            )
+        if core.spec.language_aware:
+            raise UserError(
+                "`--tdo-laln` and `--tdo-lalt` must be none for the concatenating baseline; they "
+                f"are {core.spec.laln} and {core.spec.lalt}"
             )
         super().__init__(
             SourceAlone(encoder.dictionary, core), JointSequence(decoder.dictionary, core)

@@ -16,6 +16,7 @@ from torch import nn
 
 from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.feed_forward import Adaptation
+from tdo_plugin.modules.language_transformation import LanguageTransformation
 from tdo_plugin.modules.spec import ModelSpec
 from tdo_plugin.modules.stack import DecoderOnlyStack
 from tdo_plugin.modules.translation_model import TranslationModel
@@ -28,6 +29,7 @@ PARTS = (
     "stage1_layers",
     "stage2_layers",
     "adaptation",
+    "lalt",
     "final_norms",
     "other",
 )
@@ -93,6 +95,8 @@ def _part(model: TranslationModel, name: str) -> str:
         module = model.get_submodule(".".join(place[:3]))
         if isinstance(module, Adaptation):
             return "adaptation"
+        if isinstance(module, LanguageTransformation):
+            return "lalt"
         if isinstance(module, nn.LayerNorm):
             return "final_norms"
     return "other"
@@ -107,12 +111,14 @@ class Flops:
         attention: scores and weighted sums.
         adaptation: the adaptation modules.
         vocabulary: the output projection.
+        lalt: the source's transformation for its target language.
     """
 
     layers: int = 0
     attention: int = 0
     adaptation: int = 0
     vocabulary: int = 0
+    lalt: int = 0
 
     @property
     def total(self) -> int:
@@ -160,7 +166,7 @@ class FlopModel:
         length, spec = target_length + 1, self.spec
         added = self.source_states(length, layer - 1) + Flops(layers=4 * length * self._unit)
         if spec.entry_layer == layer - 1 > 0:
-            added += self._adaptation(length)
+            added += self._entry(length)
         added += self._tag_state(length, layer)
         if spec.topology == "decoder-only" and layer == spec.num_layers:
             added += self._tag_state(source_length, layer)
@@ -189,7 +195,7 @@ class FlopModel:
         passed = self.source_states(length, self.spec.source_layers)
         if self.spec.topology == "encoder-decoder":
             memories = Flops(layers=4 * length * self._unit * self.spec.decoder_layers)
-            return passed + self._adaptation(length) + memories
+            return passed + self._entry(length) + memories
         return passed + -1 * self._last_layer_rest(length)
 
     def source_states(self, length: int, layer: int) -> Flops:
@@ -197,8 +203,8 @@ class FlopModel:
         flops = sum(
             (self._joint_layer(length, inner) for inner in self._source_ffns()[:layer]), Flops()
         )
-        adapted = 0 < self.spec.entry_layer < layer
-        return flops + (self._adaptation(length) if adapted else Flops())
+        entered = 0 < self.spec.entry_layer < layer
+        return flops + (self._entry(length) if entered else Flops())
 
     def target(self, source_length: int, target_length: int) -> Flops:
         """The target of one row through its layers, and its logits."""
@@ -241,6 +247,11 @@ class FlopModel:
     def _ffn(self, inner: int) -> int:
         """An FFN at one position."""
         return 4 * self.spec.model_dim * inner
+
+    def _entry(self, length: int) -> Flops:
+        """What stands on the source where the target enters."""
+        aware = self.spec.lalt != "none"
+        return self._adaptation(length) + Flops(lalt=aware * length * 2 * self._unit)
 
     def _adaptation(self, length: int) -> Flops:
         """One of the two adaptation modules, where the model has them."""

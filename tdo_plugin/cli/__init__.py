@@ -17,6 +17,7 @@ COMMANDS = (
     "bench",
     "corpus",
     "describe",
+    "extend",
     "flags",
     "generate",
     "inspect",

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Choose, average, write; says which checkpoints were taken."""
-    _check_output(args.output, args.force)
+    check_output(args.output, args.force)
     logging.disable(logging.INFO)  # fairseq, which reading a checkpoint imports, greets everybody
     try:
         return _run(args)
@@ -58,24 +58,34 @@ def _run(args: argparse.Namespace) -> int:
         print(f"  {one.path}: {one.updates} updates, {loss}", flush=True)
 
     state = average(paths, progress)
-    try:
-        args.output.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UserError(
-            f"`--output` must be writable; {error.filename}: {error.strerror}"
-        ) from None
+    make_folder(args.output)
     save_whole(state, str(args.output))
     print(f"written: {args.output} ({args.output.stat().st_size / 2**20:.1f} MiB)")
     return 0
 
 
-def _check_output(output: Path, force: bool) -> None:
+def check_output(output: Path, force: bool) -> None:
+    """Raise UserError where a file cannot be written, or only over another."""
     if output.is_dir():
         raise UserError(f"`--output` must be a file; {output} is a folder")
     if output.exists() and not force:
         raise UserError(
             f"`--output` must be new, or `--force` given to replace it; {output} is there already"
         )
+
+
+def make_folder(output: Path) -> None:
+    """Make the folder of a file that is to be written.
+
+    Raises:
+        UserError: it cannot be made.
+    """
+    try:
+        output.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UserError(
+            f"`--output` must be writable; {error.filename}: {error.strerror}"
+        ) from None
 
 
 def _choose(inputs: Sequence[Path], best: int | None, last: int | None) -> list[Path]:

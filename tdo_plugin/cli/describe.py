@@ -31,6 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="V",
         help="entries of the target's dictionary (default: --vocab-size)",
     )
+    add(
+        "--num-languages",
+        type=int,
+        default=0,
+        metavar="K",
+        help="languages of --tdo-laln and --tdo-lalt",
+    )
     add("--source-length", type=int, default=30, metavar="S", help="with tag and end (default 30)")
     add("--target-length", type=int, default=30, metavar="T", help="with the end (default 30)")
     add("--beam", type=int, default=4, metavar="K", help="beams in generation (default 4)")
@@ -97,7 +104,11 @@ def describe(args: argparse.Namespace) -> dict[str, Any]:
 
     _check(args, list(PRESETS))
     fill(args, PRESETS[args.arch])
-    spec = spec_from_args(args)
+    if not args.num_languages and {args.tdo_laln, args.tdo_lalt} != {"none"}:
+        raise UserError(
+            "`--num-languages` must be given with `--tdo-laln` or `--tdo-lalt`; it is not"
+        )
+    spec = spec_from_args(args, args.num_languages)
     target_vocabulary = args.target_vocab_size or args.vocab_size
     count = count_parameters(outline(spec, args.vocab_size, target_vocabulary))
     flops = FlopModel(spec, target_vocabulary)
@@ -163,6 +174,7 @@ def table(description: dict[str, Any]) -> str:
         stages[0]: part["stage1_layers"],
         stages[1]: part["stage2_layers"],
         "adaptation": part["adaptation"],
+        "LALT": part["lalt"],
         "final norms": part["final_norms"],
         "other": part["other"],
         "total": description["total_parameters"],
@@ -202,12 +214,21 @@ def _architecture(spec: dict[str, Any]) -> dict[str, str]:
         "FFN": ffn,
         "adaptation": str(spec["adaptation_dim"] or "none"),
         "norm": f"{spec['norm']}-norm",
+        **_language_aware(spec),
         "dropout": f"{spec['dropout']}, attention {spec['attention_dropout']}, "
         f"activation {spec['activation_dropout']}",
         "positions": f"{spec['position_embedding']}, {spec['positions']}",
         "embeddings": f"shared: {spec['share_embeddings']}"
         + (", frozen" if spec["freeze_embeddings"] else ""),
     }
+
+
+def _language_aware(spec: dict[str, Any]) -> dict[str, str]:
+    if not spec["num_languages"]:
+        return {}
+    parts = {"LALN": spec["laln"], "LALT": spec["lalt"]}
+    chosen = ", ".join(f"{name} ({how})" for name, how in parts.items() if how != "none")
+    return {"by target language": f"{chosen}, {spec['num_languages']} languages"}
 
 
 def _rows(pairs: dict[str, str]) -> list[str]:

@@ -10,6 +10,8 @@ from tdo_plugin.metrics.textform import CASINGS, TOKENIZATIONS, TextForm
 
 HELP = "segment and binarise a text folder for fairseq, all test directions included"
 
+VOCABULARY = 8000
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
@@ -81,9 +83,9 @@ def _add_segmentation(group: argparse._ArgumentGroup) -> None:
     add(
         "--vocab-size",
         type=int,
-        default=8000,
+        default=VOCABULARY,
         metavar="N",
-        help="pieces of the joint SentencePiece model (default 8000)",
+        help=f"pieces of the joint SentencePiece model (default {VOCABULARY})",
     )
     add(
         "--model-type",
@@ -128,6 +130,13 @@ def _add_segmentation(group: argparse._ArgumentGroup) -> None:
         help="for the model, take the language that all pairs share only from its pairs with these",
     )
     add("--seed", type=int, default=1, help="seed for drawing sentences (default 1)")
+    add(
+        "--model-of",
+        type=Path,
+        metavar="DATA",
+        help="take the SentencePiece model and the dictionary of this data folder instead of new "
+        "ones, to go on with a model that was trained on it",
+    )
 
 
 def _add_run(group: argparse._ArgumentGroup) -> None:
@@ -144,6 +153,7 @@ def _codes(text: str) -> tuple[str, ...]:
 def run(args: argparse.Namespace) -> int:
     """Prepare DATA unless it is there already, made of the same text with the same settings."""
     from tdo_plugin.data.lock import alone
+    from tdo_plugin.data.making import taken_model
     from tdo_plugin.data.preprocessing import (
         PreprocessSettings,
         preprocess,
@@ -161,22 +171,31 @@ def run(args: argparse.Namespace) -> int:
             "`--tokenization` or `--casing` must say what was done to the text, where TEXT/plain "
             "has the test sets as they were before; neither does"
         )
+    segmentation = SegmentationSettings(
+        args.vocab_size,
+        args.model_type,
+        args.character_coverage,
+        args.normalization,
+        args.sentences,
+        args.hub_pairs,
+        args.seed,
+        args.temperature,
+        bounded=not args.sentences,
+    )
+    if args.model_of is not None:
+        taken_model(args.model_of)
+        if segmentation != SegmentationSettings(VOCABULARY):
+            raise UserError(
+                "`--model-of` must stand alone, without another option of the segmentation, which "
+                f"is that of {args.model_of}"
+            )
     settings = PreprocessSettings(
-        SegmentationSettings(
-            args.vocab_size,
-            args.model_type,
-            args.character_coverage,
-            args.normalization,
-            args.sentences,
-            args.hub_pairs,
-            args.seed,
-            args.temperature,
-            bounded=not args.sentences,
-        ),
+        segmentation,
         args.max_pieces,
         {} if form == TextForm() else form.stored(),
         args.join_valid,
         args.shard_sentences,
+        args.model_of,
     )
     if args.dry_run:
         for words in stock_commands(folder, args.out.resolve(), settings, args.workers):

@@ -12,10 +12,13 @@ from pathlib import Path
 
 from tdo_plugin.data import segmentation as sp
 from tdo_plugin.data.binarization import binarise
+from tdo_plugin.data.files import sha256
 from tdo_plugin.data.parts import PARTS, Encoding, TextSet, joining_step, part_steps
 from tdo_plugin.data.steps import Facts, Step, Steps
 from tdo_plugin.data.textfolder import Pair, TextFolder
 from tdo_plugin.errors import UserError
+
+TAKEN = ("spm.model", "spm.vocab", "dict.txt")  # what is taken of another data folder
 
 
 def model_step(
@@ -42,6 +45,33 @@ def _train(
     model = sp.load_model(folder / "spm.model")
     pieces = sp.write_dictionary(model, folder / "dict.txt")
     return {"pieces": pieces, "sentences": settings.sentences}
+
+
+def taken_model(folder: Path) -> dict[str, str]:
+    """Digests of a data folder's model and dictionary.
+
+    Raises:
+        UserError: it lacks one of them.
+    """
+    files = [folder / name for name in TAKEN]
+    if missing := [path for path in files if not path.is_file()]:
+        raise UserError(
+            f"`--model-of` must be a data folder of tdo prepare or preprocess; {missing[0]} is "
+            "missing"
+        )
+    return {path.name: sha256(path) for path in files}
+
+
+def taken_model_step(folder: Path) -> Step:
+    """The step that copies the joint model and the dictionary of another data folder."""
+    return Step("model", {"taken": taken_model(folder)}, partial(_take, folder))
+
+
+def _take(source: Path, folder: Path) -> Facts:
+    for name in TAKEN:
+        shutil.copyfile(source / name, folder / name)
+    pieces = len((folder / "dict.txt").read_text(encoding="utf-8").splitlines())
+    return {"pieces": pieces, "sentences": 0}
 
 
 def text_steps(folder: TextFolder, encoding: Encoding) -> list[Step]:

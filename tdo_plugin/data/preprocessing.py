@@ -19,7 +19,15 @@ from tdo_plugin.data import segmentation as sp
 from tdo_plugin.data.databin import MARK, SHARDS, read_data_folder, settings_of
 from tdo_plugin.data.files import sha256, write_text
 from tdo_plugin.data.joining import join_valids
-from tdo_plugin.data.making import make_sets, model_step, test_steps, text_sets, text_steps
+from tdo_plugin.data.making import (
+    make_sets,
+    model_step,
+    taken_model,
+    taken_model_step,
+    test_steps,
+    text_sets,
+    text_steps,
+)
 from tdo_plugin.data.parts import PARTS, Encoding
 from tdo_plugin.data.sampling import most_sentences
 from tdo_plugin.data.sharding import shard_folders
@@ -50,6 +58,7 @@ class PreprocessSettings:
             where its casing says so.
         join_valid: least lines of a validation set made for a pair without training text; 0: none.
         shard_sentences: most sentences of a pair in a shard; 0: no shards.
+        model_of: a data folder whose model and dictionary are taken instead of new ones.
     """
 
     segmentation: sp.SegmentationSettings
@@ -57,6 +66,7 @@ class PreprocessSettings:
     form: Mapping[str, Any] = field(default_factory=dict)
     join_valid: int = 0
     shard_sentences: int = 0
+    model_of: Path | None = None
 
     @property
     def lowercase(self) -> bool:
@@ -73,6 +83,8 @@ class PreprocessSettings:
         if self.segmentation.temperature == 1:
             del segmentation["temperature"]
         del segmentation["bounded"]  # it is as `sentences` is, but in descriptions of corpora
+        if self.model_of is not None:
+            segmentation = taken_model(self.model_of)
         plain = {"plain_references": True} if folder.has_plain else {}
         later = {
             "form": {**self.form, **plain},
@@ -237,6 +249,11 @@ def _train_model(
     digest: Callable[[Path], str],
     say: Say,
 ) -> Encoding:
+    if settings.model_of is not None:
+        step = taken_model_step(settings.model_of)
+        pieces = steps.run([step])[step.name]["pieces"]
+        say(f"{pieces} pieces of {settings.model_of}")
+        return _encoding(settings, steps, digest)
     joint = settings.segmentation
     sides = sp.training_sides(folder, joint.hub_pairs, digest)
     most = most_sentences(sides) if joint.bounded else 0
@@ -257,6 +274,12 @@ def _train_model(
     step = model_step(sides, joint, settings.lowercase, digest)
     pieces = steps.run([step], begun)[step.name]["pieces"]
     say(f"{pieces} pieces")
+    return _encoding(settings, steps, digest)
+
+
+def _encoding(
+    settings: PreprocessSettings, steps: Steps, digest: Callable[[Path], str]
+) -> Encoding:
     path = steps.root / "spm.model"
     return Encoding(
         steps.root,

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from fairseq.data import Dictionary
 from fairseq.dataclass.utils import gen_parser_from_dataclass
 from fairseq.models import (
@@ -82,13 +83,19 @@ class TargetStream(_Borrowed, FairseqIncrementalDecoder):
         incremental_state: dict[str, Any] | None = None,
         features_only: bool = False,
     ) -> tuple[Tensor, dict[str, Any]]:
-        """Logits (R, T, V) of all positions, or of those that the incremental state lacks."""
+        """Logits (R, T, V) of all positions, or of those that the incremental state lacks.
+
+        fairseq's search counts on the whole vocabulary; elsewhere masked tags have no column.
+        """
         cache = None
         if incremental_state is not None:
             cache = incremental_state.setdefault(CACHE, self.core.new_cache(encoder_out.beams))
         features = self.core.decode(prev_output_tokens, encoder_out, cache)
-        output = features if features_only else self.core.logits(features)
-        return output, {"attn": [None]}
+        if features_only:
+            return features, {"attn": [None]}
+        masked = 0 if cache is None else self.core.spec.masked_tags
+        logits = self.core.logits(features)
+        return F.pad(logits, (0, masked), value=float("-inf")), {"attn": [None]}
 
     def extract_features(
         self, prev_output_tokens: Tensor, encoder_out: SourceState, **state: Any

@@ -1,5 +1,6 @@
 """What a batch is: fairseq tasks."""
 
+from tdo_plugin.tasks import tdo_robt as _tdo_robt
 from tdo_plugin.tasks import tdo_translation as _tdo_translation
 
-__all__ = ["_tdo_translation"]
+__all__ = ["_tdo_robt", "_tdo_translation"]

@@ -3,6 +3,7 @@
 import hashlib
 import inspect
 from argparse import ArgumentParser, Namespace
+from contextlib import nullcontext
 from typing import Any
 
 from fairseq.data import Dictionary
@@ -17,6 +18,13 @@ from tdo_plugin.tasks.loading import (
     LeanDataManager,
     add_loading_options,
     check_loading_options,
+)
+from tdo_plugin.tasks.step_hooks import (
+    Sample,
+    StepHook,
+    batches_of,
+    summed,
+    unsynchronized,
 )
 from tdo_plugin.tasks.validation import Validation, add_validation_options, validation_of
 
@@ -33,12 +41,13 @@ def _manager(args: Namespace) -> type[LanguageIdDataManager]:
 
 @register_task("tdo_translation")
 class TdoTranslationTask(TranslationMultiSimpleEpochTask):
-    """fairseq's ``translation_multi_simple_epoch`` with its options, and five things more.
+    """fairseq's ``translation_multi_simple_epoch`` with its options, and six things more.
 
     Every batch, in training, validation, generation and interactive use, tells the source and
     target language of each sentence. Checkpoints remember their dictionary and languages, and do
     not load beside others. Trained directions need no validation set. With ``--eval-translation``
-    a validation translates, too. Data are loaded without reading them (``--data-loading``).
+    a validation translates, too. Data are loaded without reading them (``--data-loading``). What
+    a batch becomes before it is trained on is a list, ``step_hooks``, empty here.
     """
 
     tells_languages = True  # in every batch, which models with parts for each language ask
@@ -69,6 +78,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             args, self.lang_pairs, langs, dicts, self.sampling_method
         )
         self.validation: Validation | None = None
+        self.step_hooks: list[StepHook] = []
 
     @classmethod
     def setup_task(cls, args: Namespace, **kwargs: Any) -> "TdoTranslationTask":
@@ -194,6 +204,26 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             )
         return kept
 
+    def train_step(
+        self,
+        sample: Sample,
+        model: Any,
+        criterion: Any,
+        optimizer: Any,
+        update_num: int,
+        ignore_grad: bool = False,
+    ) -> tuple[Any, Any, dict[str, Any]]:
+        """As fairseq's, of all that the step hooks make of a batch: the sums of what each gives."""
+        batches, logs = batches_of(self.step_hooks, sample, model, update_num)
+        steps = []
+        for left, batch in zip(range(len(batches))[::-1], batches, strict=True):
+            with unsynchronized(model) if left else nullcontext():
+                steps.append(
+                    super().train_step(batch, model, criterion, optimizer, update_num, ignore_grad)
+                )
+        losses, sizes, own = zip(*steps, strict=True)
+        return sum(losses), sum(sizes), {**summed(own), **logs}
+
     def begin_epoch(self, epoch: int, model: Any) -> None:
         """As fairseq's; before the first update, ``--eval-translation`` is made ready.
 
@@ -213,9 +243,12 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             self.validation.run(model)
 
     def reduce_metrics(self, logging_outputs: list[dict[str, Any]], criterion: Any) -> None:
-        """As fairseq's, with the scores in validation."""
+        """As fairseq's, with what step hooks log in training, and the scores in validation."""
         super().reduce_metrics(logging_outputs, criterion)
-        if self.validation is not None and not criterion.training:
+        if criterion.training:
+            for hook in self.step_hooks:
+                hook.log(logging_outputs)
+        elif self.validation is not None:
             self.validation.log()
 
     def post_validate(self, model: Any, stats: dict[str, Any], agg: Any) -> None:

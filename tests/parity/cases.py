@@ -30,6 +30,25 @@ ENCODER_DECODER = [
     for norm in ("pre", "post")
     for adaptation in (0, 6)
 ]
+TWO_STAGE = {"topology": "decoder-only", "num_layers": 3, "target_layer": 1, "adaptation_dim": 6}
+VARIANTS = [
+    {**TWO_STAGE, "num_layers": 1, "target_layer": 0, "adaptation_dim": 0},
+    {**TWO_STAGE, "positions": "continuous"},
+    {**TWO_STAGE, "positions": "continuous", "position_embedding": "learned"},
+    {**TWO_STAGE, "position_embedding": "learned"},
+    {**TWO_STAGE, "position_embedding": "none", "share_embeddings": "decoder"},
+    {**TWO_STAGE, "share_embeddings": "none", "norm": "pre"},
+]
+LANGUAGE_AWARE = [
+    {"topology": topology, **layers, "norm": norm, "laln": laln, "lalt": lalt, "num_languages": 3}
+    for topology, layers, lalt in (
+        ("decoder-only", {"num_layers": 4, "target_layer": 2, "adaptation_dim": 6}, "xavier"),
+        ("decoder-only", {"num_layers": 3, "target_layer": 0}, "none"),
+        ("encoder-decoder", {"encoder_layers": 2, "decoder_layers": 2}, "xavier"),
+    )
+    for norm in ("pre", "post")
+    for laln in ("source", "target", "both")
+] + [{**TWO_STAGE, "lalt": "xavier", "num_languages": 2}]
 MERGED = [
     {**case, "decoder_attention": "merged"}
     for case in ENCODER_DECODER
@@ -45,16 +64,12 @@ MERGED = [
         "share_embeddings": "none",
     }
 ]
-TWO_STAGE = {"topology": "decoder-only", "num_layers": 3, "target_layer": 1, "adaptation_dim": 6}
-VARIANTS = [
-    {**TWO_STAGE, "num_layers": 1, "target_layer": 0, "adaptation_dim": 0},
-    {**TWO_STAGE, "positions": "continuous"},
-    {**TWO_STAGE, "positions": "continuous", "position_embedding": "learned"},
-    {**TWO_STAGE, "position_embedding": "learned"},
-    {**TWO_STAGE, "position_embedding": "none", "share_embeddings": "decoder"},
-    {**TWO_STAGE, "share_embeddings": "none", "norm": "pre"},
+MERGED += [
+    {**case, "decoder_attention": "merged"}
+    for case in LANGUAGE_AWARE
+    if case["topology"] == "encoder-decoder" and case["laln"] in ("target", "both")
 ]
-CASES = DECODER_ONLY + ENCODER_DECODER + VARIANTS + MERGED
+CASES = DECODER_ONLY + ENCODER_DECODER + VARIANTS + LANGUAGE_AWARE + MERGED
 
 
 def name_of(case):

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from parity.cases import EOS, NUMBERS, PAD, VOCABULARY
+from parity.languages import tell_languages
 
 from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.spec import ModelSpec
@@ -23,7 +24,7 @@ def make_model():
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter.add_(torch.randn_like(parameter) * 0.1)
-        return model.eval()
+        return tell_languages(model).eval()
 
     return make
 

@@ -9,6 +9,7 @@ import math
 
 import torch
 import torch.nn.functional as F
+from parity.languages import languages_of
 
 
 def positions_of(tokens, pad, first=0):
@@ -48,7 +49,21 @@ class Reference:
     def norm(self, part, x):
         mean = x.mean(-1, keepdim=True)
         variance = ((x - mean) ** 2).mean(-1, keepdim=True)
-        return (x - mean) / (variance + part.eps).sqrt() * part.weight + part.bias
+        normed = (x - mean) / (variance + part.eps).sqrt()
+        if part.weight.dim() == 1:
+            return normed * part.weight + part.bias
+        # a row for each language, and one more where some positions are of none
+        rows = self.languages[:, None].expand(x.shape[:2]).clone()
+        if part.weight.size(0) > self.spec.num_languages:
+            split = 0 if self.spec.laln == "target" else self.split
+            end = self.split if self.spec.laln == "target" else x.size(1)
+            rows[:, split:end] = self.spec.num_languages
+        outputs = torch.zeros_like(x)
+        for row in range(x.size(0)):
+            for column in range(x.size(1)):
+                own = rows[row, column]
+                outputs[row, column] = normed[row, column] * part.weight[own] + part.bias[own]
+        return outputs
 
     def linear(self, part, x):
         return x @ part.weight.T + part.bias
@@ -99,6 +114,10 @@ class Reference:
         for part in parts:
             if hasattr(part, "feed_forward"):
                 x = x + self.ffn(part.feed_forward, x)
+            elif part.weight.dim() == 3:
+                x = torch.stack(
+                    [row @ part.weight[own] for row, own in zip(x, self.languages, strict=True)]
+                )
             else:
                 x = self.norm(part, x)
         return x
@@ -141,7 +160,9 @@ class Reference:
     def forward(self, source, target):
         """Logits (B, T, V) and the source's state after every layer, a list from layer 1."""
         model, spec = self.model, self.spec
-        split = source.size(1)
+        split = self.split = source.size(1)
+        if spec.language_aware:
+            self.languages = languages_of(source, spec.num_languages)
         x = self.embed(source, model.embeddings.source.weight, model.source_positions)
         first = source.ne(self.pad).sum(1) if spec.positions == "continuous" else 0
         table = model.target_positions or model.source_positions

@@ -327,7 +327,7 @@ def _overrides(checkpoint: Path, data: DataFolder) -> dict[str, Any]:
             "`--path` must name checkpoints of tdo_translation or translation_multi_simple_epoch; "
             f"{checkpoint} is of {name}"
         )
-    first, second = _two_of(settings["langs"])
+    first, second = _two_of(settings["langs"], data)
     overrides = {"data": str(data.root), "source_lang": first, "target_lang": second}
     for side in ("left_pad_source", "left_pad_target"):
         # fairseq takes these as text and would read a stored True as False
@@ -340,9 +340,11 @@ def _overrides(checkpoint: Path, data: DataFolder) -> dict[str, Any]:
     return overrides
 
 
-def _two_of(languages: Any) -> tuple[str, str]:
+def _two_of(languages: Any, data: DataFolder) -> tuple[str, str]:
+    """Two languages that the data folder has dictionaries of; they are all alike."""
     names = languages.split(",") if isinstance(languages, str) else list(languages)
-    return names[0], names[-1]
+    there = [name for name in names if (data.root / f"dict.{name}.txt").is_file()]
+    return (there or names)[0], (there or names)[-1]
 
 
 def _has_learned_positions(options: dict[str, Any]) -> bool:

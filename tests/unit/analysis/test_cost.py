@@ -13,6 +13,7 @@ from parity.cases import (
     VOCABULARY,
     name_of,
 )
+from parity.languages import tell_languages
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
@@ -43,7 +44,8 @@ def tokens(rows, length):
 @pytest.fixture(params=FLOP_CASES, ids=name_of)
 def built(request):
     spec = ModelSpec(**{**NUMBERS, **request.param})
-    return Builder(spec, PAD).build(VOCABULARY, VOCABULARY).eval(), FlopModel(spec, VOCABULARY)
+    model = tell_languages(Builder(spec, PAD).build(VOCABULARY, VOCABULARY))
+    return model.eval(), FlopModel(spec, VOCABULARY)
 
 
 def hidden_source_pairs(spec, length):
@@ -109,15 +111,16 @@ def test_instrucl(built):
 
 
 def test_kinds_add_up():
-    flops = Flops(1, 2, 3, 4)
-    assert 3 * flops == Flops(3, 6, 9, 12)
-    assert (flops + flops).total == 20
+    flops = Flops(1, 2, 3, 4, 5)
+    assert 3 * flops == Flops(3, 6, 9, 12, 15)
+    assert (flops + flops).total == 30
     assert flops.as_dict() == {
         "layers": 1,
         "attention": 2,
         "adaptation": 3,
         "vocabulary": 4,
-        "total": 10,
+        "lalt": 5,
+        "total": 15,
     }
 
 

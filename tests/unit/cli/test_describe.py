@@ -105,12 +105,26 @@ def test_flags_of_the_model_count(shown):
         "stage1_layers": stage1,
         "stage2_layers": plain["parameters"]["stage2_layers"] * 5 // 6,
         "adaptation": 0,
+        "lalt": 0,
         "final_norms": 2 * 2 * 512,
         "other": 0,
     }
     assert changed["frozen_parameters"] == (64000 + 9000) * 512
     assert changed["instrucl_layer"] is None
     assert changed["flops"]["instrucl"] is None
+
+
+def test_a_language_costs_a_matrix_and_two_rows_a_norm(shown):
+    """Zhang et al., 2020, section 4: footnote 6, and equation 4 in all norms."""
+    for arch, norms in (("tdo_transformer", 24), ("tdo_encoder_decoder_deep", 12 * 5 + 2)):
+        flags = ("--tdo-laln", "both", "--tdo-lalt", "identity", "--num-languages")
+        counts = [shown(arch, *flags, number) for number in ("100", "101")]
+        before, after = (one["total_parameters"] for one in counts)
+        assert after - before == 512 * 512 + 2 * 512 * norms
+        assert counts[0]["parameters"]["lalt"] == 100 * 512 * 512
+        assert counts[0]["flops"]["generation"]["lalt"] == 30 * 2 * 512 * 512
+        plain = shown(arch)["total_parameters"]
+        assert before - plain == 100 * 512 * 512 + 99 * 2 * 512 * norms
 
 
 def test_lengths_beam_and_layer(shown):

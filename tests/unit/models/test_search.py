@@ -10,6 +10,7 @@ from fairseq.data import Dictionary
 from fairseq.search import Sampling
 from fairseq.sequence_generator import SequenceGenerator
 from parity.cases import CASES, EOS, MERGED, NUMBERS, PAD, TWO_STAGE, VOCABULARY, name_of
+from parity.languages import languages_of
 from parity.reference import Reference
 
 from tdo_plugin.models.tdo_transformer import SourceStream, TargetStream, TdoTransformer
@@ -47,10 +48,13 @@ def search(models, tokens, beam=3, max_length=MAX_LENGTH, strategy=None, **optio
     generator = SequenceGenerator(
         models, DICTIONARY, beam, max_len_b=max_length, search_strategy=strategy
     )
-    lengths = tokens.ne(PAD).sum(1)
-    return generator.generate(
-        models, {"net_input": {"src_tokens": tokens, "src_lengths": lengths}}, **options
-    )
+    languages = languages_of(tokens, models[0].core.spec.num_languages or 1)
+    net_input = {
+        "src_tokens": tokens,
+        "src_lengths": tokens.ne(PAD).sum(1),
+        "tgt_lang_id": languages[:, None] + 1,
+    }
+    return generator.generate(models, {"net_input": net_input}, **options)
 
 
 def plain(found):

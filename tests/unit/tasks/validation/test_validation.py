@@ -13,9 +13,9 @@ from integration.data import CROSS_ENTROPY, TDO, built
 from integration.zero_shot import DIRECTIONS, VALIDATED, databin_zero_shot
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.tasks.untouched import untouched
 from tdo_plugin.tasks.validation.scores import Scorer, to_log
 from tdo_plugin.tasks.validation.sets import validation_set
-from tdo_plugin.tasks.validation.untouched import untouched
 
 
 def begun(*flags, data=None):

@@ -1,0 +1,108 @@
+"""`tdo extend`: a trained model that knows more languages."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tdo_plugin.cli.average import check_output, make_folder
+from tdo_plugin.errors import UserError
+
+if TYPE_CHECKING:
+    from fairseq.data import Dictionary
+
+HELP = "add languages to a trained model, which goes on translating the others as before"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add = parser.add_argument
+    add("data", type=Path, metavar="DATA", help="a data folder with the model's dictionary")
+    add("--path", type=Path, required=True, metavar="CKPT", help="the trained model")
+    add("--languages", type=_codes, required=True, metavar="A,B", help="the new ones")
+    add(
+        "--like",
+        metavar="LANG",
+        help="start with the tag and the language-aware parameters of this language (default: "
+        "with the mean of all)",
+    )
+    add("--output", type=Path, required=True, metavar="FILE", help="the checkpoint to write")
+    add("--force", action="store_true", help="replace the output where it is there already")
+
+
+def _codes(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, text.split(",")))
+
+
+def run(args: argparse.Namespace) -> int:
+    """Load, extend, write; says how training goes on."""
+    check_output(args.output, args.force)
+    logging.disable(logging.INFO)  # fairseq greets everybody
+    try:
+        return _run(args)
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+def _run(args: argparse.Namespace) -> int:
+    from fairseq import checkpoint_utils, tasks
+
+    from tdo_plugin.checkpoints import read
+    from tdo_plugin.models.extension import Extension, extend
+    from tdo_plugin.models.tdo_transformer import TdoTransformer
+    from tdo_plugin_checkpoint import save_whole
+
+    state = read(args.path, "--path")
+    (old,), cfg, task = checkpoint_utils.load_model_ensemble_and_task(
+        [str(args.path)], arg_overrides={"data": str(args.data)}
+    )
+    if not isinstance(old, TdoTransformer) or not getattr(task, "langs", None):
+        raise UserError(
+            f"`--path` must name a multilingual model of tdo_plugin; {args.path} is of another kind"
+        )
+    extension = Extension(task.langs, args.languages, args.like)
+    arguments = extension.arguments(cfg.model)
+    grown = tasks.setup_task(arguments)
+    for side in ("source", "target"):
+        _check(
+            getattr(task, f"{side}_dictionary"), getattr(grown, f"{side}_dictionary"), extension.new
+        )
+    model = extend(old, lambda: grown.build_model(arguments), extension)
+    make_folder(args.output)
+    save_whole(_state(state, arguments, model, grown), str(args.output))
+    languages = ",".join(grown.langs)
+    print(f"written: {args.output} ({args.output.stat().st_size / 2**20:.1f} MiB)")
+    print(f"it knows {languages}; training goes on with the dictionary of {args.data} and")
+    print(
+        f"  --finetune-from-model {args.output} --langs {languages}"
+        + (f" --tdo-masked-tags {arguments.tdo_masked_tags}" if arguments.tdo_masked_tags else "")
+    )
+    return 0
+
+
+def _check(old: Dictionary, new: Dictionary, languages: tuple[str, ...]) -> None:
+    """Raise UserError unless the new dictionary is the old one and a tag for each language."""
+    if new.symbols[: len(old)] != old.symbols or len(new) != len(old) + len(languages):
+        raise UserError(
+            "`--path` must name a model whose dictionary ends in one tag for each language; this "
+            f"one's would have {len(new) - len(old)} more entries for {len(languages)} languages"
+        )
+
+
+def _state(state: dict[str, Any], arguments: Namespace, model: Any, task: Any) -> dict[str, Any]:
+    """The checkpoint to write, without what only the old model's training can use."""
+    cfg = dict(state["cfg"])
+    for part in ("model", "task"):
+        cfg[part] = Namespace(**{**vars(arguments), "data": cfg["task"].data})
+    kept = {key: state[key] for key in ("args", "criterion", "optimizer_history") if key in state}
+    iterator = (state.get("extra_state") or {}).get("train_iterator")
+    return {
+        **kept,
+        "cfg": cfg,
+        "model": model.state_dict(),
+        "task_state": task.state_dict(),
+        "extra_state": {"val_loss": None, **({"train_iterator": iterator} if iterator else {})},
+    }

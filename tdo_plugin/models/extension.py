@@ -1,0 +1,101 @@
+"""A trained model with more languages: a tag, norms' rows and a transformation for each.
+
+Shapes: K languages, V entries of a vocabulary, D model width.
+"""
+
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.models.tdo_transformer import TdoTransformer
+from tdo_plugin.modules.language_transformation import LanguageTransformation
+from tdo_plugin.modules.norm import LanguageNorm
+
+
+@dataclass(frozen=True)
+class Extension:
+    """What is added to a model.
+
+    Attributes:
+        languages: those that it knows, in order.
+        new: those that come behind them.
+        like: the known language whose parameters the new ones start with; None: the mean of all.
+    """
+
+    languages: Sequence[str]
+    new: Sequence[str]
+    like: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.new or len({*self.new}) < len(self.new) or {*self.new} & {*self.languages}:
+            raise UserError(
+                "`--languages` must name new languages, each once; they are "
+                f"{', '.join(self.new) or 'none'} beside {', '.join(self.languages)}"
+            )
+        if self.like is not None and self.like not in self.languages:
+            raise UserError(
+                f"`--like` must be one of {', '.join(self.languages)}; it is {self.like}"
+            )
+
+    def rows(self, known: Tensor) -> Tensor:
+        """The new languages' rows, (new, ...), given those of the known ones, (K, ...)."""
+        if self.like is None:
+            row = known.double().mean(0).to(known.dtype)
+        else:
+            row = known[self.languages.index(self.like)]
+        return row.expand(len(self.new), *row.shape)
+
+    def arguments(self, args: Namespace) -> Namespace:
+        """The model's options with the new languages, whose tags are never predicted.
+
+        Where tags stand on the target they are, the new ones too.
+        """
+        masked = getattr(args, "tdo_masked_tags", 0)
+        if not getattr(args, "decoder_langtok", False):
+            masked += len(self.new)
+        changed = {"langs": [*self.languages, *self.new], "tdo_masked_tags": masked}
+        return Namespace(**{**vars(args), **changed})
+
+
+def extend(
+    old: TdoTransformer, build: Callable[[], TdoTransformer], extension: Extension
+) -> TdoTransformer:
+    """The new model, with the old one's parameters bit by bit and the new languages' behind them.
+
+    Args:
+        old: the trained model.
+        build: makes the new one, with as many more entries in each dictionary as there are new
+            languages, at the end.
+        extension: what is added.
+    """
+    new = build()
+    known = len(extension.languages)
+    with torch.no_grad():
+        tables = _language_tables(new)
+        vocabularies = {id(one) for one in new.core.embeddings.parameters()}
+        pairs = zip(old.named_parameters(), new.parameters(), strict=True)
+        for (name, stored), own in pairs:
+            if id(own) in tables:
+                # the row of positions of no language stays the last
+                parts = [stored[:known], extension.rows(stored[:known]), stored[known:]]
+            elif id(own) in vocabularies:
+                parts = [stored, extension.rows(stored[-known:])]
+            else:
+                parts = [stored]
+            grown = torch.cat(parts) if len(parts) > 1 else stored
+            assert grown.shape == own.shape, name
+            own.copy_(grown)
+    return new
+
+
+def _language_tables(model: nn.Module) -> set[int]:
+    """Ids of the parameters with a row for each language."""
+    parts: tuple[type[Any], ...] = (LanguageNorm, LanguageTransformation)
+    return {
+        id(one) for part in model.modules() if isinstance(part, parts) for one in part.parameters()
+    }

@@ -1,0 +1,39 @@
+"""Which sentences are translated back, and into which languages: line 6 of Algorithm 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tdo_plugin.tasks.step_hooks import Sample
+
+
+def key_of(sample: Sample, seed: int, update: int) -> list[int]:
+    """What a batch's draws are a function of: seed, update, and which sentences it has.
+
+    So they are the same ones whether the training was interrupted or not, and on however many
+    workers; there is no state.
+    """
+    fed = sample["net_input"]
+    columns = (sample["id"], fed["src_lang_id"].flatten(), fed["tgt_lang_id"].flatten())
+    return [seed, update, *(number for column in columns for number in column.tolist())]
+
+
+def draw(
+    key: Sequence[int], targets: Sequence[int], languages: Sequence[int], share: float
+) -> list[int | None]:
+    """Of each sentence the language that it is translated into; None where it is not.
+
+    Args:
+        key: of all randomness.
+        targets: each sentence's own target language, which it does not get.
+        languages: to draw from uniformly, at least two.
+        share: of the sentences that get one, on average.
+    """
+    random = np.random.default_rng([number % 2**32 for number in key])
+    chosen = random.random(len(targets)) < share
+    others = [[one for one in languages if one != target] for target in targets]
+    places = random.integers(0, [len(one) for one in others])
+    drawn = zip(others, places.tolist(), chosen.tolist(), strict=True)
+    return [other[place] if taken else None for other, place, taken in drawn]

@@ -1,0 +1,106 @@
+"""Random online back-translation as a step hook (Zhang et al. 2020, Algorithm 1)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from fairseq.distributed import utils as distributed
+from fairseq.logging import metrics
+
+from tdo_plugin.tasks.robt.draws import draw, key_of
+from tdo_plugin.tasks.robt.options import check_robt_options, robt_languages
+from tdo_plugin.tasks.robt.search import translate
+from tdo_plugin.tasks.robt.sides import Instance, Sides
+from tdo_plugin.tasks.step_hooks import Sample, unwrapped
+from tdo_plugin.tasks.untouched import untouched
+
+MOST_LOGGED = 24  # languages that have an entry each
+
+
+class BackTranslation:
+    """Adds to a batch its back-translated twin.
+
+    For each instance (x, y, t) a language t' is drawn, y is translated into it by the model as it
+    stands, and (x', y, t) is trained on beside (x, y, t). Nothing of the search enters the
+    gradient, and torch's random numbers go on as if there had been none.
+
+    Raises:
+        UserError: as :func:`check_robt_options` and :func:`robt_languages`.
+    """
+
+    def __init__(self, task: Any) -> None:
+        check_robt_options(task.args)
+        names = robt_languages(task.args.robt_languages, task.langs)
+        self._task = task
+        self._languages = {task.data_manager.language_id(name): name for name in names}
+        self._sides = Sides(task)
+
+    def batches(
+        self, sample: Sample, model: Any, update: int
+    ) -> tuple[list[Sample], dict[str, float]]:
+        """The batch, and the back-translated one where there is any of use."""
+        begin = time.perf_counter()
+        instances = self._drawn(sample, update)
+        made: list[tuple[Instance, tuple[int, ...]]] = []
+        if instances:
+            whole = unwrapped(model)
+            with untouched(whole):
+                whole.eval()
+                made = translate(self._task, whole, self._sides, instances)
+        logs: dict[str, float] = {f"robt_to_{name}": 0 for name in self._languages.values()}
+        for one in instances:
+            logs[f"robt_to_{self._languages[one.drawn]}"] += 1
+        batches = [sample, self._sides.pseudo_batch(sample, made)] if made else [sample]
+        logs["robt_drawn"], logs["robt_made"] = len(instances), len(made)
+        logs["robt_words"] = sum(len(words) for _, words in made)
+        logs["robt_seconds"] = time.perf_counter() - begin
+        return batches, logs
+
+    def _drawn(self, sample: Sample, update: int) -> list[Instance]:
+        """The sentences that are translated back; none before the first such update."""
+        args = self._task.args
+        if update < args.robt_start_update:
+            return []
+        targets = sample["net_input"]["tgt_lang_id"].flatten().tolist()
+        key = key_of(sample, args.seed, update)
+        drawn = draw(key, targets, list(self._languages), args.robt_share)
+        rows = zip(sample["target"].tolist(), targets, drawn, strict=True)
+        return [
+            Instance(row, self._sides.words(target), own, other)
+            for row, (target, own, other) in enumerate(rows)
+            if other is not None
+        ]
+
+    def log(self, logging_outputs: Sequence[dict[str, Any]]) -> None:
+        """Shares of the languages drawn, mean length, share dropped, seconds of an update.
+
+        Of more than ``MOST_LOGGED`` languages the least and the most share stand for all.
+        """
+
+        def total(key: str) -> float:
+            return float(sum(log[key] for log in logging_outputs))
+
+        def mean(entry: str, value: float, count: float, digits: int) -> None:
+            # where there is nothing to count, fairseq would write none at all
+            metrics.log_scalar(entry, value / count if count else 0.0, count, round=digits)
+
+        workers = distributed.get_data_parallel_world_size()
+        metrics.log_scalar("robt_seconds", total("robt_seconds") / workers, 1, round=3)
+        drawn, made = total("robt_drawn"), total("robt_made")
+        mean("robt_dropped", drawn - made, drawn, 3)
+        mean("robt_length", total("robt_words"), made, 1)
+        few = len(self._languages) <= MOST_LOGGED
+        entries = [f"{'' if few else '_'}robt_{name}" for name in self._languages.values()]
+        for entry, name in zip(entries, self._languages.values(), strict=True):
+            mean(entry, total(f"robt_to_{name}"), drawn, 3)
+        if not few:
+            for entry, choose in (("robt_least", min), ("robt_most", max)):
+                metrics.log_derived(entry, partial(_chosen, choose, entries))
+
+
+def _chosen(choose: Any, entries: Sequence[str], meters: Any) -> float:
+    """The least or most of some means; fairseq hides entries that begin with an underscore."""
+    return round(float(choose(meters[entry].avg for entry in entries)), 3)

@@ -1,0 +1,107 @@
+"""Options of back-translation."""
+
+from __future__ import annotations
+
+import math
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+
+from tdo_plugin.errors import UserError
+
+
+def add_robt_options(parser: ArgumentParser) -> None:
+    """Declare the ``--robt-...`` options."""
+    parser.add_argument(
+        "--robt-languages",
+        metavar="LANGUAGES",
+        help="languages that targets are translated back into, a list such as de,fr; each sentence "
+        "draws one that is not its target's own (default: all of --langs)",
+    )
+    parser.add_argument(
+        "--robt-share",
+        type=float,
+        default=1.0,
+        metavar="SHARE",
+        help="share of the sentences, drawn, that are translated back (default: 1)",
+    )
+    parser.add_argument(
+        "--robt-max-length-ratio",
+        type=float,
+        default=1.0,
+        metavar="RATIO",
+        help="a back-translation has at most so many times the tokens that are translated, their "
+        "tag and end included (default: 1)",
+    )
+    parser.add_argument(
+        "--robt-beam",
+        type=int,
+        default=1,
+        metavar="N",
+        help="beam size (default: 1, greedy search)",
+    )
+    parser.add_argument(
+        "--robt-start-update",
+        type=int,
+        default=0,
+        metavar="N",
+        help="train on the data alone for so many updates (default: 0)",
+    )
+
+
+def check_robt_options(args: Namespace) -> None:
+    """Refuse values that make no sense, and trainings that cannot have back-translations.
+
+    Raises:
+        UserError: a number out of its range; tags that leave the target language untold, or that
+            take the place of the first symbol; further kinds of data; a model of which no process
+            has the whole.
+    """
+    if not 0 < args.robt_share <= 1:
+        raise UserError(f"`--robt-share` must be above 0 and at most 1; it is {args.robt_share}")
+    ratio = args.robt_max_length_ratio
+    if not (0 < ratio < math.inf):
+        raise UserError(f"`--robt-max-length-ratio` must be positive and finite; it is {ratio}")
+    for name, least in (("robt_beam", 1), ("robt_start_update", 0)):
+        if getattr(args, name) < least:
+            option = name.replace("_", "-")
+            raise UserError(f"`--{option}` must be at least {least}; it is {getattr(args, name)}")
+    if args.lang_tok_replacing_bos_eos:
+        raise UserError(
+            "`--lang-tok-replacing-bos-eos` must be off with --task tdo_robt: a search begins all "
+            "sentences of a batch with one symbol, here they would have several; it is on"
+        )
+    source, target = args.langtoks["main"]
+    if not target and (source is None or source.startswith("src")):
+        raise UserError(
+            "`--encoder-langtok` must be tgt, or --decoder-langtok given, with --task tdo_robt, "
+            f"or nothing says which language to translate into; it is {source}"
+        )
+    if args.extra_data:
+        raise UserError(
+            "`--extra-data` must be left out with --task tdo_robt, which knows the tags of the "
+            f"main data alone; it is {args.extra_data}"
+        )
+    if args.ddp_backend == "fully_sharded":
+        raise UserError(
+            "`--ddp-backend` must keep a whole model in every process with --task tdo_robt; it is "
+            "fully_sharded"
+        )
+
+
+def robt_languages(asked: str | None, known: Sequence[str]) -> list[str]:
+    """The languages that are drawn from (the paper's T), all that are known unless some are named.
+
+    Raises:
+        UserError: an unknown one, or fewer than two.
+    """
+    languages = list(known) if asked is None else list(dict.fromkeys(asked.split(",")))
+    if unknown := [one for one in languages if one not in known]:
+        raise UserError(
+            f"`--robt-languages` must be some of {', '.join(known)}; it has {', '.join(unknown)}"
+        )
+    if len(languages) < 2:
+        raise UserError(
+            "`--robt-languages` must have two languages at least, so that each sentence has one "
+            f"beside its target's own; it has {', '.join(languages)}"
+        )
+    return languages

@@ -1,0 +1,101 @@
+"""Back-translations by the model that is being trained: line 7 of Algorithm 1."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from fairseq import utils
+
+from tdo_plugin.tasks.robt.sides import Instance, Sides
+
+
+class _Query(NamedTuple):
+    """What is translated, and the most words that its translation may have."""
+
+    instance: Instance
+    source: list[int]
+    most: int
+
+
+def translate(
+    task: Any, model: Any, sides: Sides, instances: Sequence[Instance]
+) -> list[tuple[Instance, tuple[int, ...]]]:
+    """Instances with their back-translations, without tag and end, where they are of use.
+
+    The search is the task's own, so that a sentence's source is computed once. It ends at the
+    longest limit of the batch, and each translation is cut at its own; with a beam of 1 that is
+    what a search of each sentence by itself finds, with a larger beam nearly so. A translation
+    that reaches its limit without an end is kept, as in the authors' code.
+
+    Of no use are targets without a word or too long for a source, empty translations and those
+    that repeat themselves without an end (:func:`runs_in_circles`).
+
+    Args:
+        task: whose options hold.
+        model: in evaluation mode, without gradients.
+        sides: of the task's data.
+        instances: of one batch.
+    """
+    source_room, target_room = utils.resolve_max_positions(
+        task.max_positions(), model.max_positions()
+    )
+    longest = min(source_room - sides.marks, target_room - 1 - sides.prefix)
+    queries = []
+    for one in instances:
+        source = sides.source(one.words, one.target, one.drawn)
+        if not sides.is_empty(one.words) and len(source) <= source_room:
+            most = limit(len(source), task.args.robt_max_length_ratio, longest)
+            queries.append(_Query(one, source, most))
+    if not queries:
+        return []
+    made = []
+    for query, words in zip(queries, _search(task, model, sides, queries), strict=True):
+        words = words[: query.most]
+        endless = len(words) == query.most and runs_in_circles(words)
+        if not (endless or sides.is_empty(words)):
+            made.append((query.instance, words))
+    return made
+
+
+def _search(
+    task: Any, model: Any, sides: Sides, queries: Sequence[_Query]
+) -> list[tuple[int, ...]]:
+    """Words of each query's best hypothesis, under the longest limit of them."""
+    drawn = [one.instance.drawn for one in queries]
+    own = [one.instance.target for one in queries]
+    device = next(model.parameters()).device
+    fed = sides.fed([one.source for one in queries], own, drawn, device)
+    begin = sides.begin(drawn)
+    options = Namespace(
+        beam=task.args.robt_beam,
+        max_len_a=0,
+        max_len_b=max(one.most for one in queries) + sides.prefix,
+        min_len=1 + sides.prefix,  # no end in the first place
+        keep_inference_langtok=True,  # whose tag to take off differs from sentence to sentence
+    )
+    found = task.build_generator([model], options).generate(
+        [model],
+        {"net_input": fed},
+        prefix_tokens=None if begin is None else begin.to(device),
+    )
+    # where scores are no numbers, fairseq's search in half precision finds nothing
+    return [sides.words(ranked[0]["tokens"].tolist()) if ranked else () for ranked in found]
+
+
+def limit(length: int, ratio: float, longest: int) -> int:
+    """The most words of a back-translation, at least one.
+
+    Args:
+        length: tokens that are translated, with tag and end.
+        ratio: of the two.
+        longest: that the model can take.
+    """
+    return max(1, min(int(ratio * length), longest))
+
+
+def runs_in_circles(words: Sequence[int]) -> bool:
+    """Whether the second half is one cycle, seen twice or more: a search that no longer moves."""
+    half = words[len(words) // 2 :]
+    return any(half[period:] == half[:-period] for period in range(1, len(half) // 2 + 1))

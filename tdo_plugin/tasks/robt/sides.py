@@ -1,0 +1,147 @@
+"""A target as a source and a hypothesis as a source: tags, ends and dictionaries.
+
+Shapes: B sentences of a batch, N of them with a back-translation, S source, T target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from fairseq.data import Dictionary
+from fairseq.data.data_utils import collate_tokens
+from fairseq.data.multilingual.multilingual_utils import get_lang_tok
+from torch import Tensor
+
+from tdo_plugin.tasks.step_hooks import Sample
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A sentence that is translated back.
+
+    Attributes:
+        row: in its batch.
+        words: of its target, as the target's dictionary numbers them.
+        target: its language.
+        drawn: the language that it is translated into.
+    """
+
+    row: int
+    words: tuple[int, ...]
+    target: int
+    drawn: int
+
+
+class Sides:
+    """How the data of a task tag and number the two sides of a sentence pair.
+
+    Languages are their ids. Where the sides have dictionaries of their own, words go from the
+    target's to the source's by their symbols; what is missing there becomes unknown, as in the
+    authors' code.
+    """
+
+    def __init__(self, task: Any) -> None:
+        manager, args = task.data_manager, task.args
+        self._source, self._target = task.source_dictionary, task.target_dictionary
+        self._left_pad = bool(args.left_pad_source)
+        spec, target_spec = args.langtoks["main"]
+        self._of_source_language = bool(spec) and spec.startswith("src")
+
+        def tags(dictionary: Dictionary, spec: str | None) -> dict[int, int]:
+            if not spec:
+                return {}
+            names = {
+                manager.language_id(language): get_lang_tok(language, args.lang_tok_style, spec)
+                for language in task.langs
+            }
+            return {
+                number: manager.get_langtok_index(name, dictionary)
+                for number, name in names.items()
+            }
+
+        self._source_tags = tags(self._source, spec)
+        self._target_tags = tags(self._target, target_spec)
+        tag_names = [get_lang_tok(language, args.lang_tok_style) for language in task.langs]
+        special = (self._target.bos(), self._target.pad(), self._target.eos())
+        self._empty = {*special, *map(self._target.index, tag_names)} - {self._target.unk()}
+        same = self._source.symbols == self._target.symbols
+        self._numbers = None if same else [self._source.index(one) for one in self._target.symbols]
+
+    @property
+    def marks(self) -> int:
+        """Symbols that a source has beside its words: its end, and its tag where there is one."""
+        return 1 + bool(self._source_tags)
+
+    @property
+    def prefix(self) -> int:
+        """Symbols that a target begins with: its tag, where there is one."""
+        return int(bool(self._target_tags))
+
+    def words(self, target: Iterable[int]) -> tuple[int, ...]:
+        """A target without padding, tag and end."""
+        outside = (self._target.pad(), self._target.eos())
+        return tuple(one for one in target if one not in outside)[self.prefix :]
+
+    def is_empty(self, words: Iterable[int]) -> bool:
+        """Whether there are special symbols and tags at most."""
+        return self._empty.issuperset(words)
+
+    def source(self, words: Iterable[int], source: int, target: int) -> list[int]:
+        """Words of the target's dictionary as what is translated from one language into another."""
+        if self._numbers is not None:
+            words = (self._numbers[one] for one in words)
+        tag = self._source_tags.get(source if self._of_source_language else target)
+        return [*([] if tag is None else [tag]), *words, self._source.eos()]
+
+    def begin(self, languages: Sequence[int]) -> Tensor | None:
+        """Tags (N, 1) that targets in these languages begin with, where they do."""
+        if not self._target_tags:
+            return None
+        return torch.tensor([self._target_tags[one] for one in languages])[:, None]
+
+    def fed(
+        self,
+        sources: Sequence[Sequence[int]],
+        source: Sequence[int],
+        target: Sequence[int],
+        device: torch.device,
+    ) -> dict[str, Tensor]:
+        """Sources, and the languages on their two sides, as a batch's ``net_input`` has them."""
+        tokens = [torch.tensor(one) for one in sources]
+        fed = {
+            "src_tokens": collate_tokens(tokens, self._source.pad(), left_pad=self._left_pad),
+            "src_lengths": torch.tensor([len(one) for one in sources]),
+            "src_lang_id": torch.tensor(source)[:, None],
+            "tgt_lang_id": torch.tensor(target)[:, None],
+        }
+        return {name: part.to(device) for name, part in fed.items()}
+
+    def pseudo_batch(
+        self, sample: Sample, made: Sequence[tuple[Instance, Sequence[int]]]
+    ) -> Sample:
+        """The instances (back-translation, target) as a batch: line 8 of Algorithm 1.
+
+        Args:
+            sample: that the targets are from.
+            made: instances with the words of their back-translations, N of them.
+        """
+        ids, target = sample["id"], sample["target"]
+        drawn = [one.drawn for one, _ in made]
+        languages = [one.target for one, _ in made]
+        sources = [self.source(words, one.drawn, one.target) for one, words in made]
+        rows = torch.tensor([one.row for one, _ in made]).to(target.device)
+        chosen = target.index_select(0, rows)
+        filled = chosen.ne(self._target.pad())
+        columns = filled.any(0)  # what only longer targets, which are not among them, would fill
+        previous = sample["net_input"]["prev_output_tokens"].index_select(0, rows)
+        fed = self.fed(sources, drawn, languages, target.device)
+        return {
+            "id": ids.index_select(0, rows.to(ids.device)),
+            "nsentences": len(made),
+            "ntokens": int(filled.sum()),
+            "net_input": {**fed, "prev_output_tokens": previous[:, columns]},
+            "target": chosen[:, columns],
+        }

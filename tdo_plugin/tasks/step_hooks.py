@@ -1,0 +1,72 @@
+"""What a batch becomes before it is trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import reduce
+from operator import add
+from typing import Any, Protocol
+
+Sample = dict[str, Any]
+
+
+class StepHook(Protocol):
+    """Makes of one batch those that an update is trained on in its place.
+
+    Nothing is kept from one call to the next, so that a batch may be repeated (a loss scale that
+    was too large) or stand for another (the dummy batch of a worker that has run out of data).
+    """
+
+    def batches(
+        self, sample: Sample, model: Any, update: int
+    ) -> tuple[list[Sample], dict[str, float]]:
+        """The batches, at least one, and what to log of their making.
+
+        Args:
+            sample: as the trainer gives it.
+            model: in training mode, perhaps in the wrapper of distributed training.
+            update: how many there have been.
+
+        Returns:
+            Workers need not have equally many batches. The keys of the logs are always the same
+            ones, as fairseq adds their values up among workers; they are sums.
+        """
+        ...
+
+    def log(self, logging_outputs: Sequence[dict[str, Any]]) -> None:
+        """Hand an update's logs, which have the criterion's entries too, to fairseq's meters."""
+        ...
+
+
+def batches_of(
+    hooks: Iterable[StepHook], sample: Sample, model: Any, update: int
+) -> tuple[list[Sample], dict[str, float]]:
+    """A batch through all hooks: each gets every batch that the one before has made."""
+    batches, logs = [sample], {}
+    for hook in hooks:
+        made = [hook.batches(one, model, update) for one in batches]
+        batches = [one for parts, _ in made for one in parts]
+        logs.update(summed([own for _, own in made]))
+    return batches, logs
+
+
+def summed(logs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Several batches' logs as one batch's."""
+    return {key: reduce(add, (one[key] for one in logs)) for key in logs[0]}
+
+
+def unsynchronized(model: Any) -> AbstractContextManager[Any]:
+    """Let gradients add up without telling other workers, where the model is shared with some.
+
+    With all batches but the last inside, each worker synchronizes once an update however many
+    batches it has; nobody waits for a worker that has fewer.
+    """
+    return model.no_sync() if hasattr(model, "no_sync") else nullcontext()
+
+
+def unwrapped(model: Any) -> Any:
+    """The model itself, without the wrappers of distributed training."""
+    while hasattr(model, "module"):
+        model = model.module
+    return model

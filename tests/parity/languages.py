@@ -1,0 +1,25 @@
+"""Languages for the sentences of tests that know of none."""
+
+from dataclasses import replace
+
+from parity.cases import PAD
+
+
+def languages_of(tokens, count):
+    """Language (B,) of each sentence, from 0, told by its first real token, as by a tag."""
+    first = tokens.ne(PAD).int().argmax(1)
+    return tokens.gather(1, first[:, None])[:, 0] % count
+
+
+def tell_languages(model):
+    """Sources of a model that asks for it are in the language that their first token tells."""
+    count, read, forward = model.spec.num_languages, model.read, model.forward
+    if not count:
+        return model
+
+    def told(readings):
+        return [replace(one, languages=languages_of(one.tokens, count)) for one in readings]
+
+    model.read = lambda readings: read(told(readings))
+    model.forward = lambda readings, previous: forward(told(readings), previous)
+    return model

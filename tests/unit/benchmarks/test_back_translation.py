@@ -1,0 +1,92 @@
+"""The benchmark's systems do the same work, and its arithmetic; it is not timed here."""
+
+import importlib.util
+import sys
+from unittest import mock
+
+import pytest
+import torch
+from speed.batches import by_tokens
+from speed.jobs import Job
+from speed.plan import OURS, Setting
+from speed.text import embedded
+
+
+@pytest.fixture(scope="module")
+def benchmark(root):
+    path = root / "benchmarks" / "back_translation.py"
+    spec = importlib.util.spec_from_file_location("back_translation", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def updates(benchmark, tmp_path_factory):
+    setting = Setting(8, 12, 2, 4, 60, languages=3, sentence_length=12, batch_tokens=60)
+    text = embedded(setting.languages)
+    batches = by_tokens(text, setting.sentence_length, setting.batch_tokens)
+    extra = ("--task", "tdo_robt", "--dropout", "0")
+    job = Job("training", OURS, setting, text.directions, batches, "cpu", "fp32", extra)
+    return benchmark.Updates(job, tmp_path_factory.mktemp("updates"))
+
+
+def made(updates, system, number=1):
+    """The new batch of a system's update, and the seconds that it says it took."""
+    found = []
+    original = type(updates._hooks[0]).batches
+
+    def batches(hook, *args):
+        result = original(hook, *args)
+        found.append(result[0][1])
+        return result
+
+    circles = mock.patch("tdo_plugin.tasks.robt.search.runs_in_circles", lambda words: False)
+    with circles, mock.patch.object(type(updates._hooks[0]), "batches", batches):
+        seconds = updates.seconds(system, number)
+    return found, seconds
+
+
+def test_all_searches_find_the_same_and_every_target_has_a_source_as_long(benchmark, updates):
+    updates.trainer.optimizer.set_lr(0.0)
+    sources = []
+    with mock.patch.object(type(updates.trainer), "lr_step_update", lambda trainer: 0.0):
+        for system in benchmark.SYSTEMS[1:]:
+            updates.trainer._num_updates = 1  # the same draws
+            (batch,), _ = made(updates, system)
+            sources.append(batch["net_input"]["src_tokens"])
+            lengths = batch["net_input"]["src_lengths"] - 2, batch["target"].ne(1).sum(1) - 1
+            assert torch.equal(lengths[0], lengths[1] + 2)
+            assert len(batch["id"]) == len(updates.samples[1]["id"])
+    for other in sources[1:]:
+        assert torch.equal(other, sources[0])
+
+
+def test_a_plain_update_has_no_back_translation(benchmark, updates):
+    found, seconds = made(updates, benchmark.PLAIN)
+    assert not found
+    assert seconds > 0
+
+
+def test_ratios_are_taken_within_a_round(benchmark):
+    found = {"plain": [1.0, 2.0, 4.0], "robt": [2.0, 5.0, 12.0]}
+    (row,) = benchmark.rows(found, {"size": 1})
+    assert (row["ratio"], row["spread"]) == (2.5, [2.0, 3.0])
+    assert row["settings"] == {
+        **{"size": 1, "unit": "seconds of an update"},
+        **{"cost": 5.0, "baseline_cost": 2.0, "rounds": 3},
+    }
+    assert benchmark.line(row).split("  ")[-1].strip() == (
+        "5.000 s an update, 2.50 times a plain one (2.00 to 3.00)"
+    )
+
+
+def test_the_command(benchmark, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(benchmark, "measure", lambda *_: {"plain": [1.0], "robt": [2.0]})
+    monkeypatch.setattr(benchmark.os, "execve", lambda *_: None)
+    report = tmp_path / "report.json"
+    words = ["--size", "small", "--batch-tokens", "300", "--device", "cpu", "--json", str(report)]
+    monkeypatch.setattr(sys, "argv", ["back_translation.py", *words])
+    benchmark.main()
+    assert "2.00 times a plain one" in capsys.readouterr().out
+    assert '"batch_tokens": 300' in report.read_text(encoding="utf-8")

@@ -1,0 +1,66 @@
+"""`tdo preprocess --model-of` cuts other text into the pieces of a folder that is there."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tdo_plugin.cli import main
+from tdo_plugin.data.databin import MARK, read_data_folder
+from tdo_plugin.data.segmentation import join_pieces, load_model
+
+LINES = {"en": "the house is red", "de": "das haus ist rot", "fr": "la maison est rouge"}
+
+
+def text(folder: Path, *pairs: str) -> Path:
+    folder.mkdir()
+    for pair in pairs:
+        for language in pair.split("-"):
+            for split in ("train", "valid", "test"):
+                path = folder / f"{split}.{pair}.{language}"
+                path.write_text(f"{LINES[language]}\n" * 3, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def known(tmp_path: Path) -> Path:
+    out = tmp_path / "known"
+    words = ["preprocess", str(text(tmp_path / "text", "en-de", "en-fr")), str(out)]
+    assert main([*words, "--vocab-size", "45"]) == 0
+    return out
+
+
+def test_pieces_and_dictionary_are_the_other_folder_s(
+    known: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["preprocess", str(text(tmp_path / "more", "de-fr")), str(tmp_path / "data")]
+    words += ["--model-of", str(known)]
+    assert main(words) == 0
+    out = read_data_folder(tmp_path / "data").root
+    for name in ("spm.model", "spm.vocab", "dict.txt", "dict.de.txt"):
+        assert (out / name).read_bytes() == (known / name).read_bytes()
+    line = (out / "pieces" / "test.de-fr.fr").read_text(encoding="utf-8").split("\n")[0]
+    assert line.split() == load_model(known / "spm.model").encode(LINES["fr"], out_type=str)
+    assert join_pieces(line) == LINES["fr"]
+    assert set(json.loads((out / MARK).read_text())["segmentation"]) == {
+        "spm.model",
+        "spm.vocab",
+        "dict.txt",
+    }
+    capsys.readouterr()
+    assert main(words) == 0
+    assert "is whole already" in capsys.readouterr().out
+    with (known / "dict.txt").open("a", encoding="utf-8") as file:
+        file.write("x 1\n")
+    assert main(words) == 2
+    assert "with other settings" in capsys.readouterr().err
+
+
+def test_mistakes(known: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["preprocess", str(text(tmp_path / "more", "de-fr")), str(tmp_path / "data")]
+    capsys.readouterr()
+    assert main([*words, "--model-of", str(tmp_path)]) == 2
+    assert "`--model-of` must be a data folder of tdo prepare" in capsys.readouterr().err
+    assert main([*words, "--model-of", str(known), "--vocab-size", "50"]) == 2
+    assert "`--model-of` must stand alone" in capsys.readouterr().err
+    assert not (tmp_path / "data").exists()

@@ -1,0 +1,178 @@
+"""Language-aware parts at fairseq's border: ids, tags, checkpoints, the softmax without tags."""
+
+from argparse import Namespace
+
+import pytest
+import torch
+from integration.data import (
+    ENCODER_DECODER,
+    INSTRUCL,
+    TAG,
+    TASK,
+    TDO,
+    TRAIN,
+    built,
+    iterate,
+)
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.modules.cross_entropy import smoothed_cross_entropy
+from tdo_plugin.modules.instrucl import identity_source
+from tdo_plugin.modules.source_state import Reading
+
+BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, "--dropout", "0")
+AWARE = ("--tdo-laln", "both", "--tdo-lalt", "xavier")
+
+
+def moved(model):
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.1)
+    return model.double()
+
+
+def test_ids_of_the_batch_reach_the_parts():
+    task, model, _ = built(*BASE, *TDO, *AWARE)
+    batch = iterate(task, "train")[0]["net_input"]
+    assert len(batch["tgt_lang_id"].unique()) > 1
+    logits, _ = moved(model)(**batch)
+    source = Reading(batch["src_tokens"], languages=batch["tgt_lang_id"][:, 0] - 1)
+    features = model.core([source], batch["prev_output_tokens"])[1]
+    torch.testing.assert_close(logits, model.core.logits(features), rtol=0, atol=0)
+    without = {**batch, "tgt_lang_id": None}
+    for call in (lambda: model(**without), lambda: model.encoder(batch["src_tokens"])):
+        with pytest.raises(UserError, match="`--tdo-laln` needs the target language of every"):
+            call()
+
+
+def test_identity_pairs_are_of_their_targets_language():
+    task, model, criterion = built(*BASE, *TDO, *AWARE, *INSTRUCL)
+    batch = iterate(task, "train")[0]
+    moved(model)
+    found = criterion(model, batch)[2]["instrucl_loss"]
+    net_input, pad = batch["net_input"], task.source_dictionary.pad()
+    layer = criterion.terms["instrucl"].layer(model)
+    languages = net_input["tgt_lang_id"][:, 0] - 1
+    tags = []
+    for tokens in (
+        net_input["src_tokens"],
+        identity_source(net_input["src_tokens"], batch["target"], pad),
+    ):
+        state = model.core.encode(tokens, (layer,), languages).states[layer]
+        first = tokens.ne(pad).int().argmax(1)
+        tags.append(torch.nn.functional.normalize(state[torch.arange(len(tokens)), first], dim=1))
+    anchors, positives = tags
+    expected = 0.0
+    for row in range(len(anchors)):
+        others = [anchors[row] @ anchors[k] for k in range(len(anchors)) if k != row]
+        positive = anchors[row] @ positives[row]
+        expected += torch.stack([positive, *others]).logsumexp(0) - positive
+    torch.testing.assert_close(found, expected, rtol=0, atol=1e-9)
+
+
+REFUSED = {
+    "no tag": (
+        ("--task", "tdo_translation", *TASK, *TRAIN, *TDO, "--tdo-lalt", "identity"),
+        r"`--encoder-langtok` must be tgt, or `--decoder-langtok` on, for `--tdo-lalt`.*; it is "
+        "None",
+    ),
+    "the source's tag": (
+        ("--task", "tdo_translation", *TASK, "--encoder-langtok", "src", *TRAIN, *TDO, *AWARE),
+        r"`--encoder-langtok` must be tgt.* leaves its target language open; it is src",
+    ),
+    "the stock task": (
+        ("--task", "translation_multi_simple_epoch", *TASK, *TAG, *TRAIN, *TDO, *AWARE),
+        r"`--task` must be tdo_translation .*; it is translation_multi_simple_epoch",
+    ),
+    "one stage": (
+        (*BASE, "--arch", "tdo_prefix_decoder_only", "--tdo-lalt", "identity"),
+        r"`--tdo-lalt` must be none where `--tdo-target-layer` is 0: no stage ends",
+    ),
+    "too many tags": (
+        (*BASE, *TDO, "--tdo-masked-tags", "5"),
+        r"`--tdo-masked-tags` must be at most 4, the language tags of the dictionary; it is 5",
+    ),
+    "tags that are predicted": (
+        (*BASE, *TDO, "--decoder-langtok", "--tdo-masked-tags", "1"),
+        r"`--tdo-masked-tags` must be 0 with `--decoder-langtok`",
+    ),
+    "less than none": (
+        (*BASE, *TDO, "--tdo-masked-tags", "-1"),
+        r"`--tdo-masked-tags` must not be negative; it is -1",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_in_one_line(name):
+    flags, message = REFUSED[name]
+    with pytest.raises(UserError, match=message) as raised:
+        built(*flags)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_target_s_tag_is_enough():
+    flags = ("--task", "tdo_translation", *TASK, *TRAIN, *TDO, *AWARE)
+    task, model, criterion = built(*flags, "--encoder-langtok", "src", "--decoder-langtok")
+    assert torch.isfinite(criterion(model, iterate(task, "train")[0])[0])
+
+
+# --- checkpoints ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("more", [(), ENCODER_DECODER], ids=["two stages", "encoder-decoder"])
+def test_a_plain_checkpoint_grows(more):
+    task, plain, _ = built(*BASE, *TDO, *more)
+    _, aware, _ = built(*BASE, *TDO, *more, "--tdo-laln", "both", "--tdo-lalt", "identity")
+    aware.load_state_dict(moved(plain).state_dict())
+    batch = iterate(task, "train")[0]["net_input"]
+    torch.testing.assert_close(aware.double()(**batch)[0], plain(**batch)[0], rtol=0, atol=1e-9)
+
+
+def test_an_optimizer_does_not_grow():
+    _, plain, _ = built(*BASE, *TDO)
+    _, aware, _ = built(*BASE, *TDO, *AWARE)
+    resumes = Namespace(reset_optimizer=False, finetune_from_model=None)
+    with pytest.raises(UserError, match="`--finetune-from-model` must name a checkpoint without"):
+        aware.load_state_dict(plain.state_dict(), model_cfg=resumes)
+    aware.load_state_dict(aware.state_dict(), model_cfg=resumes)
+    for starts in ({"reset_optimizer": True}, {"finetune_from_model": "x.pt"}):
+        told = Namespace(**{**vars(resumes), **starts})
+        aware.load_state_dict(plain.state_dict(), model_cfg=told)
+
+
+def test_a_checkpoint_with_other_languages():
+    _, model, _ = built(*BASE, *TDO, *AWARE)
+    state = model.state_dict()
+    for name in ("stack.entry.1.weight", "stack.layers.0.attention_residual.norm.bias"):
+        own = state[f"core.{name}"]
+        with pytest.raises(UserError, match=r"the languages of `--langs`; its .* 5 rows, these 4"):
+            model.load_state_dict({**state, f"core.{name}": torch.cat([own, own[:1]])})
+
+
+# --- tags that take no part in the softmax ----------------------------------------------------
+
+
+@pytest.mark.parametrize("sharing", ["all", "decoder", "none"])
+@pytest.mark.parametrize("whole", [False, True])
+def test_masked_tags_have_no_probability(sharing, whole):
+    flags = (*TDO, "--tdo-share-embeddings", sharing, "--tdo-masked-tags", "4")
+    more = ("--cross-entropy", "whole") if whole else ()
+    terms = ("--criterion", "label_smoothed_cross_entropy_terms", "--label-smoothing", "0.1", *more)
+    task, model, criterion = built(*BASE, *flags, *terms)
+    batch = iterate(task, "train")[0]
+    logits, _ = moved(model)(**batch["net_input"])
+    words = len(task.target_dictionary) - 4
+    assert logits.shape[-1] == words
+    assert task.target_dictionary[words] == "__en__"
+    expected = smoothed_cross_entropy(logits.flatten(0, 1), batch["target"].flatten(), 0.1, 1)
+    loss = criterion(model, batch)[0]
+    torch.testing.assert_close(loss, expected[0].sum(), rtol=0, atol=1e-9)
+    for whole_search in ((), ("--whole-search",)):
+        task, other, _ = built(*BASE, *flags, *whole_search)
+        other = other.double().eval()
+        other.load_state_dict(model.state_dict())
+        generator = task.build_generator([other], Namespace(beam=3, max_len_b=6))
+        found = task.inference_step(generator, [other], batch)
+        tokens = torch.cat([one["tokens"] for ranked in found for one in ranked])
+        assert (tokens < words).all()

@@ -1,0 +1,76 @@
+"""Who is translated back, and into which language."""
+
+from collections import Counter
+
+import pytest
+import torch
+
+from tdo_plugin.tasks.robt.draws import draw, key_of
+
+LANGUAGES = (2, 3, 5, 7)
+
+
+def counted(targets, languages=LANGUAGES, share=1.0, batches=400):
+    found = Counter()
+    for update in range(batches):
+        found.update(zip(targets, draw([1, update], targets, languages, share), strict=True))
+    return found
+
+
+def test_uniform_over_all_but_the_own_language():
+    """One that is not among them has one choice more."""
+    targets = [2, 7, 4] * 10
+    found = counted(targets)
+    for target in (2, 7, 4):
+        others = [one for one in LANGUAGES if one != target]
+        assert {drawn for own, drawn in found if own == target} == set(others)
+        mean = 4000 / len(others)
+        # six standard deviations
+        spread = 6 * (mean * (1 - 1 / len(others))) ** 0.5
+        for other in others:
+            assert found[target, other] == pytest.approx(mean, abs=spread)
+
+
+def test_share():
+    found = counted([2, 3, 7] * 10, share=0.3)
+    none = sum(count for (_, drawn), count in found.items() if drawn is None)
+    assert none == pytest.approx(0.7 * 12000, abs=6 * (12000 * 0.21) ** 0.5)
+    assert None not in {drawn for _, drawn in counted([2, 3], share=1.0)}
+
+
+def test_a_share_leaves_the_languages_that_are_drawn():
+    targets = [2, 3, 5] * 5
+    whole, half = (draw([4, 2], targets, LANGUAGES, share) for share in (1.0, 0.5))
+    assert [one for one in half if one] == [a for a, b in zip(whole, half, strict=True) if b]
+
+
+def sample(ids, source=(1, 2, 3), target=(2, 3, 1)):
+    fed = {
+        "src_lang_id": torch.tensor(source)[:, None],
+        "tgt_lang_id": torch.tensor(target)[:, None],
+    }
+    return {"id": torch.tensor(ids), "net_input": fed}
+
+
+def test_draws_are_a_function_of_seed_update_and_sentences():
+    batch = sample([7, 8, 9])
+    key = key_of(batch, 3, 40)
+    targets = [2, 3, 1] * 5
+
+    def drawn(key):
+        return draw(key, targets, LANGUAGES, 1.0)
+
+    assert drawn(key) == drawn(key_of(sample([7, 8, 9]), 3, 40))
+    others = [
+        key_of(batch, 4, 40),
+        key_of(batch, 3, 41),
+        key_of(sample([7, 8, 10]), 3, 40),
+        key_of(sample([7, 8, 9], source=(1, 2, 4)), 3, 40),
+        key_of(sample([7, 8, 9], target=(2, 3, 4)), 3, 40),
+    ]
+    found = [tuple(drawn(one)) for one in (key, *others)]
+    assert len(set(found)) == len(found)
+
+
+def test_a_negative_seed():
+    assert draw(key_of(sample([7, 8, 9]), -1, 0), [2, 3, 5], LANGUAGES, 1.0)

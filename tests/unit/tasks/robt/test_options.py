@@ -1,0 +1,71 @@
+"""What is refused when a training begins."""
+
+import pytest
+from integration.data import CROSS_ENTROPY, TAG, TASK, TDO, TRAIN, built, generation
+
+from tdo_plugin.errors import UserError
+
+ROBT = ("--task", "tdo_robt", *TASK, *TRAIN, *TDO, *CROSS_ENTROPY)
+REFUSED = {
+    "unknown language": (
+        (*TAG, "--robt-languages", "de,it,xx"),
+        "`--robt-languages` must be some of en, de, fr, es; it has it, xx",
+    ),
+    "no language": ((*TAG, "--robt-languages", ""), "`--robt-languages` must be some of"),
+    "one language": (
+        (*TAG, "--robt-languages", "de"),
+        "`--robt-languages` must have two languages at least, .*; it has de",
+    ),
+    "one language twice": ((*TAG, "--robt-languages", "de,de"), "two languages at least"),
+    "no share": (
+        (*TAG, "--robt-share", "0"),
+        "`--robt-share` must be above 0 and at most 1; it is",
+    ),
+    "more than all": ((*TAG, "--robt-share", "1.5"), "`--robt-share` must be above 0"),
+    "no share at all": ((*TAG, "--robt-share", "nan"), "`--robt-share` must be above 0"),
+    "no length": (
+        (*TAG, "--robt-max-length-ratio", "0"),
+        "`--robt-max-length-ratio` must be positive and finite; it is 0.0",
+    ),
+    "endless": ((*TAG, "--robt-max-length-ratio", "inf"), "must be positive and finite; it is inf"),
+    "no beam": ((*TAG, "--robt-beam", "0"), "`--robt-beam` must be at least 1; it is 0"),
+    "before the start": (
+        (*TAG, "--robt-start-update", "-1"),
+        "`--robt-start-update` must be at least 0; it is -1",
+    ),
+    "no tags": ((), "`--encoder-langtok` must be tgt, or --decoder-langtok given, .*; it is None"),
+    "tags of the source": (
+        ("--encoder-langtok", "src"),
+        "`--encoder-langtok` must be tgt, or --decoder-langtok given, .*; it is src",
+    ),
+    "tags in place of ends": (
+        ("--decoder-langtok", "--lang-tok-replacing-bos-eos"),
+        "`--lang-tok-replacing-bos-eos` must be off with --task tdo_robt: .*; it is on",
+    ),
+    "more kinds of data": (
+        (*TAG, "--extra-data", "{'mined': '/nowhere'}"),
+        "`--extra-data` must be left out with --task tdo_robt",
+    ),
+    "parts of a model": ((*TAG, "--ddp-backend", "fully_sharded"), "it is fully_sharded"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name):
+    flags, message = REFUSED[name]
+    with pytest.raises(UserError, match=message) as raised:
+        built(*ROBT, *flags)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_training_in_one_language_only():
+    flags = [word.replace("en,de,fr,es", "en,de") for word in ROBT]
+    flags[flags.index("--lang-pairs") + 1] = "en-de,de-en"
+    task, *_ = built(*flags, *TAG)
+    assert len(task.step_hooks) == 1
+
+
+def test_options_are_looked_at_in_training_alone():
+    """A checkpoint's options do not matter where it translates."""
+    flags = ("--robt-share", "7", "--robt-languages", "xx")
+    generation("--task", "tdo_robt", *TASK, *TAG, "-s", "de", "-t", "fr", *flags)
