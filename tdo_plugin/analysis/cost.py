@@ -3,8 +3,8 @@
 FLOPs follow the two streams: the source passes its layers once for each sentence, of the last
 layer only its keys and values; target queries read [source ; target so far]. A multiply-add is two
 operations. Counted are matrix products, and of attention the pairs that the mask lets through;
-norms, softmax and additions are left out. Symbols: S source positions, T target positions, d model
-width, f inner size of an FFN, V vocabulary.
+norms, softmax, averages and additions are left out. Symbols: S source positions, T target
+positions, d model width, f inner size of an FFN, V vocabulary.
 """
 
 from collections import Counter
@@ -33,6 +33,14 @@ PARTS = (
     "final_norms",
     "other",
 )
+
+# Of a target's layer: whether it attends to the target (0: it averages), and how many matrices d to
+# d each target position is multiplied with. Keys and values of the source are the source's cost.
+TARGET_LAYERS = {
+    ("decoder-only", "separate"): (1, 4),
+    ("encoder-decoder", "separate"): (1, 6),
+    ("encoder-decoder", "merged"): (0, 3),
+}
 
 
 def outline(spec: ModelSpec, source_vocabulary: int, target_vocabulary: int) -> TranslationModel:
@@ -201,13 +209,11 @@ class FlopModel:
     def target(self, source_length: int, target_length: int) -> Flops:
         """The target of one row through its layers, and its logits."""
         spec, length = self.spec, target_length
-        pairs = length * source_length + length * (length + 1) // 2
-        if spec.topology == "encoder-decoder":
-            count, projections = spec.decoder_layers, 12 * self._unit  # two attentions, no memories
-        else:
-            count, projections = spec.num_layers - spec.target_layer, 8 * self._unit
+        count = spec.decoder_layers or spec.num_layers - spec.target_layer
+        own, products = TARGET_LAYERS[spec.topology, spec.decoder_attention]
+        pairs = length * source_length + own * length * (length + 1) // 2
         layer = Flops(
-            layers=length * (projections + self._ffn(spec.stage2_ffn_dim)),
+            layers=length * (2 * products * self._unit + self._ffn(spec.stage2_ffn_dim)),
             attention=4 * pairs * spec.model_dim,
         )
         logits = Flops(vocabulary=2 * length * spec.model_dim * self.target_vocabulary)

@@ -9,6 +9,7 @@ from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.spec import (
     PLAIN,
+    DecoderAttention,
     EmbeddingSharing,
     LanguageNorms,
     LanguageTransformations,
@@ -18,6 +19,7 @@ from tdo_plugin.modules.spec import (
     PositionEmbedding,
     SourceAttention,
     SpecError,
+    Start,
     Topology,
 )
 
@@ -27,6 +29,8 @@ NORMS = ChoiceEnum(get_args(NormOrder))
 POSITIONS = ChoiceEnum(get_args(PositionCount))
 POSITION_EMBEDDINGS = ChoiceEnum(get_args(PositionEmbedding))
 SHARINGS = ChoiceEnum(get_args(EmbeddingSharing))
+DECODER_ATTENTIONS = ChoiceEnum(get_args(DecoderAttention))
+STARTS = ChoiceEnum(get_args(Start))
 LANGUAGE_NORMS = ChoiceEnum(get_args(LanguageNorms))
 LANGUAGE_TRANSFORMATIONS = ChoiceEnum(get_args(LanguageTransformations))
 
@@ -83,6 +87,21 @@ class TdoConfig(FairseqDataclass):
     tdo_norm: NORMS = field(  # type: ignore[valid-type]
         default="post",
         metadata={"help": "layer norm before each sublayer, or after the residual connection"},
+    )
+    tdo_decoder_attention: DECODER_ATTENTIONS = field(  # type: ignore[valid-type]
+        default="separate",
+        metadata={
+            "help": "encoder-decoder: self- and cross-attention of the decoder as two sublayers or "
+            "as one (MATT: the mean of the target so far is added to what it reads of the source)"
+        },
+    )
+    tdo_init: STARTS = field(  # type: ignore[valid-type]
+        default="standard",
+        metadata={
+            "help": "how the weight matrices of layers start: as in fairseq; Xavier-uniform "
+            "divided by the square root of the layer's depth (DS-Init); or by the fourth root (the "
+            "authors' code)"
+        },
     )
     dropout: float = field(
         default=0.1, metadata={"help": "dropout on embeddings and on every sublayer's output"}

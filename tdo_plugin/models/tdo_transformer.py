@@ -28,7 +28,7 @@ from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.dropout import PlainDropout
 from tdo_plugin.modules.source_state import Reading, SourceState
 from tdo_plugin.modules.spec import SpecError
-from tdo_plugin.modules.target_cache import TargetCache
+from tdo_plugin.modules.target_store import TargetStore
 from tdo_plugin.modules.translation_model import TranslationModel
 
 MODEL_NAME = "tdo_transformer"
@@ -112,7 +112,7 @@ class TargetStream(_Borrowed, FairseqIncrementalDecoder):
         self, incremental_state: dict[str, Any], new_order: Tensor
     ) -> None:
         cache = incremental_state.get(CACHE)
-        if isinstance(cache, TargetCache):
+        if isinstance(cache, TargetStore):
             cache.reorder(new_order)
 
     def get_normalized_probs(

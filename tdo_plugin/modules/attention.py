@@ -117,6 +117,11 @@ class MultiheadAttention(nn.Module):
         """(rows, length, D) to (rows, H, length, E)."""
         return self._split_heads(self.query(x))
 
+    def queries_values(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """(rows, length, D) to queries (rows, H, length, E) and values in one piece, as ``x``."""
+        query, value = self._project(x, self.query, self.value)
+        return self._split_heads(query), value
+
     def keys_values(self, x: Tensor) -> KeyValue:
         """(rows, length, D) to keys and values, each (rows, H, length, E)."""
         return KeyValue(*map(self._split_heads, self._project(x, self.key, self.value)))

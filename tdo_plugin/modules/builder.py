@@ -1,13 +1,19 @@
 """From a specification to a model: the one place that chooses parts."""
 
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
 from torch import nn
 
 from tdo_plugin.modules.attention import MultiheadAttention, project_apart, project_packed
+from tdo_plugin.modules.depth_scaled import start_at_depth
 from tdo_plugin.modules.dropout import Dropout, PlainDropout
 from tdo_plugin.modules.embeddings import Embeddings
 from tdo_plugin.modules.feed_forward import Adaptation, FeedForward
 from tdo_plugin.modules.language_transformation import LanguageTransformation
-from tdo_plugin.modules.layer import CrossAttentionLayer, JointLayer
+from tdo_plugin.modules.layer import CrossAttentionLayer, JointLayer, TargetLayer
+from tdo_plugin.modules.merged_layer import MergedAttentionLayer
 from tdo_plugin.modules.norm import LanguageNorm, LayerNorm
 from tdo_plugin.modules.positions import LearnedPositions, NoPositions, SinusoidalPositions
 from tdo_plugin.modules.residual import PostNormResidual, PreNormResidual, Residual
@@ -17,6 +23,14 @@ from tdo_plugin.modules.stream_pass import JointRows
 from tdo_plugin.modules.translation_model import TranslationModel
 
 RESIDUALS: dict[str, type[Residual]] = {"pre": PreNormResidual, "post": PostNormResidual}
+# how the weight matrices of a layer start, given its depth from 1
+STARTS: dict[str, Callable[[TargetLayer, int], None]] = {
+    "standard": lambda layer, depth: None,
+    "depth-scaled": partial(start_at_depth, power=1 / 2),
+    # the authors' code scales the variance where the paper scales the limit
+    "depth-scaled-quarter": partial(start_at_depth, power=1 / 4),
+}
+Layer = TypeVar("Layer", bound=TargetLayer)
 # streams that pass a part
 SOURCE, TARGET = frozenset({"source"}), frozenset({"target"})
 BOTH = SOURCE | TARGET
@@ -107,9 +121,13 @@ class Builder:
         spec = self.spec
         how = spec.source_attention == "causal", "tags" in spec.plain
         if spec.topology == "encoder-decoder":
+            encoder = [
+                self.joint_layer(spec.stage1_ffn_dim, SOURCE) for _ in range(spec.encoder_layers)
+            ]
+            decoder = [self.decoder_layer() for _ in range(spec.decoder_layers)]
             return EncoderDecoderStack(
-                [self.joint_layer(spec.stage1_ffn_dim, SOURCE) for _ in range(spec.encoder_layers)],
-                [self.cross_attention_layer() for _ in range(spec.decoder_layers)],
+                self.started(encoder),
+                self.started(decoder),
                 self.entry(),
                 self.exit(),
                 *how,
@@ -118,7 +136,14 @@ class Builder:
         while len(layers) < spec.num_layers:
             layers.append(self.second_stage_layer())
         entry, exit_ = self.entry(), self.exit()
+        layers = self.started(layers)
         return DecoderOnlyStack(layers, spec.target_layer, entry, exit_, *how, self.joint_rows())
+
+    def started(self, layers: list[Layer]) -> list[Layer]:
+        """Layers of one stack, from the first, with weight matrices as the specification says."""
+        for depth, layer in enumerate(layers, start=1):
+            STARTS[self.spec.init](layer, depth)
+        return layers
 
     def joint_rows(self) -> JointRows:
         """Of norms that both streams pass: the last row is of positions that LALN leaves out."""
@@ -169,13 +194,30 @@ class Builder:
         """A layer that both streams pass."""
         return self.joint_layer(self.spec.stage2_ffn_dim, BOTH)
 
-    def cross_attention_layer(self) -> CrossAttentionLayer:
+    def decoder_layer(self) -> TargetLayer:
         """An encoder-decoder's decoder layer."""
+        kinds: dict[str, Callable[[], TargetLayer]] = {
+            "separate": self.cross_attention_layer,
+            "merged": self.merged_attention_layer,
+        }
+        return kinds[self.spec.decoder_attention]()
+
+    def cross_attention_layer(self) -> CrossAttentionLayer:
+        """Self-attention, cross-attention and FFN."""
         return CrossAttentionLayer(
             self.attention(),
             self.attention(),
             self.feed_forward(self.spec.stage2_ffn_dim),
             self.residual(TARGET),
+            self.residual(TARGET),
+            self.residual(TARGET),
+        )
+
+    def merged_attention_layer(self) -> MergedAttentionLayer:
+        """Merged attention and FFN."""
+        return MergedAttentionLayer(
+            self.attention(),
+            self.feed_forward(self.spec.stage2_ffn_dim),
             self.residual(TARGET),
             self.residual(TARGET),
         )

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -21,16 +20,8 @@ from tdo_plugin.modules.feed_forward import FeedForward
 from tdo_plugin.modules.masks import SourceMask, TargetMask
 from tdo_plugin.modules.recipe import note
 from tdo_plugin.modules.residual import Residual
-
-
-class KeyValueStore(Protocol):
-    """Where a target's earlier keys and values wait between steps of decoding."""
-
-    def extend(
-        self, layer: int, new: KeyValue, memories: Sequence[KeyValue] | None = None
-    ) -> KeyValue:
-        """Append one layer's ``new``; returns all so far, behind the source's if it is given."""
-        ...
+from tdo_plugin.modules.target_cache import TargetCache
+from tdo_plugin.modules.target_store import TargetStore
 
 
 class Stream:
@@ -73,11 +64,16 @@ class Surroundings:
     memories: Sequence[KeyValue]
     mask: TargetMask
     languages: Tensor | None = None
-    store: KeyValueStore | None = None
+    store: TargetStore | None = None
 
 
 class TargetLayer(nn.Module):
-    """What a stack asks of a layer that the target passes."""
+    """What a stack asks of a layer that the target passes.
+
+    ``store`` is the kind in which the target waits between steps of decoding.
+    """
+
+    store: type[TargetStore] = TargetCache
 
     def memory(self, source: Tensor, languages: Tensor | None = None) -> KeyValue:
         """Keys and values (B, H, S, E) that the target reads.

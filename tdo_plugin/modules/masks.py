@@ -80,11 +80,13 @@ class TargetMask:
     Attributes:
         source: boolean (B, 1, 1, S).
         target: boolean (B or 1, 1, T, P).
+        padding: boolean (rows, P), true at padding of the target so far.
         padded: whether anything is hidden but later positions; true is always right.
     """
 
     source: Tensor
     target: Tensor
+    padding: Tensor
     padded: bool = True
 
     @property
@@ -134,4 +136,4 @@ def target_mask(
     # left padding only ever hides what stands before a token; padding on the right is later
     # than every real query, so that causality alone hides it
     visible = (earlier & ~padding[:, None, None, :]) | itself
-    return TargetMask(~source_padding[:, None, None, :], visible, padded)
+    return TargetMask(~source_padding[:, None, None, :], visible, padding, padded)

@@ -11,6 +11,8 @@ NormOrder = Literal["pre", "post"]
 PositionCount = Literal["independent", "continuous"]
 PositionEmbedding = Literal["sinusoidal", "learned", "none"]
 EmbeddingSharing = Literal["all", "decoder", "none"]
+DecoderAttention = Literal["separate", "merged"]
+Start = Literal["standard", "depth-scaled", "depth-scaled-quarter"]
 LanguageNorms = Literal["none", "source", "target", "both"]
 LanguageTransformations = Literal["none", "identity", "xavier", "authors"]
 
@@ -43,6 +45,9 @@ class ModelSpec:
     at layer ``target_layer`` (M): 0 is a plain decoder-only model, N is TDO. Encoder-decoders
     have ``encoder_layers`` and ``decoder_layers`` and leave those two alone.
 
+    ``decoder_attention`` says whether a decoder looks at itself and at the source in two attentions
+    or in one, ``init`` how the weight matrices of layers start.
+
     ``stage1_ffn_dim`` is the inner size below layer M (or of the encoder), ``stage2_ffn_dim`` from
     layer M on (or of the decoder). ``adaptation_dim`` 0 means no adaptation modules. ``laln`` says
     at whose positions norms have rows for each target language, ``lalt`` how a transformation for
@@ -66,6 +71,8 @@ class ModelSpec:
     stage2_ffn_dim: int
     adaptation_dim: int = 0
     norm: NormOrder = "post"
+    decoder_attention: DecoderAttention = "separate"
+    init: Start = "standard"
     dropout: float = 0.0
     attention_dropout: float = 0.0
     activation_dropout: float = 0.0
@@ -160,6 +167,12 @@ class ModelSpec:
             for name in foreign
             if getattr(self, name) != 0
         ]
+        if self.topology == "decoder-only" and self.decoder_attention == "merged":
+            problems.append(
+                f"`{_flag('decoder_attention')}` must be separate where `{_flag('topology')}` is "
+                "decoder-only: its target reads source and target in one softmax, so that there is "
+                "nothing to merge; it is merged"
+            )
         if self.topology == "encoder-decoder":
             return problems + [
                 f"`{_flag(name)}` must be positive; it is {getattr(self, name)}"

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
-from tdo_plugin.modules.layer import JointLayer, KeyValueStore, Surroundings, TargetLayer
+from tdo_plugin.modules.layer import JointLayer, Surroundings, TargetLayer
 from tdo_plugin.modules.masks import SourceMask, TargetMask
 from tdo_plugin.modules.source_state import Reading, SourceState
 from tdo_plugin.modules.stream_pass import JointRows, Pair, Source, StreamPass
+from tdo_plugin.modules.target_store import TargetStore
 
 
 class Parts(nn.Sequential):
@@ -63,7 +64,7 @@ class Stack(nn.Module):
         raise TypeError(f"{type(self).__name__} has no layers; use a subclass")
 
     def target(
-        self, x: Tensor, source: SourceState, mask: TargetMask, store: KeyValueStore | None = None
+        self, x: Tensor, source: SourceState, mask: TargetMask, store: TargetStore | None = None
     ) -> Tensor:
         """The target (R, T, D) through all its layers."""
         languages = source.languages

@@ -11,43 +11,30 @@ from torch import Tensor
 
 from tdo_plugin.modules.attention import KeyValue
 from tdo_plugin.modules.masks import TargetMask
+from tdo_plugin.modules.target_store import TargetStore
 
 GROWTH = 16  # positions that a full buffer grows by
 
 
-class TargetCache:
+class TargetCache(TargetStore):
     """One buffer (layers, 2, B, H, L and more, E): the source, then each position's K rows.
 
     Every row may look at all that its sentence has, through a mask that shows it what its own
     ancestors wrote. So a search that permutes the rows of a sentence moves no keys and values,
     and the rows of a sentence are the queries of one attention.
-
-    A step first calls :meth:`begin`, then each layer :meth:`extend` in turn. While the rows of a
-    sentence are all alike, one of them may stand for all.
     """
 
     def __init__(self, num_layers: int, beams: int = 1) -> None:
-        """
-        Args:
-            num_layers: of the target.
-            beams: K.
-        """
-        self.length = 0  # P, with the positions of the present step
-        self._num_layers, self._beams = num_layers, beams
+        super().__init__(num_layers, beams)
         self._start = 0
         self._source = 0  # S
         self._buffer: Tensor | None = None
         self._writer: Tensor | None = None  # (B, K, P): which of K rows wrote a row's positions
 
     def begin(self, mask: TargetMask) -> TargetMask:
-        """Announce the new positions of a step.
+        """As any store's; returns the mask of the sentences.
 
-        Args:
-            mask: of the rows, its target part (R, 1, T, P), or (B, 1, T, P) where one row of each
-                sentence stands for all.
-
-        Returns:
-            Of the sentences, the target part (B, 1, K * T, P * K), or (B, 1, T, P * K).
+        Its target part is (B, 1, K * T, P * K), or (B, 1, T, P * K).
         """
         new, self.length = mask.target.shape[2:]
         self._start = self.length - new
@@ -58,22 +45,12 @@ class TargetCache:
         visible = mask.target.view(sentences, -1, new, self.length, 1)  # (B, K or 1, T, P, 1)
         ancestors = self._writer[:, :, None, :, None] == own  # (B, K, 1, P, K)
         visible = visible & ancestors[:, : visible.size(1)]
-        return TargetMask(mask.source, visible.flatten(3).flatten(1, 2)[:, None])
+        return TargetMask(mask.source, visible.flatten(3).flatten(1, 2)[:, None], mask.padding)
 
     def extend(
         self, layer: int, new: KeyValue, memories: Sequence[KeyValue] | None = None
     ) -> KeyValue:
-        """Append one layer's keys and values.
-
-        Args:
-            layer: from 0.
-            new: of the rows' new positions (R or B, H, T, E).
-            memories: of each layer's source (B, H, S, E), to stand before the target; read in
-                the first step only.
-
-        Returns:
-            All keys and values (B, H, L, E), without the source where none was given.
-        """
+        """As any store's; returns (B, H, L, E)."""
         if self._buffer is None and memories is not None:
             self._source = memories[layer].key.size(2)
         buffer = self._room(new.key)[layer]
@@ -87,11 +64,6 @@ class TargetCache:
         return KeyValue(*buffer[:, :, :, : self._end(self.length)])
 
     def reorder(self, rows: Tensor) -> None:
-        """Keep these of the present rows, in this order (R').
-
-        With more than one row to a sentence, the K new rows of a sentence are rows of one
-        present sentence, and either all sentences are kept or some, in their order.
-        """
         if self._buffer is None or self._writer is None:
             return
         writer = self._writer.flatten(0, 1).index_select(0, rows)

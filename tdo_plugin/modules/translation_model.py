@@ -18,7 +18,7 @@ from tdo_plugin.modules.positions import count_positions
 from tdo_plugin.modules.source_state import Reading, SourceState
 from tdo_plugin.modules.spec import ModelSpec
 from tdo_plugin.modules.stack import DecoderOnlyStack, EncoderDecoderStack
-from tdo_plugin.modules.target_cache import TargetCache
+from tdo_plugin.modules.target_store import TargetStore
 
 
 class TranslationModel(nn.Module):
@@ -113,7 +113,7 @@ class TranslationModel(nn.Module):
         return self.stack.both(embedded, masks, readings, x, mask)
 
     def decode(
-        self, prev_output_tokens: Tensor, source: SourceState, cache: TargetCache | None = None
+        self, prev_output_tokens: Tensor, source: SourceState, cache: TargetStore | None = None
     ) -> Tensor:
         """The target stream: features (R, T, D) after the last layer.
 
@@ -164,9 +164,10 @@ class TranslationModel(nn.Module):
         linears = [part for part in self.stack.modules() if isinstance(part, Linear)]
         return [self.embeddings, *linears]
 
-    def new_cache(self, beams: int = 1) -> TargetCache:
+    def new_cache(self, beams: int = 1) -> TargetStore:
         """An empty cache for incremental decoding with so many rows to a sentence."""
-        return TargetCache(len(self.stack.target_layers), beams)
+        layers = self.stack.target_layers
+        return layers[0].store(len(layers), beams)
 
     def _paddings(self, readings: Sequence[Reading]) -> list[Tensor]:
         return [one.tokens.eq(self.padding_idx) for one in readings]

@@ -49,7 +49,27 @@ LANGUAGE_AWARE = [
     for norm in ("pre", "post")
     for laln in ("source", "target", "both")
 ] + [{**TWO_STAGE, "lalt": "xavier", "num_languages": 2}]
-CASES = DECODER_ONLY + ENCODER_DECODER + VARIANTS + LANGUAGE_AWARE
+MERGED = [
+    {**case, "decoder_attention": "merged"}
+    for case in ENCODER_DECODER
+    if case["source_attention"] == "prefix"
+] + [
+    {
+        "topology": "encoder-decoder",
+        "encoder_layers": 1,
+        "decoder_layers": 2,
+        "decoder_attention": "merged",
+        "position_embedding": "learned",
+        "positions": "continuous",
+        "share_embeddings": "none",
+    }
+]
+MERGED += [
+    {**case, "decoder_attention": "merged"}
+    for case in LANGUAGE_AWARE
+    if case["topology"] == "encoder-decoder" and case["laln"] in ("target", "both")
+]
+CASES = DECODER_ONLY + ENCODER_DECODER + VARIANTS + LANGUAGE_AWARE + MERGED
 
 
 def name_of(case):

@@ -70,6 +70,9 @@ class Reference:
 
     def attention(self, part, x, memory, visible):
         """visible: (B, queries, keys)."""
+        return self.linear(part.out, self.heads(part, x, memory, visible))
+
+    def heads(self, part, x, memory, visible):
         outputs = []
         width = self.spec.model_dim // self.spec.num_heads
         query = self.linear(part.query, x)
@@ -79,7 +82,17 @@ class Reference:
             scores = query[..., cut] @ key[..., cut].transpose(1, 2) / math.sqrt(width)
             weights = scores.masked_fill(~visible, -1e300).softmax(-1)
             outputs.append(weights @ value[..., cut])
-        return self.linear(part.out, torch.cat(outputs, -1))
+        return torch.cat(outputs, -1)
+
+    def merged(self, part, x, memory, visible, own):
+        """Cross-attention plus the mean of the own values so far; own: (B, queries, queries)."""
+        values, means = self.linear(part.value, x), []
+        for row in range(len(x)):
+            for j in range(x.size(1)):
+                chosen = [values[row, i] for i in range(x.size(1)) if own[row, j, i]]
+                means.append(sum(chosen) / len(chosen))
+        mean = torch.stack(means).view(x.shape)
+        return self.linear(part.out, self.heads(part, x, memory, visible) + mean)
 
     def ffn(self, part, x):
         return self.linear(part.outer, self.linear(part.inner, x).clamp(min=0))
@@ -172,8 +185,10 @@ class Reference:
                 x = self.joint(layer, x, square[:, :split, :split])
                 states.append(x)
             x = self.sequence(model.stack.entry, x)
+            merged = spec.decoder_attention == "merged"
+            decoder_layer = self.merged_layer if merged else self.decoder_layer
             for layer in model.stack.decoder_layers:
-                y = self.decoder_layer(layer, y, x, square, split)
+                y = decoder_layer(layer, y, x, square, split)
         y = self.sequence(model.stack.exit, y)
         return y @ model.embeddings.output_weight.T, states
 
@@ -187,6 +202,18 @@ class Reference:
             layer.cross_attention_residual,
             y,
             lambda h: self.attention(layer.cross_attention, h, x, square[:, split:, :split]),
+        )
+        return self.sublayer(
+            layer.feed_forward_residual, y, lambda h: self.ffn(layer.feed_forward, h)
+        )
+
+    def merged_layer(self, layer, y, x, square, split):
+        y = self.sublayer(
+            layer.attention_residual,
+            y,
+            lambda h: self.merged(
+                layer.merged_attention, h, x, square[:, split:, :split], square[:, split:, split:]
+            ),
         )
         return self.sublayer(
             layer.feed_forward_residual, y, lambda h: self.ffn(layer.feed_forward, h)

@@ -13,10 +13,10 @@ for _number in range(300):
     DICTIONARY.add_symbol(f"w{_number}")
 
 
-def random_model():
+def random_model(case=TWO_STAGE):
     torch.manual_seed(1)
     vocabulary = len(DICTIONARY)
-    spec = ModelSpec(**{**NUMBERS, **TWO_STAGE})
+    spec = ModelSpec(**{**NUMBERS, **case})
     core = Builder(spec, PAD).build(vocabulary, vocabulary).double()
     with torch.no_grad():
         for parameter in core.parameters():

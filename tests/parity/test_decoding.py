@@ -2,18 +2,22 @@
 
 import pytest
 import torch
-from parity.cases import CASES, EOS, PAD, name_of
+from parity.cases import CASES, EOS, MERGED, PAD, TWO_STAGE, name_of
 from parity.reference import Reference
 
 EXACT = {"rtol": 0, "atol": 1e-9}
 MAX_LENGTH = 7
 
 
+@pytest.mark.parametrize("left", [False, True], ids=["right", "left"])
 @pytest.mark.parametrize("steps", [[1] * 6, [2, 1, 3]], ids=["one by one", "in blocks"])
 @pytest.mark.parametrize("case", CASES, ids=name_of)
-def test_incremental_equals_full(case, steps, make_model, batch):
+def test_incremental_equals_full(case, steps, left, make_model, batch):
+    """Of targets padded on either side, as prefixes of different lengths are on the left."""
     model = make_model(**case)
     source, previous, _ = batch
+    if left:
+        previous = torch.stack([torch.cat([row[row == PAD], row[row != PAD]]) for row in previous])
     state = model.encode(source)
     full = model.decode(previous, state)
     cache, done, pieces = model.new_cache(), 0, []
@@ -115,8 +119,9 @@ def test_reorder_permutes_selects_and_shrinks(make_model, batch):
     torch.testing.assert_close(twice.memories[0].key, state.memories[0].key[[2, 3]])
 
 
-def test_cache_reorder_follows_rows(make_model, batch):
-    model = make_model(topology="decoder-only", num_layers=2, target_layer=1)
+@pytest.mark.parametrize("case", [TWO_STAGE, MERGED[0]], ids=name_of)
+def test_cache_reorder_follows_rows(case, make_model, batch):
+    model = make_model(**case)
     source, previous, _ = batch
     state = model.encode(source)
     order = torch.tensor([2, 0, 3, 1])
@@ -180,8 +185,9 @@ def test_one_row_stands_for_all_that_are_alike(case, make_model, batch):
         torch.testing.assert_close(later, model.decode(tokens, state)[:, 1:], **EXACT)
 
 
-def test_many_rows_need_no_cache(make_model, batch):
-    model = make_model(topology="decoder-only", num_layers=3, target_layer=1)
+@pytest.mark.parametrize("case", [TWO_STAGE, MERGED[0]], ids=name_of)
+def test_many_rows_need_no_cache(case, make_model, batch):
+    model = make_model(**case)
     source, previous, _ = batch
     rows = torch.arange(len(source)).repeat_interleave(3)
     with torch.no_grad():
@@ -191,8 +197,9 @@ def test_many_rows_need_no_cache(make_model, batch):
     torch.testing.assert_close(shared[real], apart[real], **EXACT)
 
 
-def test_cache_grows_past_its_first_buffer(make_model, batch):
-    model = make_model(topology="decoder-only", num_layers=2, target_layer=0)
+@pytest.mark.parametrize("case", [TWO_STAGE, MERGED[0]], ids=name_of)
+def test_long_targets_need_more_than_the_first_buffer(case, make_model, batch):
+    model = make_model(**case)
     torch.manual_seed(3)
     tokens = torch.randint(4, 17, (2, 70))
     state = model.encode(batch[0][:2])

@@ -6,6 +6,7 @@ from parity.cases import (
     CASES,
     DECODER_ONLY,
     ENCODER_DECODER,
+    MERGED,
     NUMBERS,
     PAD,
     VARIANTS,
@@ -25,7 +26,7 @@ from tdo_plugin.modules.spec import ModelSpec
 SOURCE, TARGET, BEAM = 5, 7, 3
 # the order of the norm changes no matrix product
 FLOP_CASES = [case for case in CASES if case.get("norm") != "pre" or case in VARIANTS]
-SOME_CASES = [*DECODER_ONLY[::3], *ENCODER_DECODER[::3], *VARIANTS]
+SOME_CASES = [*DECODER_ONLY[::3], *ENCODER_DECODER[::3], *VARIANTS, *MERGED]
 
 
 def counted(work):
@@ -64,8 +65,13 @@ def test_training_forward(built):
     source_layers = spec.encoder_layers if encdec else spec.num_layers - 1
     target_layers = spec.decoder_layers if encdec else spec.num_layers - spec.target_layer
     hidden = source_layers * hidden_source_pairs(spec, SOURCE)
-    hidden += target_layers * TARGET * (TARGET - 1) // 2
-    assert counted(work) == flops.forward(SOURCE, TARGET).total + 4 * spec.model_dim * hidden
+    averaged = 0
+    if spec.decoder_attention == "merged":  # the mean is a product with the matrix of shares
+        averaged = 2 * target_layers * TARGET * TARGET * spec.model_dim
+    else:
+        hidden += target_layers * TARGET * (TARGET - 1) // 2
+    expected = flops.forward(SOURCE, TARGET).total + 4 * spec.model_dim * hidden
+    assert counted(work) == expected + averaged
 
 
 def test_generation_with_shared_source(built):
@@ -83,7 +89,8 @@ def test_generation_with_shared_source(built):
     target_layers = spec.decoder_layers if encdec else spec.num_layers - spec.target_layer
     hidden = source_layers * hidden_source_pairs(spec, SOURCE)
     # every row is masked from what the other rows of its sentence wrote
-    hidden += target_layers * BEAM * (BEAM - 1) * TARGET * (TARGET + 1) // 2
+    if spec.decoder_attention == "separate":
+        hidden += target_layers * BEAM * (BEAM - 1) * TARGET * (TARGET + 1) // 2
     expected = flops.generation(SOURCE, TARGET, BEAM).total + 4 * spec.model_dim * hidden
     assert counted(work) == expected
 
@@ -189,6 +196,22 @@ def test_parameters_are_the_papers(size, system, millions):
     assert count.by_part["other"] == 0
 
 
+def test_merged_attention_has_half_of_the_matrices():
+    """Four of d x d with biases instead of eight, and a norm less, in each decoder layer."""
+    counts, products = {}, {}
+    for kind in ("separate", "merged"):
+        spec, vocabulary = paper_spec("base", "encoder-decoder", decoder_attention=kind)
+        counts[kind] = count_parameters(outline(spec, vocabulary, vocabulary)).by_part
+        products[kind] = FlopModel(spec, vocabulary).forward(30, 20)
+    saved = {part: counts["separate"][part] - counts["merged"][part] for part in PARTS}
+    assert saved.pop("stage2_layers") == 6 * (4 * (512 * 512 + 512) + 2 * 512)
+    assert not any(saved.values())
+    # of each target position a query, key or value, and output less: of eight products five stay
+    assert products["separate"].layers - products["merged"].layers == 6 * 20 * 2 * 3 * 512 * 512
+    assert products["separate"].attention - products["merged"].attention == 6 * 4 * 210 * 512
+    assert products["separate"].vocabulary == products["merged"].vocabulary
+
+
 def test_cost_notes_example():
     """GFLOP for S = T = 30, d = 512, 6 + 6 layers, V = 50,000, beam 4, computed independently."""
     tdo, vocabulary = paper_spec("base", "tdo", adaptation_dim=0)
@@ -201,9 +224,7 @@ def test_cost_notes_example():
     assert cross.generation(30, 30, 4).total / giga == pytest.approx(12.83, abs=0.015)
 
 
-@pytest.mark.parametrize(
-    "case", [*DECODER_ONLY[::3], *ENCODER_DECODER[::3], *VARIANTS], ids=name_of
-)
+@pytest.mark.parametrize("case", SOME_CASES, ids=name_of)
 def test_outline_counts_as_the_real_model(case):
     spec = ModelSpec(**{**NUMBERS, **case})
     real = Builder(spec, PAD).build(VOCABULARY, VOCABULARY)

@@ -7,6 +7,7 @@ import torch
 from fairseq.dataclass.configs import GenerationConfig
 from fairseq.search import DiverseBeamSearch
 from fairseq.sequence_generator import SequenceGenerator
+from parity.cases import MERGED, TWO_STAGE, name_of
 from parity.searching import DICTIONARY, random_model, random_sample, readable
 
 from tdo_plugin.errors import UserError
@@ -15,9 +16,9 @@ from tdo_plugin.models.narrow_search import BLOCKS, NarrowGenerator, largest, na
 from tdo_plugin.modules.linear import lean_product
 
 
-@pytest.fixture(scope="module")
-def model():
-    return random_model()
+@pytest.fixture(scope="module", params=[TWO_STAGE, MERGED[0]], ids=name_of)
+def model(request):
+    return random_model(request.param)
 
 
 @pytest.fixture(scope="module")

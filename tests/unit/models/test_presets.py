@@ -82,7 +82,11 @@ def test_preset(system, size):
 def test_command_line_overrides(arch):
     """Each option of the model gets a value that no preset and no default has."""
     layers = (
-        {"--tdo-encoder-layers": 1, "--tdo-decoder-layers": 2}
+        {
+            "--tdo-encoder-layers": 1,
+            "--tdo-decoder-layers": 2,
+            "--tdo-decoder-attention": "merged",
+        }
         if "encoder" in arch
         else {"--tdo-layers": 7, "--tdo-target-layer": 2}
     )
@@ -95,6 +99,7 @@ def test_command_line_overrides(arch):
         "--tdo-adaptation-dim": 56,
         "--tdo-norm": "post" if PRESETS[arch].get("tdo_norm") == "pre" else "pre",
         "--tdo-source-attention": "prefix" if "causal" in arch else "causal",
+        "--tdo-init": "depth-scaled-quarter",
         "--tdo-positions": "continuous",
         "--tdo-position-embedding": "learned",
         "--tdo-share-embeddings": "none",
@@ -114,6 +119,8 @@ def test_command_line_overrides(arch):
         assert getattr(args, flag[2:].replace("-", "_")) == value
     spec = spec_from_args(args, num_languages=5)
     assert spec.freeze_embeddings
+    assert spec.init == "depth-scaled-quarter"
+    assert spec.decoder_attention == ("merged" if "encoder" in arch else "separate")
     assert (spec.laln, spec.lalt, spec.masked_tags) == ("source", "authors", 3)
     assert spec.num_languages == 5
     assert (spec.stage1_ffn_dim, spec.stage2_ffn_dim) == (24, 40)
@@ -121,6 +128,7 @@ def test_command_line_overrides(arch):
     untouched = {option.name for option in fields(TdoConfig)}
     untouched -= {flag[2:].replace("-", "_") for flag in given}
     other = {"tdo_layers", "tdo_target_layer", "tdo_encoder_layers", "tdo_decoder_layers"}
+    other |= {"tdo_decoder_attention"}
     own = {flag[2:].replace("-", "_") for flag in layers}
     fixed = {"_name", "tdo_topology", "tdo_stage2_ffn_dim", "tdo_freeze_embeddings"}
     assert untouched == fixed | (other - own)

@@ -9,7 +9,7 @@ import torch
 from fairseq.data import Dictionary
 from fairseq.search import Sampling
 from fairseq.sequence_generator import SequenceGenerator
-from parity.cases import CASES, EOS, NUMBERS, PAD, TWO_STAGE, VOCABULARY, name_of
+from parity.cases import CASES, EOS, MERGED, NUMBERS, PAD, TWO_STAGE, VOCABULARY, name_of
 from parity.languages import languages_of
 from parity.reference import Reference
 
@@ -128,8 +128,9 @@ def test_hypotheses_end_at_different_steps():
 
 
 @pytest.mark.parametrize("beam", [1, 2, 5])
-def test_other_beams(beam):
-    models = [make(**TWO_STAGE)]
+@pytest.mark.parametrize("case", [TWO_STAGE, MERGED[0]], ids=name_of)
+def test_other_beams(case, beam):
+    models = [make(**case)]
     theirs = [reference_search(models, row[row != PAD][None], beam) for row in source()]
     assert_equal(plain(search(models, source(), beam)), theirs)
 
@@ -143,7 +144,7 @@ def test_ensemble_of_two_topologies():
     assert ours != plain(search(models[:1], source()))
 
 
-@pytest.mark.parametrize("case", [CASES[0], CASES[9], CASES[30]], ids=name_of)
+@pytest.mark.parametrize("case", [CASES[0], CASES[9], CASES[30], MERGED[0]], ids=name_of)
 def test_prefix_tokens(case):
     models = [make(**case)]
     prefix = torch.tensor([[7, 9], [4, 4], [16, 5], [8, 12]])
@@ -255,7 +256,7 @@ def test_longer_than_the_first_cache_buffer():
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-@pytest.mark.parametrize("case", [CASES[9], CASES[30]], ids=name_of)
+@pytest.mark.parametrize("case", [CASES[9], CASES[30], MERGED[0]], ids=name_of)
 def test_half_precision(case, dtype):
     """Searches in half precision score their own output as single precision does, roughly."""
     model, full = make(dtype=torch.float32, **case).to(dtype), make(dtype=torch.float32, **case)

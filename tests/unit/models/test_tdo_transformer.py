@@ -111,6 +111,7 @@ def test_every_option_reaches_the_specification():
         "tdo_stage2_ffn_dim": "28",
         "tdo_adaptation_dim": "4",
         "tdo_norm": "pre",
+        "tdo_init": "depth-scaled",
         "dropout": "0.2",
         "attention_dropout": "0.3",
         "activation_dropout": "0.4",
@@ -123,7 +124,11 @@ def test_every_option_reaches_the_specification():
         "tdo_masked_tags": "2",
         "tdo_plain": "dropout,tags",
     }
-    encoder_decoder = {"tdo_encoder_layers": "3", "tdo_decoder_layers": "4"}
+    encoder_decoder = {
+        "tdo_encoder_layers": "3",
+        "tdo_decoder_layers": "4",
+        "tdo_decoder_attention": "merged",
+    }
     options = {name for name in TdoConfig.__dataclass_fields__ if name != "_name"}
     assert options == {"tdo_topology", *changed, *encoder_decoder}
     for base, changes in ((TDO, changed), ((*TDO, *ENCODER_DECODER), encoder_decoder)):
@@ -210,6 +215,7 @@ def test_it_loads_what_it_saved():
         ("--tdo-adaptation-dim", "0"),
         ("--tdo-norm", "pre"),
         ENCODER_DECODER,
+        (*ENCODER_DECODER, "--tdo-decoder-attention", "merged"),
         ("--tdo-share-embeddings", "none"),
     ],
     ids=" ".join,

@@ -17,6 +17,12 @@ TOPOLOGIES = {
         "source_attention": "causal",
     },
     "encoder-decoder": {"topology": "encoder-decoder", "encoder_layers": 1, "decoder_layers": 1},
+    "merged": {
+        "topology": "encoder-decoder",
+        "encoder_layers": 1,
+        "decoder_layers": 1,
+        "decoder_attention": "merged",
+    },
 }
 SOURCE = torch.tensor([[PAD, 5, 6, 7], [4, 5, 6, 7]])
 PREVIOUS = torch.tensor([[2, 8, 9], [2, 8, PAD]])

@@ -12,6 +12,7 @@ PAD = 1
 SIZES = {"model_dim": 16, "num_heads": 2, "stage1_ffn_dim": 12, "stage2_ffn_dim": 20}
 TWO_STAGE = {**SIZES, "topology": "decoder-only", "num_layers": 3, "target_layer": 1}
 ENCODER_DECODER = {**SIZES, "topology": "encoder-decoder", "encoder_layers": 2, "decoder_layers": 1}
+MERGED = {**ENCODER_DECODER, "decoder_attention": "merged"}
 
 
 def build(source=30, target=30, **numbers):
@@ -118,7 +119,7 @@ def test_learned_tables_hold_the_longest_sequences(positions):
 def test_dropout_and_activation_dropout_are_where_they_are_said_to_be():
     """With all dropouts off two training passes are equal; with any one of them on they differ."""
     source, target = torch.randint(4, 30, (3, 5)), torch.randint(4, 30, (3, 4))
-    for case in (TWO_STAGE, ENCODER_DECODER):
+    for case in (TWO_STAGE, ENCODER_DECODER, MERGED):
         for name in (None, "dropout", "attention_dropout", "activation_dropout"):
             model = build(**case, **({name: 0.5} if name else {})).train()
             one, other = (model.decode(target, model.encode(source)) for _ in range(2))

@@ -56,6 +56,16 @@ WRONG = [
     ({"activation_dropout": float("nan")}, "`--activation-dropout` must be at least 0"),
     ({"max_source_positions": 0}, "`--max-source-positions` must be positive"),
     ({"max_target_positions": -1}, "`--max-target-positions` must be positive"),
+    (
+        {"init": "xavier"},
+        "`--tdo-init` must be one of standard, depth-scaled, depth-scaled-quarter",
+    ),
+    ({"decoder_attention": "joint"}, "`--tdo-decoder-attention` must be one of separate, merged"),
+    (
+        {"decoder_attention": "merged"},
+        "`--tdo-decoder-attention` must be separate where `--tdo-topology` is decoder-only: its "
+        "target reads source and target in one softmax, so that there is nothing to merge; it is",
+    ),
     ({"num_layers": 0}, "`--tdo-layers` must be positive; it is 0"),
     ({"target_layer": 0, "adaptation_dim": 4}, "`--tdo-adaptation-dim` must be 0 where"),
 ]

@@ -1,0 +1,69 @@
+"""A decoder layer whose self- and cross-attention are one (MATT).
+
+Shapes: B sentences, R = B * beams rows, T target, D model width.
+"""
+
+import torch
+from torch import Tensor
+
+from tdo_plugin.modules.attention import KeyValue, MultiheadAttention
+from tdo_plugin.modules.feed_forward import FeedForward
+from tdo_plugin.modules.layer import Surroundings, TargetLayer
+from tdo_plugin.modules.residual import Residual
+from tdo_plugin.modules.running_sums import RunningSums
+
+
+class MergedAttentionLayer(TargetLayer):
+    """Merged attention, FFN (Zhang, Titov and Sennrich, 2019).
+
+    The target reads the source as in cross-attention. To what it finds, before the output
+    projection, the mean of its own values so far is added, made with the same value projection;
+    the mean has neither heads nor weights nor dropout.
+    """
+
+    store = RunningSums
+
+    def __init__(
+        self,
+        merged_attention: MultiheadAttention,
+        feed_forward: FeedForward,
+        attention_residual: Residual,
+        feed_forward_residual: Residual,
+    ) -> None:
+        super().__init__()
+        self.merged_attention = merged_attention
+        self.feed_forward = feed_forward
+        self.attention_residual = attention_residual
+        self.feed_forward_residual = feed_forward_residual
+
+    def memory(self, source: Tensor, languages: Tensor | None = None) -> KeyValue:
+        return self.merged_attention.keys_values(source)
+
+    def target(self, x: Tensor, around: Surroundings, index: int) -> Tensor:
+        languages, mask = around.languages, around.mask
+        normed = self.attention_residual.before(x, languages)
+        query, own = self.merged_attention.queries_values(normed)
+        found = self.merged_attention.mix(query, around.memories[index], mask.over_source)
+        if around.store is None:
+            merged = found + mean_of_visible(own, mask.target[:, 0])
+        else:
+            merged = found + around.store.mean(index, own)
+        x = self.attention_residual.after(x, self.merged_attention.out(merged), languages)
+
+        output = self.feed_forward(self.feed_forward_residual.before(x, languages))
+        return self.feed_forward_residual.after(x, output, languages)
+
+
+def mean_of_visible(values: Tensor, visible: Tensor) -> Tensor:
+    """For each query the mean of the values that it may look at, (B, T, D).
+
+    A product with the matrix of shares: forward and backward together it takes a third to a quarter
+    of the time of cumulative sums on a CPU, whose backward pass turns the tensor round twice.
+
+    Args:
+        values: (B, T, D).
+        visible: boolean (B, T, T), at least one of each query.
+    """
+    wide = torch.promote_types(values.dtype, torch.float32)
+    shares = visible.to(wide) / visible.sum(-1, keepdim=True)
+    return shares.to(values.dtype) @ values

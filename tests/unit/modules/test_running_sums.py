@@ -1,0 +1,90 @@
+"""The running sums of merged attention, and the means of a whole target that they equal."""
+
+import pytest
+import torch
+
+from tdo_plugin.modules.attention import KeyValue
+from tdo_plugin.modules.masks import target_mask
+from tdo_plugin.modules.merged_layer import mean_of_visible
+from tdo_plugin.modules.running_sums import RunningSums
+from tdo_plugin.modules.target_cache import TargetCache
+
+SOURCE = torch.zeros(3, 2, dtype=torch.bool)
+
+
+def padding(left, length):
+    """True at so many first positions of each row."""
+    return torch.arange(length)[None] < torch.tensor(left)[:, None]
+
+
+def step_by_step(values, hidden):
+    store, means = RunningSums(1), []
+    for place in range(values.size(1)):
+        store.begin(target_mask(SOURCE, 1, hidden[:, : place + 1]))
+        means.append(store.mean(0, values[:, place : place + 1]))
+    return torch.cat(means, 1)
+
+
+def test_means_are_of_real_positions_only():
+    values = torch.tensor([[[2.0], [4.0], [9.0]], [[50.0], [1.0], [3.0]], [[7.0], [7.0], [5.0]]])
+    hidden = padding([0, 1, 2], 3)
+    expected = torch.tensor([[2.0, 3.0, 5.0], [0.0, 1.0, 2.0], [0.0, 0.0, 5.0]])
+    whole = mean_of_visible(values, target_mask(SOURCE, 3, hidden).target[:, 0])
+    for found in (whole, step_by_step(values, hidden)):
+        assert torch.equal(found[~hidden][:, 0], expected[~hidden])
+
+
+def test_nothing_that_is_no_number_comes_from_padding():
+    values = torch.full((3, 4, 2), float("nan"))
+    hidden = padding([1, 2, 3], 4)
+    values[~hidden] = 1.0
+    assert torch.equal(step_by_step(values, hidden)[~hidden], values[~hidden])
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_sums_are_kept_in_single_precision(dtype):
+    """A sum in half precision would stop growing long before."""
+    block, blocks = 500, 10
+    values = torch.ones(1, block, 1, dtype=dtype)
+    hidden = torch.zeros(1, block * blocks, dtype=torch.bool)
+    store = RunningSums(1)
+    for number in range(1, blocks + 1):
+        store.begin(target_mask(SOURCE[:1], block, hidden[:, : number * block]))
+        found = store.mean(0, values)
+    assert found.dtype == dtype
+    assert torch.equal(found, values)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_a_whole_target_in_half_precision(dtype):
+    torch.manual_seed(0)
+    values = torch.randn(3, 100, 4)
+    visible = target_mask(SOURCE, 100, padding([0, 3, 0], 100)).target[:, 0]
+    found = mean_of_visible(values.to(dtype), visible)
+    assert found.dtype == dtype
+    torch.testing.assert_close(found.float(), mean_of_visible(values, visible), rtol=0, atol=0.02)
+
+
+def test_each_row_has_its_own_and_one_may_stand_for_all():
+    torch.manual_seed(0)
+    beams, hidden = 2, torch.zeros(6, 3, dtype=torch.bool)
+    first, later = torch.randn(3, 1, 4).double(), torch.randn(6, 2, 4).double()
+    store = RunningSums(1, beams)
+    store.begin(target_mask(SOURCE, 1, hidden[:3, :1]))
+    assert torch.equal(store.mean(0, first), first)
+    order = torch.tensor([1, 0, 2, 3, 5, 5])
+    store.begin(target_mask(SOURCE, 1, hidden[:, :2]))
+    second = store.mean(0, later[:, :1])
+    torch.testing.assert_close(second, (first.repeat_interleave(2, 0) + later[:, :1]) / 2)
+    store.reorder(order)
+    store.begin(target_mask(SOURCE, 1, hidden))
+    third = store.mean(0, later[:, 1:])
+    torch.testing.assert_close(third, (2 * second[order] + later[:, 1:]) / 3)
+
+
+def test_a_store_is_of_one_kind():
+    new = torch.zeros(3, 2, 1, 4)
+    with pytest.raises(TypeError, match="RunningSums keeps no keys and values"):
+        RunningSums(1).extend(0, KeyValue(new, new))
+    with pytest.raises(TypeError, match="TargetCache keeps no sums"):
+        TargetCache(1).mean(0, new[:, 0])
