@@ -233,7 +233,9 @@ make_table() {
     translate_rows "$directions"
     say "scores and report"
     score_rows "$table" "$directions"
-    draw_figure_1 "$table"
+    if [[ $directions == zero-shot || $directions == all ]]; then
+      draw_figure_1 "$table"
+    fi
   fi
   say "done"
 }
