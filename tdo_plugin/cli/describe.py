@@ -214,6 +214,7 @@ def _architecture(spec: dict[str, Any]) -> dict[str, str]:
         "FFN": ffn,
         "adaptation": str(spec["adaptation_dim"] or "none"),
         "norm": f"{spec['norm']}-norm",
+        **_unusual(spec),
         **_language_aware(spec),
         "dropout": f"{spec['dropout']}, attention {spec['attention_dropout']}, "
         f"activation {spec['activation_dropout']}",
@@ -221,6 +222,15 @@ def _architecture(spec: dict[str, Any]) -> dict[str, str]:
         "embeddings": f"shared: {spec['share_embeddings']}"
         + (", frozen" if spec["freeze_embeddings"] else ""),
     }
+
+
+def _unusual(spec: dict[str, Any]) -> dict[str, str]:
+    """Choices that have a row only where they are not the usual one."""
+    rows = {
+        "decoder attention": (spec["decoder_attention"], "separate"),
+        "start of the layers": (spec["init"], "standard"),
+    }
+    return {name: chosen for name, (chosen, usual) in rows.items() if chosen != usual}
 
 
 def _language_aware(spec: dict[str, Any]) -> dict[str, str]:

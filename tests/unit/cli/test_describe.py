@@ -25,6 +25,9 @@ KEYS = [
 ]
 
 
+CHOICES = ("decoder attention", "start of the layers")
+
+
 @pytest.fixture
 def shown(capsys):
     """``shown(arch, *flags)`` is the object that ``--json`` prints."""
@@ -85,6 +88,25 @@ def test_every_preset_as_a_table(arch, capsys):
     assert text.startswith(arch + "\n")
     for word in ("topology", "layers", "embeddings", "total", "training", "generation (beam 4)"):
         assert word in text
+
+
+def test_what_is_not_the_usual_choice_has_a_row(capsys):
+    words = ["describe", "--arch", "tdo_encoder_decoder_small", "--vocab-size", "100"]
+    chosen = ["--tdo-decoder-attention", "merged", "--tdo-init", "depth-scaled"]
+    for flags, rows in ((chosen, ["merged", "depth-scaled"]), ([], [])):
+        assert cli.main([*words, *flags]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        named = [one for one in lines if one.strip().startswith(CHOICES)]
+        assert [one.split()[-1] for one in named] == rows
+
+
+def test_merged_attention_saves_half_of_the_matrices(shown):
+    """Four of d x d with biases in each decoder layer, and a norm."""
+    separate = shown("tdo_encoder_decoder")
+    merged = shown("tdo_encoder_decoder", "--tdo-decoder-attention", "merged")
+    saved = 6 * (4 * (512 * 512 + 512) + 2 * 512)
+    assert separate["total_parameters"] - merged["total_parameters"] == saved
+    assert merged["flops"]["generation"]["total"] < separate["flops"]["generation"]["total"]
 
 
 def test_flags_of_the_model_count(shown):
