@@ -46,7 +46,7 @@ def test_no_name_is_forgotten():
     assert len(PRESETS) == 16
     assert ours(ARCH_MODEL_REGISTRY) == set(PRESETS)
     assert ours(MODEL_REGISTRY) == {"tdo_transformer"}
-    assert ours(TASK_REGISTRY) == {"tdo_translation"}
+    assert ours(TASK_REGISTRY) == {"tdo_translation", "tdo_robt"}
     assert ours(CRITERION_REGISTRY) == {
         "label_smoothed_cross_entropy_terms",
         "label_smoothed_cross_entropy_instrucl",
