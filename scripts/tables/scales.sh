@@ -131,14 +131,14 @@ own_flags() {
 
 # smaller_flags SYSTEM: what makes it smaller and shorter than the paper's, and measures its curve.
 smaller_flags() {
-  local layers=6 kind=row until=${updates[row]}
+  local layers=6 kind=row between=${updates[row]} first=${updates[row]}
   case $1 in
     *24-layers*) layers=24 ;;
     *12-layers* | bilingual-deeper/*) layers=12 ;;
   esac
   case $1 in
     bilingual*) kind=bilingual ;;
-    *-robt*) kind=robt until=$every ;;
+    *-robt*) kind=robt between=$every ;;
   esac
   printf '%s\n' "${small[@]}" --max-update "${updates[$kind]}" \
     --tdo-encoder-layers "${depth[$layers]}" --tdo-decoder-layers "${depth[$layers]}"
@@ -146,6 +146,7 @@ smaller_flags() {
     printf '%s\n' --robt-languages "$(IFS=, && echo "${pivoted[*]}")"
   fi
   if [[ -n $every && $1 == many-to-many/* ]]; then # without ROBT once, at the end
-    printf '%s\n' --eval-translation zero-shot --eval-sentences 50 --validate-interval-updates "$until"
+    printf '%s\n' --eval-translation zero-shot --eval-sentences 50 \
+      --validate-interval-updates "$between" --validate-after-updates "$first"
   fi
 }

@@ -14,7 +14,7 @@ from tdo_plugin.errors import UserError
 if TYPE_CHECKING:
     from fairseq.data import Dictionary
 
-HELP = "add languages to a trained model, which goes on translating the others as before"
+HELP = "add languages to a trained model, which goes on translating the others"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,6 +75,8 @@ def _run(args: argparse.Namespace) -> int:
     save_whole(_state(state, arguments, model, grown), str(args.output))
     languages = ",".join(grown.langs)
     print(f"written: {args.output} ({args.output.stat().st_size / 2**20:.1f} MiB)")
+    if not arguments.tdo_masked_tags:
+        print("its targets begin with tags, so the new ones take part in the softmax")
     print(f"it knows {languages}; training goes on with the dictionary of {args.data} and")
     print(
         f"  --finetune-from-model {args.output} --langs {languages}"
@@ -85,10 +87,15 @@ def _run(args: argparse.Namespace) -> int:
 
 def _check(old: Dictionary, new: Dictionary, languages: tuple[str, ...]) -> None:
     """Raise UserError unless the new dictionary is the old one and a tag for each language."""
-    if new.symbols[: len(old)] != old.symbols or len(new) != len(old) + len(languages):
+    if len(new) != len(old) + len(languages):
         raise UserError(
-            "`--path` must name a model whose dictionary ends in one tag for each language; this "
-            f"one's would have {len(new) - len(old)} more entries for {len(languages)} languages"
+            "`--path` must name a model with one tag for each language; this one would have "
+            f"{len(new) - len(old)} more entries in its dictionary for {len(languages)} languages"
+        )
+    if new.symbols[: len(old)] != old.symbols:
+        raise UserError(
+            "`--path` must name a model whose dictionary ends in its tags; behind this one's there "
+            "are other entries (`--lang-tok-style mbart`)"
         )
 
 

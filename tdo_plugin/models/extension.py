@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.models.languages import tag_sides
 from tdo_plugin.models.tdo_transformer import TdoTransformer
 from tdo_plugin.modules.language_transformation import LanguageTransformation
 from tdo_plugin.modules.norm import LanguageNorm
@@ -54,12 +55,19 @@ class Extension:
         """The model's options with the new languages, whose tags are never predicted.
 
         Where tags stand on the target they are, the new ones too.
+
+        Raises:
+            UserError: the model has no tags.
         """
+        on_source, on_target = tag_sides(args)
+        if not (on_source or on_target):
+            raise UserError("`--path` must name a model with language tags; this one has none")
         masked = getattr(args, "tdo_masked_tags", 0)
-        if not getattr(args, "decoder_langtok", False):
+        if not on_target:
             masked += len(self.new)
         changed = {"langs": [*self.languages, *self.new], "tdo_masked_tags": masked}
-        return Namespace(**{**vars(args), **changed})
+        # a file of languages would go before their list
+        return Namespace(**{**vars(args), **changed, "lang_dict": None})
 
 
 def extend(

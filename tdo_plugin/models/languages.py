@@ -33,6 +33,16 @@ def languages_of(spec: ModelSpec, tgt_lang_id: Tensor | None) -> Tensor | None:
     return tgt_lang_id.flatten() - 1
 
 
+def tag_sides(args: Namespace) -> tuple[str | None, bool]:
+    """Whose tag a source begins with, `src` or `tgt`, and whether a target begins with one.
+
+    ``--langtoks`` goes before the options that are named after the sides.
+    """
+    source, target = (getattr(args, f"{side}_langtok", None) for side in ("encoder", "decoder"))
+    source, target = (getattr(args, "langtoks", None) or {}).get("main", (source, target))
+    return source and source[:3], bool(target)
+
+
 def check_task(spec: ModelSpec, args: Namespace, task: Any) -> None:
     """Hold the specification against the task's batches and tags.
 
@@ -40,8 +50,7 @@ def check_task(spec: ModelSpec, args: Namespace, task: Any) -> None:
         UserError: batches do not tell languages, a sentence does not begin with its target's tag,
             or tags are to be predicted that are masked.
     """
-    source_tag = getattr(args, "encoder_langtok", None)
-    target_tag = bool(getattr(args, "decoder_langtok", False))
+    source_tag, target_tag = tag_sides(args)
     if spec.language_aware:
         if not getattr(task, "tells_languages", False):
             raise UserError(

@@ -1,8 +1,12 @@
 """Language-aware parts from the command line: trained, resumed, grown, extended, decoded."""
 
+import json
+
 import pytest
 import torch
+from fairseq import checkpoint_utils
 from integration.data import (
+    BOTH_WAYS,
     CROSS_ENTROPY,
     ENCODER_DECODER,
     INSTRUCL,
@@ -28,15 +32,20 @@ SYSTEMS = {
     "tdo_transformer": (*TDO, *AWARE),
     "tdo_prefix_decoder_only": (*TDO, *ONE_STAGE, "--tdo-laln", "both"),
     "tdo_encoder_decoder": (*TDO, *ENCODER_DECODER, *AWARE),
+    "merged attention": (
+        *(*TDO, *ENCODER_DECODER, *AWARE),
+        *("--tdo-decoder-attention", "merged", "--tdo-init", "depth-scaled"),
+    ),
 }
 GENERATE = ("--task", "tdo_translation", *TASK, *TAG, "--beam", "3", "--max-len-b", "8")
 DE_FR = ("-s", "de", "-t", "fr", "--gen-subset", "test")
 
 
-@pytest.mark.parametrize("arch", SYSTEMS)
-def test_trained_resumed_and_decoded(arch, tmp_path):
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_trained_resumed_and_decoded(system, tmp_path):
     """With InstruCL; batches of the training mix languages, sentences of the search leave it."""
-    flags = (*BASE, *SYSTEMS[arch], "--arch", arch, *INSTRUCL)
+    arch = system if system.startswith("tdo_") else "tdo_encoder_decoder"
+    flags = (*BASE, *SYSTEMS[system], "--arch", arch, *INSTRUCL)
     through = train(tmp_path / "through", *flags, "--max-update", "6")
     first = train(tmp_path / "parts", *flags, "--max-update", "2")
     assert first + train(tmp_path / "parts", *flags, "--max-update", "6") == through
@@ -53,6 +62,14 @@ def test_trained_resumed_and_decoded(arch, tmp_path):
     assert len(hypotheses(narrow)) == 6
     assert hypotheses(narrow) == hypotheses(whole)
     assert scores(narrow) == pytest.approx(scores(whole), abs=1e-3)
+
+
+def test_validation_translates(tmp_path):
+    flags = (*SYSTEMS["tdo_transformer"], *CROSS_ENTROPY, "--eval-translation", "all")
+    sizes = ("--eval-sentences", "3", "--max-update", "2", "--validate-interval-updates", "2")
+    train(tmp_path, *BASE[:-1], *flags, *sizes, "--eval-lid", "references")
+    (last,) = (tmp_path / "validation.jsonl").read_text().splitlines()
+    assert set(json.loads(last)["directions"]) == set(BOTH_WAYS.split(","))
 
 
 def test_a_plain_model_is_fine_tuned(tmp_path):
@@ -102,6 +119,8 @@ def test_extended_decoded_and_trained_on(trained, tmp_path, capsys):
     state = safe_load(output)
     assert state["task_state"]["languages"] == ["en", "de", "fr", "es", "it", "pt"]
     assert "last_optimizer_state" not in state
+    _, _, task = checkpoint_utils.load_model_ensemble_and_task([str(output)])
+    assert task.langs == state["task_state"]["languages"]
     more = (
         *SYSTEMS["tdo_transformer"],
         *CROSS_ENTROPY,

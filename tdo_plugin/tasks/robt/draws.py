@@ -12,8 +12,8 @@ from tdo_plugin.tasks.step_hooks import Sample
 def key_of(sample: Sample, seed: int, update: int) -> list[int]:
     """What a batch's draws are a function of: seed, update, and which sentences it has.
 
-    So they are the same ones whether the training was interrupted or not, and on however many
-    workers; there is no state.
+    So a batch draws the same whether the training was interrupted or not, and on whichever worker;
+    there is no state.
     """
     fed = sample["net_input"]
     columns = (sample["id"], fed["src_lang_id"].flatten(), fed["tgt_lang_id"].flatten())

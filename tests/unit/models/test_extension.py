@@ -72,8 +72,11 @@ def test_the_new_rows(like):
 
 def test_tags_on_the_target_are_predicted():
     known = Extension(["en", "de"], ["fr"])
-    args = known.arguments(Namespace(decoder_langtok=True, langs=["en", "de"]))
-    assert (args.langs, args.tdo_masked_tags) == (["en", "de", "fr"], 0)
+    for told in ({"decoder_langtok": True}, {"langtoks": {"main": (None, "tgt")}}):
+        args = known.arguments(Namespace(**told, langs=["en", "de"], lang_dict="names.txt"))
+        assert (args.langs, args.lang_dict, args.tdo_masked_tags) == (["en", "de", "fr"], None, 0)
+    with pytest.raises(UserError, match="`--path` must name a model with language tags"):
+        known.arguments(Namespace(langs=["en", "de"]))
 
 
 @pytest.mark.parametrize("new", [(), ("de",), ("fr", "fr")], ids=str)

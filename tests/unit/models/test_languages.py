@@ -80,6 +80,14 @@ REFUSED = {
         ("--task", "tdo_translation", *TASK, "--encoder-langtok", "src", *TRAIN, *TDO, *AWARE),
         r"`--encoder-langtok` must be tgt.* leaves its target language open; it is src",
     ),
+    "the source's tag by another option": (
+        (*BASE, *TDO, *AWARE, "--langtoks", '{"main":("src",None)}'),
+        r"`--encoder-langtok` must be tgt.* leaves its target language open; it is src",
+    ),
+    "tags that are predicted by another option": (
+        (*BASE, *TDO, "--langtoks", '{"main":("tgt","tgt")}', "--tdo-masked-tags", "1"),
+        r"`--tdo-masked-tags` must be 0 with `--decoder-langtok`",
+    ),
     "the stock task": (
         ("--task", "translation_multi_simple_epoch", *TASK, *TAG, *TRAIN, *TDO, *AWARE),
         r"`--task` must be tdo_translation .*; it is translation_multi_simple_epoch",
@@ -113,8 +121,12 @@ def test_refused_in_one_line(name):
 
 def test_a_target_s_tag_is_enough():
     flags = ("--task", "tdo_translation", *TASK, *TRAIN, *TDO, *AWARE)
-    task, model, criterion = built(*flags, "--encoder-langtok", "src", "--decoder-langtok")
-    assert torch.isfinite(criterion(model, iterate(task, "train")[0])[0])
+    for told in (
+        ("--encoder-langtok", "src", "--decoder-langtok"),
+        ("--langtoks", '{"main":("tgt",None)}'),
+    ):
+        task, model, criterion = built(*flags, *told)
+        assert torch.isfinite(criterion(model, iterate(task, "train")[0])[0])
 
 
 # --- checkpoints ------------------------------------------------------------------------------

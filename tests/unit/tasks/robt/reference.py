@@ -11,13 +11,15 @@ def read(dictionary, tokens):
     return [dictionary[int(one)] for one in tokens if int(one) != dictionary.pad()]
 
 
-def greedy(model, source, begin, limit, task):
+def greedy(model, source, begin, limit, task, target):
     """Words of the likeliest continuation, each by a pass over all, and whether it ended."""
+    language = torch.tensor([[LANGUAGES.index(target) + 1]])
     dictionary, words = task.target_dictionary, []
     tokens = torch.tensor([[task.source_dictionary.index(one) for one in source]])
     while len(words) < limit:
         previous = [dictionary.index(one) for one in ("</s>", *begin, *words)]
-        logits = model(tokens, None, torch.tensor([previous]))[0][0, -1].clone()
+        fed = tokens, None, torch.tensor([previous])
+        logits = model(*fed, tgt_lang_id=language)[0][0, -1].clone()
         logits[dictionary.pad()] = -torch.inf
         if not words:
             logits[dictionary.eos()] = -torch.inf
@@ -65,7 +67,8 @@ def algorithm(task, model, sample, update, share, ratio, languages):
 
         query = tagged(y, t, other)
         begin = [f"__{other}__"] if of_target else []
-        words, ended = greedy(model, query, begin, max(1, int(ratio * len(query))), task)
+        limit = max(1, int(ratio * len(query)))
+        words, ended = greedy(model, query, begin, limit, task, other)
         ends += ended
         if not ended and circles(words):
             continue

@@ -28,7 +28,14 @@ from tdo_plugin.tasks.robt import hook as hook_module
 
 ROBT = ("--task", "tdo_robt", *TASK, *TRAIN, *TDO)
 PREFIX = ("--tdo-target-layer", "0", "--tdo-adaptation-dim", "0")
-TOPOLOGIES = {"tdo": (), "prefix": PREFIX, "encoder-decoder": ENCODER_DECODER}
+MERGED = (*ENCODER_DECODER, "--tdo-decoder-attention", "merged")
+TOPOLOGIES = {
+    "tdo": (),
+    "prefix": PREFIX,
+    "encoder-decoder": ENCODER_DECODER,
+    "language-aware": ("--tdo-laln", "both", "--tdo-lalt", "xavier"),
+    "merged, language-aware": (*MERGED, "--tdo-laln", "both", "--tdo-lalt", "xavier"),
+}
 STRATEGIES = {
     "tgt": TAG,
     "decoder": ("--decoder-langtok",),
@@ -355,14 +362,18 @@ def test_what_has_no_word_is_dropped_and_counted():
 def test_targets_that_cannot_be_translated_are_dropped_and_counted():
     """Without a word, or with too many for a source."""
     task, model, _ = lively(*TAG, "--max-source-positions", "6")
-    sample = iterate(task, "train", max_positions=None)[1]
+    sample = next(
+        one
+        for one in iterate(task, "train", max_positions=None)
+        if len(one["target"].ne(task.target_dictionary.pad()).sum(1).clamp(5, 6).unique()) == 2
+    )
     padding, eos = task.target_dictionary.pad(), task.target_dictionary.eos()
     lengths = sample["target"].ne(padding).sum(1)
     sample["target"][0] = padding
     sample["target"][0, 0] = eos
     fitting = lengths.add(1).le(6)
     fitting[0] = False
-    assert 0 < fitting.sum() < len(fitting)
+    assert 0 < lengths.add(1).gt(6).sum() < len(fitting) - 1
     word = task.target_dictionary.index("zwei")
     (batch,), logs = searched(task, model, sample, (word, word + 1))
     assert logs["robt_drawn"] == len(fitting)
@@ -376,6 +387,20 @@ def test_a_translation_has_room_on_the_source():
     for sample in iterate(task, "train", max_positions=None)[:2]:
         for batch in made_of(task, model, sample)[0]:
             assert batch["net_input"]["src_tokens"].size(1) <= 9
+
+
+@pytest.mark.parametrize("tags", [TAG, (*TAG, "--decoder-langtok")], ids=" ".join)
+def test_a_translation_has_room_on_the_target(tags):
+    """As in a search the model has to write it, its tag and its first symbol too."""
+    task, model, _ = lively(
+        *tags, "--max-target-positions", "5", "--robt-max-length-ratio", "3", seed=3
+    )
+    lengths = set()
+    for sample in iterate(task, "train", max_positions=None)[:3]:
+        for batch in made_of(task, model, sample)[0]:
+            words = batch["net_input"]["src_lengths"] - 2  # without tag and end
+            lengths.update(words.tolist())
+    assert max(lengths) == 5 - 1 - ("--decoder-langtok" in tags)
 
 
 def test_none_before_the_first_such_update():
