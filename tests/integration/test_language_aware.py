@@ -68,8 +68,8 @@ def test_validation_translates(tmp_path):
     flags = (*SYSTEMS["tdo_transformer"], *CROSS_ENTROPY, "--eval-translation", "all")
     sizes = ("--eval-sentences", "3", "--max-update", "2", "--validate-interval-updates", "2")
     train(tmp_path, *BASE[:-1], *flags, *sizes, "--eval-lid", "references")
-    (last,) = (tmp_path / "validation.jsonl").read_text().splitlines()
-    assert set(json.loads(last)["directions"]) == set(BOTH_WAYS.split(","))
+    lines = (tmp_path / "validation.jsonl").read_text().splitlines()
+    assert {json.loads(line)["direction"] for line in lines} >= set(BOTH_WAYS.split(","))
 
 
 def test_a_plain_model_is_fine_tuned(tmp_path):
