@@ -1,7 +1,8 @@
 # Sourced by scripts/tables/opus100_*.sh, never run.
 #
 #   scripts/tables/opus100_NAME.sh [toy|multi30k|full] [--smoke] [--rows A,B,...] [--from DIR]
-#                                  [--jobs N] [--threads N] [--out RUN] [--fresh] [--dry-run]
+#                                  [--updates N] [--jobs N] [--threads N] [--out RUN] [--fresh]
+#                                  [--dry-run]
 #
 #   toy         the embedded corpus in English, German, French and Spanish, with 12,000, 5,000 and
 #               2,000 training pairs; d = 96, 2, 4 and 6 layers a side for 6, 12 and 24 (default)
@@ -12,6 +13,8 @@
 #   --smoke     two updates of every row on a tiny corpus, and no scores
 #   --rows      some of the table's rows, by their configs below configs/opus100-tables
 #   --from      folder with the archives of Multi30k or OPUS-100, instead of a download
+#   --updates   of a row, also of a bilingual model; with ROBT a third more (toy: a multiple of 600,
+#               multi30k: of 750)
 #   --jobs      trainings, and decodings, at a time (default 2; full: 1)
 #   --threads   CPU threads of each training (default 1)
 #   --out       where everything goes (default: runs/opus100-SCALE). Scripts with the same folder
@@ -43,7 +46,7 @@ declare -a rows=() names=()
 declare -a first=() second=()
 
 # The command line.
-scale=toy kind=toy smoke="" jobs="" threads=1 run="" fresh="" dry="" wanted="" last=1
+scale=toy kind=toy smoke="" asked="" jobs="" threads=1 run="" fresh="" dry="" wanted="" last=1
 declare -a from=()
 
 # row CONFIG NAME
@@ -72,7 +75,7 @@ read_options() {
   while (($#)); do
     case $1 in
       toy | multi30k | full) scale=$1 ;;
-      --rows | --from | --jobs | --threads | --out)
+      --rows | --from | --updates | --jobs | --threads | --out)
         (($# > 1)) || die "\`$1\` must be followed by its value; nothing follows it"
         case $1 in
           --rows) wanted=$2 ;;
@@ -80,6 +83,7 @@ read_options() {
             [[ -d $2 ]] || die "\`--from\` must be a folder with archives; $2 is not one"
             from=(--from-file "$(realpath "$2")")
             ;;
+          --updates) asked=$2 ;;
           --jobs) jobs=$2 ;;
           --threads) threads=$2 ;;
           --out) run=$(realpath -m "$2") ;;
@@ -100,6 +104,8 @@ read_options() {
     shift
   done
   [[ -z $smoke || $scale == toy ]] || die "\`--smoke\` must come with the scale toy; it is $scale"
+  [[ -z $asked || -z $smoke && $scale != full ]] ||
+    die "\`--updates\` must be left out with --smoke and with the scale full"
   [[ ${#from[@]} == 0 || $scale != toy ]] || die "\`--from\` must be left out with the scale toy"
   jobs=${jobs:-$([[ $scale == full ]] && echo 1 || echo 2)}
   at_least_one --jobs "$jobs"
@@ -211,6 +217,9 @@ make_table() {
   read_options "$@"
   set_up
   "scale_$kind"
+  if [[ -n $asked ]]; then
+    train_for "$asked"
+  fi
   choose_systems "$directions"
   if [[ $scale == full ]]; then
     estimate_hours

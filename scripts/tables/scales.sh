@@ -54,6 +54,15 @@ scale_full() {
   }
 }
 
+# train_for N: so many updates. The last of each training has a checkpoint, with ROBT too.
+train_for() {
+  local multiple=$((3 * $(config_flags "$CONFIGS/scales/$scale.conf" |
+    sed -n 's/^--save-interval-updates //p')))
+  [[ $1 =~ ^[1-9][0-9]*$ ]] && (($1 % multiple == 0)) ||
+    die "\`--updates\` must be a multiple of $multiple; it is $1"
+  updates=([row]=$1 [bilingual]=$1 [robt]=$(($1 * 4 / 3)))
+}
+
 # flags_of_scale NAME: `small` from configs/opus100-tables/scales.
 flags_of_scale() {
   read -ra small <<<"$(config_flags "$CONFIGS/scales/$1.conf" | tr '\n' ' ')"

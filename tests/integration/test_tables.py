@@ -155,6 +155,8 @@ def test_help_explains_the_script_and_its_options(clone: Path, name: str) -> Non
         (["--rows", "pivot,7-layers"], "7-layers is none of them"),
         (["--jobs", "0"], "`--jobs` must be a whole number above 0; it is 0"),
         (["full", "--smoke"], "`--smoke` must come with the scale toy; it is full"),
+        (["full", "--updates", "600"], "`--updates` must be left out with --smoke and"),
+        (["multi30k", "--updates", "600"], "`--updates` must be a multiple of 750; it is 600"),
         (["full", "--from", "/no/such"], "`--from` must be a folder with archives"),
         (["--from", "/"], "`--from` must be left out with the scale toy"),
     ],
@@ -183,8 +185,12 @@ def test_a_few_updates_of_every_row_of_all_tables(clone: Path, tmp_path: Path) -
     assert not list((tmp_path / "run").rglob("scores.json"))
 
 
-@pytest.mark.parametrize("scale", ["toy", "multi30k"])
-def test_the_last_update_has_a_checkpoint_to_test(clone: Path, scale: str) -> None:
+@pytest.mark.parametrize(
+    "words", [["toy"], ["multi30k"], ["multi30k", "--updates", "750"]], ids=" ".join
+)
+def test_the_last_update_has_a_checkpoint_to_test(clone: Path, words: list[str]) -> None:
     """Only checkpoints of a save interval are averaged."""
-    for system, flags in trained(shown(clone, "opus100_table6.sh", scale)).items():
+    for system, flags in trained(shown(clone, "opus100_table6.sh", *words)).items():
+        if "--updates" in words:
+            assert flags["--max-update"] == ("1000" if "-robt" in system else "750")
         assert int(flags["--max-update"]) % int(flags["--save-interval-updates"]) == 0, system
