@@ -391,16 +391,13 @@ def test_a_translation_has_room_on_the_source():
 
 @pytest.mark.parametrize("tags", [TAG, (*TAG, "--decoder-langtok")], ids=" ".join)
 def test_a_translation_has_room_on_the_target(tags):
-    """As in a search the model has to write it, its tag and its first symbol too."""
-    task, model, _ = lively(
-        *tags, "--max-target-positions", "5", "--robt-max-length-ratio", "3", seed=3
-    )
-    lengths = set()
-    for sample in iterate(task, "train", max_positions=None)[:3]:
-        for batch in made_of(task, model, sample)[0]:
-            words = batch["net_input"]["src_lengths"] - 2  # without tag and end
-            lengths.update(words.tolist())
-    assert max(lengths) == 5 - 1 - ("--decoder-langtok" in tags)
+    """The model writes an end, perhaps a tag, too; so that is where an endless one is seen."""
+    task, model, _ = lively(*tags, "--max-target-positions", "9", "--robt-max-length-ratio", "9")
+    sample = iterate(task, "train", max_positions=None)[0]
+    room = 9 - 1 - ("--decoder-langtok" in tags)
+    for words, kept in ((room, False), (room - 1, True)):
+        _, logs = searched(task, model, sample, (9,) * words)
+        assert logs["robt_made"] == kept * len(sample["id"])
 
 
 def test_none_before_the_first_such_update():
