@@ -7,6 +7,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.models.languages import tag_sides
 
 
 def add_robt_options(parser: ArgumentParser) -> None:
@@ -70,8 +71,8 @@ def check_robt_options(args: Namespace) -> None:
             "`--lang-tok-replacing-bos-eos` must be off with --task tdo_robt: a search begins all "
             "sentences of a batch with one symbol, here they would have several; it is on"
         )
-    source, target = args.langtoks["main"]
-    if not target and (source is None or source.startswith("src")):
+    source, target = tag_sides(args)
+    if source != "tgt" and not target:
         raise UserError(
             "`--encoder-langtok` must be tgt, or --decoder-langtok given, with --task tdo_robt, "
             f"or nothing says which language to translate into; it is {source}"

@@ -122,8 +122,10 @@ def test_workers_meet_at_the_last_pass(count):
 
 
 def test_a_model_of_one_process_has_nothing_to_keep_back():
-    with unsynchronized(torch.nn.Linear(1, 1)):
-        pass
+    model = torch.nn.Linear(1, 1)
+    with unsynchronized(model):
+        model(torch.ones(1, 1)).sum().backward()
+    assert model.weight.grad.item() == 1
 
 
 COUNTS = ([2, 1, 3, 1], [1, 2, 1, 1])  # batches of each worker at each update
