@@ -32,6 +32,7 @@ import time
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -46,6 +47,7 @@ from speed.text import Text, embedded, own
 from torch import Tensor
 
 from tdo_plugin.launch.environment import settings as environment
+from tdo_plugin.models.greedy_search import greedy_search
 
 SIZES = {
     "small": Setting(128, 512, 4, 6, 8000, batch_tokens=1000),
@@ -53,6 +55,7 @@ SIZES = {
 }
 PLAIN, ROBT, SOURCE_KEPT, NO_CACHE = "plain", "robt", "source kept", "no cache"
 SYSTEMS = (PLAIN, ROBT, SOURCE_KEPT, NO_CACHE)
+SEARCH = "tdo_plugin.tasks.robt.search"
 
 
 class Updates(Training):
@@ -61,7 +64,6 @@ class Updates(Training):
     def __init__(self, job: Job, folder: Path) -> None:
         super().__init__(job, folder)
         self._hooks = list(self.task.step_hooks)
-        self._search = self.task.build_generator
 
     def _sample(self, batch: Batch) -> dict[str, Any]:
         sample = super()._sample(batch)
@@ -75,43 +77,44 @@ class Updates(Training):
     def seconds(self, system: str, number: int) -> float:
         """Of a system's update on the `number`-th batch."""
         self.task.step_hooks = [] if system == PLAIN else self._hooks
-        if system in (SOURCE_KEPT, NO_CACHE):
-            kept = system == SOURCE_KEPT
-            self.task.build_generator = lambda models, options: PlainGreedy(options, kept)
-        else:
-            self.task.build_generator = self._forced
-        return self.run(number)
-
-    def _forced(self, models: Sequence[Any], options: Namespace) -> Any:
-        """The task's own generator, none of whose hypotheses ends before the limit."""
-        options.min_len = options.max_len_b
-        return self._search(models, options)
+        with mock.patch(f"{SEARCH}.greedy_search", SEARCHES.get(system)):
+            return self.run(number)
 
 
-class PlainGreedy:
-    """Greedy search without keys and values of what has been read, to the limit."""
+def to_the_limit(
+    model: Any, net_input: dict[str, Tensor], begin: Tensor, limits: Sequence[int]
+) -> list[list[int]]:
+    """The task's own search, with no end before the limit."""
+    return greedy_search(model, net_input, begin, limits, least=max(limits))
 
-    def __init__(self, options: Namespace, source_kept: bool) -> None:
-        self._steps, self._kept = options.max_len_b, source_kept
 
-    @torch.no_grad()
-    def generate(
-        self, models: Sequence[Any], sample: dict[str, Any], prefix_tokens: Tensor | None = None
-    ) -> list[list[dict[str, Tensor]]]:
-        """As fairseq's generators; no tag is forced."""
-        (model,), fed = models, sample["net_input"]
-        eos = model.decoder.dictionary.eos()
-        tokens = fed["src_tokens"].new_full((len(fed["src_tokens"]), 1), eos)
-        source = model.encoder(**fed)
-        for step in range(self._steps):
-            if step and not self._kept:
-                source = model.encoder(**fed)
-            features, _ = model.decoder(tokens, source, features_only=True)
-            logits = model.decoder.output_layer(features[:, -1])
-            logits[:, [model.decoder.dictionary.pad(), eos]] = float("-inf")
-            tokens = torch.cat([tokens, logits.argmax(1)[:, None]], 1)
-        end = tokens.new_full((len(tokens), 1), eos)
-        return [[{"tokens": one}] for one in torch.cat([tokens[:, 1:], end], 1).cpu()]
+@torch.no_grad()
+def without_cache(
+    model: Any,
+    net_input: dict[str, Tensor],
+    begin: Tensor,
+    limits: Sequence[int],
+    source_kept: bool,
+) -> list[list[int]]:
+    """The same words by passes over the whole prefix, to the longest limit of all."""
+    dictionary, tokens = model.decoder.dictionary, begin
+    source = model.encoder(**net_input)
+    for step in range(max(limits)):
+        if step and not source_kept:
+            source = model.encoder(**net_input)
+        features, _ = model.decoder(tokens, source, features_only=True)
+        logits = model.decoder.output_layer(features[:, -1])
+        logits[:, [dictionary.pad(), dictionary.eos()]] = float("-inf")
+        tokens = torch.cat([tokens, logits.argmax(1)[:, None]], 1)
+    words = tokens[:, begin.size(1) :].tolist()
+    return [row[:limit] for row, limit in zip(words, limits, strict=True)]
+
+
+SEARCHES = {
+    ROBT: to_the_limit,
+    SOURCE_KEPT: partial(without_cache, source_kept=True),
+    NO_CACHE: partial(without_cache, source_kept=False),
+}
 
 
 def measure(job: Job, rounds: int, say: Callable[[str], None]) -> dict[str, list[float]]:
@@ -119,7 +122,7 @@ def measure(job: Job, rounds: int, say: Callable[[str], None]) -> dict[str, list
     found: dict[str, list[float]] = {system: [] for system in SYSTEMS}
     with (
         tempfile.TemporaryDirectory() as folder,
-        mock.patch("tdo_plugin.tasks.robt.search.runs_in_circles", lambda words: False),
+        mock.patch(f"{SEARCH}.runs_in_circles", lambda words: False),
     ):
         updates = Updates(job, Path(folder))
         for number in range(rounds + 1):

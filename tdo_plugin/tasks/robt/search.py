@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from fairseq import utils
+from torch import Tensor
 
+from tdo_plugin.models.greedy_search import greedy_search
 from tdo_plugin.tasks.robt.sides import Instance, Sides
 
 
@@ -24,10 +26,10 @@ def translate(
 ) -> list[tuple[Instance, tuple[int, ...]]]:
     """Instances with their back-translations, without tag and end, where they are of use.
 
-    The search is the task's own, so that a sentence's source is computed once. It ends at the
-    longest limit of the batch, and each translation is cut at its own; with a beam of 1 that is
-    what a search of each sentence by itself finds, with a larger beam nearly so. A translation
-    that reaches its limit without an end is kept, as in the authors' code.
+    A sentence's source is computed once. With a larger beam than 1 the search is the task's own,
+    which ends at the longest limit of the batch, and each translation is cut at its own limit: that
+    is nearly what a search of each sentence by itself finds. A translation that reaches its limit
+    without an end is kept, as in the authors' code.
 
     Of no use are targets without a word or too long for a source, empty translations and those
     that repeat themselves without an end (:func:`runs_in_circles`).
@@ -62,26 +64,35 @@ def translate(
 def _search(
     task: Any, model: Any, sides: Sides, queries: Sequence[_Query]
 ) -> list[tuple[int, ...]]:
-    """Words of each query's best hypothesis, under the longest limit of them."""
+    """Words of each query's best hypothesis, at least up to its limit."""
     drawn = [one.instance.drawn for one in queries]
     own = [one.instance.target for one in queries]
     device = next(model.parameters()).device
     fed = sides.fed([one.source for one in queries], own, drawn, device)
-    begin = sides.begin(drawn)
+    begin = sides.begin(drawn).to(device)
+    limits = [one.most for one in queries]
+    if task.args.robt_beam == 1:
+        return [*map(tuple, greedy_search(model, fed, begin, limits))]
+    return [*map(sides.words, _beam_search(task, model, fed, begin, max(limits)))]
+
+
+def _beam_search(
+    task: Any, model: Any, fed: dict[str, Tensor], begin: Tensor, most: int
+) -> list[Sequence[int]]:
+    """Each sentence's best hypothesis of at most so many words, with tag and end."""
+    tags = begin.size(1) - 1
     options = Namespace(
         beam=task.args.robt_beam,
         max_len_a=0,
-        max_len_b=max(one.most for one in queries) + sides.prefix,
-        min_len=1 + sides.prefix,  # no end in the first place
+        max_len_b=most + tags,
+        min_len=1 + tags,  # no end in the first place
         keep_inference_langtok=True,  # whose tag to take off differs from sentence to sentence
     )
     found = task.build_generator([model], options).generate(
-        [model],
-        {"net_input": fed},
-        prefix_tokens=None if begin is None else begin.to(device),
+        [model], {"net_input": fed}, prefix_tokens=begin[:, 1:] if tags else None
     )
     # where scores are no numbers, fairseq's search in half precision finds nothing
-    return [sides.words(ranked[0]["tokens"].tolist()) if ranked else () for ranked in found]
+    return [ranked[0]["tokens"].tolist() if ranked else [] for ranked in found]
 
 
 def limit(length: int, ratio: float, longest: int) -> int:

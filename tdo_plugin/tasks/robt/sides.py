@@ -96,11 +96,13 @@ class Sides:
         tag = self._source_tags.get(source if self._of_source_language else target)
         return [*([] if tag is None else [tag]), *words, self._source.eos()]
 
-    def begin(self, languages: Sequence[int]) -> Tensor | None:
-        """Tags (N, 1) that targets in these languages begin with, where they do."""
+    def begin(self, languages: Sequence[int]) -> Tensor:
+        """What targets in these languages begin with: (N, 1), or with their tags (N, 2)."""
+        begin = torch.full((len(languages), 1), self._target.eos())
         if not self._target_tags:
-            return None
-        return torch.tensor([self._target_tags[one] for one in languages])[:, None]
+            return begin
+        tags = torch.tensor([self._target_tags[one] for one in languages])
+        return torch.cat([begin, tags[:, None]], 1)
 
     def fed(
         self,

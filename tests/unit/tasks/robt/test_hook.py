@@ -142,7 +142,6 @@ def test_the_pseudo_batch_is_algorithm_1s(topology, strategy):
         (("--robt-max-length-ratio", "0.5"), {"ratio": 0.5}),
         (("--robt-max-length-ratio", "2.5"), {"ratio": 2.5}),
         (("--left-pad-source", "False"), {}),
-        (("--whole-search",), {}),
     ],
     ids=lambda one: " ".join(one) if isinstance(one, tuple) else "",
 )
@@ -155,6 +154,7 @@ def test_options_are_algorithm_1s(flags, options):
 def test_beam_search():
     """The same draws; other translations of the same targets, none above its limit."""
     (greedy, wide) = (made_by("--robt-beam", beam) for beam in ("1", "3"))
+    assert sources_of(wide) == sources_of(made_by("--robt-beam", "3", "--whole-search"))
     assert [logs["robt_drawn"] for _, logs in wide] == [logs["robt_drawn"] for _, logs in greedy]
     assert sources_of(wide) != sources_of(greedy)
     for batches, _ in wide:

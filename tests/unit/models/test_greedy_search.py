@@ -1,0 +1,117 @@
+"""Greedy search gives the words of a generator's beam of one, each sentence's up to its limit."""
+
+import pytest
+import torch
+from fairseq.sequence_generator import SequenceGenerator
+from parity.cases import EOS, LANGUAGE_AWARE, MERGED, PAD, TWO_STAGE, name_of
+from parity.searching import DICTIONARY, random_model, random_sample, readable
+
+from tdo_plugin.models import greedy_search as module
+from tdo_plugin.models.greedy_search import greedy_search
+
+ENCODER_DECODER = {"topology": "encoder-decoder", "encoder_layers": 2, "decoder_layers": 2}
+MOST = 9
+
+
+def ending_model(case):
+    """A random model that makes an end as likely as is good for a test."""
+    varied = {"share_embeddings": "none", "position_embedding": "learned", "norm": "pre"}
+    model = random_model({**case, **varied})
+    with torch.no_grad():
+        model.core.embeddings.output_weight[EOS] *= 4
+    return model
+
+
+@pytest.fixture(scope="module", params=[TWO_STAGE, ENCODER_DECODER, MERGED[0]], ids=name_of)
+def model(request):
+    return ending_model(request.param)
+
+
+@pytest.fixture(scope="module")
+def fed():
+    return random_sample()["net_input"]
+
+
+@pytest.fixture(scope="module")
+def begin(fed):
+    return torch.full((len(fed["src_tokens"]), 1), EOS)
+
+
+def by_generator(model, fed, tags=None):
+    """Tag, where there is one, and words without the end, ``MOST`` together; at least a word."""
+    least = 1 + (tags is not None)
+    generator = SequenceGenerator([model], DICTIONARY, 1, max_len_b=MOST, min_len=least)
+    found = generator.generate([], {"net_input": fed}, prefix_tokens=tags)
+    return [ranked[0][0][:-1] for ranked in readable(found)]
+
+
+def test_words_are_the_generators(model, fed, begin):
+    found = greedy_search(model, fed, begin, [MOST] * len(begin))
+    assert found == by_generator(model, fed)
+    lengths = {len(one) for one in found}
+    assert MOST in lengths and len(lengths) > 2, "some end early, some go to the limit"
+
+
+def test_each_sentence_has_its_own_limit(model, fed, begin):
+    limits = [1 + row % MOST for row in range(len(begin))]
+    whole = greedy_search(model, fed, begin, [MOST] * len(begin))
+    assert greedy_search(model, fed, begin, limits) == [
+        words[:limit] for words, limit in zip(whole, limits, strict=True)
+    ]
+
+
+@pytest.mark.parametrize("crowd", [1, 1000])
+def test_when_sentences_are_left_out_changes_nothing(model, fed, begin, crowd, monkeypatch):
+    """Only all at once, or each as soon as it is done."""
+    found = greedy_search(model, fed, begin, [MOST] * len(begin))
+    monkeypatch.setattr(module, "CROWD", crowd)
+    assert greedy_search(model, fed, begin, [MOST] * len(begin)) == found
+
+
+def test_targets_begin_with_tags(model, fed, begin):
+    tags = torch.arange(10, 10 + len(begin))[:, None]
+    found = greedy_search(model, fed, torch.cat([begin, tags], 1), [MOST - 1] * len(begin))
+    forced = by_generator(model, fed, tags)
+    assert [[int(tag), *words] for tag, words in zip(tags, found, strict=True)] == forced
+    assert found != greedy_search(model, fed, begin, [MOST - 1] * len(begin))
+
+
+def test_no_end_before_so_many_words(model, fed, begin):
+    free = greedy_search(model, fed, begin, [MOST] * len(begin))
+    assert min(map(len, free)) < 5
+    assert min(map(len, greedy_search(model, fed, begin, [MOST] * len(begin), least=5))) >= 5
+
+
+def test_the_first_word_is_no_end_and_no_padding(model, fed, begin):
+    wanted = torch.zeros(len(DICTIONARY), dtype=torch.double)
+    wanted[[PAD, EOS]] = 1e9
+
+    class Ending(torch.nn.Module):
+        dictionary = DICTIONARY
+
+        def forward(self, tokens, **state):
+            return wanted.repeat(len(tokens), tokens.size(1), 1), {}
+
+    ending = type("", (), {"encoder": model.encoder, "decoder": Ending()})
+    found = greedy_search(ending, fed, begin, [1] * len(begin))
+    assert found == [[0]] * len(begin)
+
+
+def test_languages_stay_with_their_sentences(fed):
+    case = next(one for one in LANGUAGE_AWARE if one["topology"] == "decoder-only")
+    model = ending_model(case)
+    languages = torch.arange(len(fed["src_tokens"]))[:, None] % case["num_languages"] + 1
+    told = {**fed, "tgt_lang_id": languages}
+    begin = torch.full((len(languages), 1), EOS)
+    found = greedy_search(model, told, begin, [MOST] * len(begin))
+    assert found == by_generator(model, told)
+    assert len({len(one) for one in found}) > 1
+
+
+def test_scores_that_are_no_numbers_end_at_the_limit(fed, begin):
+    model = random_model(TWO_STAGE)
+    with torch.no_grad():
+        model.core.embeddings.source.weight.fill_(torch.nan)
+    found = greedy_search(model, fed, begin, [3] * len(begin))
+    assert all(len(words) <= 3 for words in found)
+    assert all(set(words) <= {0} for words in found), "the first special symbol, which is no word"
