@@ -45,6 +45,8 @@ def greedy_search(
     found = begin.new_full((len(limits), max(limits)), eos)
     present, tokens = torch.arange(len(limits), device=begin.device), begin
     done = left < 0
+    for length in range(1, begin.size(1)):  # fairseq's decoders take one symbol at a time
+        decoder(begin[:, :length], encoder_out=source, incremental_state=state)
     for step in range(max(limits)):
         logits = decoder(tokens, encoder_out=source, incremental_state=state)[0][:, -1]
         logits[:, pad] = float("-inf")

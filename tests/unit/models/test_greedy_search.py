@@ -1,7 +1,10 @@
 """Greedy search gives the words of a generator's beam of one, each sentence's up to its limit."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
+from fairseq.models.transformer import TransformerConfig, TransformerModelBase
 from fairseq.sequence_generator import SequenceGenerator
 from parity.cases import EOS, LANGUAGE_AWARE, MERGED, PAD, TWO_STAGE, name_of
 from parity.searching import DICTIONARY, random_model, random_sample, readable
@@ -115,3 +118,21 @@ def test_scores_that_are_no_numbers_end_at_the_limit(fed, begin):
     found = greedy_search(model, fed, begin, [3] * len(begin))
     assert all(len(words) <= 3 for words in found)
     assert all(set(words) <= {0} for words in found), "the first special symbol, which is no word"
+
+
+def test_fairseqs_own_models_too(fed, begin):
+    config = TransformerConfig()
+    config.encoder.layers = config.decoder.layers = 1
+    for side in (config.encoder, config.decoder):
+        side.embed_dim, side.ffn_embed_dim, side.attention_heads = 16, 16, 2
+    config.decoder.input_dim = config.decoder.output_dim = 16
+    config.share_decoder_input_output_embed = True
+    config.max_source_positions = config.max_target_positions = 32
+    task = SimpleNamespace(source_dictionary=DICTIONARY, target_dictionary=DICTIONARY)
+    torch.manual_seed(1)
+    stock = TransformerModelBase.build_model(config, task).double().eval()
+    told = {name: fed[name] for name in ("src_tokens", "src_lengths")}
+    tags = torch.arange(10, 10 + len(begin))[:, None]
+    found = greedy_search(stock, told, torch.cat([begin, tags], 1), [MOST - 1] * len(begin))
+    forced = by_generator(stock, told, tags)
+    assert [[int(tag), *words] for tag, words in zip(tags, found, strict=True)] == forced
