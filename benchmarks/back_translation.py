@@ -63,6 +63,8 @@ class Updates(Training):
 
     def __init__(self, job: Job, folder: Path) -> None:
         super().__init__(job, folder)
+        if self.task.args.robt_beam > 1 or self.task.args.whole_search:
+            raise SystemExit("`--options` must leave the search greedy; they do not")
         self._hooks = list(self.task.step_hooks)
 
     def _sample(self, batch: Batch) -> dict[str, Any]:

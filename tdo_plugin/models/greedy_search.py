@@ -10,13 +10,19 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from fairseq.models import FairseqIncrementalDecoder
 from torch import Tensor
 
-# Sentences that are done are left out when they are one in so many: leaving them out copies what
-# waits of all the others.
-CROWD = 8
-# Steps after which a GPU is asked which sentences are done; it waits for the answer.
-PATIENCE = 8
+from tdo_plugin.models.narrow_search import is_plain_softmax, still_open
+
+# A larger share of sentences that are not done keeps the others: leaving them out copies what
+# waits of all that stay.
+CROWD = 7 / 8
+
+
+def is_possible(model: Any) -> bool:
+    """Whether a model's likeliest tokens are those with the largest outputs of its decoder."""
+    return isinstance(model.decoder, FairseqIncrementalDecoder) and is_plain_softmax(model)
 
 
 @torch.no_grad()
@@ -29,10 +35,10 @@ def greedy_search(
 ) -> list[list[int]]:
     """The words that follow ``begin``, without the end symbol.
 
-    Where scores are no numbers, so are the words: any symbols.
+    Where the scores are no numbers, every word is the first symbol of the dictionary.
 
     Args:
-        model: an encoder-decoder in fairseq's sense that decodes incrementally.
+        model: an encoder-decoder of which it :func:`is_possible`.
         net_input: of B sentences, without the target.
         begin: what targets begin with, (B, P), P from 1.
         limits: the most words of each sentence, positive.
@@ -41,39 +47,38 @@ def greedy_search(
     decoder = model.decoder
     pad, eos = decoder.dictionary.pad(), decoder.dictionary.eos()
     source, state = model.encoder(**net_input), dict[str, Any]()
-    left = torch.tensor(limits, device=begin.device)  # words of those that still go on
+
+    def last(tokens: Tensor) -> Tensor:
+        """Features of the last position, (n, D)."""
+        features, _ = decoder(
+            tokens, encoder_out=source, incremental_state=state, features_only=True
+        )
+        return features[:, -1]
+
+    for length in range(1, begin.size(1)):  # fairseq's decoders take one symbol at a time
+        last(begin[:, :length])
+    most = torch.tensor(limits, device=begin.device)
     found = begin.new_full((len(limits), max(limits)), eos)
     present, tokens = torch.arange(len(limits), device=begin.device), begin
-    done = left < 0
-    for length in range(1, begin.size(1)):  # fairseq's decoders take one symbol at a time
-        decoder(begin[:, :length], encoder_out=source, incremental_state=state)
+    done = most < 0
     for step in range(max(limits)):
-        logits = decoder(tokens, encoder_out=source, incremental_state=state)[0][:, -1]
+        logits = decoder.output_layer(last(tokens))
         logits[:, pad] = float("-inf")
         if step < least:
             logits[:, eos] = float("-inf")
         chosen = logits.argmax(1).masked_fill(done, eos)
         found[present, step] = chosen
-        done = done | chosen.eq(eos) | (left == step + 1)
+        done = chosen.eq(eos) | (most <= step + 1)
         tokens = torch.cat([tokens, chosen[:, None]], 1)
-        kept = _worth_keeping(done, step)
+        kept = still_open(~done, step, CROWD)
         if kept is None:
             continue
         if not len(kept):
             break
-        present, tokens, left, done = (one[kept] for one in (present, tokens, left, done))
+        present, tokens, most, done = (one[kept] for one in (present, tokens, most, done))
         decoder.reorder_incremental_state_scripting(state, kept)
         source = model.encoder.reorder_encoder_out(source, kept)
     return [_words(row, eos) for row in found.tolist()]
-
-
-def _worth_keeping(done: Tensor, step: int) -> Tensor | None:
-    """The sentences that are not done, where it is worth leaving out those that are."""
-    if done.device.type != "cpu" and (step + 1) % PATIENCE:
-        return None
-    kept = done.logical_not().nonzero()[:, 0]
-    crowded = (len(done) - len(kept)) * CROWD >= len(done)
-    return kept if crowded else None
 
 
 def _words(row: Sequence[int], end: int) -> list[int]:

@@ -80,7 +80,7 @@ class NarrowGenerator(SequenceGenerator):
             ended = ended + ends[:, :beams].sum(1)
             if step == last:
                 break
-            kept = _still_open(ended < beams, step)
+            kept = still_open(ended < beams, step)
             if kept is not None:
                 if not len(kept):
                     break
@@ -159,12 +159,18 @@ class NarrowGenerator(SequenceGenerator):
         return best, chosen, places.div(width, rounding_mode="floor")
 
 
-def _still_open(still: Tensor, step: int) -> Tensor | None:
-    """The sentences (n,) that are not done, where it is worth leaving out those that are."""
+def still_open(still: Tensor, step: int, most: float = 1.0) -> Tensor | None:
+    """The sentences that are not done, where it is worth leaving out those that are.
+
+    Args:
+        still: whether each is not done, (n,).
+        step: from 0.
+        most: all stay where a larger share than this is not done.
+    """
     if still.device.type != "cpu" and (step + 1) % PATIENCE:
         return None
     kept = still.nonzero()[:, 0]
-    return None if len(kept) == len(still) else kept
+    return None if len(kept) == len(still) or len(kept) > most * len(still) else kept
 
 
 def largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
@@ -193,7 +199,7 @@ def largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
     return found.values, places.gather(1, found.indices)
 
 
-def _is_plain_softmax(model: Any) -> bool:
+def is_plain_softmax(model: Any) -> bool:
     """Whether probabilities are the softmax of the decoder's output, as here and in fairseq."""
     own = {type(part).get_normalized_probs.__module__ for part in (model, model.decoder)}
     plain = own <= SOFTMAX and getattr(model.decoder, "adaptive_softmax", None) is None
@@ -227,5 +233,5 @@ def _is_possible(generator: SequenceGenerator) -> bool:
         and not generator.match_source_len
         and max(dictionary.bos(), generator.pad, generator.eos, generator.unk) < SPECIAL
         and len(dictionary) >= SPECIAL + 2 * generator.beam_size
-        and _is_plain_softmax(ensemble.single_model)
+        and is_plain_softmax(ensemble.single_model)
     )

@@ -61,8 +61,8 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         parser.add_argument(
             "--whole-search",
             action="store_true",
-            help="search as fairseq does, among the scores of the whole vocabulary: slower, the "
-            "same hypotheses",
+            help="search as fairseq does, among the scores of the whole vocabulary, also for "
+            "--task tdo_robt: slower, the same hypotheses",
         )
 
     def __init__(

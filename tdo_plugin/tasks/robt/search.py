@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from fairseq import utils
 from torch import Tensor
 
-from tdo_plugin.models.greedy_search import greedy_search
+from tdo_plugin.models.greedy_search import greedy_search, is_possible
 from tdo_plugin.tasks.robt.sides import Instance, Sides
 
 
@@ -26,10 +26,10 @@ def translate(
 ) -> list[tuple[Instance, tuple[int, ...]]]:
     """Instances with their back-translations, without tag and end, where they are of use.
 
-    A sentence's source is computed once. With a larger beam than 1 the search is the task's own,
-    which ends at the longest limit of the batch, and each translation is cut at its own limit: that
-    is nearly what a search of each sentence by itself finds. A translation that reaches its limit
-    without an end is kept, as in the authors' code.
+    A sentence's source is computed once. A larger beam than 1 has one limit for the batch, the
+    longest, and each translation is cut at its own limit: that is nearly what a search of each
+    sentence by itself finds. A translation that reaches its limit without an end is kept, as in the
+    authors' code.
 
     Of no use are targets without a word or too long for a source, empty translations and those
     that repeat themselves without an end (:func:`runs_in_circles`).
@@ -64,22 +64,22 @@ def translate(
 def _search(
     task: Any, model: Any, sides: Sides, queries: Sequence[_Query]
 ) -> list[tuple[int, ...]]:
-    """Words of each query's best hypothesis, at least up to its limit."""
+    """Words of each query's best hypothesis, or more of them than its limit."""
     drawn = [one.instance.drawn for one in queries]
     own = [one.instance.target for one in queries]
     device = next(model.parameters()).device
     fed = sides.fed([one.source for one in queries], own, drawn, device)
     begin = sides.begin(drawn).to(device)
     limits = [one.most for one in queries]
-    if task.args.robt_beam == 1:
+    if task.args.robt_beam == 1 and not task.args.whole_search and is_possible(model):
         return [*map(tuple, greedy_search(model, fed, begin, limits))]
-    return [*map(sides.words, _beam_search(task, model, fed, begin, max(limits)))]
+    return [*map(sides.words, _generated(task, model, fed, begin, max(limits)))]
 
 
-def _beam_search(
+def _generated(
     task: Any, model: Any, fed: dict[str, Tensor], begin: Tensor, most: int
 ) -> list[Sequence[int]]:
-    """Each sentence's best hypothesis of at most so many words, with tag and end."""
+    """Best hypotheses of the task's own generator, of at most so many words, with tag and end."""
     tags = begin.size(1) - 1
     options = Namespace(
         beam=task.args.robt_beam,
@@ -91,8 +91,7 @@ def _beam_search(
     found = task.build_generator([model], options).generate(
         [model], {"net_input": fed}, prefix_tokens=begin[:, 1:] if tags else None
     )
-    # where scores are no numbers, fairseq's search in half precision finds nothing
-    return [ranked[0]["tokens"].tolist() if ranked else [] for ranked in found]
+    return [ranked[0]["tokens"].tolist() for ranked in found]
 
 
 def limit(length: int, ratio: float, longest: int) -> int:

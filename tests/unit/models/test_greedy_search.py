@@ -4,16 +4,18 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from fairseq.models import FairseqDecoder
 from fairseq.models.transformer import TransformerConfig, TransformerModelBase
 from fairseq.sequence_generator import SequenceGenerator
 from parity.cases import EOS, LANGUAGE_AWARE, MERGED, PAD, TWO_STAGE, name_of
 from parity.searching import DICTIONARY, random_model, random_sample, readable
 
 from tdo_plugin.models import greedy_search as module
-from tdo_plugin.models.greedy_search import greedy_search
+from tdo_plugin.models.greedy_search import greedy_search, is_possible
 
 ENCODER_DECODER = {"topology": "encoder-decoder", "encoder_layers": 2, "decoder_layers": 2}
 MOST = 9
+LIMITS = [1 + row % MOST for row in range(20)]
 
 
 def ending_model(case):
@@ -56,19 +58,44 @@ def test_words_are_the_generators(model, fed, begin):
 
 
 def test_each_sentence_has_its_own_limit(model, fed, begin):
-    limits = [1 + row % MOST for row in range(len(begin))]
     whole = greedy_search(model, fed, begin, [MOST] * len(begin))
-    assert greedy_search(model, fed, begin, limits) == [
-        words[:limit] for words, limit in zip(whole, limits, strict=True)
+    assert greedy_search(model, fed, begin, LIMITS) == [
+        words[:limit] for words, limit in zip(whole, LIMITS, strict=True)
     ]
 
 
-@pytest.mark.parametrize("crowd", [1, 1000])
-def test_when_sentences_are_left_out_changes_nothing(model, fed, begin, crowd, monkeypatch):
-    """Only all at once, or each as soon as it is done."""
-    found = greedy_search(model, fed, begin, [MOST] * len(begin))
+@pytest.mark.parametrize("crowd", [0, 7 / 8, 1])
+@pytest.mark.parametrize("patience", [1, 3])
+def test_when_sentences_are_left_out_changes_nothing(
+    model, fed, begin, monkeypatch, crowd, patience
+):
+    """Never, some at once or each as soon as it is done; on a GPU, which is asked now and then."""
+    found = greedy_search(model, fed, begin, LIMITS)
+    original, rows = module.still_open, []
+
+    def patient(still, step, most):
+        rows.append(len(still))
+        return original(still, step, most) if (step + 1) % patience == 0 else None
+
     monkeypatch.setattr(module, "CROWD", crowd)
-    assert greedy_search(model, fed, begin, [MOST] * len(begin)) == found
+    monkeypatch.setattr(module, "still_open", patient)
+    assert greedy_search(model, fed, begin, LIMITS) == found
+    left_out = len(set(rows)) > 1
+    assert left_out == (crowd > 0)
+
+
+def test_who_has_ended_is_left_out_before_the_limit(model, fed, begin, monkeypatch):
+    original, rows = module.still_open, []
+
+    def counting(still, step, most):
+        rows.append(len(still))
+        return original(still, step, most)
+
+    monkeypatch.setattr(module, "still_open", counting)
+    found = greedy_search(model, fed, begin, [MOST] * len(begin))
+    needed = sum(min(len(words) + 1, MOST) for words in found)
+    assert needed <= sum(rows) < len(begin) * MOST
+    assert rows[-1] < len(begin)
 
 
 def test_targets_begin_with_tags(model, fed, begin):
@@ -93,7 +120,10 @@ def test_the_first_word_is_no_end_and_no_padding(model, fed, begin):
         dictionary = DICTIONARY
 
         def forward(self, tokens, **state):
-            return wanted.repeat(len(tokens), tokens.size(1), 1), {}
+            return tokens[..., None], {}
+
+        def output_layer(self, features):
+            return wanted.repeat(len(features), 1)
 
     ending = type("", (), {"encoder": model.encoder, "decoder": Ending()})
     found = greedy_search(ending, fed, begin, [1] * len(begin))
@@ -116,11 +146,10 @@ def test_scores_that_are_no_numbers_end_at_the_limit(fed, begin):
     with torch.no_grad():
         model.core.embeddings.source.weight.fill_(torch.nan)
     found = greedy_search(model, fed, begin, [3] * len(begin))
-    assert all(len(words) <= 3 for words in found)
-    assert all(set(words) <= {0} for words in found), "the first special symbol, which is no word"
+    assert found == [[0] * 3] * len(begin), "a special symbol, which is no word"
 
 
-def test_fairseqs_own_models_too(fed, begin):
+def stock_model(**changes):
     config = TransformerConfig()
     config.encoder.layers = config.decoder.layers = 1
     for side in (config.encoder, config.decoder):
@@ -128,11 +157,30 @@ def test_fairseqs_own_models_too(fed, begin):
     config.decoder.input_dim = config.decoder.output_dim = 16
     config.share_decoder_input_output_embed = True
     config.max_source_positions = config.max_target_positions = 32
+    for name, value in changes.items():
+        setattr(config, name, value)
     task = SimpleNamespace(source_dictionary=DICTIONARY, target_dictionary=DICTIONARY)
     torch.manual_seed(1)
-    stock = TransformerModelBase.build_model(config, task).double().eval()
+    return TransformerModelBase.build_model(config, task).double().eval()
+
+
+def test_fairseqs_own_models_too(fed, begin):
+    stock = stock_model()
+    assert is_possible(stock)
     told = {name: fed[name] for name in ("src_tokens", "src_lengths")}
     tags = torch.arange(10, 10 + len(begin))[:, None]
-    found = greedy_search(stock, told, torch.cat([begin, tags], 1), [MOST - 1] * len(begin))
+    limits = [min(limit, MOST - 1) for limit in LIMITS]
+    found = greedy_search(stock, told, torch.cat([begin, tags], 1), limits)
     forced = by_generator(stock, told, tags)
-    assert [[int(tag), *words] for tag, words in zip(tags, found, strict=True)] == forced
+    assert len({str(words[1:]) for words in forced}) > 5
+    assert [[int(tag), *words] for tag, words in zip(tags, found, strict=True)] == [
+        words[: 1 + limit] for words, limit in zip(forced, limits, strict=True)
+    ]
+
+
+def test_not_where_the_output_is_no_plain_softmax(model):
+    assert is_possible(model)
+    assert not is_possible(stock_model(adaptive_softmax_cutoff=[50, 100]))
+    other = random_model(TWO_STAGE)
+    other.decoder.__class__ = type("Other", (FairseqDecoder,), {})
+    assert not is_possible(other)

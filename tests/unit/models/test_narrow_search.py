@@ -135,7 +135,7 @@ def equal(ours, theirs):
 @pytest.mark.parametrize("patience", [1, 3, 8])
 def test_sentences_that_are_done_may_stay_for_a_while(sample, monkeypatch, patience):
     """As on a GPU, which is asked only now and then."""
-    original = narrow_search._still_open
+    original = narrow_search.still_open
 
     def patient(still, step):
         return original(still, step) if (step + 1) % patience == 0 else None
@@ -148,7 +148,7 @@ def test_sentences_that_are_done_may_stay_for_a_while(sample, monkeypatch, patie
     stock = SequenceGenerator([model], DICTIONARY, 4, max_len_b=12).generate([], sample)
     done = {max(len(one["tokens"]) for one in ranked) for ranked in stock}
     assert len(done) > 3
-    monkeypatch.setattr(narrow_search, "_still_open", patient)
+    monkeypatch.setattr(narrow_search, "still_open", patient)
     own = narrow(SequenceGenerator([model], DICTIONARY, 4, max_len_b=12)).generate([], sample)
     equal(detailed(own), detailed(stock))
 

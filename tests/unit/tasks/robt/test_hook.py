@@ -142,6 +142,7 @@ def test_the_pseudo_batch_is_algorithm_1s(topology, strategy):
         (("--robt-max-length-ratio", "0.5"), {"ratio": 0.5}),
         (("--robt-max-length-ratio", "2.5"), {"ratio": 2.5}),
         (("--left-pad-source", "False"), {}),
+        (("--whole-search",), {}),
     ],
     ids=lambda one: " ".join(one) if isinstance(one, tuple) else "",
 )
@@ -161,6 +162,25 @@ def test_beam_search():
         sources = batches[0]["net_input"]["src_lengths"]
         lengths = batches[0]["target"].ne(1).sum(1)
         assert (sources - 2 <= lengths + 1).all()  # tag and end on both
+
+
+@pytest.mark.parametrize("strategy", ["decoder", "tgt and decoder"])
+def test_the_tasks_own_generator_behind_tags(strategy):
+    task, model, _ = lively(*STRATEGIES[strategy], "--whole-search")
+    total, made, ended = assert_algorithm_1(task, model)
+    assert 0 < made < total
+    assert ended
+
+
+def test_scores_that_are_no_numbers_translate_nothing():
+    task, model, _ = lively(*TAG)
+    sample = iterate(task, "train", max_positions=None)[0]
+    with torch.no_grad():
+        model.core.embeddings.output_weight.fill_(torch.nan)
+    batches, logs = made_of(task, model, sample)
+    assert not batches
+    assert logs["robt_drawn"] == len(sample["id"])
+    assert logs["robt_made"] == 0
 
 
 def sources_of(made):
@@ -309,7 +329,7 @@ def test_the_wrapper_of_distributed_training():
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32], ids=str)
 @pytest.mark.parametrize("strategy", ["tgt", "tgt and decoder"])
 def test_lower_precision(dtype, strategy):
-    """fairseq's search takes over in half precision; most of the translations stay the same."""
+    """Most of the translations stay the same."""
     task, model, _ = lively(*STRATEGIES[strategy])
     sample = iterate(task, "train", max_positions=None)[0]
     wanted = {row["id"]: row for row in rows_of(made_of(task, model, sample)[0][0])}
