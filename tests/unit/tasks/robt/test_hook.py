@@ -1,4 +1,4 @@
-"""The batch that back-translation makes, and what is left as it was."""
+"""What back-translation leaves as it was, what it leaves out, and what it logs."""
 
 import random
 from unittest import mock
@@ -9,212 +9,17 @@ import torch
 from fairseq.logging import metrics
 from fairseq.tasks import FairseqTask
 from integration.data import (
-    CROSS_ENTROPY,
-    ENCODER_DECODER,
     INSTRUCL,
     LANGUAGES,
     TAG,
     TASK,
-    TDO,
-    TRAIN,
     built,
-    dictionary,
     generation,
     iterate,
 )
-from unit.tasks.robt.reference import WHOLE, algorithm, read
+from unit.tasks.robt.lively import ROBT, STRATEGIES, TOPOLOGIES, lively, made_of, text
 
 from tdo_plugin.tasks.robt import hook as hook_module
-
-ROBT = ("--task", "tdo_robt", *TASK, *TRAIN, *TDO)
-PREFIX = ("--tdo-target-layer", "0", "--tdo-adaptation-dim", "0")
-MERGED = (*ENCODER_DECODER, "--tdo-decoder-attention", "merged")
-TOPOLOGIES = {
-    "tdo": (),
-    "prefix": PREFIX,
-    "encoder-decoder": ENCODER_DECODER,
-    "language-aware": ("--tdo-laln", "both", "--tdo-lalt", "xavier"),
-    "merged, language-aware": (*MERGED, "--tdo-laln", "both", "--tdo-lalt", "xavier"),
-}
-STRATEGIES = {
-    "tgt": TAG,
-    "decoder": ("--decoder-langtok",),
-    "tgt and decoder": (*TAG, "--decoder-langtok"),
-    "src and decoder": ("--encoder-langtok", "src", "--decoder-langtok"),
-}
-
-
-END = 2.5  # makes the end as likely as is good for a test
-# a model whose next word depends on where it stands, so that not all is repetition
-VARIED = (
-    *("--tdo-share-embeddings", "none", "--tdo-position-embedding", "learned"),
-    *("--max-source-positions", "24", "--max-target-positions", "24"),
-)
-
-
-def lively(*flags, seed=10, data=None):
-    """Task, float64 model in training mode, and criterion; translations vary, and most go on."""
-    task, model, criterion = built(*ROBT, *CROSS_ENTROPY, *VARIED, *flags, data=data)
-    torch.manual_seed(seed)
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            scale = 2 if "position" in name else 0.3
-            parameter.add_(torch.randn_like(parameter) * scale * (parameter.dim() > 1))
-        model.core.embeddings.output_weight[task.target_dictionary.eos()] *= END
-    return task, model.double().train(), criterion
-
-
-def made_of(task, model, sample, update=5):
-    (hook,) = task.step_hooks
-    batches, logs = hook.batches(sample, model, update)
-    assert batches[0] is sample
-    return batches[1:], logs
-
-
-def text(task, batch):
-    """Each instance of a batch, as the reference has it."""
-    fed, rows = batch["net_input"], []
-    for k, tokens in enumerate(fed["src_tokens"]):
-        languages = [LANGUAGES[int(fed[f"{side}_lang_id"][k, 0]) - 1] for side in ("src", "tgt")]
-        rows.append((read(task.source_dictionary, tokens), *languages))
-    return rows
-
-
-# --- against a loop over Algorithm 1 ---------------------------------------------------------
-
-
-def assert_algorithm_1(task, model, **options):
-    """Every batch equals the loop's; how many instances there were, were of use, had an end."""
-    samples = iterate(task, "train", max_positions=None)[:2]
-    total = made_in_all = ended_in_all = 0
-    for update, sample in enumerate(samples):
-        batches, logs = made_of(task, model, sample, update)
-        assert model.training
-        wanted = algorithm(task, model.eval(), sample, update, **{**WHOLE, **options})
-        made, drawn, ended = wanted
-        model.train()
-        counted = {name: logs[f"robt_to_{name}"] for name in options.get("languages", LANGUAGES)}
-        assert counted == {name: drawn.count(name) for name in counted}
-        assert (logs["robt_drawn"], logs["robt_made"]) == (len(drawn), len(made))
-        assert len(batches) == bool(made)
-        for batch in batches:
-            assert text(task, batch) == [one[1:] for one in made]
-            assert_targets_of(task, sample, batch, [one[0] for one in made])
-        total, made_in_all = total + len(drawn), made_in_all + len(made)
-        ended_in_all += ended
-    return total, made_in_all, ended_in_all
-
-
-def assert_targets_of(task, sample, batch, rows):
-    """Target side, numbers and sizes of a batch are those of some rows of another."""
-    assert batch["id"].tolist() == sample["id"][rows].tolist()
-    padding = task.target_dictionary.pad()
-    for one in (
-        lambda batch: batch["target"],
-        lambda batch: batch["net_input"]["prev_output_tokens"],
-    ):
-        own, original = one(batch), one(sample)[rows]
-        width = own.size(1)
-        assert torch.equal(own, original[:, :width])
-        assert original[:, width:].eq(padding).all()
-        assert not own[:, -1].eq(padding).all()
-    assert batch["ntokens"] == batch["target"].ne(padding).sum()
-    assert batch["nsentences"] == len(rows)
-    lengths = batch["net_input"]["src_tokens"].ne(padding).sum(1)
-    assert torch.equal(batch["net_input"]["src_lengths"], lengths)
-
-
-@pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("topology", TOPOLOGIES)
-def test_the_pseudo_batch_is_algorithm_1s(topology, strategy):
-    task, model, _ = lively(*TOPOLOGIES[topology], *STRATEGIES[strategy])
-    total, made, ended = assert_algorithm_1(task, model)
-    # the seed is such that each kind of outcome is among them
-    assert 0 < made < total
-    assert 0 < ended < total
-
-
-@pytest.mark.parametrize(
-    ("flags", "options"),
-    [
-        (("--robt-languages", "fr,de"), {"languages": ("fr", "de")}),
-        (("--robt-share", "0.5"), {"share": 0.5}),
-        (("--robt-max-length-ratio", "0.5"), {"ratio": 0.5}),
-        (("--robt-max-length-ratio", "2.5"), {"ratio": 2.5}),
-        (("--left-pad-source", "False"), {}),
-        (("--whole-search",), {}),
-    ],
-    ids=lambda one: " ".join(one) if isinstance(one, tuple) else "",
-)
-def test_options_are_algorithm_1s(flags, options):
-    task, model, _ = lively(*TAG, *flags)
-    _, made, _ = assert_algorithm_1(task, model, **options)
-    assert made
-
-
-def test_beam_search():
-    """The same draws; other translations of the same targets, none above its limit."""
-    (greedy, wide) = (made_by("--robt-beam", beam) for beam in ("1", "3"))
-    assert sources_of(wide) == sources_of(made_by("--robt-beam", "3", "--whole-search"))
-    assert [logs["robt_drawn"] for _, logs in wide] == [logs["robt_drawn"] for _, logs in greedy]
-    assert sources_of(wide) != sources_of(greedy)
-    for batches, _ in wide:
-        sources = batches[0]["net_input"]["src_lengths"]
-        lengths = batches[0]["target"].ne(1).sum(1)
-        assert (sources - 2 <= lengths + 1).all()  # tag and end on both
-
-
-@pytest.mark.parametrize("strategy", ["decoder", "tgt and decoder"])
-def test_the_tasks_own_generator_behind_tags(strategy):
-    task, model, _ = lively(*STRATEGIES[strategy], "--whole-search")
-    total, made, ended = assert_algorithm_1(task, model)
-    assert 0 < made < total
-    assert ended
-
-
-def test_scores_that_are_no_numbers_translate_nothing():
-    task, model, _ = lively(*TAG)
-    sample = iterate(task, "train", max_positions=None)[0]
-    with torch.no_grad():
-        model.core.embeddings.output_weight.fill_(torch.nan)
-    batches, logs = made_of(task, model, sample)
-    assert not batches
-    assert logs["robt_drawn"] == len(sample["id"])
-    assert logs["robt_made"] == 0
-
-
-def sources_of(made):
-    return [batches[0]["net_input"]["src_tokens"].tolist() for batches, _ in made]
-
-
-def made_by(*flags):
-    task, model, _ = lively(*TAG, *flags)
-    samples = iterate(task, "train", max_positions=None)[:2]
-    return [made_of(task, model, sample) for sample in samples]
-
-
-# --- dictionaries of both sides --------------------------------------------------------------
-
-
-def test_words_go_from_one_dictionary_to_the_other_by_their_symbols(tmp_path):
-    """The source's has another order, and no French."""
-    own = dictionary(tmp_path / "source.txt", ("es", "de", "en"))
-    both = dictionary(tmp_path / "target.txt")
-    flags = ("--source-dict", str(own), "--target-dict", str(both))
-    task, model, _ = lively(*TAG, *flags)
-    sample = iterate(task, "train", max_positions=None)[0]
-    (batch,), _ = made_of(task, model, sample)
-    made, *_ = algorithm(task, model.eval(), sample, 5, **WHOLE)
-    assert text(task, batch) == [
-        ([known(task, word) for word in words], *languages) for _, words, *languages in made
-    ]
-    unknown = batch["net_input"]["src_tokens"].eq(task.source_dictionary.unk()).any(1)
-    assert 0 < unknown.sum() < len(unknown)
-
-
-def known(task, word):
-    return task.source_dictionary[task.source_dictionary.index(word)]
-
 
 # --- what is left as it was ------------------------------------------------------------------
 
@@ -367,6 +172,17 @@ def test_what_repeats_itself_without_an_end_is_dropped_and_counted():
         assert logs["robt_drawn"] == len(sample["id"])
         assert logs["robt_made"] == kept * len(sample["id"])
         assert len(batches) == kept
+
+
+def test_scores_that_are_no_numbers_translate_nothing():
+    task, model, _ = lively(*TAG)
+    sample = iterate(task, "train", max_positions=None)[0]
+    with torch.no_grad():
+        model.core.embeddings.output_weight.fill_(torch.nan)
+    batches, logs = made_of(task, model, sample)
+    assert not batches
+    assert logs["robt_drawn"] == len(sample["id"])
+    assert logs["robt_made"] == 0
 
 
 def test_what_has_no_word_is_dropped_and_counted():

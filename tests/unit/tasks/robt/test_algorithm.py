@@ -1,0 +1,134 @@
+"""The batch that back-translation makes, against a loop over Algorithm 1."""
+
+import pytest
+import torch
+from integration.data import (
+    LANGUAGES,
+    TAG,
+    dictionary,
+    iterate,
+)
+from unit.tasks.robt.lively import STRATEGIES, TOPOLOGIES, lively, made_of, text
+from unit.tasks.robt.reference import WHOLE, algorithm
+
+
+def assert_algorithm_1(task, model, **options):
+    """Every batch equals the loop's; how many instances there were, were of use, had an end."""
+    samples = iterate(task, "train", max_positions=None)[:2]
+    total = made_in_all = ended_in_all = 0
+    for update, sample in enumerate(samples):
+        batches, logs = made_of(task, model, sample, update)
+        assert model.training
+        wanted = algorithm(task, model.eval(), sample, update, **{**WHOLE, **options})
+        made, drawn, ended = wanted
+        model.train()
+        counted = {name: logs[f"robt_to_{name}"] for name in options.get("languages", LANGUAGES)}
+        assert counted == {name: drawn.count(name) for name in counted}
+        assert (logs["robt_drawn"], logs["robt_made"]) == (len(drawn), len(made))
+        assert len(batches) == bool(made)
+        for batch in batches:
+            assert text(task, batch) == [one[1:] for one in made]
+            assert_targets_of(task, sample, batch, [one[0] for one in made])
+        total, made_in_all = total + len(drawn), made_in_all + len(made)
+        ended_in_all += ended
+    return total, made_in_all, ended_in_all
+
+
+def assert_targets_of(task, sample, batch, rows):
+    """Target side, numbers and sizes of a batch are those of some rows of another."""
+    assert batch["id"].tolist() == sample["id"][rows].tolist()
+    padding = task.target_dictionary.pad()
+    for one in (
+        lambda batch: batch["target"],
+        lambda batch: batch["net_input"]["prev_output_tokens"],
+    ):
+        own, original = one(batch), one(sample)[rows]
+        width = own.size(1)
+        assert torch.equal(own, original[:, :width])
+        assert original[:, width:].eq(padding).all()
+        assert not own[:, -1].eq(padding).all()
+    assert batch["ntokens"] == batch["target"].ne(padding).sum()
+    assert batch["nsentences"] == len(rows)
+    lengths = batch["net_input"]["src_tokens"].ne(padding).sum(1)
+    assert torch.equal(batch["net_input"]["src_lengths"], lengths)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+def test_the_pseudo_batch_is_algorithm_1s(topology, strategy):
+    task, model, _ = lively(*TOPOLOGIES[topology], *STRATEGIES[strategy])
+    total, made, ended = assert_algorithm_1(task, model)
+    # the seed is such that each kind of outcome is among them
+    assert 0 < made < total
+    assert 0 < ended < total
+
+
+@pytest.mark.parametrize(
+    ("flags", "options"),
+    [
+        (("--robt-languages", "fr,de"), {"languages": ("fr", "de")}),
+        (("--robt-share", "0.5"), {"share": 0.5}),
+        (("--robt-max-length-ratio", "0.5"), {"ratio": 0.5}),
+        (("--robt-max-length-ratio", "2.5"), {"ratio": 2.5}),
+        (("--left-pad-source", "False"), {}),
+        (("--whole-search",), {}),
+    ],
+    ids=lambda one: " ".join(one) if isinstance(one, tuple) else "",
+)
+def test_options_are_algorithm_1s(flags, options):
+    task, model, _ = lively(*TAG, *flags)
+    _, made, _ = assert_algorithm_1(task, model, **options)
+    assert made
+
+
+def test_beam_search():
+    """The same draws; other translations of the same targets, none above its limit."""
+    (greedy, wide) = (made_by("--robt-beam", beam) for beam in ("1", "3"))
+    assert sources_of(wide) == sources_of(made_by("--robt-beam", "3", "--whole-search"))
+    assert [logs["robt_drawn"] for _, logs in wide] == [logs["robt_drawn"] for _, logs in greedy]
+    assert sources_of(wide) != sources_of(greedy)
+    for batches, _ in wide:
+        sources = batches[0]["net_input"]["src_lengths"]
+        lengths = batches[0]["target"].ne(1).sum(1)
+        assert (sources - 2 <= lengths + 1).all()  # tag and end on both
+
+
+@pytest.mark.parametrize("strategy", ["decoder", "tgt and decoder"])
+def test_the_tasks_own_generator_behind_tags(strategy):
+    task, model, _ = lively(*STRATEGIES[strategy], "--whole-search")
+    total, made, ended = assert_algorithm_1(task, model)
+    assert 0 < made < total
+    assert ended
+
+
+def sources_of(made):
+    return [batches[0]["net_input"]["src_tokens"].tolist() for batches, _ in made]
+
+
+def made_by(*flags):
+    task, model, _ = lively(*TAG, *flags)
+    samples = iterate(task, "train", max_positions=None)[:2]
+    return [made_of(task, model, sample) for sample in samples]
+
+
+# --- dictionaries of both sides --------------------------------------------------------------
+
+
+def test_words_go_from_one_dictionary_to_the_other_by_their_symbols(tmp_path):
+    """The source's has another order, and no French."""
+    own = dictionary(tmp_path / "source.txt", ("es", "de", "en"))
+    both = dictionary(tmp_path / "target.txt")
+    flags = ("--source-dict", str(own), "--target-dict", str(both))
+    task, model, _ = lively(*TAG, *flags)
+    sample = iterate(task, "train", max_positions=None)[0]
+    (batch,), _ = made_of(task, model, sample)
+    made, *_ = algorithm(task, model.eval(), sample, 5, **WHOLE)
+    assert text(task, batch) == [
+        ([known(task, word) for word in words], *languages) for _, words, *languages in made
+    ]
+    unknown = batch["net_input"]["src_tokens"].eq(task.source_dictionary.unk()).any(1)
+    assert 0 < unknown.sum() < len(unknown)
+
+
+def known(task, word):
+    return task.source_dictionary[task.source_dictionary.index(word)]
