@@ -15,8 +15,8 @@ from torch import Tensor
 
 from tdo_plugin.models.narrow_search import is_plain_softmax, still_open
 
-# A larger share of sentences that are not done keeps the others: leaving them out copies what
-# waits of all that stay.
+# While this share of the sentences is not done the others stay: leaving them out copies what waits
+# of all that go on.
 CROWD = 7 / 8
 
 

@@ -165,12 +165,12 @@ def still_open(still: Tensor, step: int, most: float = 1.0) -> Tensor | None:
     Args:
         still: whether each is not done, (n,).
         step: from 0.
-        most: all stay where a larger share than this is not done.
+        most: all stay where this share or a larger one is not done.
     """
     if still.device.type != "cpu" and (step + 1) % PATIENCE:
         return None
     kept = still.nonzero()[:, 0]
-    return None if len(kept) == len(still) or len(kept) > most * len(still) else kept
+    return None if len(kept) >= most * len(still) else kept
 
 
 def largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
