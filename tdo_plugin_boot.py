@@ -299,19 +299,19 @@ def _quiet_hydra(module):
     "fairseq.trainer",
 )
 def _restore_task(module):
-    real, loaded = module.checkpoint_utils, {}
+    real, loaded = module.checkpoint_utils, []
     original = module.Trainer.load_checkpoint
 
     def load_checkpoint_to_cpu(*args, **kwargs):
         state = real.load_checkpoint_to_cpu(*args, **kwargs)
-        loaded.update(state.get("task_state") or {})
+        loaded[:] = [state.get("task_state") or {}]
         return state
 
     def load_checkpoint(self, *args, **kwargs):
         loaded.clear()
         extra_state = original(self, *args, **kwargs)
         if loaded and self.task is not None:
-            self.task.load_state_dict(dict(loaded))
+            self.task.load_state_dict(loaded[0])
         return extra_state
 
     module.checkpoint_utils = _overlay(real, load_checkpoint_to_cpu=load_checkpoint_to_cpu)

@@ -8,7 +8,7 @@ from typing import Any, Optional
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 from torch import Tensor
 
-from tdo_plugin.criterions.loss_terms import Answer, Request, Sample, TermLoss
+from tdo_plugin.criterions.loss_terms import Answer, Request, Sample, TermLoss, Update
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.config import spec_from_args
 from tdo_plugin.modules.instrucl import (
@@ -140,7 +140,7 @@ class InstruCL:
             side_sources=[Reading(identity, points=[self._tag(identity, layer)], memories=False)],
         )
 
-    def loss(self, answer: Answer, sample: Sample) -> TermLoss:
+    def loss(self, answer: Answer, sample: Sample, update: Update | None = None) -> TermLoss:
         src_tokens = sample["net_input"]["src_tokens"]
         padding = src_tokens.eq(self.padding_idx)
         (anchors,), (identity,) = answer.source_points, answer.side_sources

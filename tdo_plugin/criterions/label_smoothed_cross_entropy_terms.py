@@ -17,17 +17,18 @@ from fairseq.dataclass import ChoiceEnum
 from torch import Tensor
 
 from tdo_plugin.criterions.instrucl import InstruCL, InstruCLOptions
-from tdo_plugin.criterions.loss_terms import Answer, LossTerm, Request, Sample, TermLoss
+from tdo_plugin.criterions.loss_terms import Answer, LossTerm, Request, Sample, TermLoss, Update
+from tdo_plugin.criterions.tpdm import TPDM, TPDMOptions
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.cross_entropy import smoothed_cross_entropy
 from tdo_plugin.modules.translation_model import TranslationModel
 
-TERMS: dict[str, type[LossTerm]] = {"instrucl": InstruCL}
+TERMS: dict[str, type[LossTerm]] = {"instrucl": InstruCL, "tpdm": TPDM}
 CROSS_ENTROPIES = ChoiceEnum(["fused", "whole"])
 
 
 @dataclass
-class TermOptions(InstruCLOptions, LabelSmoothedCrossEntropyCriterionConfig):
+class TermOptions(TPDMOptions, InstruCLOptions, LabelSmoothedCrossEntropyCriterionConfig):
     """Options of the cross-entropy and of every term."""
 
     cross_entropy: CROSS_ENTROPIES = field(  # type: ignore[valid-type]
@@ -58,6 +59,8 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
     against that of systems without terms and checkpoints are chosen by it; ``objective`` is
     the sum that is trained on, and each term logs its mean over sentences under its own name.
     """
+
+    update: Update | None = None  # the one that batches are trained on in
 
     def __init__(self, task: Any, options: Namespace, terms: Sequence[str]) -> None:
         super().__init__(
@@ -130,8 +133,9 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
                 {layer: extra["source"].states[layer] for layer in request.source_states},
                 list(islice(points, len(request.source_points))),
                 list(islice(sides, len(request.side_sources))),
+                extra["source"].disentangled if request.disentangled else None,
             )
-            yield name, self.terms[name].loss(answer, sample)
+            yield name, self.terms[name].loss(answer, sample, self.update)
 
     def _scored(self, target: Tensor) -> Tensor:
         """The target (B, T), padding where it is not scored."""
@@ -177,4 +181,5 @@ def _union(requests: Sequence[Any]) -> dict[str, Any]:
         "source_points": [point for one in requests for point in one.source_points],
         "source_states": sorted({layer for one in requests for layer in one.source_states}),
         "side_sources": [side for one in requests for side in one.side_sources],
+        "source_disentangled": any(one.disentangled for one in requests),
     }

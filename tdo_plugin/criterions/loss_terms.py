@@ -1,15 +1,44 @@
 """What a loss term is: it asks the model for states, and makes a loss of the answer."""
 
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from torch import Tensor
 
+from tdo_plugin.modules.disentangler import Disentangled
 from tdo_plugin.modules.source_state import Reading, SourceState
 
 Sample = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Update:
+    """The update of the model that a batch is trained on in.
+
+    Attributes:
+        lr: the model's learning rate in it.
+        dummy: whether the batch stands in for one of a worker that has none left; nothing may be
+            learnt of it.
+        first: whether it is the first of those that step hooks made of one; of later ones workers
+            need not have equally many.
+    """
+
+    lr: float
+    dummy: bool = False
+    first: bool = True
+
+
+@contextmanager
+def told(criterion: Any, update: Update) -> Iterator[None]:
+    """Let a criterion's terms know of the update; outside they are in none."""
+    criterion.update = update
+    try:
+        yield
+    finally:
+        criterion.update = None
 
 
 @dataclass(frozen=True)
@@ -21,11 +50,13 @@ class Request:
         source_points: layers, from 1, whose output of the batch's source is wanted at one
             position (B,) of each sentence.
         side_sources: further sources, and what is wanted of them.
+        disentangled: whether TPDM's embeddings of the batch's source are wanted.
     """
 
     source_states: Sequence[int] = ()
     source_points: Sequence[tuple[int, Tensor]] = ()
     side_sources: Sequence[Reading] = ()
+    disentangled: bool = False
 
 
 @dataclass(frozen=True)
@@ -35,6 +66,7 @@ class Answer:
     source_states: dict[int, Tensor] = field(default_factory=dict)
     source_points: Sequence[Tensor] = ()
     side_sources: Sequence[SourceState] = ()
+    disentangled: Disentangled | None = None
 
 
 @dataclass(frozen=True)
@@ -58,6 +90,6 @@ class LossTerm(Protocol):
         """What this batch needs; raises UserError where the model does not fit."""
         ...
 
-    def loss(self, answer: Answer, sample: Sample) -> TermLoss:
-        """The term's loss of this batch."""
+    def loss(self, answer: Answer, sample: Sample, update: Update | None = None) -> TermLoss:
+        """The term's loss of this batch, which an update is made of, or nothing (None)."""
         ...

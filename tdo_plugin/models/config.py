@@ -20,6 +20,7 @@ from tdo_plugin.modules.spec import (
     SourceAttention,
     SpecError,
     Start,
+    TokenGate,
     Topology,
 )
 
@@ -33,6 +34,7 @@ DECODER_ATTENTIONS = ChoiceEnum(get_args(DecoderAttention))
 STARTS = ChoiceEnum(get_args(Start))
 LANGUAGE_NORMS = ChoiceEnum(get_args(LanguageNorms))
 LANGUAGE_TRANSFORMATIONS = ChoiceEnum(get_args(LanguageTransformations))
+TOKEN_GATES = ChoiceEnum(get_args(TokenGate))
 
 
 @dataclass
@@ -137,6 +139,27 @@ class TdoConfig(FairseqDataclass):
             "help": "language-aware linear transformation of the source where the target reads it, "
             "and how each matrix starts: identity, Xavier-uniform, or the authors' far smaller "
             "uniform"
+        },
+    )
+    tdo_cut_residual: int = field(
+        default=0,
+        metadata={
+            "help": "layer of the source, from 1, without the residual connection around its "
+            "attention (MNMT-RC); 0: none"
+        },
+    )
+    tdo_tpdm_layer: int = field(
+        default=0,
+        metadata={
+            "help": "layer of the source, from 1, in which a module disentangles position from "
+            "meaning (TPDM), for --criterion label_smoothed_cross_entropy_tpdm; 0: none"
+        },
+    )
+    tdo_tpdm_gate: TOKEN_GATES = field(  # type: ignore[valid-type]
+        default="none",
+        metadata={
+            "help": "TPDM: whether each token is disentangled is drawn from its own learned "
+            "probability (GTPDM), and how"
         },
     )
     tdo_masked_tags: int = field(

@@ -172,6 +172,7 @@ class TdoTransformer(FairseqEncoderDecoderModel):
         source_states: Sequence[int] = (),
         source_points: Sequence[tuple[int, Tensor]] = (),
         side_sources: Sequence[Reading] = (),
+        source_disentangled: bool = False,
         smoothed_target: tuple[Tensor, float] | None = None,
     ) -> tuple[Tensor, dict[str, Any]]:
         """Logits (B, T, V), and what a criterion asked for.
@@ -189,12 +190,19 @@ class TdoTransformer(FairseqEncoderDecoderModel):
                 output is returned there.
             side_sources: further sources of the batch's sentences, whose target languages are
                 theirs too; returned under ``side_sources``.
+            source_disentangled: whether the source's embeddings of TPDM are returned there.
             smoothed_target: target (B, T) and label smoothing, where their cross-entropy is
                 wanted instead of logits; loss and likelihood, summed, are returned under
                 ``cross_entropy``, and the features (B, T, D) take the logits' place.
         """
         languages = languages_of(self.core.spec, tgt_lang_id)
-        own = Reading(src_tokens, source_states, source_points, languages=languages)
+        own = Reading(
+            src_tokens,
+            source_states,
+            source_points,
+            languages=languages,
+            disentangled=source_disentangled,
+        )
         others = [replace(one, languages=languages) for one in side_sources]
         assert prev_output_tokens is not None  # None in fairseq's signature alone
         (source, *sides), features = self.core([own, *others], prev_output_tokens)

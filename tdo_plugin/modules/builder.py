@@ -8,15 +8,18 @@ from torch import nn
 
 from tdo_plugin.modules.attention import MultiheadAttention, project_apart, project_packed
 from tdo_plugin.modules.depth_scaled import start_at_depth
+from tdo_plugin.modules.disentangler import Disentangler, Gate, Head
 from tdo_plugin.modules.dropout import Dropout, PlainDropout
 from tdo_plugin.modules.embeddings import Embeddings
 from tdo_plugin.modules.feed_forward import Adaptation, FeedForward
 from tdo_plugin.modules.language_transformation import LanguageTransformation
 from tdo_plugin.modules.layer import CrossAttentionLayer, JointLayer, TargetLayer
+from tdo_plugin.modules.linear import Linear
 from tdo_plugin.modules.merged_layer import MergedAttentionLayer
 from tdo_plugin.modules.norm import LanguageNorm, LayerNorm
 from tdo_plugin.modules.positions import LearnedPositions, NoPositions, SinusoidalPositions
 from tdo_plugin.modules.residual import PostNormResidual, PreNormResidual, Residual
+from tdo_plugin.modules.source_part import Cut, SourcePart
 from tdo_plugin.modules.spec import ModelSpec, SpecError
 from tdo_plugin.modules.stack import DecoderOnlyStack, EncoderDecoderStack, Parts
 from tdo_plugin.modules.stream_pass import JointRows
@@ -121,9 +124,7 @@ class Builder:
         spec = self.spec
         how = spec.source_attention == "causal", "tags" in spec.plain
         if spec.topology == "encoder-decoder":
-            encoder = [
-                self.joint_layer(spec.stage1_ffn_dim, SOURCE) for _ in range(spec.encoder_layers)
-            ]
+            encoder = [self.source_layer(number) for number in range(1, spec.encoder_layers + 1)]
             decoder = [self.decoder_layer() for _ in range(spec.decoder_layers)]
             return EncoderDecoderStack(
                 self.started(encoder),
@@ -132,9 +133,9 @@ class Builder:
                 self.exit(),
                 *how,
             )
-        layers = [self.joint_layer(spec.stage1_ffn_dim, SOURCE) for _ in range(spec.target_layer)]
+        layers = [self.source_layer(number) for number in range(1, spec.target_layer + 1)]
         while len(layers) < spec.num_layers:
-            layers.append(self.second_stage_layer())
+            layers.append(self.second_stage_layer(len(layers) + 1))
         entry, exit_ = self.entry(), self.exit()
         layers = self.started(layers)
         return DecoderOnlyStack(layers, spec.target_layer, entry, exit_, *how, self.joint_rows())
@@ -181,18 +182,43 @@ class Builder:
             Adaptation(self.feed_forward(self.spec.adaptation_dim), self.dropout(self.spec.dropout))
         ]
 
-    def joint_layer(self, ffn_dim: int, streams: frozenset[str]) -> JointLayer:
-        """Self-attention and FFN."""
+    def joint_layer(self, number: int, ffn_dim: int, streams: frozenset[str]) -> JointLayer:
+        """Self-attention and FFN, with what stands between them in the source's layer ``number``.
+
+        Layers are counted from 1; number 0 is a layer outside the source's.
+        """
         return JointLayer(
             self.attention(),
             self.feed_forward(ffn_dim),
             self.residual(streams),
             self.residual(streams),
+            Cut() if 0 < number == self.spec.cut_residual else None,
+            self.disentangler() if 0 < number == self.spec.tpdm_layer else None,
         )
 
-    def second_stage_layer(self) -> JointLayer:
+    def source_layer(self, number: int) -> JointLayer:
+        """A layer that the source passes alone."""
+        return self.joint_layer(number, self.spec.stage1_ffn_dim, SOURCE)
+
+    def second_stage_layer(self, number: int) -> JointLayer:
         """A layer that both streams pass."""
-        return self.joint_layer(self.spec.stage2_ffn_dim, BOTH)
+        return self.joint_layer(number, self.spec.stage2_ffn_dim, BOTH)
+
+    def disentangler(self) -> SourcePart:
+        """TPDM: the semantic and the positional head, and a gate where the model has one."""
+        return Disentangler(
+            Head(self.square(), self.norm(SOURCE), self.square(), self.norm(SOURCE)),
+            Head(self.square(), self.norm(SOURCE), self.square()),
+            None if self.spec.tpdm_gate == "none" else self.gate(),
+        )
+
+    def gate(self) -> Gate:
+        """Of each token, from its state."""
+        return Gate(self.square(), Linear(self.spec.model_dim, 1))
+
+    def square(self) -> Linear:
+        """A linear transformation from the model's width to itself."""
+        return Linear(self.spec.model_dim, self.spec.model_dim)
 
     def decoder_layer(self) -> TargetLayer:
         """An encoder-decoder's decoder layer."""

@@ -16,10 +16,12 @@ import torch
 from torch import Tensor, nn
 
 from tdo_plugin.modules.attention import KeyValue, MultiheadAttention
+from tdo_plugin.modules.disentangler import Disentangled
 from tdo_plugin.modules.feed_forward import FeedForward
 from tdo_plugin.modules.masks import SourceMask, TargetMask
 from tdo_plugin.modules.recipe import note
 from tdo_plugin.modules.residual import Residual
+from tdo_plugin.modules.source_part import SourcePart, Unchanged
 from tdo_plugin.modules.target_cache import TargetCache
 from tdo_plugin.modules.target_store import TargetStore
 
@@ -32,9 +34,17 @@ class Stream:
         languages: of their positions, (rows, 1) or (rows, L); None where nothing asks for them.
     """
 
+    wants_disentangled = False  # whether the source's disentangled embeddings are to be left here
+    disentangled: Disentangled | None = None
+
     def __init__(self, shape: tuple[int, int], languages: Tensor | None = None) -> None:
         self.shape = shape
         self.languages = languages
+
+    @property
+    def source_length(self) -> int:
+        """How many positions of a row, from its beginning, are a source's."""
+        return self.shape[1]
 
     def mix(self, attention: MultiheadAttention, query: Tensor, own: KeyValue) -> list[Tensor]:
         """What the attention gives the queries, before the output projection.
@@ -96,7 +106,16 @@ class TargetLayer(nn.Module):
 
 
 class JointLayer(TargetLayer):
-    """Self-attention and FFN with the same weights for both streams (a decoder-only layer)."""
+    """Self-attention and FFN with the same weights for both streams (a decoder-only layer).
+
+    Args:
+        attention: self-attention.
+        feed_forward: the FFN.
+        attention_residual: around the attention.
+        feed_forward_residual: around the FFN.
+        carried: makes of a source what the residual connection around the attention carries on.
+        between: takes a source from the attention to the FFN.
+    """
 
     def __init__(
         self,
@@ -104,12 +123,16 @@ class JointLayer(TargetLayer):
         feed_forward: FeedForward,
         attention_residual: Residual,
         feed_forward_residual: Residual,
+        carried: SourcePart | None = None,
+        between: SourcePart | None = None,
     ) -> None:
         super().__init__()
         self.attention = attention
         self.feed_forward = feed_forward
         self.attention_residual = attention_residual
         self.feed_forward_residual = feed_forward_residual
+        self.carried = carried or Unchanged()
+        self.between = between or Unchanged()
 
     def streams(
         self, x: Tensor, streams: Sequence[Stream], languages: Tensor | None = None
@@ -122,7 +145,9 @@ class JointLayer(TargetLayer):
             languages: of the positions, (N,); None where nothing asks for them.
         """
         attended = self._attended(x, streams, languages)
-        return self._feed_forward(self.attention_residual.after(x, attended, languages), languages)
+        carried = self.carried.streams(x, streams, languages)
+        x = self.attention_residual.after(carried, attended, languages)
+        return self._feed_forward(self.between.streams(x, streams, languages), languages)
 
     def _attended(self, x: Tensor, streams: Sequence[Stream], languages: Tensor | None) -> Tensor:
         """What attention adds to ``x`` (N, D); its own tensors do not outlive it."""
@@ -150,12 +175,16 @@ class JointLayer(TargetLayer):
         """
         rows = torch.arange(len(x), device=x.device)
         chosen = x[rows, positions][:, None]
-        return self.rest(chosen, memory, mask.at(positions), languages)[:, 0]
+        query = self.attention.queries(self.attention_residual.before(chosen, languages))
+        attended = self.attention.attend(query, memory, mask.at(positions))
+        carried = self.carried.source(chosen, languages)
+        x = self.attention_residual.after(carried, attended, languages)
+        return self._feed_forward(self.between.source(x, languages), languages)[:, 0]
 
     def rest(
         self, x: Tensor, memory: KeyValue, mask: Tensor | None, languages: Tensor | None = None
     ) -> Tensor:
-        """Some positions (B, L, D) one layer on, given keys and values of all that they see."""
+        """As of a target, positions (B, L, D) one layer on, given all keys and values they see."""
         query = self.attention.queries(self.attention_residual.before(x, languages))
         return self._looking(x, query, memory, mask, languages)
 
@@ -180,7 +209,7 @@ class JointLayer(TargetLayer):
         mask: Tensor | None,
         languages: Tensor | None,
     ) -> Tensor:
-        """Positions (R, L, D) one layer on, given their queries."""
+        """Target positions (R, L, D) one layer on, given their queries."""
         attended = self.attention.attend(query, memory, mask)
         return self._feed_forward(self.attention_residual.after(x, attended, languages), languages)
 

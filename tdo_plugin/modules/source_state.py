@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from tdo_plugin.modules.attention import KeyValue
+from tdo_plugin.modules.disentangler import Disentangled
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,7 @@ class Reading:
         memories: whether a target will read the source.
         languages: index (B,) of each sentence's target language, from 0; None where the model does
             not ask for it.
+        disentangled: whether the embeddings of TPDM are wanted, of a source that a target reads.
     """
 
     tokens: Tensor
@@ -31,10 +33,13 @@ class Reading:
     points: Sequence[tuple[int, Tensor]] = ()
     memories: bool = True
     languages: Tensor | None = None
+    disentangled: bool = False
 
     def __post_init__(self) -> None:
         if not (self.states or self.points or self.memories):
             raise ValueError("something must be wanted of a source")
+        if self.disentangled and not self.memories:
+            raise ValueError("only a source that a target reads is disentangled")
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,7 @@ class SourceState:
         points: such outputs (B, D) at one position of each sentence, in the order of asking.
         beams: how many target rows share a sentence.
         languages: index (B,) of each sentence's target language, if the model asks for it.
+        disentangled: the embeddings of TPDM, where they were asked for and the model has it.
     """
 
     padding: Tensor
@@ -58,6 +64,7 @@ class SourceState:
     points: Sequence[Tensor] = ()
     beams: int = 1
     languages: Tensor | None = None
+    disentangled: Disentangled | None = None
 
     @property
     def sentences(self) -> int:
@@ -77,6 +84,7 @@ class SourceState:
             languages=self.languages
             if self.languages is None
             else self.languages.index_select(0, sentences),
+            disentangled=self.disentangled and self.disentangled.select(sentences),
         )
 
     def reorder(self, rows: Tensor) -> "SourceState":

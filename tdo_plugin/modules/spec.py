@@ -15,6 +15,7 @@ DecoderAttention = Literal["separate", "merged"]
 Start = Literal["standard", "depth-scaled", "depth-scaled-quarter"]
 LanguageNorms = Literal["none", "source", "target", "both"]
 LanguageTransformations = Literal["none", "identity", "xavier", "authors"]
+TokenGate = Literal["none", "relaxed-bernoulli", "hard-concrete"]
 
 # What is computed in a faster way than a textbook's, and may be computed in the textbook's.
 PLAIN = MappingProxyType(
@@ -52,7 +53,10 @@ class ModelSpec:
     layer M on (or of the decoder). ``adaptation_dim`` 0 means no adaptation modules. ``laln`` says
     at whose positions norms have rows for each target language, ``lalt`` how a transformation for
     each target language starts where the target reads the source; for both ``num_languages`` counts
-    the languages, and is 0 without them. ``masked_tags`` last entries of the target's vocabulary
+    the languages, and is 0 without them. ``cut_residual`` and ``tpdm_layer`` are layers of the
+    source, from 1, or 0 for none: where the residual connection around the attention is cut, and
+    where a module disentangles position from meaning, with a gate for each token that
+    ``tpdm_gate`` says how to draw. ``masked_tags`` last entries of the target's vocabulary
     are never predicted. ``plain`` names what is not to be computed in a faster way (see ``PLAIN``).
 
     Raises:
@@ -83,6 +87,9 @@ class ModelSpec:
     laln: LanguageNorms = "none"
     lalt: LanguageTransformations = "none"
     num_languages: int = 0
+    cut_residual: int = 0
+    tpdm_layer: int = 0
+    tpdm_gate: TokenGate = "none"
     masked_tags: int = 0
     max_source_positions: int = 1024
     max_target_positions: int = 1024
@@ -90,6 +97,7 @@ class ModelSpec:
 
     def __post_init__(self) -> None:
         problems = [*self._wrong_choices(), *self._wrong_numbers(), *self._wrong_layers()]
+        problems += [] if problems else self._wrong_source_parts()
         if problems:
             raise SpecError("; ".join(problems))
 
@@ -107,6 +115,14 @@ class ModelSpec:
     def entry_layer(self) -> int:
         """After how many source layers the target enters (M, or N of an encoder-decoder)."""
         return self.target_layer if self.topology == "decoder-only" else self.encoder_layers
+
+    @property
+    def read_layers(self) -> int:
+        """How many of the source's layers have an output that a target reads, in the end.
+
+        Of the last joint layer it reads keys and values, which are made of the layer's input.
+        """
+        return self.source_layers - (self.topology == "decoder-only")
 
     def _wrong_choices(self) -> list[str]:
         unknown = [name for name in self.plain if name not in PLAIN]
@@ -154,6 +170,21 @@ class ModelSpec:
             problems.append(
                 f"`{_flag('model_dim')}` must be at least 4 for sinusoidal positions; "
                 f"it is {self.model_dim}"
+            )
+        return problems
+
+    def _wrong_source_parts(self) -> list[str]:
+        problems = [
+            f"`{_flag(name)}` must be from 1 to {self.read_layers}, the layers of this "
+            f"{self.topology} model whose output of the source is read, or 0 for none; it is "
+            f"{getattr(self, name)}"
+            for name in ("cut_residual", "tpdm_layer")
+            if not 0 <= getattr(self, name) <= self.read_layers
+        ]
+        if self.tpdm_gate != "none" and self.tpdm_layer == 0:
+            problems.append(
+                f"`{_flag('tpdm_gate')}` must be none where `{_flag('tpdm_layer')}` is 0; it is "
+                f"{self.tpdm_gate}"
             )
         return problems
 

@@ -82,6 +82,7 @@ class Source(PassingStream):
         languages = None if reading.languages is None else reading.languages[:, None]
         super().__init__(mask.shape, last, whole, languages)
         self.mask, self.reading = mask, reading
+        self.wants_disentangled = reading.disentangled
         self.memories: list[KeyValue] = []
         self._is_read = False
         self._states: dict[int, Tensor] = {}
@@ -97,6 +98,7 @@ class Source(PassingStream):
             self._states,
             points,
             languages=self.reading.languages,
+            disentangled=self.disentangled,
         )
 
     def enter(self, rows: JointRows) -> None:
@@ -147,9 +149,14 @@ class Pair(PassingStream):
         shape = rows, self._start + x.size(1)
         super().__init__(shape, source.last, source.whole, source.languages)
         self.source, self.mask = source, mask
+        self.wants_disentangled = source.wants_disentangled
         self.target_languages = source.languages  # (B, 1), or None
         self._embedded: Tensor | None = x
         self._left: Tensor | None = None
+
+    @property
+    def source_length(self) -> int:
+        return self._start
 
     def enter(self, rows: JointRows) -> None:
         self.source.enter(rows)
@@ -186,6 +193,8 @@ class Pair(PassingStream):
 
     def keep(self, number: int, x: Tensor) -> None:
         source, target = x.tensor_split([self._start], 1)
+        if self.disentangled is not None:
+            self.source.disentangled = self.disentangled
         self.source.keep(number, source)
         if number == self.last:
             self._left = target

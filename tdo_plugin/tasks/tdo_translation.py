@@ -11,6 +11,7 @@ from fairseq.tasks import register_task
 from fairseq.tasks.translation_multi_simple_epoch import TranslationMultiSimpleEpochTask
 from torch import Tensor
 
+from tdo_plugin.criterions.loss_terms import Update, told
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.narrow_search import narrow
 from tdo_plugin.tasks.language_ids import LanguageIdDataManager
@@ -51,6 +52,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
     """
 
     tells_languages = True  # in every batch, which models with parts for each language ask
+    tells_updates = True  # to a criterion, some of whose terms train what is not the model's
 
     @staticmethod
     def add_args(parser: ArgumentParser) -> None:
@@ -79,6 +81,8 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         )
         self.validation: Validation | None = None
         self.step_hooks: list[StepHook] = []
+        self._remembered: dict[str, Any] = {}  # by name in a checkpoint
+        self._stored: dict[str, Any] = {}  # of the checkpoint that was loaded
 
     @classmethod
     def setup_task(cls, args: Namespace, **kwargs: Any) -> "TdoTranslationTask":
@@ -216,8 +220,10 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         """As fairseq's, of all that the step hooks make of a batch: the sums of what each gives."""
         batches, logs = batches_of(self.step_hooks, sample, model, update_num)
         steps = []
-        for left, batch in zip(range(len(batches))[::-1], batches, strict=True):
-            with unsynchronized(model) if left else nullcontext():
+        for place, batch in enumerate(batches):
+            update = Update(optimizer.get_lr(), dummy=ignore_grad, first=place == 0)
+            last = place == len(batches) - 1
+            with told(criterion, update), nullcontext() if last else unsynchronized(model):
                 steps.append(
                     super().train_step(batch, model, criterion, optimizer, update_num, ignore_grad)
                 )
@@ -256,8 +262,24 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         if self.validation is not None:
             self.validation.write(stats["num_updates"])
 
+    def remember(self, name: str, what: Any) -> None:
+        """Have checkpoints keep the state of something that is neither model nor optimizer.
+
+        Args:
+            name: its key there.
+            what: has ``state_dict`` and ``load_state_dict``, which gets None from a checkpoint
+                without it.
+        """
+        self._remembered[name] = what
+        if self._stored:
+            what.load_state_dict(self._stored.get(name))
+
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint remembers of its data."""
+        """What a checkpoint remembers of its data, and what it was asked to."""
+        asked = {name: what.state_dict() for name, what in self._remembered.items()}
+        return {**self._data(), **asked}
+
+    def _data(self) -> dict[str, Any]:
         return {
             "languages": list(self.langs),
             "source_dictionary": _digest(self.source_dictionary),
@@ -265,16 +287,19 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Hold a checkpoint's data against this task's.
+        """Hold a checkpoint's data against this task's, and give back what else it remembers.
 
         Raises:
             UserError: where languages or dictionaries differ.
         """
-        for key, own in self.state_dict().items():
+        for key, own in self._data().items():
             stored = state_dict.get(key, own)
             if stored != own:
                 what = "`--langs`" if key == "languages" else f"the {key.replace('_', ' ')}"
                 raise UserError(f"{what} must be the checkpoint's, {stored}; it is {own}")
+        self._stored = state_dict
+        for name, one in self._remembered.items():
+            one.load_state_dict(state_dict.get(name))
 
 
 def _digest(dictionary: Dictionary) -> str:

@@ -69,9 +69,34 @@ MERGED += [
     for case in LANGUAGE_AWARE
     if case["topology"] == "encoder-decoder" and case["laln"] in ("target", "both")
 ]
-CASES = DECODER_ONLY + ENCODER_DECODER + VARIANTS + LANGUAGE_AWARE + MERGED
+TOPOLOGIES = [
+    {"topology": "encoder-decoder", "encoder_layers": 2, "decoder_layers": 2},
+    {"topology": "decoder-only", "num_layers": 3, "target_layer": 2, "adaptation_dim": 6},
+    {"topology": "decoder-only", "num_layers": 3, "target_layer": 1, "source_attention": "causal"},
+    {"topology": "decoder-only", "num_layers": 3, "target_layer": 0},
+]
+DISENTANGLED = [
+    {**topology, "norm": norm, **parts}
+    for topology in TOPOLOGIES
+    for norm in ("pre", "post")
+    for parts in ({"cut_residual": 2}, {"tpdm_layer": 2, "tpdm_gate": "relaxed-bernoulli"})
+]
+DISENTANGLED += [
+    {**TOPOLOGIES[0], "cut_residual": 1, "tpdm_layer": 1, "position_embedding": "none"},
+    {**TOPOLOGIES[1], "cut_residual": 2, "tpdm_layer": 1, "position_embedding": "learned"},
+] + [
+    {**topology, "tpdm_layer": 2, "laln": laln, "num_languages": 3}
+    for topology in TOPOLOGIES
+    for laln in ("source", "target", "both")
+]
+CASES = DECODER_ONLY + ENCODER_DECODER + VARIANTS + LANGUAGE_AWARE + MERGED + DISENTANGLED
+# what losses alone read
+UNREAD = ("between.positional.", "between.gate.")
 
 
 def name_of(case):
     short = {"decoder-only": "dec", "encoder-decoder": "encdec"}
-    return "-".join(str(short.get(value, value)) for value in case.values())
+    named = {"cut_residual": "cut", "tpdm_layer": "tpdm"}
+    return "-".join(
+        named.get(key, "") + str(short.get(value, value)) for key, value in case.items()
+    )

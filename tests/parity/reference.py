@@ -97,15 +97,39 @@ class Reference:
     def ffn(self, part, x):
         return self.linear(part.outer, self.linear(part.inner, x).clamp(min=0))
 
-    def sublayer(self, residual, x, function):
+    def sublayer(self, residual, x, function, carried=None):
+        carried = x if carried is None else carried
         if self.spec.norm == "pre":
-            return x + function(self.norm(residual.norm, x))
-        return self.norm(residual.norm, x + function(x))
+            return carried + function(self.norm(residual.norm, x))
+        return self.norm(residual.norm, carried + function(x))
 
-    def joint(self, layer, x, visible):
+    def cut(self, x):
+        """Without the source."""
+        kept = x.clone()
+        kept[:, : self.split] = 0
+        return kept
+
+    def head(self, part, x):
+        inner = self.norm(part.norm, self.linear(part.inner, x)).clamp(min=0)
+        outer = self.linear(part.outer, inner)
+        return outer if part.output_norm is None else self.norm(part.output_norm, outer)
+
+    def taken(self, source):
+        """What TPDM reads, for tests."""
+        self.disentangled_from = source
+        return source
+
+    def joint(self, layer, number, x, visible):
         x = self.sublayer(
-            layer.attention_residual, x, lambda h: self.attention(layer.attention, h, h, visible)
+            layer.attention_residual,
+            x,
+            lambda h: self.attention(layer.attention, h, h, visible),
+            carried=self.cut(x) if number == self.spec.cut_residual else x,
         )
+        if number == self.spec.tpdm_layer:
+            source, target = x[:, : self.split], x[:, self.split :]
+            source = self.head(layer.between.semantic, self.taken(source))
+            x = torch.cat([source, target], 1)
         return self.sublayer(
             layer.feed_forward_residual, x, lambda h: self.ffn(layer.feed_forward, h)
         )
@@ -172,17 +196,17 @@ class Reference:
         if spec.topology == "decoder-only":
             for index, layer in enumerate(model.stack.layers):
                 if index < spec.target_layer:
-                    x = self.joint(layer, x, square[:, :split, :split])
+                    x = self.joint(layer, index + 1, x, square[:, :split, :split])
                     states.append(x)
                     continue
                 if index == spec.target_layer:
                     x = self.sequence(model.stack.entry, x)
-                both = self.joint(layer, torch.cat([x, y], 1), square)
+                both = self.joint(layer, index + 1, torch.cat([x, y], 1), square)
                 x, y = both[:, :split], both[:, split:]
                 states.append(x)
         else:
-            for layer in model.stack.encoder_layers:
-                x = self.joint(layer, x, square[:, :split, :split])
+            for index, layer in enumerate(model.stack.encoder_layers):
+                x = self.joint(layer, index + 1, x, square[:, :split, :split])
                 states.append(x)
             x = self.sequence(model.stack.entry, x)
             merged = spec.decoder_attention == "merged"

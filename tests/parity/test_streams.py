@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from parity.cases import CASES, PAD, name_of
+from parity.cases import CASES, PAD, UNREAD, name_of
 from parity.reference import Reference
 
 from tdo_plugin.modules.cross_entropy import smoothed_cross_entropy
@@ -36,7 +36,12 @@ def test_logits_losses_and_gradients(case, padding, make_model, batch):
     plain_loss = (0.9 - others) * nll - others * log_probs.sum()
     torch.testing.assert_close(loss, plain_loss, **EXACT)
 
-    names, parameters = zip(*model.named_parameters(), strict=True)
+    read = [
+        (name, one)
+        for name, one in model.named_parameters()
+        if not any(part in name for part in UNREAD)
+    ]
+    names, parameters = zip(*read, strict=True)
     ours = torch.autograd.grad(loss, parameters, allow_unused=True)
     theirs = torch.autograd.grad(plain_loss, parameters, allow_unused=True)
     for name, own, other in zip(names, ours, theirs, strict=True):

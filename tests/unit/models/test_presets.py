@@ -50,6 +50,7 @@ def test_no_name_is_forgotten():
     assert ours(CRITERION_REGISTRY) == {
         "label_smoothed_cross_entropy_terms",
         "label_smoothed_cross_entropy_instrucl",
+        "label_smoothed_cross_entropy_tpdm",
     }
 
 
@@ -109,6 +110,9 @@ def test_command_line_overrides(arch):
         "--tdo-laln": "source",
         "--tdo-lalt": "authors",
         "--tdo-masked-tags": 3,
+        "--tdo-cut-residual": 1,
+        "--tdo-tpdm-layer": 1,
+        "--tdo-tpdm-gate": "hard-concrete",
         "--tdo-plain": "masks,weights",
         "--max-source-positions": 77,
         "--max-target-positions": 88,
@@ -122,6 +126,7 @@ def test_command_line_overrides(arch):
     assert spec.init == "depth-scaled-quarter"
     assert spec.decoder_attention == ("merged" if "encoder" in arch else "separate")
     assert (spec.laln, spec.lalt, spec.masked_tags) == ("source", "authors", 3)
+    assert (spec.cut_residual, spec.tpdm_layer, spec.tpdm_gate) == (1, 1, "hard-concrete")
     assert spec.num_languages == 5
     assert (spec.stage1_ffn_dim, spec.stage2_ffn_dim) == (24, 40)
     assert (spec.max_source_positions, spec.max_target_positions) == (77, 88)

@@ -122,6 +122,8 @@ def test_every_option_reaches_the_specification():
         "tdo_laln": "target",
         "tdo_lalt": "xavier",
         "tdo_masked_tags": "2",
+        "tdo_cut_residual": "1",
+        "tdo_tpdm_layer": "2",
         "tdo_plain": "dropout,tags",
     }
     encoder_decoder = {
@@ -130,8 +132,13 @@ def test_every_option_reaches_the_specification():
         "tdo_decoder_attention": "merged",
     }
     options = {name for name in TdoConfig.__dataclass_fields__ if name != "_name"}
-    assert options == {"tdo_topology", *changed, *encoder_decoder}
-    for base, changes in ((TDO, changed), ((*TDO, *ENCODER_DECODER), encoder_decoder)):
+    gated = {"tdo_tpdm_gate": "relaxed-bernoulli"}
+    assert options == {"tdo_topology", *changed, *encoder_decoder, *gated}
+    for base, changes in (
+        (TDO, changed),
+        ((*TDO, *ENCODER_DECODER), encoder_decoder),
+        ((*TDO, "--tdo-tpdm-layer", "1"), gated),
+    ):
         plain = spec_of(*base)
         for name, value in changes.items():
             flags = ["--" + name.replace("_", "-"), *([value] if value else [])]

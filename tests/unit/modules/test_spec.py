@@ -13,9 +13,9 @@ ENCODER_DECODER = {**SIZES, "topology": "encoder-decoder", "encoder_layers": 2, 
 
 def test_layers_are_counted_over_what_the_source_passes():
     spec = ModelSpec(**TWO_STAGE)
-    assert (spec.source_layers, spec.entry_layer) == (4, 2)
+    assert (spec.source_layers, spec.entry_layer, spec.read_layers) == (4, 2, 3)
     spec = ModelSpec(**ENCODER_DECODER)
-    assert (spec.source_layers, spec.entry_layer) == (2, 2)
+    assert (spec.source_layers, spec.entry_layer, spec.read_layers) == (2, 2, 2)
 
 
 def test_it_cannot_be_changed():
@@ -26,6 +26,18 @@ def test_it_cannot_be_changed():
 def test_unknown_names_are_refused():
     with pytest.raises(TypeError, match="spam"):
         ModelSpec(**TWO_STAGE, spam=1)
+
+
+@pytest.mark.parametrize("part", ["cut_residual", "tpdm_layer"])
+@pytest.mark.parametrize(("base", "last"), [(TWO_STAGE, 3), (ENCODER_DECODER, 2)])
+def test_parts_of_the_source_stand_where_they_are_read(part, base, last):
+    """Of the last layer of a decoder-only model the target reads what is made of its input."""
+    flag = "--tdo-" + part.replace("_", "-")
+    for layer in range(last + 1):
+        assert getattr(ModelSpec(**base, **{part: layer}), part) == layer
+    for layer in (-1, last + 1):
+        with pytest.raises(SpecError, match=f"`{flag}` must be from 1 to {last}, the layers .* or"):
+            ModelSpec(**base, **{part: layer})
 
 
 @pytest.mark.parametrize("layers", [1, 2, 7])
@@ -54,6 +66,11 @@ WRONG = [
     ({"dropout": 1.0}, "`--dropout` must be at least 0 and below 1; it is 1.0"),
     ({"attention_dropout": -0.1}, "`--attention-dropout` must be at least 0"),
     ({"activation_dropout": float("nan")}, "`--activation-dropout` must be at least 0"),
+    ({"tpdm_gate": "kuma"}, "`--tdo-tpdm-gate` must be one of none, relaxed-bernoulli, hard-conc"),
+    (
+        {"tpdm_gate": "hard-concrete"},
+        "`--tdo-tpdm-gate` must be none where `--tdo-tpdm-layer` is 0",
+    ),
     ({"max_source_positions": 0}, "`--max-source-positions` must be positive"),
     ({"max_target_positions": -1}, "`--max-target-positions` must be positive"),
     (

@@ -27,7 +27,10 @@ class Hook:
 
 
 class Optimizer:
-    """The part of an optimiser that a step needs."""
+    """The parts of an optimiser that a step needs."""
+
+    def get_lr(self):
+        return 0.01
 
     def backward(self, loss):
         loss.backward()

@@ -1,0 +1,131 @@
+"""A generator that is trained against the model, by an optimizer of its own (TPDM, section 3.6).
+
+It belongs neither to the model, which is decoded without it, nor to the criterion, whose parameters
+fairseq would give to the model's optimizer. It is in single precision whatever the model is in.
+
+Shapes: B sentences, S source, D model width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from fairseq.distributed import utils as distributed
+from torch import Tensor, nn
+from torch.func import functional_call
+
+from tdo_plugin.criterions.loss_terms import Update
+from tdo_plugin.errors import UserError
+
+BETAS = (0.9, 0.98)
+
+
+class Adversary:
+    """A generator and its Adam.
+
+    Args:
+        generator: embeddings (B, S, D) and padding (B, S) to guesses (B, S, D); alike on all
+            workers.
+        lr: its learning rate; 0: the model's, as scheduled.
+        anew: what a checkpoint remembers of a generator is not taken.
+        reset_optimizer: what it remembers of the optimizer is not.
+    """
+
+    def __init__(
+        self,
+        generator: nn.Module,
+        lr: float = 0.0,
+        anew: bool = False,
+        reset_optimizer: bool = False,
+    ) -> None:
+        self.generator = generator
+        self.lr = lr
+        self.anew = anew
+        self.reset_optimizer = reset_optimizer
+        self.optimizer = torch.optim.Adam(generator.parameters(), betas=BETAS)
+
+    def guess(self, embeddings: Tensor, padding: Tensor) -> Tensor:
+        """What the generator makes of embeddings, whose gradient passes it and leaves it alone."""
+        self._join(embeddings)
+        weights = {name: one.detach() for name, one in self.generator.named_parameters()}
+        guessed: Tensor = functional_call(self.generator, weights, (embeddings, padding))
+        return guessed
+
+    def step(
+        self,
+        embeddings: Tensor,
+        padding: Tensor,
+        loss: Callable[[Tensor], Tensor],
+        update: Update,
+    ) -> None:
+        """One step of the generator, of the mean loss over all workers' tokens.
+
+        Workers wait for one another here, each with one batch; those without one, which stand in
+        with a dummy, count nothing. Where a gradient is not finite no one steps.
+
+        Args:
+            embeddings: (B, S, D), without a gradient.
+            padding: boolean (B, S), true at padding.
+            loss: of guesses, a sum over tokens.
+            update: of the model, to which this step belongs.
+        """
+        self._join(embeddings)
+        parameters = list(self.generator.parameters())
+        with torch.enable_grad():
+            total = loss(self.generator(embeddings, padding))
+        gradients = torch.autograd.grad(total, parameters)
+        tokens = (~padding).sum().to(total)[None]
+        summed = torch.cat([*(one.flatten() for one in gradients), tokens])
+        if update.dummy:
+            summed.zero_()
+        if distributed.get_data_parallel_world_size() > 1:
+            distributed.all_reduce(summed, group=distributed.get_data_parallel_group())
+        if not summed.isfinite().all() or not summed[-1]:
+            return
+        mean = (summed[:-1] / summed[-1]).split([one.numel() for one in parameters])
+        for one, gradient in zip(parameters, mean, strict=True):
+            one.grad = gradient.view_as(one)
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.lr or update.lr
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+
+    def state_dict(self) -> dict[str, Any]:
+        """What a checkpoint remembers: the weights and the optimizer's state."""
+        return {
+            "generator": self.generator.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+        }
+
+    def load_state_dict(self, state: dict[str, Any] | None) -> None:
+        """Go on as a checkpoint remembers it; None: it remembers no generator.
+
+        Raises:
+            UserError: it remembers none, or one of another size, and none is to begin anew.
+        """
+        if self.anew:
+            return
+        if state is None:
+            raise UserError(
+                "`--tpdm-new-generator` must be given to go on from a checkpoint without a "
+                "generator; it is not"
+            )
+        own = {name: one.shape for name, one in self.generator.state_dict().items()}
+        if own != {name: one.shape for name, one in state["generator"].items()}:
+            raise UserError(
+                "`--tpdm-new-generator` must be given to go on from a checkpoint whose generator "
+                "has another size; it is not"
+            )
+        self.generator.load_state_dict(state["generator"])
+        if not self.reset_optimizer:
+            self.optimizer.load_state_dict(state["optimizer"])
+
+    def _join(self, embeddings: Tensor) -> None:
+        """Be where the embeddings are, in their precision."""
+        parameter = next(self.generator.parameters())
+        if (parameter.device, parameter.dtype) != (embeddings.device, embeddings.dtype):
+            self.generator.to(embeddings)
+            # moves the moments along
+            self.optimizer.load_state_dict(self.optimizer.state_dict())

@@ -1,0 +1,59 @@
+"""The adversarial generator of TPDM (Chen et al., 2023, sections 3.3 and 4.3.2).
+
+Shapes: B sentences, S source, D model width.
+"""
+
+from dataclasses import replace
+
+from torch import Tensor, nn
+
+from tdo_plugin.modules.builder import SOURCE, Builder
+from tdo_plugin.modules.layer import JointLayer
+from tdo_plugin.modules.linear import Linear
+from tdo_plugin.modules.masks import SourceMask
+from tdo_plugin.modules.spec import ModelSpec
+
+
+class PositionGenerator(nn.Module):
+    """G: guesses positional embeddings from the semantic ones of a sentence.
+
+    Knows nothing of positions itself: equal embeddings give equal guesses.
+
+    Args:
+        layer: an encoder layer.
+        projection: behind it.
+    """
+
+    def __init__(self, layer: JointLayer, projection: Linear) -> None:
+        super().__init__()
+        self.layer = layer
+        self.projection = projection
+
+    @classmethod
+    def of(cls, spec: ModelSpec) -> "PositionGenerator":
+        """As large as the layer that it watches, the same for all languages, without dropout."""
+        plain = replace(
+            spec,
+            dropout=0.0,
+            attention_dropout=0.0,
+            activation_dropout=0.0,
+            laln="none",
+            lalt="none",
+            num_languages=0,
+        )
+        builder = Builder(plain, padding_idx=0)
+        alone = spec.tpdm_layer <= spec.entry_layer
+        inner = spec.stage1_ffn_dim if alone else spec.stage2_ffn_dim
+        return cls(builder.joint_layer(0, inner, SOURCE), builder.square())
+
+    def forward(self, semantic: Tensor, padding: Tensor) -> Tensor:
+        """h (B, S, D) to G(h) of the same shape; every token sees its whole sentence.
+
+        Args:
+            semantic: h.
+            padding: boolean (B, S), true at padding, on either side.
+        """
+        visible = SourceMask(padding, padded=True, causal=False).whole
+        output = self.layer.rest(semantic, self.layer.memory(semantic), visible)
+        projected: Tensor = self.projection(output)
+        return projected

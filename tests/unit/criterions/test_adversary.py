@@ -1,0 +1,179 @@
+"""The generator's own optimizer: its step, alone and among workers, and what is remembered."""
+
+import copy
+
+import pytest
+import torch
+
+from tdo_plugin.criterions.adversary import BETAS, Adversary
+from tdo_plugin.criterions.loss_terms import Update
+from tdo_plugin.data.workers import run_jobs
+from tdo_plugin.errors import UserError
+
+WIDTH = 4
+
+
+class Generator(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(1)
+        self.linear = torch.nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, embeddings, padding):
+        return self.linear(embeddings)
+
+
+def batch(seed, length=3):
+    torch.manual_seed(seed)
+    embeddings = torch.randn(2, length, WIDTH, dtype=torch.float64)
+    padding = torch.zeros(2, length, dtype=torch.bool)
+    padding[1, 1:] = True
+    return embeddings, padding
+
+
+def loss_of(padding):
+    return lambda guessed: (guessed.pow(2).sum(-1) * ~padding).sum()
+
+
+def step(adversary, seed, update=None, length=3):
+    embeddings, padding = batch(seed, length)
+    adversary.step(embeddings, padding, loss_of(padding), update or Update(lr=0.1))
+
+
+def weights(adversary):
+    return [one.detach().clone() for one in adversary.generator.parameters()]
+
+
+def test_a_step_is_adam_s_of_the_mean_loss():
+    adversary = Adversary(Generator())
+    plain = Generator().double()
+    optimizer = torch.optim.Adam(plain.parameters(), lr=0.1, betas=BETAS)
+    for seed in (1, 2, 3):
+        step(adversary, seed)
+        embeddings, padding = batch(seed)
+        optimizer.zero_grad()
+        (loss_of(padding)(plain(embeddings, padding)) / (~padding).sum()).backward()
+        optimizer.step()
+    torch.testing.assert_close(weights(adversary), [one.detach() for one in plain.parameters()])
+
+
+def test_learning_rates():
+    for own, expected in ((0.0, 0.3), (0.02, 0.02)):
+        adversary = Adversary(Generator(), own)
+        before = weights(adversary)
+        step(adversary, 1, Update(lr=0.3))
+        moved = max(
+            float((a - b).abs().max()) for a, b in zip(before, weights(adversary), strict=True)
+        )
+        assert moved == pytest.approx(expected, rel=1e-3)  # Adam's first step
+
+
+def test_gradients_pass_and_leave_it_alone():
+    adversary = Adversary(Generator())
+    embeddings, padding = batch(1)
+    embeddings.requires_grad_()
+    adversary.guess(embeddings, padding).sum().backward()
+    assert embeddings.grad.abs().sum() > 0
+    assert all(one.grad is None for one in adversary.generator.parameters())
+
+
+def test_a_step_of_what_is_not_finite_is_left_out():
+    adversary = Adversary(Generator())
+    before = weights(adversary)
+    embeddings, padding = batch(1)
+    adversary.step(embeddings * float("inf"), padding, loss_of(padding), Update(lr=0.1))
+    assert all(torch.equal(a, b) for a, b in zip(before, weights(adversary), strict=True))
+    step(adversary, 1)
+    assert all(one.isfinite().all() for one in weights(adversary))
+
+
+def test_steps_where_nothing_else_has_a_gradient():
+    adversary = Adversary(Generator())
+    before = weights(adversary)
+    with torch.no_grad():
+        step(adversary, 1)
+    assert not torch.equal(before[0], weights(adversary)[0])
+
+
+# --- workers ---------------------------------------------------------------------------------
+
+
+def among_workers(folder, steps):
+    """Two workers, each with its own (seed, update, length) for every step; weights after each."""
+
+    def work(rank):
+        from torch import distributed
+
+        place = f"file://{folder / 'meeting'}"
+        distributed.init_process_group("gloo", init_method=place, rank=rank, world_size=2)
+        adversary, found = Adversary(Generator()), []
+        for own in steps:
+            step(adversary, *own[rank])
+            found.append([one.numpy() for one in weights(adversary)])
+        distributed.destroy_process_group()
+        return found
+
+    found = dict(run_jobs([(rank, lambda rank=rank: work(rank)) for rank in (0, 1)], 2))
+    for one, other in zip(found[0], found[1], strict=True):
+        for a, b in zip(one, other, strict=True):
+            assert (a == b).all(), "the workers' generators differ"
+    return [[torch.from_numpy(one) for one in parts] for parts in found[0]]
+
+
+def test_two_workers_with_the_same_batches_equal_one(tmp_path):
+    found = among_workers(tmp_path, [[(seed,), (seed,)] for seed in (1, 2, 3)])
+    adversary = Adversary(Generator())
+    for seed, own in zip((1, 2, 3), found, strict=True):
+        step(adversary, seed)
+        torch.testing.assert_close(own, weights(adversary), rtol=0, atol=1e-12)
+
+
+def test_workers_share_the_mean_over_all_tokens_and_dummies_count_nothing(tmp_path):
+    real, dummy = Update(lr=0.1), Update(lr=0.1, dummy=True)
+    steps = [[(1, real, 3), (2, real, 5)], [(3, real, 3), (4, dummy, 3)], [(5, dummy), (6, dummy)]]
+    found = among_workers(tmp_path, steps)
+    adversary = Adversary(Generator())
+    (one, hidden), (other, more) = batch(1, 3), batch(2, 5)
+    both = torch.zeros(4, 5, WIDTH, dtype=torch.float64)
+    padding = torch.ones(4, 5, dtype=torch.bool)
+    both[:2, :3], both[2:], padding[:2, :3], padding[2:] = one, other, hidden, more
+    adversary.step(both, padding, loss_of(padding), real)
+    torch.testing.assert_close(found[0], weights(adversary), rtol=0, atol=1e-12)
+    step(adversary, 3)
+    torch.testing.assert_close(found[1], weights(adversary), rtol=0, atol=1e-12)
+    torch.testing.assert_close(found[2], found[1], rtol=0, atol=0)
+
+
+# --- checkpoints -----------------------------------------------------------------------------
+
+
+def test_goes_on_as_it_was():
+    whole, begun = Adversary(Generator()), Adversary(Generator())
+    for seed in (1, 2):
+        step(whole, seed)
+        step(begun, seed)
+    state = copy.deepcopy(begun.state_dict())
+    resumed = Adversary(Generator().float())
+    resumed.load_state_dict(state)
+    for one in (whole, resumed):
+        step(one, 3)
+    torch.testing.assert_close(weights(whole), weights(resumed), rtol=0, atol=1e-6)
+    fresh = Adversary(Generator(), reset_optimizer=True)
+    fresh.load_state_dict(state)
+    torch.testing.assert_close(weights(fresh), weights(begun), check_dtype=False)
+    assert not fresh.optimizer.state
+
+
+def test_a_checkpoint_without_a_generator():
+    with pytest.raises(UserError, match="`--tpdm-new-generator` must be given to go on from a"):
+        Adversary(Generator()).load_state_dict(None)
+    other = {"generator": torch.nn.Linear(2, 2).state_dict(), "optimizer": {}}
+    with pytest.raises(UserError, match="whose generator has another size"):
+        Adversary(Generator()).load_state_dict(other)
+    anew = Adversary(Generator(), anew=True)
+    before = weights(anew)
+    anew.load_state_dict(None)
+    trained = Adversary(Generator())
+    step(trained, 1)
+    anew.load_state_dict(trained.state_dict())
+    assert all(torch.equal(a, b) for a, b in zip(before, weights(anew), strict=True))

@@ -1,0 +1,347 @@
+"""TPDM as a loss term: its sum against loops over sentences, and who is trained by what."""
+
+import pytest
+import torch
+from integration.data import TAG, TASK, TRAIN, built, iterate
+
+from tdo_plugin.criterions.loss_terms import Update, told
+from tdo_plugin.errors import UserError
+from tdo_plugin.modules.positions import SinusoidalPositions
+from tdo_plugin.modules.source_state import Reading
+from tdo_plugin.modules.tpdm import GATES
+
+BASE = ("--task", "tdo_translation", *TASK, *TRAIN, *TAG)
+SMALL = ("--tdo-model-dim", "8", "--tdo-heads", "2", "--tdo-ffn-dim", "12", "--dropout", "0")
+TPDM = ("--criterion", "label_smoothed_cross_entropy_tpdm", "--tdo-tpdm-layer", "2")
+TOPOLOGIES = {
+    "tdo": ("--arch", "tdo_transformer", "--tdo-layers", "4", "--tdo-target-layer", "2"),
+    "tdo, second stage": ("--arch", "tdo_transformer", "--tdo-layers", "4", "--tdo-target-layer=1"),
+    "prefix": ("--arch", "tdo_prefix_decoder_only", "--tdo-layers", "3"),
+    "causal": ("--arch", "tdo_causal_decoder_only", "--tdo-layers", "3"),
+    "encoder-decoder": ("--arch", "tdo_encoder_decoder", "--tdo-encoder-layers", "2"),
+}
+GATED = ("--tdo-tpdm-gate", "relaxed-bernoulli", "--tpdm-gate-prior", "0.3")
+EXACT = {"rtol": 0, "atol": 1e-8}
+UPDATE = Update(lr=0.01)
+
+
+def made(*flags, topology="encoder-decoder"):
+    """(task, model in double precision, criterion, a mixed batch)."""
+    task, model, criterion = built(*BASE, *TOPOLOGIES[topology], *SMALL, *TPDM, *flags)
+    batch = next(one for one in iterate(task, "train") if len(one["id"]) > 4)
+    criterion.train()
+    return task, model.double().train(), criterion, batch
+
+
+def adversary(criterion):
+    return criterion.terms["tpdm"].adversary
+
+
+def objective(model, criterion, batch, update=None):
+    with told(criterion, update):
+        loss, _, logs = criterion(model, batch)
+    return loss, logs
+
+
+def copies(module):
+    return {name: one.detach().clone() for name, one in module.named_parameters()}
+
+
+def same(one, other):
+    return all(torch.equal(one[name], other[name]) for name in other)
+
+
+# --- the sum ---------------------------------------------------------------------------------
+
+
+def loop(model, criterion, batch, gates=None):
+    """Equation 12 (with gates 11), sentence by sentence, without padding."""
+    term, options = criterion.terms["tpdm"], criterion.terms["tpdm"].options
+    tau, pad = options.tpdm_temperature, term.padding_idx
+    sentences = []
+    for row in batch["net_input"]["src_tokens"]:
+        (state,) = model.core.read([Reading(row[row != pad][None], disentangled=True)])
+        sentences.append([None if x is None else x[0] for x in state.disentangled])
+    longest = max(len(h) for h, _, _ in sentences)
+    if options.tpdm_anchor == "batch-mean":
+        anchors = [
+            torch.stack([p[k] for _, p, _ in sentences if k < len(p)]).mean(0)
+            for k in range(longest)
+        ]
+    else:
+        table = SinusoidalPositions(8, pad).double().table
+        anchors = [table[pad + 1 + k] for k in range(longest)]
+    total = 0
+
+    def likelihoods(vector, others):
+        return torch.log_softmax(
+            torch.stack([torch.cosine_similarity(vector, one, 0) for one in others]) / tau, 0
+        )
+
+    for row, (h, p, gate) in enumerate(sentences):
+        length = len(h)
+        if options.tpdm_disentangle_weight:
+            nothing = torch.zeros(1, length, dtype=torch.bool)
+            guessed = adversary(criterion).guess(h[None], nothing)[0]
+            table = [likelihoods(one, p) for one in guessed]
+            for j in range(length):
+                bound = table[j][j] - sum(table[i][j] for i in range(length)) / length
+                total += bound * options.tpdm_disentangle_weight * (gates[row][j] if gates else 1)
+                if gate is not None:
+                    q, prior = gate[j].sigmoid(), options.tpdm_gate_prior
+                    kl = q * (q / prior).log() + (1 - q) * ((1 - q) / (1 - prior)).log()
+                    total += kl * options.tpdm_gate_weight
+        for j in range(length):
+            own = likelihoods(p[j], anchors[:length])[j]
+            total -= own * options.tpdm_position_weight
+    return total
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+@pytest.mark.parametrize(
+    "flags",
+    [
+        (),
+        ("--tpdm-anchor", "sinusoidal", "--tpdm-temperature", "0.3"),
+        ("--tpdm-disentangle-weight", "0", "--tpdm-position-weight", "0.5"),
+        ("--tpdm-disentangle-weight", "2", "--tpdm-position-weight", "0"),
+        ("--tdo-share-embeddings", "decoder", "--no-left-pad"),
+    ],
+    ids=lambda flags: " ".join(flags) or "the paper's",
+)
+def test_objective_and_gradients_are_the_paper_s(topology, flags):
+    padded_right = "--no-left-pad" in flags
+    flags = [flag for flag in flags if flag != "--no-left-pad"]
+    _, model, criterion, batch = made(*flags, topology=topology)
+    tokens = batch["net_input"]["src_tokens"]
+    assert tokens.eq(1).any(), "nothing is padded"
+    assert tokens[:, 0].eq(1).any(), "padded on the left"
+    if padded_right:
+        tokens = torch.stack([torch.cat([row[row != 1], row[row == 1]]) for row in tokens])
+        batch["net_input"]["src_tokens"] = tokens
+    loss, logs = objective(model, criterion, batch)
+    plain = logs["loss"]
+    expected = loop(model, criterion, batch)
+    torch.testing.assert_close(loss.detach() - plain, expected.detach(), **EXACT)
+    parameters = [one for one in model.parameters() if one.requires_grad]
+    cross_entropy = criterion_without_terms(model, criterion, batch)
+    ours = torch.autograd.grad(loss, parameters)
+    theirs = torch.autograd.grad(expected + cross_entropy, parameters)
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one, other, **EXACT)
+
+
+def criterion_without_terms(model, criterion, batch):
+    net_output = model(**batch["net_input"])
+    return criterion.compute_loss(model, net_output, batch)[0]
+
+
+@pytest.mark.parametrize("kind", GATES)
+def test_gated_objective(kind, monkeypatch):
+    _, model, criterion, batch = made(*GATED, "--tdo-tpdm-gate", kind)
+    length = batch["net_input"]["src_tokens"].size(1)
+    lengths = batch["net_input"]["src_lengths"].tolist()
+    drawn = torch.rand(len(lengths), length, dtype=torch.float64)
+    monkeypatch.setattr(GATES[kind], "draw", lambda self, logits: drawn)
+    if kind == "hard-concrete":  # the loop takes logits as they are
+        monkeypatch.setattr(GATES[kind], "open", lambda self, logits: logits)
+    monkeypatch.setattr(adversary(criterion), "step", lambda *args: None)
+    loss, logs = objective(model, criterion, batch, UPDATE)
+    expected = loop(model, criterion, batch, drawn.tolist())
+    torch.testing.assert_close((loss - logs["loss"]).detach(), expected.detach(), **EXACT)
+    assert 0 <= float(logs["tpdm_open"]) <= len(lengths)
+    assert 0 < float(logs["tpdm_gate"]) < len(lengths)
+
+
+def test_gates_are_drawn_anew_in_training_and_never_elsewhere():
+    _, model, criterion, batch = made(*GATED)
+    adversary(criterion).step = lambda *args: None
+    drawn = [float(objective(model, criterion, batch, UPDATE)[0].detach()) for _ in range(2)]
+    assert drawn[0] != drawn[1]
+    still = [float(objective(model, criterion, batch)[0].detach()) for _ in range(2)]
+    assert still[0] == still[1]
+
+
+def test_logs_are_means_over_tokens():
+    _, model, criterion, batch = made()
+    _, logs = objective(model, criterion, batch)
+    keys = {key for key in logs if key.startswith("tpdm_")}
+    assert keys == {"tpdm_d", "tpdm_g", "tpdm_p"}
+    doubled = made("--tpdm-disentangle-weight", "2")
+    _, again = objective(*doubled[1:])
+    assert float(again["tpdm_d"]) == pytest.approx(float(logs["tpdm_d"]))  # without its weight
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_only_the_anchor_makes_sentences_depend_on_one_another(side):
+    _, model, criterion, batch = made("--tpdm-anchor", "sinusoidal")
+    tokens = batch["net_input"]["src_tokens"]
+    wide = torch.full((len(tokens), 3), 1)
+    padded = torch.cat([wide, tokens] if side == "left" else [tokens, wide], 1)
+    term = criterion.terms["tpdm"]
+
+    def loss(tokens):
+        (state,) = model.core.read([Reading(tokens, disentangled=True)])
+        request = term.request(model, batch)
+        assert request.disentangled
+        answer = type("Answer", (), {"disentangled": state.disentangled})
+        return term.loss(answer, {"net_input": {"src_tokens": tokens}}).loss
+
+    whole = loss(tokens)
+    torch.testing.assert_close(loss(padded), whole, **EXACT)
+    torch.testing.assert_close(loss(tokens.flip(0)), whole, **EXACT)
+    torch.testing.assert_close(sum(loss(row[None]) for row in tokens), whole, **EXACT)
+
+
+def test_a_batch_of_one_token():
+    _, model, criterion, batch = made()
+    batch["net_input"]["src_tokens"] = torch.tensor([[5]])
+    batch["net_input"]["src_lengths"] = torch.tensor([1])
+    batch["net_input"]["prev_output_tokens"] = torch.tensor([[2]])
+    batch["target"], batch["ntokens"] = torch.tensor([[2]]), 1
+    loss, logs = objective(model, criterion, batch, UPDATE)
+    assert float(loss.detach()) == pytest.approx(float(logs["loss"]))
+    loss.backward()
+    assert all(one.grad is None or one.grad.isfinite().all() for one in model.parameters())
+
+
+# --- who is trained --------------------------------------------------------------------------
+
+
+def test_a_generator_step_lowers_its_loss_and_changes_no_parameter_of_the_model():
+    _, model, criterion, batch = made()
+    before, generator = copies(model), copies(adversary(criterion).generator)
+    found = [float(objective(model, criterion, batch, UPDATE)[1]["tpdm_g"]) for _ in range(30)]
+    assert found[-1] < 0.8 * found[0]
+    assert found[1] < found[0]
+    assert same(before, copies(model))
+    assert all(one.grad is None for one in model.parameters())
+    assert not same(generator, copies(adversary(criterion).generator))
+
+
+def test_a_model_step_changes_no_parameter_of_the_generator():
+    _, model, criterion, batch = made()
+    loss, _ = objective(model, criterion, batch, UPDATE)
+    before, own = copies(adversary(criterion).generator), copies(model)
+    loss.backward()
+    assert all(one.grad is None for one in adversary(criterion).generator.parameters())
+    for part in ("semantic", "positional"):
+        grads = [one.grad for name, one in model.named_parameters() if f"between.{part}" in name]
+        assert grads and all(one.abs().sum() > 0 for one in grads)
+    torch.optim.SGD(model.parameters(), 0.1).step()
+    assert same(before, copies(adversary(criterion).generator))
+    assert not same(own, copies(model))
+
+
+def test_the_bound_is_measured_with_the_generator_s_new_weights():
+    _, model, criterion, batch = made()
+    loss, _ = objective(model, criterion, batch, UPDATE)
+    again, _ = objective(model, criterion, batch)
+    assert torch.equal(loss.detach(), again.detach())
+
+
+@pytest.mark.parametrize(
+    "update",
+    [None, Update(lr=0.01, dummy=True), Update(lr=0.01, first=False)],
+    ids=["validation", "dummy batch", "a hook's later batch"],
+)
+def test_the_generator_stands_still(update):
+    _, model, criterion, batch = made()
+    before = copies(adversary(criterion).generator)
+    objective(model, criterion, batch, update)
+    assert same(before, copies(adversary(criterion).generator))
+
+
+def test_the_task_tells_of_each_update():
+    task, model, criterion, batch = made()
+    seen, original = [], type(criterion).forward
+
+    class Optimizer:
+        def get_lr(self):
+            return 0.25
+
+        def backward(self, loss):
+            loss.backward()
+
+    class Twice:
+        def batches(self, sample, model, update):
+            return [sample, sample], {}
+
+    def forward(self, *args, **kwargs):
+        seen.append(self.update)
+        return original(self, *args, **kwargs)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(criterion), "forward", forward)
+        task.train_step(batch, model, criterion, Optimizer(), 0)
+        task.train_step(batch, model, criterion, Optimizer(), 0, ignore_grad=True)
+        task.step_hooks = [Twice()]
+        task.train_step(batch, model, criterion, Optimizer(), 0)
+        task.valid_step(batch, model, criterion)
+    first = Update(0.25)
+    dummy, later = Update(0.25, dummy=True), Update(0.25, first=False)
+    assert seen == [first, dummy, first, later, None]
+
+
+def test_generators_start_alike_and_leave_random_numbers_alone():
+    found, numbers = [], []
+    for flags in ((), ("--tpdm-disentangle-weight", "0")):
+        _, _, criterion, _ = made(*flags)
+        found.append(criterion)
+        numbers.append(torch.rand(1))
+    assert adversary(found[1]) is None
+    assert torch.equal(*numbers)
+    again = made()[2]
+    start = copies(adversary(found[0]).generator)
+    assert same(start, copies(adversary(again).generator))
+
+
+def test_without_mutual_information_there_is_no_generator():
+    task, model, criterion, batch = made("--tpdm-disentangle-weight", "0")
+    _, logs = objective(model, criterion, batch, UPDATE)
+    assert "tpdm_p" in logs and not {"tpdm_d", "tpdm_g"} & set(logs)
+    assert "tpdm_generator" not in task.state_dict()
+
+
+# --- bad input -------------------------------------------------------------------------------
+
+WRONG = [
+    (("--tpdm-temperature", "0"), "`--tpdm-temperature` must be positive and finite; it is 0.0"),
+    (("--tpdm-temperature", "-1"), "`--tpdm-temperature` must be positive and finite; it is -1.0"),
+    (("--tpdm-temperature", "nan"), "`--tpdm-temperature` must be positive and finite; it is nan"),
+    (("--tpdm-gate-temperature", "0"), "`--tpdm-gate-temperature` must be positive and finite"),
+    (("--tpdm-disentangle-weight", "-1"), "`--tpdm-disentangle-weight` must be finite and not neg"),
+    (("--tpdm-position-weight", "inf"), "`--tpdm-position-weight` must be finite and not negative"),
+    (("--tpdm-generator-lr", "-0.1"), "`--tpdm-generator-lr` must be finite and not negative"),
+    (("--tpdm-gate-weight", "-2"), "`--tpdm-gate-weight` must be finite and not negative"),
+    (("--tpdm-gate-prior", "1"), "`--tpdm-gate-prior` must be above 0 and below 1; it is 1.0"),
+    (
+        ("--tpdm-disentangle-weight", "0", "--tpdm-position-weight", "0"),
+        "`--tpdm-position-weight` must be positive where --tpdm-disentangle-weight is 0; it is 0.0",
+    ),
+    (("--tdo-tpdm-layer", "0"), "`--tdo-tpdm-layer` must be a layer of the source for TPDM; it is"),
+    (("--tdo-tpdm-layer", "3"), "`--tdo-tpdm-layer` must be from 1 to 2, the layers of this enc"),
+    (
+        (*GATED, "--tpdm-disentangle-weight", "0"),
+        "`--tpdm-disentangle-weight` must be positive where `--tdo-tpdm-gate` is not none; it is 0",
+    ),
+    (
+        ("--task", "translation_multi_simple_epoch"),
+        "`--task` must be tdo_translation or built on it for TPDM, whose generator is trained",
+    ),
+    (("--arch", "transformer_iwslt_de_en"), "`--arch` must be one of tdo_plugin's for TPDM"),
+]
+
+
+@pytest.mark.parametrize(("flags", "message"), WRONG, ids=lambda value: str(value[:2]))
+def test_refused(flags, message):
+    from fairseq import criterions, tasks
+    from integration.data import training_arguments
+
+    stock = "transformer_iwslt_de_en" in flags
+    own = () if stock else (*TOPOLOGIES["encoder-decoder"], *SMALL, *TPDM[2:])
+    args = training_arguments(*BASE, *own, *TPDM[:2], *flags)
+    task = tasks.setup_task(args)
+    with pytest.raises(UserError) as caught:
+        criterions.build_criterion(args, task)
+    assert message in str(caught.value)

@@ -1,0 +1,251 @@
+"""The losses of TPDM against loops over tokens, written from the equations (float64)."""
+
+import math
+
+import pytest
+import torch
+
+from tdo_plugin.modules import tpdm
+from tdo_plugin.modules.position_generator import PositionGenerator
+from tdo_plugin.modules.spec import ModelSpec
+
+EXACT = {"rtol": 0, "atol": 1e-10}
+LENGTHS, WIDTH, TAU = (5, 1, 3), 8, 0.05
+
+
+@pytest.fixture
+def batch():
+    """Generated and positional embeddings and padding of three sentences, one of one token."""
+    torch.manual_seed(3)
+    generated, positional = torch.randn(2, 3, 5, WIDTH, dtype=torch.float64)
+    padding = torch.arange(5) >= torch.tensor(LENGTHS)[:, None]
+    return generated.requires_grad_(), positional.requires_grad_(), padding
+
+
+def cosine(a, b):
+    return (a * b).sum() / (a.pow(2).sum().sqrt() * b.pow(2).sum().sqrt())
+
+
+def log_p(generated, positional, row, i, j):
+    """Equation 6 with the exponential of the works it follows."""
+    scores = [
+        (cosine(generated[row, i], positional[row, k]) / TAU).exp() for k in range(LENGTHS[row])
+    ]
+    return (scores[j] / sum(scores)).log()
+
+
+def tokens():
+    return [(row, j) for row, length in enumerate(LENGTHS) for j in range(length)]
+
+
+def same_loss_and_gradients(ours, loop, *inputs):
+    torch.testing.assert_close(ours, loop, **EXACT)
+    found = torch.autograd.grad(ours, inputs, allow_unused=True)
+    expected = torch.autograd.grad(loop, inputs, allow_unused=True)
+    for one, other in zip(found, expected, strict=True):
+        assert (one is None) == (other is None)
+        if one is not None:
+            assert one.isfinite().all()
+            torch.testing.assert_close(one, other, **EXACT)
+
+
+def test_generator_loss_is_equation_8(batch):
+    generated, positional, padding = batch
+    likelihood = tpdm.log_likelihood(generated, positional, padding, TAU)
+    losses = tpdm.generator_loss(likelihood, padding)
+    assert not losses[padding].any()
+    loop = -sum(log_p(generated, positional, row, j, j) for row, j in tokens())
+    same_loss_and_gradients(losses.sum(), loop, generated, positional)
+
+
+def test_bound_is_equation_1(batch):
+    generated, positional, padding = batch
+    likelihood = tpdm.log_likelihood(generated, positional, padding, TAU)
+    bounds = tpdm.mutual_information(likelihood, padding)
+    assert not bounds[padding].any()
+    loop = 0
+    for row, j in tokens():
+        mean = (
+            sum(log_p(generated, positional, row, k, j) for k in range(LENGTHS[row])) / LENGTHS[row]
+        )
+        own = log_p(generated, positional, row, j, j) - mean
+        torch.testing.assert_close(bounds[row, j], own, **EXACT)
+        loop = loop + own
+    same_loss_and_gradients(bounds.sum(), loop, generated, positional)
+
+
+@pytest.mark.parametrize("anchor", ["batch mean", "given"])
+def test_position_loss_is_equation_9(batch, anchor):
+    _, positional, padding = batch
+    anchors = given = torch.randn(5, WIDTH, dtype=torch.float64, requires_grad=True)
+    if anchor == "batch mean":
+        anchors = tpdm.batch_mean_anchors(positional, padding)
+        means = [
+            torch.stack([positional[row, k] for row in range(3) if k < LENGTHS[row]]).mean(0)
+            for k in range(5)
+        ]
+        given = torch.stack(means)
+        torch.testing.assert_close(anchors, given, **EXACT)
+    losses = tpdm.position_loss(positional, anchors, padding, TAU)
+    assert not losses[padding].any()
+    loop = 0
+    for row, j in tokens():
+        scores = [(cosine(positional[row, j], given[k]) / TAU).exp() for k in range(LENGTHS[row])]
+        loop = loop - (scores[j] / sum(scores)).log()
+    inputs = (positional,) if anchor == "batch mean" else (positional, given)
+    same_loss_and_gradients(losses.sum(), loop, *inputs)
+
+
+def test_nothing_depends_on_what_stands_at_padding(batch):
+    generated, positional, padding = batch
+    found = []
+    for junk in (1.0, -7.0):
+        one, other = (x.detach().clone() for x in (generated, positional))
+        one[padding], other[padding] = junk, junk**2
+        likelihood = tpdm.log_likelihood(one, other, padding, TAU)
+        found.append(
+            [
+                tpdm.generator_loss(likelihood, padding),
+                tpdm.mutual_information(likelihood, padding),
+                tpdm.position_loss(other, tpdm.batch_mean_anchors(other, padding), padding, TAU),
+            ]
+        )
+    torch.testing.assert_close(found[0], found[1], rtol=0, atol=0)
+
+
+def test_a_sentence_of_one_token_costs_nothing(batch):
+    generated, positional, padding = (one[1:2] for one in batch)
+    likelihood = tpdm.log_likelihood(generated, positional, padding, TAU)
+    anchors = tpdm.batch_mean_anchors(positional, padding)
+    for losses in (
+        tpdm.generator_loss(likelihood, padding),
+        tpdm.mutual_information(likelihood, padding),
+        tpdm.position_loss(positional, anchors, padding, TAU),
+    ):
+        assert not losses.any()
+
+
+def generator(norm="post"):
+    torch.manual_seed(5)
+    spec = ModelSpec(
+        topology="encoder-decoder",
+        encoder_layers=2,
+        decoder_layers=1,
+        model_dim=WIDTH,
+        num_heads=2,
+        stage1_ffn_dim=12,
+        stage2_ffn_dim=20,
+        norm=norm,
+        tpdm_layer=1,
+        dropout=0.3,
+    )
+    return PositionGenerator.of(spec).double()
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_bound_is_zero_where_meaning_tells_no_tokens_apart(batch, norm):
+    _, positional, padding = batch
+    constant = torch.randn(3, 1, WIDTH, dtype=torch.float64).expand(3, 5, WIDTH)
+    guessed = generator(norm)(constant, padding)
+    likelihood = tpdm.log_likelihood(guessed, positional, padding, TAU)
+    bounds = tpdm.mutual_information(likelihood, padding)
+    torch.testing.assert_close(bounds, torch.zeros_like(bounds), **EXACT)
+
+
+def test_bound_is_positive_where_meaning_gives_positions_away(batch):
+    _, positional, padding = batch
+    likelihood = tpdm.log_likelihood(positional, positional, padding, TAU)
+    bounds = tpdm.mutual_information(likelihood, padding)
+    several = ~padding & (torch.tensor(LENGTHS) > 1)[:, None]
+    assert (bounds[several] > 0).all()
+
+
+def test_generator_sees_the_sentence_and_neither_order_nor_padding(batch):
+    semantic, _, padding = batch
+    network = generator()
+    guessed = network(semantic, padding)
+    torch.testing.assert_close(network(semantic, padding), guessed, rtol=0, atol=0)  # no dropout
+    for row, length in enumerate(LENGTHS):
+        alone = network(semantic[row : row + 1, :length], padding[row : row + 1, :length])
+        torch.testing.assert_close(alone[0], guessed[row, :length], **EXACT)
+        backwards = network(
+            semantic[row : row + 1, :length].flip(1), padding[row : row + 1, :length]
+        )
+        torch.testing.assert_close(backwards[0].flip(0), guessed[row, :length], **EXACT)
+    changed = semantic.detach().clone()
+    changed[0, 4] += 1
+    assert not torch.isclose(network(changed, padding)[0, :4], guessed[0, :4]).all()
+
+
+@pytest.mark.parametrize("layer", [1, 2])
+def test_generator_is_as_large_as_the_layer_that_it_watches(layer):
+    spec = ModelSpec(
+        topology="decoder-only",
+        num_layers=3,
+        target_layer=1,
+        model_dim=WIDTH,
+        num_heads=2,
+        stage1_ffn_dim=12,
+        stage2_ffn_dim=20,
+        tpdm_layer=layer,
+        laln="both",
+        num_languages=3,
+        dropout=0.2,
+        attention_dropout=0.2,
+        activation_dropout=0.2,
+    )
+    network = PositionGenerator.of(spec)
+    inner = {1: 12, 2: 20}[layer]
+    count = sum(one.numel() for one in network.parameters())
+    width = WIDTH
+    attention, ffn = 4 * (width * width + width), 2 * width * inner + inner + width
+    assert count == attention + ffn + 2 * 2 * width + width * width + width
+    x, padding = torch.randn(2, 3, width), torch.zeros(2, 3, dtype=torch.bool)
+    assert torch.equal(network(x, padding), network(x, padding))
+
+
+def test_left_aligned():
+    padding = torch.tensor([[True, True, False, False], [False, False, True, False]])
+    order = tpdm.left_aligned(padding)
+    assert order.tolist() == [[2, 3, 0, 1], [0, 1, 3, 2]]
+
+
+# --- gates -----------------------------------------------------------------------------------
+
+
+def test_gates_lean_to_their_ends():
+    torch.manual_seed(1)
+    logits = torch.full((20_000,), 0.8, dtype=torch.float64, requires_grad=True)
+    gates = tpdm.RelaxedBernoulli(0.7).draw(logits)
+    assert ((gates > 0) & (gates < 1)).all()
+    share = (gates > 0.5).double().mean()
+    assert float(share) == pytest.approx(float(logits[0].detach().sigmoid()), abs=0.01)
+    sharp = tpdm.RelaxedBernoulli(0.01).draw(logits)
+    assert ((sharp - 0.5).abs() > 0.45).double().mean() > 0.9
+    assert (torch.autograd.grad(gates.sum(), logits)[0] > 0).all()
+
+
+def test_hard_gates_are_open_as_often_as_they_say():
+    torch.manual_seed(1)
+    kind = tpdm.HardConcrete(0.7)
+    for logit in (-1.0, 0.0, 2.0):
+        logits = torch.full((50_000,), logit, dtype=torch.float64)
+        gates = kind.draw(logits)
+        assert gates.min() >= 0 and gates.max() <= 1
+        assert (gates == 0).any() and (gates == 1).any()
+        open_ = float(kind.open(logits)[0].sigmoid())
+        assert float((gates > 0).double().mean()) == pytest.approx(open_, abs=0.01)
+
+
+@pytest.mark.parametrize("prior", [0.2, 0.5])
+def test_prior_divergence(prior):
+    logits = torch.linspace(-4, 4, 9, dtype=torch.float64)
+    found = tpdm.prior_divergence(logits, prior)
+    for logit, one in zip(logits.tolist(), found.tolist(), strict=True):
+        q = 1 / (1 + math.exp(-logit))
+        expected = q * math.log(q / prior) + (1 - q) * math.log((1 - q) / (1 - prior))
+        assert one == pytest.approx(expected, abs=1e-12)
+    at_prior = torch.tensor(math.log(prior / (1 - prior)), dtype=torch.float64)
+    assert float(tpdm.prior_divergence(at_prior, prior)) == pytest.approx(0, abs=1e-12)
+    extreme = tpdm.prior_divergence(torch.tensor([-200.0, 200.0]), prior)
+    assert extreme.isfinite().all()
