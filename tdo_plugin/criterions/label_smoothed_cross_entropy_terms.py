@@ -3,6 +3,7 @@
 import math
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -81,6 +82,15 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
     @classmethod
     def build_criterion(cls, cfg: Any, task: Any) -> "LabelSmoothedCrossEntropyTerms":
         return cls(task, cfg, [name for name in cfg.loss_terms.split(",") if name])
+
+    @contextmanager
+    def in_update(self, **known: Any) -> Iterator[None]:
+        """Let the terms know of an update, whose batches come inside (see :class:`Update`)."""
+        self.update = Update(**known)
+        try:
+            yield
+        finally:
+            self.update = None
 
     def forward(
         self, model: Any, sample: Sample, reduce: bool = True

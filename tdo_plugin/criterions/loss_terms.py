@@ -1,8 +1,7 @@
 """What a loss term is: it asks the model for states, and makes a loss of the answer."""
 
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -29,16 +28,6 @@ class Update:
     lr: float
     dummy: bool = False
     first: bool = True
-
-
-@contextmanager
-def told(criterion: Any, update: Update) -> Iterator[None]:
-    """Let a criterion's terms know of the update; outside they are in none."""
-    criterion.update = update
-    try:
-        yield
-    finally:
-        criterion.update = None
 
 
 @dataclass(frozen=True)

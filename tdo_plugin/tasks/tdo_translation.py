@@ -11,7 +11,6 @@ from fairseq.tasks import register_task
 from fairseq.tasks.translation_multi_simple_epoch import TranslationMultiSimpleEpochTask
 from torch import Tensor
 
-from tdo_plugin.criterions.loss_terms import Update, told
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.narrow_search import narrow
 from tdo_plugin.tasks.language_ids import LanguageIdDataManager
@@ -24,6 +23,7 @@ from tdo_plugin.tasks.step_hooks import (
     Sample,
     StepHook,
     batches_of,
+    in_update,
     summed,
     unsynchronized,
 )
@@ -221,9 +221,9 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         batches, logs = batches_of(self.step_hooks, sample, model, update_num)
         steps = []
         for place, batch in enumerate(batches):
-            update = Update(optimizer.get_lr(), dummy=ignore_grad, first=place == 0)
             last = place == len(batches) - 1
-            with told(criterion, update), nullcontext() if last else unsynchronized(model):
+            known = in_update(criterion, optimizer.get_lr(), ignore_grad, place == 0)
+            with known, nullcontext() if last else unsynchronized(model):
                 steps.append(
                     super().train_step(batch, model, criterion, optimizer, update_num, ignore_grad)
                 )
