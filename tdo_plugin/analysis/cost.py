@@ -30,6 +30,7 @@ PARTS = (
     "stage2_layers",
     "adaptation",
     "lalt",
+    "tpdm",
     "final_norms",
     "other",
 )
@@ -80,6 +81,8 @@ def count_parameters(model: TranslationModel) -> ParameterCount:
 def _part(model: TranslationModel, name: str) -> str:
     """Which part a parameter belongs to."""
     place = name.split(".")
+    if "between" in place:
+        return "tpdm"
     if place[0] == "embeddings":
         return "embeddings"
     if place[0] in ("source_positions", "target_positions"):
@@ -112,6 +115,7 @@ class Flops:
         adaptation: the adaptation modules.
         vocabulary: the output projection.
         lalt: the source's transformation for its target language.
+        tpdm: the heads and gate of TPDM; in training its generator and losses too.
     """
 
     layers: int = 0
@@ -119,6 +123,7 @@ class Flops:
     adaptation: int = 0
     vocabulary: int = 0
     lalt: int = 0
+    tpdm: int = 0
 
     @property
     def total(self) -> int:
@@ -154,7 +159,24 @@ class FlopModel:
 
     def training(self, source_length: int, target_length: int) -> Flops:
         """Forward and backward; a backward pass costs two forward passes."""
-        return 3 * self.forward(source_length, target_length)
+        passes = 3 * self.forward(source_length, target_length)
+        return passes + self._tpdm_training(source_length)
+
+    def _tpdm_training(self, length: int) -> Flops:
+        """What the losses of TPDM add: positional head, gate, and the generator twice.
+
+        The generator's own step has no gradient for what it reads, h and p; in the model's step its
+        weights have none. Similarities are of p to G(h) in both, and of p to the anchors.
+        """
+        spec = self.spec
+        if not spec.tpdm_layer:
+            return Flops()
+        inner = self._source_ffns()[spec.tpdm_layer - 1]
+        heads = 4 * self._unit + (spec.tpdm_gate != "none") * 2 * (self._unit + spec.model_dim)
+        weights = 5 * (10 * self._unit + self._ffn(inner)) - 6 * self._unit
+        generator = length * weights + 6 * self._pairs(length)
+        similarities = 8 * 2 * length * length * spec.model_dim
+        return Flops(tpdm=3 * length * heads + generator + similarities)
 
     def instrucl(self, source_length: int, target_length: int, layer: int) -> Flops:
         """What InstruCL adds to training: the identity pair's source (a tag, then the target).
@@ -176,7 +198,9 @@ class FlopModel:
         """A layer at one position, which reads keys and values of ``length`` that are there."""
         inner = self._source_ffns()[layer - 1]
         return Flops(
-            layers=4 * self._unit + self._ffn(inner), attention=4 * length * self.spec.model_dim
+            layers=4 * self._unit + self._ffn(inner),
+            attention=4 * length * self.spec.model_dim,
+            tpdm=(layer == self.spec.tpdm_layer) * 4 * self._unit,
         )
 
     def generation(self, source_length: int, target_length: int, beam: int) -> Flops:
@@ -203,6 +227,8 @@ class FlopModel:
         flops = sum(
             (self._joint_layer(length, inner) for inner in self._source_ffns()[:layer]), Flops()
         )
+        if 0 < self.spec.tpdm_layer <= layer:
+            flops += Flops(tpdm=length * 4 * self._unit)
         entered = 0 < self.spec.entry_layer < layer
         return flops + (self._entry(length) if entered else Flops())
 
@@ -241,6 +267,10 @@ class FlopModel:
 
     def _source_attention(self, length: int) -> int:
         causal = self.spec.source_attention == "causal"
+        return self._pairs(length, causal)
+
+    def _pairs(self, length: int, causal: bool = False) -> int:
+        """Scores and weighted sums of so many queries and keys."""
         pairs = length * (length + 1) // 2 if causal else length * length
         return 4 * pairs * self.spec.model_dim
 

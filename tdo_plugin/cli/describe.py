@@ -175,6 +175,7 @@ def table(description: dict[str, Any]) -> str:
         stages[1]: part["stage2_layers"],
         "adaptation": part["adaptation"],
         "LALT": part["lalt"],
+        "TPDM": part["tpdm"],
         "final norms": part["final_norms"],
         "other": part["other"],
         "total": description["total_parameters"],
@@ -229,6 +230,9 @@ def _unusual(spec: dict[str, Any]) -> dict[str, str]:
     rows = {
         "decoder attention": (spec["decoder_attention"], "separate"),
         "start of the layers": (spec["init"], "standard"),
+        "residual cut in layer": (str(spec["cut_residual"]), "0"),
+        "TPDM in layer": (str(spec["tpdm_layer"]), "0"),
+        "gate of TPDM": (spec["tpdm_gate"], "none"),
     }
     return {name: chosen for name, (chosen, usual) in rows.items() if chosen != usual}
 

@@ -20,8 +20,10 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from tdo_plugin.analysis.cost import PARTS, FlopModel, Flops, count_parameters, outline
 from tdo_plugin.modules.builder import Builder
+from tdo_plugin.modules.position_generator import PositionGenerator
 from tdo_plugin.modules.source_state import Reading
 from tdo_plugin.modules.spec import ModelSpec
+from tdo_plugin.modules.tpdm import batch_mean_anchors, log_likelihood, position_loss
 
 SOURCE, TARGET, BEAM = 5, 7, 3
 # the order of the norm changes no matrix product
@@ -111,16 +113,17 @@ def test_instrucl(built):
 
 
 def test_kinds_add_up():
-    flops = Flops(1, 2, 3, 4, 5)
-    assert 3 * flops == Flops(3, 6, 9, 12, 15)
-    assert (flops + flops).total == 30
+    flops = Flops(1, 2, 3, 4, 5, 6)
+    assert 3 * flops == Flops(3, 6, 9, 12, 15, 18)
+    assert (flops + flops).total == 42
     assert flops.as_dict() == {
         "layers": 1,
         "attention": 2,
         "adaptation": 3,
         "vocabulary": 4,
         "lalt": 5,
-        "total": 15,
+        "tpdm": 6,
+        "total": 21,
     }
 
 
@@ -194,6 +197,67 @@ def test_parameters_are_the_papers(size, system, millions):
     assert sum(count.by_part.values()) == count.total
     assert (count.by_part["adaptation"] > 0) == (system == "tdo")
     assert count.by_part["other"] == 0
+
+
+@pytest.mark.parametrize(
+    ("width", "heads", "half", "layer", "plain", "with_tpdm"),
+    [(512, 8, 6, 4, "94.642", "95.696"), (256, 4, 3, 2, "30.781", "31.046")],
+)
+def test_tpdm_has_the_paper_s_parameters(width, heads, half, layer, plain, with_tpdm):
+    """Table 8 of the TPDM paper, in millions; its dictionary has 49,320 entries by these counts."""
+    numbers = {
+        "topology": "encoder-decoder",
+        "encoder_layers": half,
+        "decoder_layers": half,
+        "model_dim": width,
+        "num_heads": heads,
+        "stage1_ffn_dim": 4 * width,
+        "stage2_ffn_dim": 4 * width,
+        "share_embeddings": "decoder",
+    }
+    for printed, tpdm_layer in ((plain, 0), (with_tpdm, layer)):
+        spec = ModelSpec(**numbers, tpdm_layer=tpdm_layer)
+        count = count_parameters(outline(spec, 49_320, 49_320))
+        assert f"{count.total / 1e6:.3f}" == printed
+        assert (count.by_part["tpdm"] > 0) == (tpdm_layer > 0)
+
+
+@pytest.mark.parametrize("layer", [1, 2])
+@pytest.mark.parametrize("gate", ["none", "relaxed-bernoulli"])
+def test_what_tpdm_adds_to_training(layer, gate):
+    """Positional head and gate forward and backward, the generator's step and the bound."""
+    spec = ModelSpec(
+        **NUMBERS,
+        topology="decoder-only",
+        num_layers=3,
+        target_layer=1,
+        tpdm_layer=layer,
+        tpdm_gate=gate,
+    )
+    model = Builder(spec, PAD).build(VOCABULARY, VOCABULARY)
+    part = model.stack.layers[layer - 1].between
+    generator = PositionGenerator.of(spec)
+    x = torch.randn(1, SOURCE, spec.model_dim, requires_grad=True)
+    padding = torch.zeros(1, SOURCE, dtype=torch.bool)
+
+    def work():
+        semantic, positional = part.semantic(x), part.positional(x)
+        guessed = generator(semantic.detach(), padding)
+        likelihood = log_likelihood(guessed, positional.detach(), padding, 0.05)
+        torch.autograd.grad(likelihood.sum(), list(generator.parameters()))
+        generator.requires_grad_(False)
+        likelihood = log_likelihood(generator(semantic, padding), positional, padding, 0.05)
+        anchors = batch_mean_anchors(positional, padding)
+        total = likelihood.sum() + position_loss(positional, anchors, padding, 0.05).sum()
+        if part.gate is not None:
+            total = total + part.gate(x).sum()
+        total.backward()
+
+    counter = FlopCounterMode(display=False)
+    with sdpa_kernel(SDPBackend.MATH), counter:
+        work()
+    found = FlopModel(spec, VOCABULARY).training(SOURCE, TARGET).tpdm
+    assert counter.get_total_flops() == found
 
 
 def test_merged_attention_has_half_of_the_matrices():
