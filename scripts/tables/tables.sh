@@ -140,6 +140,9 @@ take_all_gpus() {
   }
 }
 
+# step COMMAND...: of making data; a dry run shows it.
+step() { "$@"; }
+
 # updates_asked EVERY: die unless `asked` is a multiple of it.
 updates_asked() {
   [[ $asked =~ ^[1-9][0-9]*$ ]] && ((asked % $1 == 0)) ||
@@ -243,7 +246,7 @@ show_commands() {
   local -a own
   tdo() { show tdo "$@"; }
   once() { "${@:3}"; }
-  keep_lines() { show head -n "$@"; }
+  step() { show "$@"; }
   prepare_data
   for one in "${first[@]}" ${second[@]+"${second[@]}"}; do
     mapfile -t own < <(own_flags "$one")

@@ -90,13 +90,8 @@ corpus_of() {
 shorten() {
   local language
   for language in ${1/-/ }; do
-    keep_lines "$2" "$run/text/train.$1.$language"
+    step sed -i "$(($2 + 1)),\$d" "$run/text/train.$1.$language"
   done
-}
-
-keep_lines() {
-  head -n "$1" "$2" >"$2.partial"
-  mv "$2.partial" "$2"
 }
 
 # What a system takes beside its config (see pipeline.sh). A bilingual system is called by its config
