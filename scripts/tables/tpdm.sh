@@ -97,17 +97,17 @@ translate_row() {
 
 # draw_figures TABLE DIRECTIONS: figure 1's left half, zero-shot scores over updates, for each corpus.
 draw_figures() {
-  local corpus one
-  local -a lines
+  local corpus index one
+  local -a lines own
   for corpus in $(corpora); do
     lines=()
-    while read -r one; do
-      if [[ $one != */piv-m-* ]]; then
+    for index in "${!rows[@]}"; do
+      [[ ${rows[index]} == "$corpus"/mnmt* ]] || continue # a pivot has no training of its own
+      mapfile -t own < <(runs_of "${rows[index]}" "${names[index]}")
+      for one in "${own[@]}"; do
         lines+=("${one%/output}/checkpoints/validation.jsonl")
-      fi
-    done < <(for index in "${!rows[@]}"; do
-      [[ ${rows[index]} != "$corpus"/* ]] || runs_of "${rows[index]}" "${names[index]}"
-    done)
+      done
+    done
     draw_curves "$run/$1/figure1-$corpus" ${lines[@]+"${lines[@]}"}
   done
 }

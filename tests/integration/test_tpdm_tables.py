@@ -45,7 +45,11 @@ def test_rows_are_those_of_the_paper_in_its_order(clone: Path, name: str) -> Non
         assert words[words.index("--baseline") + 1] in rows
     (report,) = (words for words in commands if words[0] == "report")
     assert report[-1] == f"tpdm:{number}"
-    assert [*scored(shown(clone, name))] == [f"like {row}" for row in rows]
+
+
+def test_rows_of_other_data_say_so(clone: Path) -> None:
+    full, toy = (scored(shown(clone, "tpdm_table2.sh", scale)) for scale in ("full", "toy"))
+    assert [*toy] == [f"like {row}" for row in full]
 
 
 def test_each_corpus_has_its_data_and_table_1_both(clone: Path) -> None:

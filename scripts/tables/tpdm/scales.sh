@@ -54,7 +54,7 @@ data_toy() {
 }
 
 data_smoke() {
-  corpus_of "$1" 200 --train 60 --valid 10 --test 10
+  corpus_of "$1" 450 --train 60 --valid 10 --test 10
 }
 
 data_multi30k() {
