@@ -113,18 +113,24 @@ train_systems() {
 }
 
 # What one system takes that the others do not; a script may say it otherwise, once this is sourced.
-config_of() { echo "$1/$2.conf"; } # CONFIGS SYSTEM: its config
-own_flags() { :; }                 # SYSTEM: flags behind its config's, a word a line
-begun_from() { :; }                # SYSTEM: the trained system whose training it goes on with
+config_of() { echo "$1/$2.conf"; }         # CONFIGS SYSTEM: its config
+data_of() { echo "$1"; }                   # DATA SYSTEM: its data folder, where DATA is the usual one
+own_flags() { :; }                         # SYSTEM: flags behind its config's, a word a line
+begun_from() { :; }                        # SYSTEM: the trained system whose training it goes on with
+checkpoint_of() { echo "$1/average.pt"; }  # FOLDER: the checkpoint of it that is tested
+make_checkpoint() {                        # FOLDER LAST: make that, the average of the last ones
+  tdo average --inputs "$1/checkpoints" --last "$2" --output "$1/average.pt" --force
+}
 
 # begin_training FLAG...: start `name` in the background unless it is trained already.
 begin_training() {
-  local folder=$run/$name config base key
+  local folder=$run/$name config text base key
   local -a own=()
   config=$(config_of "$configs" "$name")
+  text=$(data_of "$data" "$name")
   base=$(begun_from "$name")
   mapfile -t own < <(own_flags "$name")
-  key=$( (tdo flags "$config" && cat "$data/prepared.json" && echo "$*" && own_flags "$name" &&
+  key=$( (tdo flags "$config" && cat "$text/prepared.json" && echo "$*" && own_flags "$name" &&
     { [[ -z $base ]] || cat "$run/$base/trained"; }) | cksum)
   mkdir -p "$folder"
   if [[ -f $folder/trained && "$(cat "$folder/trained")" == "$key" ]]; then
@@ -139,8 +145,8 @@ begin_training() {
     own+=(--restore-file "$run/$base/checkpoints/checkpoint_last.pt")
   fi
   set -- "$@" ${own[@]+"${own[@]}"}
-  tdo train "$config" "$data" --save-dir "$folder/checkpoints" "${where[@]}" --dry-run "$@"
-  OMP_NUM_THREADS=$threads "$VENV/bin/python" -m tdo_plugin train "$config" "$data" \
+  tdo train "$config" "$text" --save-dir "$folder/checkpoints" "${where[@]}" --dry-run "$@"
+  OMP_NUM_THREADS=$threads "$VENV/bin/python" -m tdo_plugin train "$config" "$text" \
     --save-dir "$folder/checkpoints" "${where[@]}" "$@" >>"$folder/train.log" 2>&1 &
   running[$name]=$!
   say "$name: training begins (all of it: $folder/train.log)"
@@ -183,17 +189,22 @@ decode_systems() {
   shift $(($# > 0))
   read -ra where <<<"$(machine)"
   for name in ${systems[@]+"${systems[@]}"}; do
-    once "$run/$name/averaged" "$(cat "$run/$name/trained") $last" average_system "$run/$name" "$last"
+    ready "$name"
     say "$name: translating"
-    tdo translate "$data" --path "$run/$name/average.pt" --out "$run/$name/output" \
-      --workers "$jobs" "${where[@]}" "$@"
+    tdo translate "$(data_of "$data" "$name")" --path "$(checkpoint_of "$run/$name")" \
+      --out "$run/$name/output" --workers "$jobs" "${where[@]}" "$@"
   done
 }
 
-# average_system FOLDER LAST: the average of the last checkpoints; what an older one translated goes.
-average_system() {
+# ready SYSTEM: its checkpoint for the test.
+ready() {
+  once "$run/$1/averaged" "$(cat "$run/$1/trained") $last" renew "$run/$1" "$last"
+}
+
+# renew FOLDER LAST: make a system's checkpoint; what an older one translated goes.
+renew() {
   rm -rf "$1/output"
-  tdo average --inputs "$1/checkpoints" --last "$2" --output "$1/average.pt" --force
+  make_checkpoint "$@"
 }
 
 # choose_lid: languages are told apart by fastText's lid.176 where LID names its file, or lid.176.bin

@@ -15,13 +15,25 @@ from speed.plan import CONCATENATING, OURS, STOCK, Setting
 from tdo_plugin.launch.config import read_config
 
 OPTIMISER = Path(__file__).resolve().parents[2] / "configs" / "shared" / "optimiser.conf"
+VALIDATION = ("--eval-", "--best-checkpoint-metric", "--maximize-best-checkpoint-metric")
 STOCK_TASK = ("--task", "translation_multi_simple_epoch")
 
 
 def words(system: str, setting: Setting) -> list[str]:
-    """What is a system's own: task, model and criterion."""
+    """What is a system's own: task, model and criterion; or all that a config says."""
+    if system.endswith(".conf"):
+        return _of_config(Path(system))
     parts = _SYSTEMS[system](setting) if system in _SYSTEMS else _varied(system, setting)
     return [str(word) for word in parts]
+
+
+def _of_config(path: Path) -> list[str]:
+    """A config's flags, but for its validation, for which there is no text here."""
+    config = read_config(path)
+    for flag in list(config.flags):
+        if flag.startswith(VALIDATION):
+            del config.flags[flag]
+    return config.words()
 
 
 def shared_words(directions: Sequence[tuple[str, str]], folder: Path) -> list[str]:

@@ -65,7 +65,9 @@ def run(args: argparse.Namespace) -> int:
     width = shutil.get_terminal_size((100, 24)).columns
     bold = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     asked = besides if published else []
-    for table in (tables.summary(sheet), *(beside_table(one, sheet) for one in asked)):
+    seeds = tables.seeds(sheet)
+    shown = [tables.summary(sheet), *([seeds] if seeds else [])]
+    for table in (*shown, *(beside_table(one, sheet) for one in asked)):
         lines = notes.reading(sheet) if table.key == "scores" else [table.caption]
         print(table.title, "", terminal(table, width, bold), "", *lines, "", sep="\n")
     apart = [f"{key} has no column that was measured" for key, ones in found.items() if not ones]

@@ -34,7 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "systems",
         nargs="*",
         metavar="NAME=DIR",
-        help="a system and its folder: SRC-TGT.hyp, and .ref and .src unless --data has them",
+        help="a system and its folder: SRC-TGT.hyp, and .ref and .src unless --data has them; of "
+        "systems called `NAME, seed 1`, `NAME, seed 2`, ... tdo report has mean and spread",
     )
     add("--out", type=Path, required=True, metavar="DIR", help="folder for scores.json")
     add("--data", type=Path, metavar="DATA", help="the data folder that was decoded")

@@ -33,6 +33,18 @@ OWN = {
         "--tdo-lalt",
         "--tdo-init",
     ),
+    "tpdm-tables": (
+        "--tdo-encoder-layers",
+        "--tdo-decoder-layers",
+        "--tdo-model-dim",
+        "--tdo-ffn-dim",
+        "--tdo-heads",
+        "--tdo-share-embeddings",
+        "--tdo-position-embedding",
+        "--tdo-cut-residual",
+        "--tdo-tpdm-layer",
+        "--tdo-tpdm-gate",
+    ),
 }
 
 
@@ -69,6 +81,10 @@ def test_no_config_is_forgotten() -> None:
         "scales": 3,
     }
     assert sum("robt" in name for name in files["many-to-many"]) == 7
+    tables = ROOT / "configs" / "tpdm-tables"
+    counts = {one.name: len(list(one.glob("*.conf"))) for one in tables.iterdir()}
+    # test_tpdm_tables.py holds the rows against the paper's
+    assert counts == {"multiun": 9, "europarl": 13, "scales": 3}
     shared = {p.name for p in (ROOT / "configs" / "shared").iterdir()}
     text = "\n".join(p.read_text() for p in (ROOT / "configs").rglob("*.conf"))
     assert {name for name in shared if not re.search(rf"include \S*\b{name}", text)} == set()
@@ -105,6 +121,11 @@ def test_fairseq_understands_every_training_command(
         form = ("tag-share", "per-token") if "authors" in path.stem else ("none", "sum")
         assert (args.instrucl_weighting, args.instrucl_scale) == form
         assert args.criterion == "label_smoothed_cross_entropy_instrucl"
+    elif "tpdm" in path.stem:
+        assert args.criterion == "label_smoothed_cross_entropy_tpdm"
+        gate = "relaxed-bernoulli" if "gtpdm" in path.stem else "none"
+        layer = args.tdo_encoder_layers // 2 + 1
+        assert (args.tdo_tpdm_layer, args.tdo_tpdm_gate) == (layer, gate)
     else:
         assert (args.criterion, args.loss_terms) == ("label_smoothed_cross_entropy_terms", "")
 

@@ -1,70 +1,21 @@
 """The scripts of the OPUS-100 paper's tables: rows, commands, refusals, a few updates of all."""
 
 import itertools
-import os
 import re
-import shlex
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from integration.configs import ROOT
+from integration.table_scripts import TABLES, make_clone, script, shown, trained
 
 from tdo_plugin.evaluation.published import published
 
-TABLES = ROOT / "scripts" / "tables"
 SCRIPTS = sorted(path.name for path in TABLES.glob("opus100_*.sh"))
 NUMBERED = [f"opus100_table{number}.sh" for number in range(2, 8)]
-SETTINGS = ("LID", "TDO_TRACEBACK")  # variables by which a user's settings would change a run
 
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Scripts and configs whose set-up does nothing, with the environment of these tests."""
-    root = tmp_path_factory.mktemp("a clone")
-    for folder in ("scripts", "configs"):
-        shutil.copytree(ROOT / folder, root / folder)
-    (root / "scripts" / "setup.sh").write_text("exit 0\n")
-    (root / ".venv").symlink_to(sys.prefix)
-    return root
-
-
-def script(
-    clone: Path, name: str, *words: object, code: int = 0
-) -> subprocess.CompletedProcess[str]:
-    environment = {key: value for key, value in os.environ.items() if key not in SETTINGS}
-    result = subprocess.run(
-        ["bash", str(clone / "scripts" / "tables" / name), *map(str, words)],
-        cwd="/",
-        capture_output=True,
-        text=True,
-        env=environment | {"OMP_NUM_THREADS": "1"},
-        check=False,
-    )
-    assert result.returncode == code, result.stdout + result.stderr
-    return result
-
-
-def shown(clone: Path, name: str, *words: object) -> list[list[str]]:
-    """The `tdo` commands of a dry run, without that word."""
-    lines = script(clone, name, *words, "--dry-run").stdout.splitlines()
-    commands = [shlex.split(line[2:]) for line in lines if line.startswith("+ ")]
-    return [command[1:] for command in commands if command[0] == "tdo"]
-
-
-def trained(commands: list[list[str]]) -> dict[str, dict[str, str]]:
-    """By system, the last value of each flag of its training; its config under `config`."""
-    found = {}
-    for words in commands:
-        if words[0] == "train":
-            flags = {a: b for a, b in itertools.pairwise(words) if a.startswith("--")}
-            run = Path(words[2]).parent
-            name = Path(flags["--save-dir"]).parent.relative_to(run).as_posix()
-            config = Path(words[1]).relative_to(Path(words[1]).parents[1]).as_posix()
-            found[name] = {"config": config, **flags}
-    return found
+    return make_clone(tmp_path_factory.mktemp("a clone"))
 
 
 def test_there_is_a_script_for_each_table_and_for_the_curve() -> None:
@@ -88,7 +39,7 @@ def test_every_config_is_a_row_and_is_trained_once(clone: Path) -> None:
     configs = {path.relative_to(folder).as_posix() for path in folder.rglob("*.conf")}
     systems: dict[str, dict[str, str]] = {}
     for name in NUMBERED:
-        for system, flags in trained(shown(clone, name, "toy")).items():
+        for system, flags in trained(clone, shown(clone, name, "toy")).items():
             assert systems.setdefault(system, flags) == flags, f"{system} of {name}"
     named = {flags["config"].removeprefix("opus100-tables/") for flags in systems.values()}
     assert named == {name for name in configs if not name.startswith("scales/")}
@@ -96,7 +47,7 @@ def test_every_config_is_a_row_and_is_trained_once(clone: Path) -> None:
 
 def test_robt_goes_on_with_its_row(clone: Path) -> None:
     commands = shown(clone, "opus100_table7.sh", "toy")
-    names = list(systems := trained(commands))
+    names = list(systems := trained(clone, commands))
     row = "many-to-many/6-layers-matt-laln-lalt"
     assert names == [row, f"{row}-robt", f"{row}-robt-6"]
     for name in names[1:]:
@@ -109,13 +60,13 @@ def test_robt_goes_on_with_its_row(clone: Path) -> None:
 
 
 def test_depths_follow_the_scale(clone: Path) -> None:
-    toy = trained(shown(clone, "opus100_table2.sh"))
+    toy = trained(clone, shown(clone, "opus100_table2.sh"))
     layers = {name: flags["--tdo-encoder-layers"] for name, flags in toy.items()}
     assert layers["one-to-many/6-layers"] == layers["bilingual/en-de"] == "2"
     assert layers["one-to-many/12-layers-matt"] == layers["bilingual-deeper/en-de"] == "4"
     assert layers["one-to-many/24-layers-matt-laln-lalt"] == "6"
     commands = shown(clone, "opus100_table2.sh", "full")
-    full = trained(commands)
+    full = trained(clone, commands)
     assert not any("--tdo-encoder-layers" in flags for flags in full.values())
     pairs = {flags["--lang-pairs"] for name, flags in full.items() if "bilingual/" in name}
     assert pairs == {"en-de", "en-zh", "en-br", "en-te"}
@@ -126,7 +77,7 @@ def test_depths_follow_the_scale(clone: Path) -> None:
 
 
 def test_pivots_take_two_bilingual_models(clone: Path) -> None:
-    full = trained(shown(clone, "opus100_table6.sh", "full", "--rows", "pivot"))
+    full = trained(clone, shown(clone, "opus100_table6.sh", "full", "--rows", "pivot"))
     assert len(full) == 12 and {"bilingual/ar-en", "bilingual/en-zh"} < set(full)
 
 
@@ -190,7 +141,7 @@ def test_a_few_updates_of_every_row_of_all_tables(clone: Path, tmp_path: Path) -
 )
 def test_the_last_update_has_a_checkpoint_to_test(clone: Path, words: list[str]) -> None:
     """Only checkpoints of a save interval are averaged."""
-    for system, flags in trained(shown(clone, "opus100_table6.sh", *words)).items():
+    for system, flags in trained(clone, shown(clone, "opus100_table6.sh", *words)).items():
         if "--updates" in words:
             assert flags["--max-update"] == ("1000" if "-robt" in system else "750")
         assert int(flags["--max-update"]) % int(flags["--save-interval-updates"]) == 0, system

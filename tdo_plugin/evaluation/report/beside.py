@@ -12,6 +12,7 @@ from tdo_plugin.evaluation.protocols import PROTOCOLS
 from tdo_plugin.evaluation.report.quantities import MEASURES, Quantity, quantity_of
 from tdo_plugin.evaluation.report.table import Block, Row, Table, score_cells
 from tdo_plugin.evaluation.scores import ScoreSheet
+from tdo_plugin.evaluation.seeds import has_seeds, over_seeds
 
 NEVER_POOLED = ("perplexity",)  # there are no statistics of sentences to add up
 
@@ -109,12 +110,16 @@ def _group(name: str, sheet: ScoreSheet) -> str:
 
 
 def beside_table(one: Beside, sheet: ScoreSheet) -> Table:
-    """The measured rows, then the published ones, each under the name of its table and block."""
+    """The measured rows, then the published ones, each under the name of its table and block.
+
+    Measured rows are means over the seeds of a system.
+    """
+    whole = over_seeds(sheet)
     measured = _score_rows(
-        [Row((system.name,), ()) for system in sheet.systems],
-        [quantity.values(sheet) for quantity in one.quantities],
+        [Row((system.name,), ()) for system in whole.systems],
+        [quantity.values(whole) for quantity in one.quantities],
         one.quantities,
-        [quantity.complete(sheet) for quantity in one.quantities],
+        [quantity.complete(whole) for quantity in one.quantities],
     )
     blocks = [Block(measured, "this report")]
     name = one.title.partition(": ")[0]
@@ -157,6 +162,8 @@ def _caption(one: Beside, sheet: ScoreSheet) -> Iterator[str]:
     yield "Published rows are of the paper's own data; columns are of the same group and metric."
     if one.key.partition(":")[0] != sheet.protocol:
         yield "The measured rows were not scored by this paper's protocol."
+    if has_seeds(sheet):
+        yield "The measured rows are means over seeds."
     yield from _differing(one, sheet)
     if one.note:
         yield one.note

@@ -18,6 +18,7 @@ ESCAPES = str.maketrans(
         # after the end of a row these would be its options
         **{char: f"{{{char}}}" for char in "[]*"},
         "ρ": r"$\rho$",  # noqa: RUF001 (in the neuron allocation paper's rows)
+        "±": r"$\pm$",
         "→": r"$\rightarrow$",
         "↑": r"$\uparrow$",
         "↓": r"$\downarrow$",

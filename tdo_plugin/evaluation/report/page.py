@@ -75,6 +75,8 @@ def _sections(
     """Key, title and content of each section that there is something for."""
     summary = html_table(tables.summary(sheet))
     yield "scores", "Scores", [summary, _small(notes.reading(sheet))]
+    if seeds := tables.seeds(sheet):
+        yield seeds.key, seeds.title, [html_table(seeds), _small([seeds.caption])]
     if besides:
         shown = [beside_table(one, sheet) for one in besides]
         folded = [_folded(table.title, table, table is shown[0]) for table in shown]

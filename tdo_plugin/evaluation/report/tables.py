@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import groupby
-from statistics import fmean
+from statistics import fmean, stdev
 
 from tdo_plugin.evaluation import published
 from tdo_plugin.evaluation.groups import SUPERVISED
@@ -24,6 +25,7 @@ from tdo_plugin.evaluation.report.table import (
     significance,
 )
 from tdo_plugin.evaluation.scores import METRICS, Comparison, Difference, ScoreSheet
+from tdo_plugin.evaluation.seeds import by_seed, has_seeds, over_seeds
 
 SHARES = ("target", "english", "source", "other", "undetectable")
 BY_SIDE = re.compile(r"\S+ → \S+(, trained)?")  # standard groups of trained directions
@@ -93,6 +95,43 @@ def _summary_cells(sheet: ScoreSheet, quantity: Quantity) -> list[Cell]:
     ]
     values, competing = quantity.values(sheet), quantity.complete(sheet)
     return score_cells(values, METRICS[quantity.metric], marks, competing=competing)
+
+
+def seeds(sheet: ScoreSheet) -> Table | None:
+    """Means and spreads over the trainings of each system; None where each was trained once."""
+    if not has_seeds(sheet):
+        return None
+    trainings, whole = by_seed(sheet), over_seeds(sheet)
+    quantities = [
+        Quantity(metric, group)
+        for metric in measured_metrics(whole)
+        for group in summary_groups(whole)
+    ]
+    cells = [_seed_cells(sheet, whole, quantity, trainings) for quantity in quantities]
+    rows = tuple(
+        Row((name, str(len(trainings[name]))), tuple(column[index] for column in cells))
+        for index, name in enumerate(trainings)
+    )
+    columns = tuple(quantity.column(whole) for quantity in quantities)
+    caption = (
+        "Means over trainings that differ in their seed, ± the standard deviation of one training "
+        "(n − 1)."  # noqa: RUF001
+    )
+    return Table("seeds", "Over seeds", ("system", "seeds"), columns, (Block(rows),), caption)
+
+
+def _seed_cells(
+    sheet: ScoreSheet, whole: ScoreSheet, quantity: Quantity, trainings: dict[str, tuple[str, ...]]
+) -> list[Cell]:
+    metric = METRICS[quantity.metric]
+    found = score_cells(quantity.values(whole), metric, competing=quantity.complete(whole))
+    for index, members in enumerate(trainings.values()):
+        values = [quantity.of(sheet, member) for member in members]
+        known = [value for value in values if value is not None]
+        if len(known) == len(members) > 1:
+            spread = number(stdev(known), metric.digits)
+            found[index] = replace(found[index], text=f"{found[index].text} ± {spread}")
+    return found
 
 
 def differences(sheet: ScoreSheet) -> Table | None:

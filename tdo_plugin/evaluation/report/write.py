@@ -55,6 +55,7 @@ def overview(sheet: ScoreSheet, besides: Sequence[Beside]) -> list[Table]:
     """The tables that fit into a terminal or a paper: all but that of every direction."""
     found = [
         tables.summary(sheet),
+        tables.seeds(sheet),
         tables.differences(sheet),
         tables.languages(sheet),
         *(beside_table(one, sheet) for one in besides),

@@ -1,4 +1,4 @@
-"""The benchmark's systems do the same work, and its arithmetic; it is not timed here."""
+"""The benchmark's systems do the same work; it is not timed here."""
 
 import importlib.util
 import sys
@@ -68,22 +68,9 @@ def test_a_plain_update_has_no_back_translation(benchmark, updates):
     assert seconds > 0
 
 
-def test_ratios_are_taken_within_a_round(benchmark):
-    found = {"plain": [1.0, 2.0, 4.0], "robt": [2.0, 5.0, 12.0]}
-    (row,) = benchmark.rows(found, {"size": 1})
-    assert (row["ratio"], row["spread"]) == (2.5, [2.0, 3.0])
-    assert row["settings"] == {
-        **{"size": 1, "unit": "seconds of an update"},
-        **{"cost": 5.0, "baseline_cost": 2.0, "rounds": 3},
-    }
-    assert benchmark.line(row).split("  ")[-1].strip() == (
-        "5.000 s an update, 2.50 times a plain one (2.00 to 3.00)"
-    )
-
-
 def test_the_command(benchmark, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(benchmark, "measure", lambda *_: {"plain": [1.0], "robt": [2.0]})
-    monkeypatch.setattr(benchmark.os, "execve", lambda *_: None)
+    monkeypatch.setattr("os.execve", lambda *_: None)
     report = tmp_path / "report.json"
     words = ["--size", "small", "--batch-tokens", "300", "--device", "cpu", "--json", str(report)]
     monkeypatch.setattr(sys, "argv", ["back_translation.py", *words])

@@ -56,6 +56,18 @@ def test_sheets_are_set_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "30.0*" in printed
 
 
+def test_seeds_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own = sheet(
+        systems=tuple(replace(system("few"), name=f"few, seed {n}") for n in (1, 2)),
+        comparisons=(),
+        missing={},
+    )
+    path = put(tmp_path / "s.json", own)
+    assert cli.main(["report", path, "--out", str(tmp_path / "out")]) == 0
+    printed = capsys.readouterr().out
+    assert "Over seeds" in printed and "30.0 ± 0.0" in printed
+
+
 def test_a_table_without_a_common_column_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from unit.evaluation.report.sheets import sheet, system, written
+from unit.evaluation.test_seeds import seeded
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation import published
@@ -42,6 +43,16 @@ def test_rows_are_the_paper_s_and_set_apart() -> None:
     assert not any(cell.best for block in theirs for row in block.rows for cell in row.cells)
     assert "decoder-only, causal (derived)" in rows
     assert written(table)[("few",)]["BLEU ↑", "en → X"] == "*30.0"
+
+
+def test_measured_rows_are_means_over_seeds() -> None:
+    own = seeded()
+    (one,) = beside("tdo:1", own)
+    table = beside_table(one, own)
+    assert "The measured rows are means over seeds." in table.caption
+    assert [row.labels[0] for row in table.blocks[0].rows] == ["few", "plain"]
+    assert written(table)[("few",)]["BLEU ↑", "en → X"] == "*31.5"
+    assert "over seeds" not in beside_table(one, sheet()).caption
 
 
 def test_the_protocol_is_asked_for() -> None:

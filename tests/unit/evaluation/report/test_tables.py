@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 from unit.evaluation.report.sheets import sheet, system, written
+from unit.evaluation.test_seeds import seeded
 
 from tdo_plugin.evaluation.report import notes, tables
 from tdo_plugin.evaluation.report.table import (
@@ -46,6 +47,17 @@ def test_trained_directions_together_have_a_column_where_it_says_more() -> None:
     assert tables.summary_groups(sheet(groups=groups)) == [*groups]
     shown = [column.name for column in tables.summary(sheet(groups=groups)).columns[:3]]
     assert shown == [*groups]
+
+
+def test_seeds_have_a_mean_and_a_spread() -> None:
+    assert tables.seeds(sheet()) is None
+    table = tables.seeds(seeded())
+    assert table is not None
+    rows = written(table)
+    assert rows["few", "2"]["BLEU ↑", "en → X"] == "*31.5 ± 2.1"  # of 30.02 and 33.02
+    assert rows["few", "2"]["off-target % ↓", "X → en"] == "1.0 ± 0.0"
+    assert rows["few", "2"]["BLEU ↑", "zero-shot"] == ABSENT
+    assert rows["plain", "1"]["BLEU ↑", "en → X"] == "15.0"
 
 
 def test_best_is_by_direction_of_the_metric_and_as_rounded() -> None:

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 from unit.evaluation.report.sheets import sheet
+from unit.evaluation.test_seeds import seeded
 
 from tdo_plugin.evaluation.report import heatmap
 from tdo_plugin.evaluation.report.beside import beside
-from tdo_plugin.evaluation.report.write import markdown_report, write_report
+from tdo_plugin.evaluation.report.page import html_page
+from tdo_plugin.evaluation.report.write import latex_report, markdown_report, write_report
 
 FILES = ["index.html", "results.md", "results.tex", "results.csv", "results.json"]
 
@@ -20,6 +22,14 @@ def test_every_file_is_named_and_there(tmp_path: Path, monkeypatch: pytest.Monke
     matrices = [f"matrix-{metric}-{name}.csv" for metric, name in pairs]
     assert [path.name for path in paths] == [*FILES, *matrices]
     assert {*paths} == {*(tmp_path / "deep" / "out").iterdir()}
+
+
+def test_seeds_are_in_every_form_of_the_report() -> None:
+    own = seeded()
+    assert "| few | 2 | **31.5 ± 2.1** |" in markdown_report(own, [])
+    assert r"\textbf{31.5 $\pm$ 2.1}" in latex_report(own, [])
+    assert '<section id="seeds"><h2>Over seeds</h2>' in html_page(own, [])
+    assert "Over seeds" not in markdown_report(sheet(), []) + html_page(sheet(), [])
 
 
 def test_markdown_tells_everything() -> None:

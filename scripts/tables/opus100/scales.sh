@@ -1,4 +1,5 @@
-# The scales of the tables: their data, and what a system takes at each. Sourced by opus100.sh.
+# The scales of the OPUS-100 tables: their data, and what a system takes at each. Sourced by
+# opus100.sh.
 # shellcheck shell=bash
 # shellcheck disable=SC2034
 
@@ -11,11 +12,11 @@
 #   pivoted    those of the zero-shot test sets
 #   measures   options of `tdo score`
 declare -A depth=() updates=()
-declare -a small=() four=() pivoted=() measures=()
+declare -a small=() four=() pivoted=()
 every=""
 
 scale_toy() {
-  flags_of_scale toy
+  mapfile -t small < <(flags_of_scale toy)
   small+=(--num-workers 0)
   depth=([6]=2 [12]=4 [24]=6)
   updates=([row]=600 [bilingual]=400 [robt]=800)
@@ -33,7 +34,7 @@ scale_smoke() {
 }
 
 scale_multi30k() {
-  flags_of_scale multi30k
+  mapfile -t small < <(flags_of_scale multi30k)
   depth=([6]=2 [12]=4 [24]=6)
   updates=([row]=1500 [bilingual]=1500 [robt]=2000)
   every=50
@@ -47,30 +48,14 @@ scale_full() {
     --group "en → de, zh, br, te=en-de,en-zh,en-br,en-te"
     --group "de, zh, br, te → en=de-en,zh-en,br-en,te-en"
   )
-  machine() { # all GPUs
-    local gpus
-    gpus=$("$VENV/bin/python" -c 'import torch; print(torch.cuda.device_count())')
-    if [[ $gpus == 0 ]]; then echo --cpu; else echo "--gpus $gpus"; fi
-  }
+  take_all_gpus
+  last=5 # (code)
 }
 
 # train_for N: so many updates. The last of each training has a checkpoint, with ROBT too.
 train_for() {
-  local multiple=$((3 * $(config_flags "$CONFIGS/scales/$scale.conf" |
-    sed -n 's/^--save-interval-updates //p')))
-  [[ $1 =~ ^[1-9][0-9]*$ ]] && (($1 % multiple == 0)) ||
-    die "\`--updates\` must be a multiple of $multiple; it is $1"
+  updates_asked $((3 * $(flag_of_scale "$scale" --save-interval-updates)))
   updates=([row]=$1 [bilingual]=$1 [robt]=$(($1 * 4 / 3)))
-}
-
-# flags_of_scale NAME: `small` from configs/opus100-tables/scales.
-flags_of_scale() {
-  read -ra small <<<"$(config_flags "$CONFIGS/scales/$1.conf" | tr '\n' ' ')"
-}
-
-# config_flags CONFIG: its flags, one a line.
-config_flags() {
-  "$VENV/bin/python" -m tdo_plugin flags "$1" | sed '/^#/d'
 }
 
 # data_SCALE: the data folder. Toy: three pairs of different sizes, High, Medium and Low.
@@ -105,13 +90,8 @@ corpus_of() {
 shorten() {
   local language
   for language in ${1/-/ }; do
-    keep_lines "$2" "$run/text/train.$1.$language"
+    step sed -i "$(($2 + 1)),\$d" "$run/text/train.$1.$language"
   done
-}
-
-keep_lines() {
-  head -n "$1" "$2" >"$2.partial"
-  mv "$2.partial" "$2"
 }
 
 # What a system takes beside its config (see pipeline.sh). A bilingual system is called by its config

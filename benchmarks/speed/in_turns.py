@@ -1,0 +1,176 @@
+"""Benchmarks of ways to make an update: all in one process, in turns on the same batches.
+
+The first way is the plain one. The table and the JSON file have each way's median seconds, and its
+time over that of the plain update of the same round: median, least and most.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from speed import hardware
+from speed.batches import Batch, by_tokens, target_tokens
+from speed.jobs import Job
+from speed.plan import MEANINGLESS, Setting
+from speed.text import Text, embedded, own
+from tdo_plugin.launch.environment import settings as environment
+
+Seconds = dict[str, list[float]]  # by way, round by round
+
+
+@dataclass(frozen=True)
+class Case:
+    """What all ways are given; `options` are further ones of fairseq-train."""
+
+    setting: Setting
+    text: Text
+    batches: tuple[Batch, ...]
+    device: str
+    precision: str
+    options: str
+
+    def job(self, system: str, *extra: str) -> Job:
+        """A training of these batches."""
+        return Job(
+            *("training", system, self.setting, self.text.directions, self.batches),
+            *(self.device, self.precision),
+            extra=extra,
+        )
+
+
+def turns(
+    ways: Mapping[str, Callable[[int], float]], rounds: int, say: Callable[[str], None]
+) -> Seconds:
+    """Each way's seconds, in another order each round, after a round that does not count.
+
+    Args:
+        ways: by name, what makes an update of the batch of that number and returns its seconds.
+        rounds: how many count.
+        say: is told of every update.
+    """
+    found: Seconds = {name: [] for name in ways}
+    for number in range(rounds + 1):
+        for name in [*ways][:: (-1) ** number]:
+            seconds = ways[name](number)
+            say(f"round {number}, {name}: {seconds:.2f} s")
+            if number:
+                found[name].append(seconds)
+    return found
+
+
+def rows(found: Seconds, metric: str, settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A row for each way but the plain one: its time over the plain update's."""
+    baseline, *others = found
+    for name in others:
+        pairs = zip(found[name], found[baseline], strict=True)
+        ratios = [mine / plain for mine, plain in pairs]
+        figures = {
+            "unit": "seconds of an update",
+            "cost": statistics.median(found[name]),
+            "baseline_cost": statistics.median(found[baseline]),
+            "rounds": len(ratios),
+        }
+        yield {
+            "system": name,
+            "baseline": baseline,
+            "metric": metric,
+            "ratio": statistics.median(ratios),
+            "spread": [min(ratios), max(ratios)],
+            "settings": {**settings, **figures},
+        }
+
+
+def line(row: dict[str, Any]) -> str:
+    """A row of the table."""
+    (least, most), cost = row["spread"], row["settings"]["cost"]
+    return (
+        f"{row['system']:<12} {cost:8.3f} s an update, {row['ratio']:.2f} times a plain one "
+        f"({least:.2f} to {most:.2f})"
+    )
+
+
+def run(
+    about: str,
+    sizes: Mapping[str, Setting],
+    metric: str,
+    measure: Callable[[Namespace, Case, Callable[[str], None]], Seconds],
+) -> None:
+    """The command: measure, print, write.
+
+    Args:
+        about: what the script is for.
+        sizes: of `--size`; the last is the default.
+        metric: what is measured, for people.
+        measure: is given the command line and the case, and says how it goes.
+    """
+    args = _arguments(about, list(sizes))
+    wanted = environment(int(args.device == "cuda"))
+    if any(name not in os.environ for name in wanted):  # the C library reads them as it starts
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **wanted})
+    case = _case(args, sizes[args.size])
+    begin = time.monotonic()
+    found = measure(args, case, lambda one: print(one, file=sys.stderr))
+    facts = _facts(case, (time.monotonic() - begin) / 60)
+    report = list(rows(found, metric, facts))
+    plain, *_ = found
+    print(f"{plain:<12} {statistics.median(found[plain]):8.3f} s an update")
+    print(*map(line, report), sep="\n")
+    if args.json:
+        args.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+
+
+def _arguments(about: str, sizes: Sequence[str]) -> Namespace:
+    parser = argparse.ArgumentParser(description=about.partition("\n")[0])
+    parser.add_argument("--size", choices=sizes, default=sizes[-1])
+    parser.add_argument("--data", type=Path, help="a text or data folder (the embedded corpus)")
+    parser.add_argument("--rounds", type=int, default=5, metavar="N")
+    parser.add_argument("--batch-tokens", type=int, metavar="N")
+    parser.add_argument("--sentence-length", type=int, metavar="N")
+    parser.add_argument("--vocabulary", type=int, metavar="N")
+    parser.add_argument("--options", default="", help="further options of fairseq-train")
+    parser.add_argument("--device", choices=["auto", "cpu", "cuda"], default="auto")
+    parser.add_argument("--precision", choices=["fp32", "fp16", "bf16"])
+    parser.add_argument("--json", type=Path)
+    return parser.parse_args()
+
+
+def _case(args: Namespace, size: Setting) -> Case:
+    given = {
+        name: value
+        for name in ("batch_tokens", "sentence_length", "vocabulary")
+        if (value := getattr(args, name)) is not None
+    }
+    setting = replace(size, **given)
+    text = own(args.data) if args.data else embedded(setting.languages)
+    device = hardware.device(None if args.device == "auto" else args.device)
+    return Case(
+        setting,
+        text,
+        by_tokens(text, setting.sentence_length, setting.batch_tokens),
+        device,
+        hardware.precision(device, args.precision),
+        args.options,
+    )
+
+
+def _facts(case: Case, minutes: float) -> dict[str, Any]:
+    sizes = asdict(case.setting).items()
+    return {
+        **{name: value for name, value in sizes if name not in MEANINGLESS["training"]},
+        **hardware.facts(case.device, case.precision),
+        "text": case.text.name,
+        "options": case.options,
+        "sentences": [len(batch) for batch in case.batches],
+        "target_tokens": [target_tokens(batch) for batch in case.batches],
+        "minutes": round(minutes, 1),
+    }

@@ -1,0 +1,302 @@
+# Sourced by what the scripts of one paper share (opus100.sh, tpdm.sh), never run: options, rows,
+# trainings, scores and reports of any paper's tables.
+set -euo pipefail
+# shellcheck shell=bash
+# shellcheck disable=SC2034
+source "$(dirname "${BASH_SOURCE[0]}")/../pipeline.sh"
+
+# A paper's file sets PAPER, its key as in tdo_plugin/evaluation/published, and OPTIONS, the file whose
+# head explains scales and options. For each kind of toy, smoke, multi30k and full it defines
+# scale_KIND and data_KIND, and train_for N, which --updates calls. The rest it may say otherwise.
+PAPER="" OPTIONS=""
+VALUED=(--rows --from --updates --jobs --threads --out) # options that are followed by a value
+FLAGS=(--log-format simple --log-interval 50)
+BASELINE="" # pattern of the system's name that others are compared with (default: the first)
+
+# The rows of a table, in order: each a config, or what the paper's file makes of the word; and its
+# name, which is that of the published table.
+declare -a rows=() names=()
+
+# What the rows take: trained from nothing, and those that go on with some of these.
+declare -a first=() second=()
+
+# Options of `tdo score` and `tdo estimate`, which a scale sets.
+declare -a measures=() estimated=()
+
+# The command line.
+scale=toy kind=toy smoke="" asked="" jobs="" threads=1 seeds=1 run="" fresh="" dry="" wanted="" last=1
+declare -a from=()
+
+# row CONFIG NAME
+row() {
+  rows+=("$1")
+  names+=("$2")
+}
+
+# What a paper's file may say otherwise.
+systems_of() { echo "$1"; }                  # ROW DIRECTIONS: what must be trained for it
+runs_of() { echo "$2=$run/$1/output"; }      # ROW NAME: what is scored, NAME=FOLDER a line
+translate_row() { translate "$1" --pairs "$2"; } # ROW DIRECTIONS
+draw_figures() { :; }                        # TABLE DIRECTIONS
+also_made() { :; }                           # what else of RUN --fresh removes
+prepare_data() {
+  once "$run/prepared" "$(declare -f "data_$kind" | cksum)" "data_$kind"
+}
+
+# read_options WORD...: the command line.
+read_options() {
+  while (($#)); do
+    case $1 in
+      toy | multi30k | full) scale=$1 ;;
+      --smoke) smoke=1 ;;
+      --fresh) fresh=1 ;;
+      --dry-run) dry=1 ;;
+      --help | -h)
+        print_help
+        print_help "$OPTIONS"
+        exit 0
+        ;;
+      -*)
+        [[ " ${VALUED[*]} " == *" $1 "* ]] ||
+          die "\`$1\` is not an option of this script; --help lists them"
+        (($# > 1)) || die "\`$1\` must be followed by its value; nothing follows it"
+        take_value "$1" "$2"
+        shift
+        ;;
+      *) die "the scale must be toy, multi30k or full; it is $1" ;;
+    esac
+    shift
+  done
+  [[ -z $smoke || $scale == toy ]] || die "\`--smoke\` must come with the scale toy; it is $scale"
+  [[ -z $asked || -z $smoke && $scale != full ]] ||
+    die "\`--updates\` must be left out with --smoke and with the scale full"
+  [[ ${#from[@]} == 0 || $scale != toy ]] || die "\`--from\` must be left out with the scale toy"
+  jobs=${jobs:-$([[ $scale == full ]] && echo 1 || echo 2)}
+  at_least_one --jobs "$jobs"
+  at_least_one --threads "$threads"
+  at_least_one --seeds "$seeds"
+  kind=${smoke:+smoke} kind=${kind:-$scale}
+  run=${run:-$ROOT/runs/$PAPER-$kind}
+  CONFIGS=$ROOT/configs/$PAPER-tables
+  if [[ -n $wanted ]]; then
+    choose_rows
+  fi
+}
+
+# take_value OPTION VALUE
+take_value() {
+  case $1 in
+    --rows) wanted=$2 ;;
+    --from)
+      [[ -d $2 ]] || die "\`--from\` must be a folder with archives; $2 is not one"
+      from=(--from-file "$(realpath "$2")")
+      ;;
+    --updates) asked=$2 ;;
+    --jobs) jobs=$2 ;;
+    --threads) threads=$2 ;;
+    --seeds) seeds=$2 ;;
+    --out) run=$(realpath -m "$2") ;;
+  esac
+}
+
+# choose_rows: only those of `wanted`, in the order of the table.
+choose_rows() {
+  local -a all=("${rows[@]}") called=("${names[@]}") chosen
+  local name index
+  IFS=, read -ra chosen <<<"$wanted"
+  for name in "${chosen[@]}"; do
+    [[ " ${all[*]} " == *" $name "* ]] ||
+      die "\`--rows\` must be of $(IFS=, && echo "${all[*]}"); $name is none of them"
+  done
+  rows=() names=()
+  for index in "${!all[@]}"; do
+    if [[ ,$wanted, == *",${all[index]},"* ]]; then
+      row "${all[index]}" "${called[index]}"
+    fi
+  done
+}
+
+# flags_of_scale NAME: the flags of a file of CONFIGS/scales, a word a line.
+flags_of_scale() {
+  config_flags "$CONFIGS/scales/$1.conf" | xargs printf '%s\n'
+}
+
+# flag_of_scale NAME FLAG: the value that it has there.
+flag_of_scale() {
+  config_flags "$CONFIGS/scales/$1.conf" | sed -n "s/^$2 //p"
+}
+
+# config_flags CONFIG: its flags, one a line.
+config_flags() {
+  "$VENV/bin/python" -m tdo_plugin flags "$1" | sed '/^#/d'
+}
+
+# take_all_gpus: of this machine, for each training.
+take_all_gpus() {
+  machine() {
+    local gpus
+    gpus=$("$VENV/bin/python" -c 'import torch; print(torch.cuda.device_count())')
+    if [[ $gpus == 0 ]]; then echo --cpu; else echo "--gpus $gpus"; fi
+  }
+}
+
+# step COMMAND...: of making data; a dry run shows it.
+step() { "$@"; }
+
+# updates_asked EVERY: die unless `asked` is a multiple of it.
+updates_asked() {
+  [[ $asked =~ ^[1-9][0-9]*$ ]] && ((asked % $1 == 0)) ||
+    die "\`--updates\` must be a multiple of $1; it is $asked"
+}
+
+# choose_systems DIRECTIONS: what must be trained for the rows; `second` goes on with some of `first`.
+choose_systems() {
+  local one system
+  local -A seen=()
+  for one in "${rows[@]}"; do
+    for system in $(begun_from "$one") $(systems_of "$one" "$1"); do
+      [[ -z ${seen[$system]:-} ]] || continue
+      seen[$system]=1
+      if [[ -n $(begun_from "$system") ]]; then second+=("$system"); else first+=("$system"); fi
+    done
+  done
+}
+
+# train_rows: all systems, those that others go on with first.
+train_rows() {
+  say "training of ${first[*]}"
+  train_systems "$run" "$run/data" "$CONFIGS" "$jobs" "$threads" "${first[@]}" -- "${FLAGS[@]}"
+  ((${#second[@]})) || return 0
+  say "training of ${second[*]}"
+  train_systems "$run" "$run/data" "$CONFIGS" "$jobs" "$threads" "${second[@]}" -- "${FLAGS[@]}"
+}
+
+# estimate_hours: of all trainings of the table, as in the paper.
+estimate_hours() {
+  local one done
+  local -a configs=()
+  for one in "${first[@]}"; do
+    configs+=("$(config_of "$CONFIGS" "$one")")
+  done
+  tdo estimate "${configs[@]}" ${estimated[@]+"${estimated[@]}"}
+  ((${#second[@]})) || return 0
+  done=$(config_flags "$CONFIGS/$(begun_from "${second[0]}").conf" | sed -n 's/^--max-update //p')
+  configs=("${second[@]/#/$CONFIGS/}")
+  tdo estimate --done "$done" "${configs[@]/%/.conf}" ${estimated[@]+"${estimated[@]}"}
+}
+
+# translate SYSTEM FLAG...: by the paper's protocol, into RUN/SYSTEM/output unless the flags say where.
+translate() {
+  decode_systems "$run" "$run/data" "$jobs" "$last" "$1" -- --protocol "$PAPER" "${@:2}"
+}
+
+# score_rows TABLE DIRECTIONS: the table, beside the paper's. Rows of other data are scored apart.
+score_rows() {
+  local data out
+  local -a folders sheets=() published=()
+  mapfile -t folders < <(data_folders)
+  for data in "${folders[@]}"; do
+    out=$run/$1
+    if ((${#folders[@]} > 1)); then out+=/$(basename "$(dirname "$data")"); fi
+    score_those_of "$data" "$out" "$2"
+    sheets+=("$out/scores.json")
+  done
+  if [[ $1 == table* ]]; then
+    published=(--published "$PAPER:${1#table}")
+  fi
+  tdo report "${sheets[@]}" --out "$run/$1" ${published[@]+"${published[@]}"}
+}
+
+# data_folders: of the rows, each once.
+data_folders() {
+  local one
+  for one in "${rows[@]}"; do
+    data_of "$run/data" "$one"
+  done | awk '!seen[$0]++'
+}
+
+# score_those_of DATA OUT DIRECTIONS: the rows of that data.
+score_those_of() {
+  local index baseline=""
+  local -a systems=() own
+  for index in "${!rows[@]}"; do
+    [[ $(data_of "$run/data" "${rows[index]}") == "$1" ]] || continue
+    mapfile -t own < <(runs_of "${rows[index]}" "${names[index]}")
+    systems+=("${own[@]}")
+    # shellcheck disable=SC2053
+    if [[ -z $baseline || ${names[index]} == $BASELINE ]]; then baseline=${own[0]%%=*}; fi
+  done
+  tdo score "${systems[@]}" --data "$1" --out "$2" --protocol "$PAPER" --directions "$3" \
+    --baseline "$baseline" "${measures[@]}" ${lid[@]+"${lid[@]}"}
+}
+
+# draw_curves PLACE NAME=FILE...: scores over updates, PLACE.txt and, with matplotlib, PLACE.svg.
+draw_curves() {
+  local -a picture=()
+  (($# > 1)) || return 0
+  if "$VENV/bin/python" -c 'import matplotlib' 2>/dev/null; then
+    picture=(--out "$1.svg")
+  fi
+  tdo curve "${@:2}" ${picture[@]+"${picture[@]}"} | tee "$1.txt"
+}
+
+# show_commands TABLE DIRECTIONS: what would be run.
+show_commands() {
+  local one base
+  local -a own
+  tdo() { show tdo "$@"; }
+  once() { "${@:3}"; }
+  step() { show "$@"; }
+  prepare_data
+  for one in "${first[@]}" ${second[@]+"${second[@]}"}; do
+    mapfile -t own < <(own_flags "$one")
+    base=$(begun_from "$one")
+    if [[ -n $base ]]; then
+      own+=(--restore-file "$run/$base/checkpoints/checkpoint_last.pt")
+    fi
+    tdo train "$(config_of "$CONFIGS" "$one")" "$(data_of "$run/data" "$one")" \
+      --save-dir "$run/$one/checkpoints" "${FLAGS[@]}" ${own[@]+"${own[@]}"}
+  done
+  [[ -n $smoke ]] || score_rows "$1" "$2"
+}
+
+# make_table TABLE DIRECTIONS WORD...: train what is not trained, translate the directions, score,
+# report. The words are the command line; TABLE is where the report goes.
+make_table() {
+  local table=$1 directions=$2 one
+  shift 2
+  read_options "$@"
+  set_up
+  "scale_$kind"
+  if [[ -n $asked ]]; then
+    train_for "$asked"
+  fi
+  choose_systems "$directions"
+  if [[ $scale == full ]]; then
+    estimate_hours
+  fi
+  if [[ -n $dry ]]; then
+    show_commands "$table" "$directions"
+    return
+  fi
+  SECONDS=0
+  if [[ -n $fresh ]]; then
+    # shellcheck disable=SC2046
+    begin_again "$run" "$table" $(also_made) "${rows[@]}" "${first[@]}" ${second[@]+"${second[@]}"}
+  fi
+  mkdir -p "$run"
+  say "data ($kind)"
+  prepare_data
+  train_rows
+  if [[ -z $smoke ]]; then
+    choose_lid
+    say "translating"
+    for one in "${rows[@]}"; do
+      translate_row "$one" "$directions"
+    done
+    say "scores and report"
+    score_rows "$table" "$directions"
+    draw_figures "$table" "$directions"
+  fi
+  say "done"
+}

@@ -1,0 +1,147 @@
+# Sourced by scripts/tables/tpdm_*.sh, never run.
+#
+#   scripts/tables/tpdm_NAME.sh [toy|multi30k|full] [--smoke] [--rows A,B,...] [--seeds N] [--from DIR]
+#                               [--updates N] [--jobs N] [--threads N] [--out RUN] [--fresh]
+#                               [--dry-run]
+#
+#   toy         the embedded corpus: English with Japanese, Russian and Turkish in the place of
+#               MultiUN, with German and French in that of Europarl; 10,000 training pairs each, d = 96,
+#               3 and 6 layers a side for small and base (default)
+#   multi30k    Multi30k, its training set cut into three parts, one for each pair: English with German,
+#               French and Czech in the place of MultiUN, without Czech in that of Europarl; d = 128, the
+#               same layers, about an hour a row on a CPU core
+#   full        MultiUN, Europarl and the paper's sizes on all GPUs of this machine; an estimate of the
+#               GPU hours comes first
+#   --smoke     two updates of every row on a tiny corpus, and no scores
+#   --rows      some of the table's rows, by their configs below configs/tpdm-tables, or
+#               CORPUS/piv-m-SIZE, the model of CORPUS/mnmt-SIZE through English
+#   --seeds     trainings of each system, which differ in their seed: the report has means and spreads
+#               (default 1)
+#   --from      folder with the archives of Multi30k, or MultiUN and Europarl, instead of a download
+#   --updates   of a row (toy: a multiple of 100, multi30k: of 250)
+#   --jobs      trainings, and decodings, at a time (default 2; full: 1)
+#   --threads   CPU threads of each training (default 1)
+#   --out       where everything goes (default: runs/tpdm-SCALE). Scripts with the same folder share
+#               trainings: a system is trained once for all tables that it is in.
+#   --fresh     begin again with the data and this table's systems; otherwise interrupted trainings
+#               resume and whole results stay
+#   --dry-run   only print the commands
+#
+# The checkpoint with the best BLEU on validation sets of the zero-shot directions is tested, as in the
+# scripts that the paper follows. LID=FILE has fastText's lid.176 tell languages apart, instead of a
+# classifier trained on the corpus; the paper does not.
+set -euo pipefail
+# shellcheck shell=bash
+# shellcheck disable=SC2034
+source "$(dirname "${BASH_SOURCE[0]}")/tables.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/tpdm/scales.sh"
+
+PAPER=tpdm
+OPTIONS=${BASH_SOURCE[0]}
+VALUED+=(--seeds)
+BASELINE="*: MNMT-base"
+
+# paper_row CORPUS NAME: a row by its names in the paper's tables, which name its config as well.
+paper_row() {
+  local system=${2,,}
+  system=${system//[,()]/}
+  row "${1,,}/${system// /-}" "$1: $2"
+}
+
+# main_rows CORPUS: the rows that tables 1, 6 and 7 have in common.
+main_rows() {
+  local size kind
+  for size in small base; do
+    for kind in MNMT MNMT-RC MNMT-TPDM MNMT-GTPDM; do
+      paper_row "$1" "$kind-$size"
+    done
+  done
+}
+
+# seeded SYSTEM: a name for its training of each seed; the first is called as the system.
+seeded() {
+  local seed
+  echo "$1"
+  for ((seed = 2; seed <= seeds; seed++)); do
+    echo "$1-seed-$seed"
+  done
+}
+
+# systems_of ROW DIRECTIONS: its trainings; a pivot's are those of the model that is taken twice.
+systems_of() { seeded "${1/piv-m/mnmt}"; }
+
+# runs_of ROW NAME: what is scored. `tdo report` knows trainings of one system by such names.
+runs_of() {
+  local one seed=0
+  for one in $(seeded "$1"); do
+    seed=$((seed + 1))
+    echo "$2$( ((seeds == 1)) || echo ", seed $seed")=$run/$one/output"
+  done
+}
+
+# translate_row ROW DIRECTIONS: hypotheses in the folders of `runs_of`.
+translate_row() {
+  local one system
+  for one in $(seeded "$1"); do
+    system=${one/piv-m/mnmt}
+    if [[ $one == "$system" ]]; then
+      translate "$system" --pairs "$2"
+      continue
+    fi
+    ready "$system"
+    mkdir -p "$run/$one"
+    once "$run/$one/made" "$(cat "$run/$system/averaged")" rm -rf "$run/$one/output"
+    translate "$system" --pairs "$2" --pivot en --out "$run/$one/output"
+  done
+}
+
+# draw_figures TABLE DIRECTIONS: figure 1's left half, zero-shot scores over updates, for each corpus.
+draw_figures() {
+  local corpus index one
+  local -a lines own
+  for corpus in $(corpora); do
+    lines=()
+    for index in "${!rows[@]}"; do
+      [[ ${rows[index]} == "$corpus"/mnmt* ]] || continue # a pivot has no training of its own
+      mapfile -t own < <(runs_of "${rows[index]}" "${names[index]}")
+      for one in "${own[@]}"; do
+        lines+=("${one%/output}/checkpoints/validation.jsonl")
+      done
+    done
+    draw_curves "$run/$1/figure1-$corpus" ${lines[@]+"${lines[@]}"}
+  done
+}
+
+# Each corpus has its folder in RUN, with data and systems.
+corpora() { printf '%s\n' "${rows[@]%%/*}" | sort -u; }
+data_of() { echo "$run/${2%%/*}/data"; }
+
+prepare_data() {
+  local corpus
+  for corpus in $(corpora); do
+    once "$run/$corpus/prepared" "$(declare -f "data_$kind" | cksum)" "data_$kind" "$corpus"
+  done
+}
+
+also_made() {
+  local corpus
+  for corpus in $(corpora); do
+    echo "$corpus"/{data,text,multi30k,prepared}
+  done
+}
+
+# What a system takes beside its config (see pipeline.sh).
+config_of() { echo "$1/${2%-seed-*}.conf"; }
+
+own_flags() {
+  if ((${#small[@]})); then
+    printf '%s\n' "${small[@]}" --max-update "$updates"
+  fi
+  if [[ $1 == *-seed-* ]]; then
+    printf '%s\n' --seed "${1##*-seed-}"
+  fi
+}
+
+# The checkpoint that validation chose is tested as it is.
+checkpoint_of() { echo "$1/checkpoints/checkpoint_best.pt"; }
+make_checkpoint() { :; }

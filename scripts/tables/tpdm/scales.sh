@@ -1,0 +1,90 @@
+# The scales of the TPDM tables: their data, and what a system takes at each. Sourced by tpdm.sh.
+# shellcheck shell=bash
+# shellcheck disable=SC2034
+
+# Each scale sets, where it is not the paper's,
+#   small      flags behind a config's
+#   updates    of a row
+#   measures   options of `tdo score`
+# and names the corpora as what they are: like the paper's.
+declare -a small=()
+updates=""
+
+scale_toy() {
+  smaller toy
+  small+=(--num-workers 0)
+  updates=1200
+  # in the paper's protocol Japanese needs packages that are not in every installation
+  measures=(--lid corpus --tokenizer language)
+}
+
+scale_smoke() {
+  scale_toy
+  small+=(--max-tokens 300 --eval-sentences 2 --validate-interval-updates 2 --save-interval-updates 2)
+  updates=2
+}
+
+scale_multi30k() {
+  smaller multi30k
+  updates=1500
+  measures=(--lid corpus)
+}
+
+scale_full() {
+  measures=(--lid corpus)
+  estimated=(--vocab-size 40000)
+  take_all_gpus
+}
+
+# smaller NAME: take the flags of a scale.
+smaller() {
+  mapfile -t small < <(flags_of_scale "$1")
+  names=("${names[@]/#/like }")
+}
+
+# train_for N: so many updates; the last of each training is validated.
+train_for() {
+  updates_asked "$(flag_of_scale "$scale" --validate-interval-updates)"
+  updates=$1
+}
+
+# data_SCALE CORPUS: its data folder.
+data_toy() {
+  corpus_of "$1" 1600 --train 10000 --valid 100 --test 200
+}
+
+data_smoke() {
+  corpus_of "$1" 450 --train 60 --valid 10 --test 10
+}
+
+data_multi30k() {
+  local text=$run/$1/multi30k/work/text
+  tdo prepare multi30k --variant disjoint --out "$run/$1/multi30k" ${from[@]+"${from[@]}"}
+  if [[ $1 == europarl ]]; then
+    keep_pairs "$text" "$run/$1/text" en-de en-fr de-fr
+    text=$run/$1/text
+  fi
+  tdo preprocess "$text" "$run/$1/data" --vocab-size 8000 --join-valid 500
+}
+
+data_full() {
+  local -A called=([multiun]=multiun [europarl]=europarl-de-fr)
+  tdo prepare "${called[$1]}" --out "$run/$1/data" ${from[@]+"${from[@]}"}
+}
+
+# corpus_of CORPUS VOCABULARY OPTION...: languages whose word order differs, and others.
+corpus_of() {
+  local -A languages=([multiun]=en,ja,ru,tr [europarl]=en,de,fr)
+  tdo corpus --out "$run/$1/text" --languages "${languages[$1]}" "${@:3}" --seed 1 --force
+  tdo preprocess "$run/$1/text" "$run/$1/data" --vocab-size "$2" --normalization identity \
+    --join-valid 5 --workers 2 --fresh
+}
+
+# keep_pairs TEXT OUT PAIR...: of a text folder.
+keep_pairs() {
+  local pair
+  step mkdir -p "$2"
+  for pair in "${@:3}"; do
+    step cp "$1"/*."$pair".* "$2/"
+  done
+}

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Table 1 of Chen et al. (2023), TPDM: pivots, plain models, models with a residual cut (RC), with
+# TPDM and with its gate (GTPDM), small and base; BLEU of zero-shot directions and means, MultiUN and
+# Europarl. Below RUN/table1 is figure 1, too: zero-shot BLEU over updates.
+#
+#   scripts/tables/tpdm_table1.sh [toy|multi30k|full] [OPTIONS]
+#
+# OPTIONS, and what the scales are:
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/tpdm.sh"
+
+for corpus in MultiUN Europarl; do
+  paper_row "$corpus" "PIV-M (small)"
+  paper_row "$corpus" "PIV-M (base)"
+  main_rows "$corpus"
+done
+make_table table1 all "$@"

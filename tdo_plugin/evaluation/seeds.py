@@ -1,0 +1,80 @@
+"""Trainings of one system that differ in their seed: their mean, and how far they lie apart.
+
+They are systems called `NAME, seed N`, as the scripts of the tables call them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from statistics import fmean
+
+from tdo_plugin.evaluation.scores import DirectionScores, ScoreSheet, SystemScores
+
+SEED = re.compile(r"(?P<name>.+), seed \d+")
+
+
+def by_seed(sheet: ScoreSheet) -> dict[str, tuple[str, ...]]:
+    """The systems that are trainings of one, by its name; a name without a seed is its only one."""
+    found: dict[str, list[str]] = {}
+    for system in sheet.systems:
+        seed = SEED.fullmatch(system.name)
+        found.setdefault(seed["name"] if seed else system.name, []).append(system.name)
+    return {name: tuple(members) for name, members in found.items()}
+
+
+def has_seeds(sheet: ScoreSheet) -> bool:
+    """Whether any system was trained several times."""
+    return any(len(members) > 1 for members in by_seed(sheet).values())
+
+
+def over_seeds(sheet: ScoreSheet) -> ScoreSheet:
+    """The sheet with one system for each, its scores the means of its trainings'.
+
+    Directions and metrics that not all its trainings have are left out, and so are comparisons and
+    examples, which are of single trainings. A sheet without several trainings of a system is
+    returned as it is.
+    """
+    if not has_seeds(sheet):
+        return sheet
+    return replace(
+        sheet,
+        systems=tuple(
+            _mean(name, [sheet.system(member) for member in members])
+            for name, members in by_seed(sheet).items()
+        ),
+        comparisons=(),
+        examples=(),
+    )
+
+
+def _mean(name: str, trainings: Sequence[SystemScores]) -> SystemScores:
+    if len(trainings) == 1:
+        return replace(trainings[0], name=name)
+    rows = ([one.of(row.direction) for one in trainings] for row in trainings[0].directions)
+    return SystemScores(
+        name=name,
+        directions=tuple(
+            DirectionScores(
+                row[0].direction,
+                row[0].sentences,
+                _means(one.scores for one in row),
+                _means(one.shares for one in row),
+                confused=fmean(one.confused for one in row),
+            )
+            for found in rows
+            if (row := [one for one in found if one]) and len(row) == len(trainings)
+        ),
+        pooled={
+            group: _means(one.pooled.get(group, {}) for one in trainings)
+            for group in trainings[0].pooled
+        },
+    )
+
+
+def _means(scores: Iterable[dict[str, float]]) -> dict[str, float]:
+    """Of the keys that all have."""
+    first, *others = scores
+    shared = [key for key in first if all(key in one for one in others)]
+    return {key: fmean(one[key] for one in (first, *others)) for key in shared}

@@ -1,0 +1,200 @@
+"""The scripts of the TPDM paper's tables: rows, commands, refusals, a few updates of all."""
+
+import itertools
+import re
+from pathlib import Path
+
+import pytest
+from integration.table_scripts import TABLES, make_clone, script, shown, trained
+
+from tdo_plugin.evaluation.published import published
+
+SCRIPTS = sorted(path.name for path in TABLES.glob("tpdm_*.sh"))
+SCORED = [f"tpdm_table{number}.sh" for number in (1, 2, 3, 6, 7)]
+TRAINED = ["tpdm_figure1.sh", *SCORED, "tpdm_table4.sh"]
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_clone(tmp_path_factory.mktemp("a clone"))
+
+
+def scored(commands: list[list[str]]) -> dict[str, str]:
+    """The folder of hypotheses by the system's name, of all `tdo score`."""
+    found = {}
+    for words in commands:
+        if words[0] == "score":
+            found |= dict(word.split("=") for word in words[1 : words.index("--data")])
+    return found
+
+
+def test_there_is_a_script_for_each_table_and_for_the_curve() -> None:
+    tables = [f"tpdm_table{table.table}.sh" for table in published("tpdm").tables]
+    assert ["tpdm_figure1.sh", *tables] == SCRIPTS
+
+
+@pytest.mark.parametrize("name", SCORED)
+def test_rows_are_those_of_the_paper_in_its_order(clone: Path, name: str) -> None:
+    number = name.removeprefix("tpdm_table").removesuffix(".sh")
+    table = next(one for one in published("tpdm").tables if one.table == number)
+    rows = [row.name for row in table.rows]
+    commands = shown(clone, name, "full")
+    assert [*scored(commands)] == rows
+    for words in (words for words in commands if words[0] == "score"):
+        assert words[words.index("--protocol") + 1] == "tpdm"
+        assert words[words.index("--baseline") + 1] in rows
+    (report,) = (words for words in commands if words[0] == "report")
+    assert report[-1] == f"tpdm:{number}"
+
+
+def test_rows_of_other_data_say_so(clone: Path) -> None:
+    full, toy = (scored(shown(clone, "tpdm_table2.sh", scale)) for scale in ("full", "toy"))
+    assert [*toy] == [f"like {row}" for row in full]
+
+
+def test_each_corpus_has_its_data_and_table_1_both(clone: Path) -> None:
+    commands = shown(clone, "tpdm_table1.sh", "full")
+    prepared = {words[1]: words[words.index("--out") + 1] for words in commands[:2]}
+    run = clone / "runs" / "tpdm-full"
+    corpora = {"multiun": run / "multiun", "europarl": run / "europarl"}
+    assert {"multiun", "europarl-de-fr"} == set(prepared)
+    for system, flags in trained(clone, commands).items():
+        assert flags["data"] == str(corpora[system.split("/")[0]] / "data")
+    sheets = [words for words in commands if words[0] == "score"]
+    for words, corpus in zip(sheets, corpora.values(), strict=True):
+        assert words[words.index("--data") + 1] == str(corpus / "data")
+    (report,) = (words for words in commands if words[0] == "report")
+    assert report[1:3] == [str(run / "table1" / name / "scores.json") for name in corpora]
+    assert len(shown(clone, "tpdm_table2.sh", "full")) == 1 + 4 + 2  # no MultiUN
+
+
+def test_every_config_is_a_row_and_is_trained_once(clone: Path) -> None:
+    folder = clone / "configs" / "tpdm-tables"
+    configs = {path.relative_to(folder).as_posix() for path in folder.rglob("*.conf")}
+    systems: dict[str, dict[str, str]] = {}
+    for name in TRAINED:
+        for system, flags in trained(clone, shown(clone, name, "toy")).items():
+            assert systems.setdefault(system, flags) == flags, f"{system} of {name}"
+            assert flags["config"] == f"tpdm-tables/{system}.conf"
+    named = {flags["config"].removeprefix("tpdm-tables/") for flags in systems.values()}
+    assert named == {name for name in configs if not name.startswith("scales/")}
+
+
+def test_pivots_are_a_row_s_model_taken_twice(clone: Path) -> None:
+    commands = shown(clone, "tpdm_table1.sh", "full", "--rows", "europarl/piv-m-base")
+    assert [*trained(clone, commands)] == ["europarl/mnmt-base"]
+    (output,) = scored(commands).values()
+    assert output.endswith("/europarl/piv-m-base/output")
+
+
+def test_probes_compare_the_residual_cut_with_tpdm(clone: Path) -> None:
+    commands = shown(clone, "tpdm_table4.sh", "full", "--seeds", 2)
+    probes = [words for words in commands if words[0] == "probe"]
+    for number, words in enumerate(probes):
+        paths = [b for a, b in itertools.pairwise(words) if a == "--path"]
+        end = "-seed-2" * number + "/checkpoints/checkpoint_best.pt"
+        run = clone / "runs" / "tpdm-full"
+        assert paths == [
+            f"RC={run}/multiun/mnmt-rc-base{end}",
+            f"TPDM={run}/multiun/mnmt-tpdm-base{end}",
+        ]
+    outs = [words[words.index("--out") + 1] for words in probes]
+    assert outs == [str(run / "table4"), str(run / "table4" / "seed-2")]
+
+
+def test_seeds_are_trainings_of_their_own(clone: Path) -> None:
+    rows = ("--rows", "europarl/piv-m-small,europarl/mnmt-small")
+    commands = shown(clone, "tpdm_table1.sh", "full", "--seeds", 3, *rows)
+    systems = trained(clone, commands)
+    seeds = {name: flags.get("--seed") for name, flags in systems.items()}
+    base = "europarl/mnmt-small"
+    assert seeds == {base: None, f"{base}-seed-2": "2", f"{base}-seed-3": "3"}
+    assert {flags["config"] for flags in systems.values()} == {f"tpdm-tables/{base}.conf"}
+    run = clone / "runs" / "tpdm-full" / "europarl"
+    ends = ("", "-seed-2", "-seed-3")
+    assert scored(commands) == {
+        f"Europarl: {name}, seed {number}": str(run / f"{folder}{end}" / "output")
+        for name, folder in (("PIV-M (small)", "piv-m-small"), ("MNMT-small", "mnmt-small"))
+        for number, end in enumerate(ends, 1)
+    }
+    (score,) = (words for words in commands if words[0] == "score")
+    assert score[score.index("--baseline") + 1].endswith(", seed 1")
+
+
+def test_full_says_its_hours_first(clone: Path) -> None:
+    lines = script(clone, "tpdm_table7.sh", "full", "--dry-run").stdout.splitlines()
+    hours = [re.match(r"(\d+) trainings, .* GPU hours: an estimate", line) for line in lines]
+    assert [found[1] for found in hours if found] == ["8"]
+    assert all(" 300,000 " in line for line in lines if "europarl/mnmt" in line[:40])
+
+
+def test_table_8_counts_the_paper_s_sizes_and_measures_both(clone: Path) -> None:
+    output = script(clone, "tpdm_table8.sh", "full", "--dry-run").stdout
+    described = [line for line in output.splitlines() if line.startswith("+ tdo describe")]
+    assert ["--tdo-tpdm-layer" in line for line in described] == [False, True, False, True]
+    assert all("--vocab-size 49320" in line for line in described)
+    measured = [line for line in output.splitlines() if "disentangling.py" in line]
+    assert [re.search(r"--size (\w+)", line)[1] for line in measured] == ["small", "base"]  # type: ignore[index]
+    assert all("--batch-tokens 8000" in line for line in measured)
+
+
+@pytest.mark.parametrize("words", [["toy"], ["multi30k"], ["multi30k", "--updates", "500"]])
+def test_the_last_update_is_a_candidate(clone: Path, words: list[str]) -> None:
+    for flags in trained(clone, shown(clone, "tpdm_table3.sh", *words)).values():
+        updates = int(flags["--max-update"])
+        assert "--updates" not in words or updates == 500
+        assert flags["--save-interval-updates"] == flags["--validate-interval-updates"]
+        assert updates % int(flags["--validate-interval-updates"]) == 0
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_help_explains_the_script_and_its_options(clone: Path, name: str) -> None:
+    output = script(clone, name, "--help").stdout
+    for text in (f"scripts/tables/{name}", "multi30k", "--smoke", "--dry-run", "Chen et al."):
+        assert text in output
+    assert "set -euo" not in output
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "message"),
+    [
+        ("table1", ["big"], "the scale must be toy, multi30k or full; it is big"),
+        ("table1", ["--fast"], "`--fast` is not an option of this script"),
+        ("table1", ["--seeds"], "`--seeds` must be followed by its value"),
+        ("table1", ["--seeds", "0"], "`--seeds` must be a whole number above 0; it is 0"),
+        ("table1", ["--rows", "multiun/mnmt-huge"], "multiun/mnmt-huge is none of them"),
+        ("table1", ["--updates", "150"], "`--updates` must be a multiple of 100; it is 150"),
+        ("table1", ["full", "--smoke"], "`--smoke` must come with the scale toy; it is full"),
+        ("table1", ["full", "--from", "/no/such"], "`--from` must be a folder with archives"),
+        ("table8", ["--rows", "multiun/mnmt-small"], "`--rows` is not an option of this script"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_input_is_one_line(clone: Path, name: str, words: list[str], message: str) -> None:
+    result = script(clone, f"tpdm_{name}.sh", *words, code=1)
+    assert message in result.stderr and result.stderr.count("\n") == 1
+    assert not (clone / "runs").exists()
+
+
+def test_a_few_updates_of_every_row_of_all_tables(clone: Path, tmp_path: Path) -> None:
+    """Tables share the run folder, so that each system is trained once."""
+    run = tmp_path / "run"
+    begun = 0
+    for name in TRAINED:
+        output = script(clone, name, "--smoke", "--out", run).stdout
+        begun += output.count("training begins")
+    logs = sorted(run.rglob("train.log"))
+    assert len(logs) == begun == 22
+    for log in logs:
+        assert "@ 2 updates" in log.read_text(), log
+        for name in ("checkpoint_best.pt", "checkpoint_last.pt", "validation.jsonl"):
+            assert (log.parent / "checkpoints" / name).is_file(), log
+    assert not list(run.rglob("scores.json"))
+
+
+def test_table_8_in_small(clone: Path, tmp_path: Path) -> None:
+    output = script(clone, "tpdm_table8.sh", "--smoke", "--out", tmp_path / "run").stdout
+    assert "30.781 million parameters, 30.781 in the paper" in output
+    assert "94.642 million parameters, 94.642 in the paper" in output
+    assert len(re.findall(r"TPDM .* times a plain one", output)) == 4
+    assert (tmp_path / "run" / "table8" / "table8.txt").read_text() == output

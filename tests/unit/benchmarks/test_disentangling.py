@@ -1,0 +1,72 @@
+"""The benchmark's systems differ in TPDM alone and have the same batches; it is not timed here."""
+
+import importlib.util
+import sys
+
+import pytest
+import torch
+from speed.batches import by_tokens
+from speed.in_turns import Case
+from speed.plan import Setting
+from speed.systems import words
+from speed.text import embedded
+
+from tdo_plugin.launch.config import read_config
+
+SMALLER = "--tdo-model-dim 8 --tdo-ffn-dim 12 --tdo-heads 2 --dropout 0"
+
+
+@pytest.fixture(scope="module")
+def benchmark(root):
+    path = root / "benchmarks" / "disentangling.py"
+    spec = importlib.util.spec_from_file_location("disentangling", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("size", ["small", "base"])
+def test_sizes_are_the_configs(benchmark, size):
+    setting = benchmark.SIZES[size]
+    for config in benchmark.SYSTEMS.values():
+        one = read_config(benchmark.CONFIGS / f"{config}-{size}.conf")
+        sides = {one.integer(f"--tdo-{side}coder-layers", 1) for side in ("en", "de")}
+        assert sides == {setting.depth // 2}
+        for name in ("model-dim", "ffn-dim", "heads"):
+            assert one.integer(f"--tdo-{name}", 1) == getattr(setting, name.replace("-", "_"))
+
+
+def test_a_config_is_measured_without_its_validation(benchmark):
+    config = benchmark.CONFIGS / "mnmt-small.conf"
+    found = words(str(config), benchmark.SIZES["small"])
+    assert "--eval-translation" in read_config(config).words()
+    assert not [word for word in found if "eval" in word or "best-checkpoint" in word]
+    assert found[found.index("--criterion") + 1] == "label_smoothed_cross_entropy_terms"
+
+
+def test_all_systems_update_on_the_same_batches(benchmark, tmp_path):
+    setting = Setting(8, 12, 2, 6, 60, languages=3, sentence_length=12, batch_tokens=60)
+    text = embedded(setting.languages)
+    batches = by_tokens(text, setting.sentence_length, setting.batch_tokens)
+    case = Case(setting, text, batches, "cpu", "fp32", SMALLER)
+    systems = benchmark.trainings(case, "small", tmp_path)
+    assert list(systems) == ["plain", "TPDM", "GTPDM"]
+    for training in systems.values():
+        before = [parameter.clone() for parameter in training.model.parameters()]
+        assert training.run(0) > 0
+        after = training.model.parameters()
+        assert not all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
+        for mine, plain in zip(training.samples, systems["plain"].samples, strict=True):
+            assert torch.equal(mine["target"], plain["target"])
+
+
+def test_the_command(benchmark, tmp_path, monkeypatch, capsys):
+    found = {"plain": [1.0], "TPDM": [1.5], "GTPDM": [1.6]}
+    monkeypatch.setattr(benchmark, "measure", lambda *_: found)
+    monkeypatch.setattr("os.execve", lambda *_: None)
+    report = tmp_path / "report.json"
+    words = ["--size", "small", "--batch-tokens", "300", "--device", "cpu", "--json", str(report)]
+    monkeypatch.setattr(sys, "argv", ["disentangling.py", *words])
+    benchmark.main()
+    assert "1.50 times a plain one" in capsys.readouterr().out
+    assert '"batch_tokens": 300' in report.read_text(encoding="utf-8")

@@ -1,0 +1,59 @@
+"""Systems that are trainings of one: their means."""
+
+from dataclasses import replace
+
+from unit.evaluation.report.sheets import sheet, system
+
+from tdo_plugin.evaluation.scores import ScoreSheet, SystemScores
+from tdo_plugin.evaluation.seeds import by_seed, has_seeds, over_seeds
+
+
+def trained(name: str, gain: float = 0.0) -> SystemScores:
+    """The system `few`, better by so much."""
+    rows = tuple(
+        replace(row, scores={**row.scores, "bleu": row.scores["bleu"] + gain})
+        for row in system("few").directions
+    )
+    pooled = {"all": {"bleu": 20 + gain}, "mine": {}}
+    return replace(system("few"), name=name, directions=rows, pooled=pooled)
+
+
+def seeded() -> ScoreSheet:
+    """One system of two seeds, and one of one."""
+    systems = (trained("few, seed 1"), trained("few, seed 2", 3.0), system("plain"))
+    return sheet(systems=systems, comparisons=())
+
+
+def test_trainings_of_a_system_are_known_by_their_names() -> None:
+    assert by_seed(seeded()) == {"few": ("few, seed 1", "few, seed 2"), "plain": ("plain",)}
+    assert has_seeds(seeded())
+    assert not has_seeds(sheet())
+    assert not has_seeds(sheet(systems=(trained("few, seed 1"), system("plain"))))
+
+
+def test_scores_are_means_over_seeds() -> None:
+    whole = over_seeds(seeded())
+    assert [one.name for one in whole.systems] == ["few", "plain"]
+    assert whole.mean("few", "en → X", "bleu") == 30.02 + 1.5
+    assert whole.mean("few", "en → X", "off") == 2.005
+    assert whole.system("few").of("ar-de") is None
+    assert whole.system("few").pooled == {"all": {"bleu": 21.5}, "mine": {}}
+    row = whole.system("few").of("en-ar")
+    assert row is not None and row.shares["target"] == 100 - 4.01
+    assert whole.system("plain") == system("plain")
+    assert (whole.comparisons, whole.examples) == ((), ())
+
+
+def test_what_a_seed_lacks_has_no_mean() -> None:
+    lame = trained("few, seed 2")
+    first, *others = lame.directions
+    lame = replace(lame, directions=(replace(first, scores={"off": 1.0}), *others[1:]))
+    whole = over_seeds(sheet(systems=(trained("few, seed 1"), lame), comparisons=()))
+    rows = {row.direction: row.scores for row in whole.system("few").directions}
+    assert "en-de" not in rows
+    assert rows["en-ar"] == {"off": (4.01 + 1.0) / 2}
+
+
+def test_a_sheet_without_seeds_stays_as_it_is() -> None:
+    own = sheet()
+    assert over_seeds(own) is own
