@@ -106,10 +106,11 @@ def _state(state: dict[str, Any], arguments: Namespace, model: Any, task: Any) -
         cfg[part] = Namespace(**{**vars(arguments), "data": cfg["task"].data})
     kept = {key: state[key] for key in ("args", "criterion", "optimizer_history") if key in state}
     iterator = (state.get("extra_state") or {}).get("train_iterator")
+    remembered = {key: one for key, one in state["task_state"].items() if key == "remembered"}
     return {
         **kept,
         "cfg": cfg,
         "model": model.state_dict(),
-        "task_state": task.state_dict(),
+        "task_state": {**task.state_dict(), **remembered},
         "extra_state": {"val_loss": None, **({"train_iterator": iterator} if iterator else {})},
     }

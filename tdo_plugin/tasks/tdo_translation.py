@@ -82,7 +82,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         self.validation: Validation | None = None
         self.step_hooks: list[StepHook] = []
         self._remembered: dict[str, Any] = {}  # by name in a checkpoint
-        self._stored: dict[str, Any] = {}  # of the checkpoint that was loaded
+        self._stored: dict[str, Any] | None = None  # of the checkpoint that was loaded
 
     @classmethod
     def setup_task(cls, args: Namespace, **kwargs: Any) -> "TdoTranslationTask":
@@ -271,13 +271,13 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
                 without it.
         """
         self._remembered[name] = what
-        if self._stored:
-            what.load_state_dict(self._stored.get(name))
+        if self._stored is not None:
+            self._recall(name)
 
     def state_dict(self) -> dict[str, Any]:
         """What a checkpoint remembers of its data, and what it was asked to."""
         asked = {name: what.state_dict() for name, what in self._remembered.items()}
-        return {**self._data(), **asked}
+        return {**self._data(), **({"remembered": asked} if asked else {})}
 
     def _data(self) -> dict[str, Any]:
         return {
@@ -298,8 +298,12 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
                 what = "`--langs`" if key == "languages" else f"the {key.replace('_', ' ')}"
                 raise UserError(f"{what} must be the checkpoint's, {stored}; it is {own}")
         self._stored = state_dict
-        for name, one in self._remembered.items():
-            one.load_state_dict(state_dict.get(name))
+        for name in self._remembered:
+            self._recall(name)
+
+    def _recall(self, name: str) -> None:
+        stored = (self._stored or {}).get("remembered", {}).get(name)
+        self._remembered[name].load_state_dict(stored)
 
 
 def _digest(dictionary: Dictionary) -> str:

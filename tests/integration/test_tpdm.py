@@ -40,6 +40,10 @@ def checkpoint(folder, name="checkpoint_last.pt"):
     return torch.load(folder / name, weights_only=False)
 
 
+def generator_of(state):
+    return state["task_state"]["remembered"]["tpdm_generator"]
+
+
 def same(one, other):
     assert one.keys() == other.keys()
     for name, value in one.items():
@@ -99,7 +103,7 @@ def test_decoding_reads_neither_generator_nor_positional_head_nor_gate(name, tmp
     assert len(spoiled) == 6 + 4
     for key in spoiled:
         state["model"][key] = torch.full_like(state["model"][key], float("nan"))
-    del state["task_state"]["tpdm_generator"]
+    del state["task_state"]["remembered"]
     torch.save(state, tmp_path / "spoiled.pt")
     whole, less = (
         generate("--path", path, *DECODE)
@@ -133,7 +137,7 @@ def test_stop_and_resume(name, tmp_path):
     assert begun + resumed == whole
     one, other = (checkpoint(tmp_path / part) for part in ("through", "parts"))
     same(one["model"], other["model"])
-    kept = [state["task_state"]["tpdm_generator"] for state in (one, other)]
+    kept = [generator_of(state) for state in (one, other)]
     same(kept[0]["generator"], kept[1]["generator"])
     assert [int(adam["step"]) for adam in kept[1]["optimizer"]["state"].values()] == [8] * 18
 
@@ -149,15 +153,31 @@ def test_a_checkpoint_without_a_generator(tmp_path):
         "is not"
     )
     train(tmp_path, *more, "--tpdm-new-generator", "--disable-validation")
-    assert "tpdm_generator" in checkpoint(tmp_path)["task_state"]
+    assert generator_of(checkpoint(tmp_path))
 
 
 def test_a_new_generator_where_one_is_remembered(tmp_path):
     flags = (*BASE, *TPDM, "--disable-validation")
     train(tmp_path, *flags, "--max-update", "2")
     train(tmp_path, *flags, "--max-update", "3", "--tpdm-new-generator")
-    state = checkpoint(tmp_path)["task_state"]["tpdm_generator"]["optimizer"]["state"]
+    state = generator_of(checkpoint(tmp_path))["optimizer"]["state"]
     assert {int(adam["step"]) for adam in state.values()} == {1}
+
+
+def test_averages_and_extensions_remember_the_newest_generator(tmp_path):
+    from tdo_plugin import cli
+
+    flags = (*BASE, *TPDM, "--disable-validation", "--save-interval-updates", "1")
+    train(tmp_path, *flags, "--max-update", "2")
+    average, larger = tmp_path / "average.pt", tmp_path / "larger.pt"
+    folder = str(tmp_path)
+    assert cli.main(["average", "--inputs", folder, "--last", "2", "--output", str(average)]) == 0
+    words = ["extend", str(databin()), "--path", str(average), "--languages", "it"]
+    assert cli.main([*words, "--output", str(larger)]) == 0
+    newest = generator_of(checkpoint(tmp_path))
+    for path in (average, larger):
+        kept = generator_of(torch.load(path, weights_only=False))
+        same(kept["generator"], newest["generator"])
 
 
 def test_a_checkpoint_loads_in_safe_mode():
@@ -165,7 +185,7 @@ def test_a_checkpoint_loads_in_safe_mode():
 
     folder, _ = trained("tdo")
     state = safe_load(folder / "checkpoint_last.pt")
-    assert set(state["task_state"]["tpdm_generator"]) == {"generator", "optimizer"}
+    assert set(generator_of(state)) == {"generator", "optimizer"}
 
 
 # --- workers and precision -------------------------------------------------------------------
@@ -209,7 +229,7 @@ def test_half_precision_trains(precision, tmp_path):
     for key in ("loss", "tpdm_p", "tpdm_g"):
         assert [b[key] for b in half] == pytest.approx([b[key] for b in full], rel=0.1), key
     assert half[-1]["loss"] != full[-1]["loss"]
-    kept = checkpoint(tmp_path / "half")["task_state"]["tpdm_generator"]["generator"]
+    kept = generator_of(checkpoint(tmp_path / "half"))["generator"]
     assert {one.dtype for one in kept.values()} == {torch.float32}
 
 

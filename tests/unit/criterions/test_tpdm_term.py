@@ -304,7 +304,7 @@ def test_without_mutual_information_there_is_no_generator():
     task, model, criterion, batch = made("--tpdm-disentangle-weight", "0")
     _, logs = objective(model, criterion, batch, UPDATE)
     assert "tpdm_p" in logs and not {"tpdm_d", "tpdm_g"} & set(logs)
-    assert "tpdm_generator" not in task.state_dict()
+    assert "remembered" not in task.state_dict()
 
 
 # --- bad input -------------------------------------------------------------------------------
