@@ -295,8 +295,8 @@ def _states(
     lines = {int(line) for _, these, *_ in batches for line in these}
     if len(lines) < 2:
         raise UserError(
-            f"`--longest` must leave at least two lines of the {cut.split} sets; it is "
-            f"{args.longest}"
+            f"`--data` must have two {cut.split} lines of at most {args.longest} tokens "
+            f"(`--longest`) in this part of its sets; it has {len(lines)}"
         )
     return read_states(model.core, batches, layers, model.ignored)
 

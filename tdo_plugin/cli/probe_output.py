@@ -155,8 +155,8 @@ def _draw(
     test: TestTokens,
     args: argparse.Namespace,
 ) -> Iterator[Path]:
-    named = args.directions in GROUPS or len(test.directions) > 3
-    what = args.directions if named else ", ".join(test.directions)
+    named = args.directions in GROUPS
+    what = f"{args.directions} directions" if named else ", ".join(test.directions)
     title = f"{what}, position in the source's states "
     guess = _mean(test.by_word)
 
