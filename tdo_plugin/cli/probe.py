@@ -173,7 +173,8 @@ def _checkpoints(models: dict[str, list[Path]]) -> dict[str, list[tuple[int, Pat
         paths = [
             path for one in given for path in (regular(one) if one.is_dir() else [one.resolve()])
         ]
-        first, by_updates = None, {}
+        first: dict[str, str] | None = None
+        by_updates: dict[int, Path] = {}
         for path in paths:
             state = read(path, "--path")
             own = options(state)

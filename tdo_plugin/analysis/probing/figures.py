@@ -36,12 +36,14 @@ def draw_lines(
         title: stands above.
         paths: `.svg` or `.png`; each appears only complete.
     """
+    from matplotlib.ticker import MaxNLocator
+
     figure, axis = _empty(6.4, title)
     for name, points in lines.items():
         axis.plot(*zip(*points, strict=True), marker="o", markersize=3, label=_text(name))
     axis.axhline(guess, color=GREY, linestyle="--", linewidth=1, label=GUESS)
     axis.set_xlabel(xlabel)
-    axis.xaxis.get_major_locator().set_params(integer=True)
+    axis.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
     _finish(figure, axis, paths)
 
 

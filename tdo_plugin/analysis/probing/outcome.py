@@ -117,8 +117,11 @@ class TestTokens:
 
     @cached_property
     def type_classes(self) -> dict[str, Mapping[str, Tensor]]:
-        """Membership (V,) by class, by group."""
-        return classes_of_types(self.symbols)
+        """Membership (V,) by class, by group; what is no type, as unknown words, is of none."""
+        return {
+            group: {name: own & self.types for name, own in members.items()}
+            for group, members in classes_of_types(self.symbols).items()
+        }
 
     @cached_property
     def groups(self) -> dict[str, dict[str, Tensor]]:

@@ -75,5 +75,5 @@ def read_states(
         numbers = torch.full_like(tokens, direction)
         small = [one[kept].cpu() for one in (tokens, positions, rows, numbers)]
         columns.append((*small, *(found[layer][kept].float() for layer in layers)))
-    joined = [torch.cat(column) for column in zip(*columns, strict=True)]
-    return TokenStates(*joined[:4], dict(zip(layers, joined[4:], strict=True)))
+    ids, positions, rows, numbers, *states = map(torch.cat, zip(*columns, strict=True))
+    return TokenStates(ids, positions, rows, numbers, dict(zip(layers, states, strict=True)))

@@ -73,7 +73,7 @@ def type_shares(models: Models, against: str, test: TestTokens) -> Rows:
     higher than with the model it is compared with.
     """
     members = {name: own for group in test.type_classes.values() for name, own in group.items()}
-    members = {name: own for name, own in members.items() if (own & test.types).any()}
+    members = {name: own for name, own in members.items() if own.any()}
     chosen: dict[str, Tensor] = {"vocabulary": test.types, "tested": test.tested_types}
     accuracy = {
         name: test.accuracy_by_type(outcomes[-1].chosen.right) for name, outcomes in models.items()

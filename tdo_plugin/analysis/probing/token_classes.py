@@ -52,7 +52,7 @@ def kinds_of(piece: str) -> tuple[str, ...]:
 def script_of(piece: str) -> str | None:
     """The script of a piece's first character that has one of `SCRIPTS`."""
     found = _SCRIPT.search(surface(piece))
-    return found and found.lastgroup
+    return str(found.lastgroup) if found else None
 
 
 def classes_of_types(symbols: Sequence[str]) -> dict[str, Mapping[str, Tensor]]:

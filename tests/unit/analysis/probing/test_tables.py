@@ -19,7 +19,7 @@ LINES = torch.tensor([0, 0, 0, 1, 1, 0, 0])
 
 
 def token_states(kept=slice(None)):
-    return TokenStates(TOKENS[kept], POSITIONS[kept], LINES[kept], DIRECTIONS[kept], {})
+    return TokenStates(TOKENS[kept].clone(), POSITIONS[kept], LINES[kept], DIRECTIONS[kept], {})
 
 
 def checkpoint(updates, layer, *rights):
@@ -98,6 +98,20 @@ def test_table_4_by_hand(models, test):
     )
     other = tables.type_shares(models, "tpdm", test)
     assert other.rows[2] == ("rc > tpdm", 1, 0, 0, 0, 0, 100)
+
+
+def test_unknown_words_are_tokens_of_no_class_and_no_types(models):
+    """`<unk>` looks Latin."""
+    fit, unknown = token_states(), token_states()
+    unknown.tokens[0] = 3
+    test = TestTokens(fit, unknown, SYMBOLS, TYPES, ["de-ru", "ru-de"])
+    members = test.groups["script"]["Latin"]
+    assert members.tolist() == [False, False, False, True, False, False, False]
+    assert tables.classes(models, test).rows[0][2] == 7
+    assert int(test.tested_types.sum()) == 4
+    gained = {"none": [checkpoint(9, 1, [0] * 7)], "all": [checkpoint(9, 1, [1] * 7)]}
+    assert tables.type_shares(gained, "none", test).rows[2][1] == 4
+    assert "<unk>" not in [row[0] for row in tables.types(models, test).rows]
 
 
 def test_types_stand_by_frequency(models, test):
