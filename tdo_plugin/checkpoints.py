@@ -93,13 +93,29 @@ def last_of(folder: Path, count: int, option: str = "--last") -> list[Path]:
     Raises:
         UserError: where the folder has fewer.
     """
+    newest = _by_updates(folder)[::-1]
+    return _enough(option, newest, count, f"checkpoints in {folder}")
+
+
+def regular(folder: Path, option: str = "--path") -> list[Path]:
+    """The regular checkpoints of a folder by updates, one of those that have seen as many.
+
+    Raises:
+        UserError: where it has none.
+    """
+    found = _by_updates(folder)
+    if not found:
+        raise UserError(f"`{option}` must be a folder with checkpoints; {folder} has none")
+    return found
+
+
+def _by_updates(folder: Path) -> list[Path]:
     found: dict[int, Path] = {}
     for path in sorted(folder.iterdir()):
         if match := REGULAR.fullmatch(path.name):
             known = match["updates"]
             found[int(known) if known else describe(path, read(path)).updates] = path
-    newest = [found[updates] for updates in sorted(found, reverse=True)]
-    return _enough(option, newest, count, f"checkpoints in {folder}")
+    return [found[updates] for updates in sorted(found)]
 
 
 def best_of(folder: Path, count: int, option: str = "--best") -> list[Path]:

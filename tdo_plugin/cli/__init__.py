@@ -25,6 +25,7 @@ COMMANDS = (
     "inspect",
     "prepare",
     "preprocess",
+    "probe",
     "report",
     "score",
     "train",

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import copy
 import math
-from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import torch
 
-from tdo_plugin.checkpoints import read
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.data.segmentation import load_model
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding.early_stop import EarlyStop
 from tdo_plugin.evaluation.decoding.length_penalty import length_exponent
+from tdo_plugin.evaluation.decoding.loading import check_languages, has_set, load_models, task_of
 from tdo_plugin.evaluation.decoding.options import DecodingOptions
 from tdo_plugin.metrics.textform import read_text_form
 
-MAX_POSITIONS = 1024  # fairseq's default for a task
 BATCH_MULTIPLE = 8  # fairseq's --required-batch-size-multiple
 
 Progress = Callable[[int], None]
@@ -51,15 +47,11 @@ class Translator:
     """
 
     def __init__(self, options: DecodingOptions, data: DataFolder, device: torch.device) -> None:
-        from fairseq import checkpoint_utils
         from fairseq.dataclass.configs import GenerationConfig
 
         self.options, self.data, self.device = options, data, device
         self.form = read_text_form(data.root)
-        overrides, *_ = [_overrides(path, data) for path in options.checkpoints]
-        self.models, _, self._task = checkpoint_utils.load_model_ensemble_and_task(
-            [str(path) for path in options.checkpoints], arg_overrides=overrides
-        )
+        self.models, self._task = load_models(options.checkpoints, data)
         self.languages = tuple(self._task.langs)
         self._generation = GenerationConfig(
             beam=options.beam,
@@ -83,12 +75,7 @@ class Translator:
 
     def check(self, direction: str) -> None:
         """Raise UserError where the checkpoint does not know a language of the direction."""
-        for language in direction.split("-"):
-            if language not in self.languages:
-                raise UserError(
-                    f"the checkpoint must know the languages of {direction}; it knows "
-                    f"{', '.join(self.languages)}, not {language}"
-                )
+        check_languages(self.languages, direction)
 
     def translate_test(self, direction: str, progress: Progress) -> list[Hypothesis]:
         """The binarised test set of a direction, in its order.
@@ -101,11 +88,11 @@ class Translator:
             UserError: no such test set, a language that the checkpoint does not know, or a
                 sentence that is too long.
         """
-        if not self._has("test", direction):
+        if not has_set(self.data, "test", direction):
             raise UserError(
                 f"`DATA` must hold a test set of {direction}; {self.data.root} does not"
             )
-        task = self._task_of(direction)
+        task = task_of(self._task, direction)
         task.load_dataset("test")
         return self._decode(task, task.dataset("test"), progress)
 
@@ -127,7 +114,7 @@ class Translator:
         Raises:
             UserError: as `translate_test`.
         """
-        task = self._task_of(direction)
+        task = task_of(self._task, direction)
         encoded = self._encode(task, direction, lines, prepared)
         full = [number for number, line in enumerate(encoded) if len(line) > 1]
         result = [Hypothesis("", "", 0.0)] * len(lines)
@@ -141,11 +128,11 @@ class Translator:
 
     def limit(self, direction: str) -> int:
         """The most tokens of a source sentence, its tag and end symbol included."""
-        return self._limits(self._task_of(direction))[0]
+        return self._limits(task_of(self._task, direction))[0]
 
     def too_long(self, direction: str, lines: Sequence[str]) -> dict[int, int]:
         """Lines of plain text that are over the limit: their index and number of tokens."""
-        task = self._task_of(direction)
+        task = task_of(self._task, direction)
         most = self._limits(task)[0]
         encoded = self._encode(task, direction, lines, False)
         sizes = {number: len(line) + 1 for number, line in enumerate(encoded)}
@@ -191,9 +178,9 @@ class Translator:
         """
         from fairseq import utils
 
-        if not self._has("valid", direction):
+        if not has_set(self.data, "valid", direction):
             return None
-        task = self._task_of(direction)
+        task = task_of(self._task, direction)
         task.load_dataset("valid")
         total, tokens = 0.0, 0
         for batch in self._batches(task, task.dataset("valid")):
@@ -212,23 +199,6 @@ class Translator:
             total -= float(chosen.double()[kept].sum())
             tokens += int(kept.sum())
         return math.exp(total / tokens)
-
-    def _has(self, split: str, direction: str) -> bool:
-        """Whether the folder holds a split of a direction; fairseq reads a pair both ways."""
-        source, target = direction.split("-")
-        return any(
-            (self.data.root / f"{split}.{pair}.{source}.idx").is_file()
-            for pair in (direction, f"{target}-{source}")
-        )
-
-    def _task_of(self, direction: str) -> Any:
-        """The task as fairseq-generate would have set it up for one direction."""
-        self.check(direction)
-        base = self._task
-        args = copy.copy(base.args)
-        args.source_lang, args.target_lang = direction.split("-")
-        shared = dict.fromkeys(self.languages, next(iter(base.dicts.values())))
-        return type(base)(args, base.langs, shared, training=False)
 
     def _batches(self, task: Any, dataset: Any) -> Iterator[Any]:
         self._check_lengths(task, dataset)
@@ -310,44 +280,3 @@ def _forces_prefix(task: Any) -> bool:
     """Whether hypotheses begin with a tag that fairseq forces."""
     _, target_tag = task.args.langtoks["main"]
     return bool(target_tag) and not task.args.lang_tok_replacing_bos_eos
-
-
-def _overrides(checkpoint: Path, data: DataFolder) -> dict[str, Any]:
-    """What is different from training: where the data is, and that nothing is trained.
-
-    A task that knows source and target loads two dictionaries instead of one a language.
-    """
-    state = read(checkpoint, "--path")
-    cfg = state.get("cfg") or {}
-    task = cfg.get("task") if cfg else state.get("args")
-    settings = vars(task) if isinstance(task, Namespace) else dict(task or {})
-    if not settings.get("langs") or not settings.get("lang_pairs"):
-        name = settings.get("_name") or settings.get("task")
-        raise UserError(
-            "`--path` must name checkpoints of tdo_translation or translation_multi_simple_epoch; "
-            f"{checkpoint} is of {name}"
-        )
-    first, second = _two_of(settings["langs"], data)
-    overrides = {"data": str(data.root), "source_lang": first, "target_lang": second}
-    for side in ("left_pad_source", "left_pad_target"):
-        # fairseq takes these as text and would read a stored True as False
-        overrides[side] = str(settings[side])
-    model = cfg.get("model") if cfg else state.get("args")
-    options = vars(model) if isinstance(model, Namespace) else dict(model or {})
-    if not _has_learned_positions(options):
-        # a limit that spares memory in training; sinusoidal positions have none in decoding
-        overrides |= dict.fromkeys(("max_source_positions", "max_target_positions"), MAX_POSITIONS)
-    return overrides
-
-
-def _two_of(languages: Any, data: DataFolder) -> tuple[str, str]:
-    """Two languages that the data folder has dictionaries of; they are all alike."""
-    names = languages.split(",") if isinstance(languages, str) else list(languages)
-    there = [name for name in names if (data.root / f"dict.{name}.txt").is_file()]
-    return (there or names)[0], (there or names)[-1]
-
-
-def _has_learned_positions(options: dict[str, Any]) -> bool:
-    return options.get("tdo_position_embedding") == "learned" or any(
-        options.get(f"{side}_learned_pos") for side in ("encoder", "decoder")
-    )

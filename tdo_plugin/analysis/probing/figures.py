@@ -1,0 +1,133 @@
+"""The pictures of position probing: over updates, over layers, by class of token."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tdo_plugin.analysis.drawing import DPI, plain, save
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ACCURACY = "position found, % of tokens"
+GUESS = "guess from the word alone"
+OVERALL = "overall, of each model"
+CAPTIONS = (OVERALL, GUESS)
+GREY = "0.45"
+MOST_UPRIGHT = 14  # classes whose names stand beside one another
+GAP = 0.4  # between groups, in widths of a class
+
+Points = Sequence[tuple[int, float]]
+
+
+def draw_lines(
+    lines: Mapping[str, Points], guess: float, xlabel: str, title: str, paths: Sequence[Path]
+) -> None:
+    """Draw accuracy over updates (TPDM, figure 1 right) or over layers, a line for each model.
+
+    Args:
+        lines: (update or layer, percent) by model.
+        guess: percent right without any state, a dashed line.
+        xlabel: what the first of each point is.
+        title: stands above.
+        paths: `.svg` or `.png`; each appears only complete.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    figure, axis = _empty(6.4, title)
+    for name, points in lines.items():
+        axis.plot(*zip(*points, strict=True), marker="o", markersize=3, label=_text(name))
+    axis.axhline(guess, color=GREY, linestyle="--", linewidth=1, label=GUESS)
+    axis.set_xlabel(xlabel)
+    axis.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
+    _finish(figure, axis, paths)
+
+
+def draw_classes(
+    bars: Mapping[str, Mapping[str, float]],
+    overall: Mapping[str, float],
+    guesses: Mapping[str, float],
+    groups: Sequence[Sequence[str]],
+    title: str,
+    paths: Sequence[Path],
+) -> None:
+    """Draw accuracy by class of token (TPDM, figure 2), bars side by side for each model.
+
+    Args:
+        bars: percent by model and class.
+        overall: percent by model, dotted lines.
+        guesses: percent right without any state by class, a mark across the class's bars.
+        groups: classes that stand together.
+        title: stands above.
+        paths: `.svg` or `.png`; each appears only complete.
+    """
+    classes = [name for group in groups for name in group]
+    places = _places(groups)
+    crowded = len(classes) > MOST_UPRIGHT
+    room = max(0.3 if crowded else 0.72, 0.3 + 0.16 * len(bars))  # inches of a class
+    figure, axis = _empty(max(6.4, 1.2 + room * len(classes)), title)
+    width = 0.8 / len(bars)
+    for number, (name, values) in enumerate(bars.items()):
+        shift = (number - (len(bars) - 1) / 2) * width
+        at = [place + shift for place in places]
+        heights = [values[one] for one in classes]
+        axis.bar(at, heights, 0.92 * width, color=f"C{number}", alpha=0.6, label=_text(name))
+    for number, name in enumerate(bars):
+        axis.axhline(overall[name], color=f"C{number}", linestyle=":", linewidth=1.4)
+    for place, one in zip(places, classes, strict=True):
+        axis.plot((place - 0.42, place + 0.42), [guesses[one]] * 2, color=GREY, linewidth=1.6)
+    # what means the same for every model stands in the legend once
+    axis.plot([], [], color=GREY, linestyle=":", linewidth=1.4, label=OVERALL)
+    axis.plot([], [], color=GREY, linewidth=1.6, label=GUESS)
+    turned = 90 if crowded else 0
+    axis.set_xticks(places, classes, parse_math=False, fontsize=8, rotation=turned)
+    axis.tick_params(axis="x", length=0)
+    axis.set_xlim(places[0] - 0.7, places[-1] + 0.7)
+    _finish(figure, axis, paths)
+
+
+def _places(groups: Sequence[Sequence[str]]) -> list[float]:
+    """Where the classes stand, groups a little apart."""
+    starts = accumulate((len(group) + GAP for group in groups), initial=0.0)
+    return [
+        start + number
+        for start, group in zip(starts, groups, strict=False)
+        for number in range(len(group))
+    ]
+
+
+def _empty(width: float, title: str) -> tuple[Figure, Axes]:
+    from matplotlib.figure import Figure
+
+    figure = Figure((width, 3.8), dpi=DPI, layout="constrained")
+    figure.suptitle(title, fontsize=10, parse_math=False)
+    return figure, figure.subplots()
+
+
+def _finish(figure: Figure, axis: Axes, paths: Sequence[Path]) -> None:
+    axis.set_ylabel(ACCURACY)
+    axis.set_ylim(bottom=0)
+    handles, labels = axis.get_legend_handles_labels()
+    # bars are drawn from containers, which come after lines whenever they were drawn
+    order = sorted(range(len(labels)), key=lambda one: labels[one] in CAPTIONS)
+    figure.legend(
+        [handles[one] for one in order],
+        [labels[one] for one in order],
+        loc="outside lower center",
+        ncols=len(labels) if len(labels) < 5 else 3,
+        fontsize=8,
+        frameon=False,
+    )
+    plain([axis])
+    for path in paths:
+        save(figure, path)
+
+
+def _text(name: str) -> str:
+    """A name as it is: neither a formula nor left out for its first character."""
+    escaped = name.replace("$", r"\$")
+    return f"\u200b{escaped}" if escaped.startswith("_") else escaped

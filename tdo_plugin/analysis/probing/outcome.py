@@ -1,0 +1,165 @@
+"""What probes found, before it is shown.
+
+Shapes: N test tokens, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from statistics import fmean
+
+import torch
+from torch import Tensor
+
+from tdo_plugin.analysis.probing.accuracy import by_type, guess_by_type, guess_most_frequent
+from tdo_plugin.analysis.probing.probe import train_probe
+from tdo_plugin.analysis.probing.states import TokenStates
+from tdo_plugin.analysis.probing.token_classes import classes_of_types
+
+
+@dataclass(frozen=True)
+class LayerOutcome:
+    """What the probes of one layer found.
+
+    Attributes:
+        accuracies: of each probe, share of the test tokens.
+        right: (N,), share of the probes that found the token's position.
+    """
+
+    accuracies: tuple[float, ...]
+    right: Tensor
+
+    @property
+    def accuracy(self) -> float:
+        """The probes' mean."""
+        return fmean(self.accuracies)
+
+
+@dataclass(frozen=True)
+class CheckpointOutcome:
+    """One checkpoint.
+
+    Attributes:
+        path: of the file.
+        updates: how many it has seen.
+        layer: the one that stands for the model.
+        layers: outcomes by layer.
+    """
+
+    path: Path
+    updates: int
+    layer: int
+    layers: dict[int, LayerOutcome]
+
+    @property
+    def chosen(self) -> LayerOutcome:
+        """Of the layer that stands for the model."""
+        return self.layers[self.layer]
+
+
+def probe_layers(
+    fit: TokenStates, test: TokenStates, seeds: Sequence[int], say: Callable[[str], None]
+) -> dict[int, LayerOutcome]:
+    """Train probes of each layer on some tokens and try them on others.
+
+    Args:
+        fit: to train on.
+        test: to report.
+        seeds: of the probes of a layer.
+        say: told of each layer.
+    """
+    found = {}
+    for layer, states in fit.states.items():
+        each = [
+            train_probe(states, fit.positions, fit.lines, seed)
+            .right(test.states[layer], test.positions)
+            .double()
+            for seed in seeds
+        ]
+        accuracies = tuple(float(one.mean()) for one in each)
+        found[layer] = LayerOutcome(accuracies, torch.stack(each).mean(0))
+        say(f"layer {layer}: {100 * found[layer].accuracy:.1f} % of the positions found")
+    return found
+
+
+class TestTokens:
+    """The test tokens, which are the same for all models, and what is told without a state.
+
+    Args:
+        fit: what probes are trained on.
+        test: what they are tried on.
+        symbols: the vocabulary, by id.
+        types: which of it are types of words' pieces, (V,).
+        directions: names by number, such as `de-fr`.
+    """
+
+    __test__ = False  # it is no test, whatever pytest makes of its name
+
+    def __init__(
+        self,
+        fit: TokenStates,
+        test: TokenStates,
+        symbols: Sequence[str],
+        types: Tensor,
+        directions: Sequence[str],
+    ) -> None:
+        self.tokens, self.positions, self.lines = test.tokens, test.positions, test.lines
+        self.symbols, self.types = symbols, types
+        self.directions = tuple(directions)
+        self.of_direction = test.directions
+        self.most_frequent = guess_most_frequent(fit.positions, test.positions)
+        self.by_word = guess_by_type(fit.tokens, fit.positions, test.tokens, test.positions)
+        self.trained_positions = int(fit.positions.max()) + 1
+        self.beyond = int((test.positions >= self.trained_positions).sum())
+
+    @cached_property
+    def type_classes(self) -> dict[str, Mapping[str, Tensor]]:
+        """Membership (V,) by class, by group; what is no type, as unknown words, is of none."""
+        return {
+            group: {name: own & self.types for name, own in members.items()}
+            for group, members in classes_of_types(self.symbols).items()
+        }
+
+    @cached_property
+    def groups(self) -> dict[str, dict[str, Tensor]]:
+        """Membership (N,) of classes that have tokens, by group: kind, language, script.
+
+        A token's language is that of its sentence; scripts are left out where there is but one.
+        """
+        sources = [direction.split("-")[0] for direction in self.directions]
+        languages = {
+            name: torch.tensor([name == one for one in sources])[self.of_direction]
+            for name in dict.fromkeys(sources)
+        }
+        found = {
+            "kind": self._of_tokens("kind"),
+            "language": languages,
+            "script": self._of_tokens("script"),
+        }
+        there = {
+            group: {name: own for name, own in members.items() if own.any()}
+            for group, members in found.items()
+        }
+        return {
+            name: own for name, own in there.items() if own and (name, len(own)) != ("script", 1)
+        }
+
+    def _of_tokens(self, group: str) -> dict[str, Tensor]:
+        return {name: own[self.tokens] for name, own in self.type_classes[group].items()}
+
+    @property
+    def tested_types(self) -> Tensor:
+        """Types that are among the test tokens, (V,)."""
+        seen = torch.bincount(self.tokens, minlength=len(self.symbols)) > 0
+        return seen & self.types
+
+    def accuracy_by_type(self, right: Tensor) -> Tensor:
+        """(V,); NaN where a type is not among the test tokens."""
+        return by_type(self.tokens, right, len(self.symbols))
+
+    def same_as(self, other: TokenStates) -> bool:
+        """Whether another model read the same tokens in the same order."""
+        return torch.equal(self.tokens, other.tokens) and torch.equal(self.lines, other.lines)

@@ -1,0 +1,124 @@
+"""The numbers of position probing as rows, all accuracies and shares in percent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from tdo_plugin.analysis.probing.accuracy import by_class, risen, shares
+from tdo_plugin.analysis.probing.outcome import CheckpointOutcome, TestTokens
+
+Models = Mapping[str, Sequence[CheckpointOutcome]]  # by updates; the last stands for the model
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A table: headings, and rows of numbers and names."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+
+def updates(models: Models) -> Rows:
+    """Accuracy of the layer that stands for a model over updates (TPDM, figure 1 right)."""
+    rows = [
+        (name, one.updates, one.layer, *_spread(one.chosen.accuracies))
+        for name, outcomes in models.items()
+        for one in outcomes
+    ]
+    return Rows(("model", "updates", "layer", "accuracy", "least", "most"), tuple(rows))
+
+
+def layers(models: Models) -> Rows:
+    """Accuracy by layer, of each model's last checkpoint."""
+    rows = [
+        (name, outcomes[-1].updates, layer, *_spread(found.accuracies))
+        for name, outcomes in models.items()
+        for layer, found in outcomes[-1].layers.items()
+    ]
+    return Rows(("model", "updates", "layer", "accuracy", "least", "most"), tuple(rows))
+
+
+def classes(models: Models, test: TestTokens) -> Rows:
+    """Accuracy by class of token, of each model's last checkpoint (TPDM, figure 2).
+
+    Beside it what a guess from the word alone gets of the same tokens.
+    """
+    rights = {name: outcomes[-1].chosen.right for name, outcomes in models.items()}
+    rights["by_word"] = test.by_word
+    rows: list[tuple[Any, ...]] = [
+        (
+            "all",
+            "all",
+            len(test.tokens),
+            *(_percent(float(r.double().mean())) for r in rights.values()),
+        )
+    ]
+    for group, members in test.groups.items():
+        found = [by_class(right, members) for right in rights.values()]
+        rows += [
+            (group, name, int(own.sum()), *(_percent(one[name]) for one in found))
+            for name, own in members.items()
+        ]
+    return Rows(("group", "class", "tokens", *models, "guess_by_word"), tuple(rows))
+
+
+def type_shares(models: Models, against: str, test: TestTokens) -> Rows:
+    """Shares of classes among types of the vocabulary (TPDM, table 4).
+
+    Of all of them, of those among the test tokens, and for each model of those whose accuracy is
+    higher than with the model it is compared with.
+    """
+    members = {name: own for group in test.type_classes.values() for name, own in group.items()}
+    members = {name: own for name, own in members.items() if own.any()}
+    chosen: dict[str, Tensor] = {"vocabulary": test.types, "tested": test.tested_types}
+    accuracy = {
+        name: test.accuracy_by_type(outcomes[-1].chosen.right) for name, outcomes in models.items()
+    }
+    for name in models:
+        if name != against:
+            rose = risen(accuracy[name], accuracy[against]) & test.types
+            chosen[f"{name} > {against}"] = rose
+    rows = [
+        (name, int(types.sum()), *map(_percent, shares(types, members).values()))
+        for name, types in chosen.items()
+    ]
+    return Rows(("among", "types", *members), tuple(rows))
+
+
+def types(models: Models, test: TestTokens) -> Rows:
+    """Accuracy of every type that is among the test tokens, most frequent first."""
+    counts = test.tokens.bincount(minlength=len(test.symbols)).tolist()
+    accuracies = [
+        test.accuracy_by_type(outcomes[-1].chosen.right).tolist() for outcomes in models.values()
+    ]
+    groups = {
+        group: {name: own.tolist() for name, own in members.items()}
+        for group, members in test.type_classes.items()
+    }
+    tested = test.tested_types.nonzero()[:, 0].tolist()
+    rows = [
+        (
+            test.symbols[one],
+            counts[one],
+            *(
+                " ".join(name for name, own in members.items() if own[one])
+                for members in groups.values()
+            ),
+            *(_percent(accuracy[one]) for accuracy in accuracies),
+        )
+        for one in sorted(tested, key=lambda one: (-counts[one], one))
+    ]
+    return Rows(("piece", "tokens", *groups, *models), tuple(rows))
+
+
+def _spread(accuracies: Sequence[float]) -> tuple[float, float, float]:
+    mean = sum(accuracies) / len(accuracies)
+    return _percent(mean), _percent(min(accuracies)), _percent(max(accuracies))
+
+
+def _percent(share: float) -> float:
+    return round(100 * share, 4)

@@ -1,0 +1,76 @@
+"""Classes of a vocabulary's types (TPDM, figure 2, table 4): punctuation, number, capital, script.
+
+The paper names its classes and no more; here a piece's characters decide, by Unicode's properties.
+Classes overlap: a capitalised Russian piece is of `capital` and of `Cyrillic`.
+"""
+
+from __future__ import annotations
+
+import html
+import unicodedata
+from collections.abc import Mapping, Sequence
+
+import regex
+import torch
+from torch import Tensor
+
+KINDS = ("capital", "number", "punctuation")
+
+# of the papers' languages, as Unicode names them
+SCRIPTS = (
+    *("Latin", "Cyrillic", "Greek", "Arabic", "Hebrew", "Han", "Hiragana", "Katakana", "Hangul"),
+    *("Devanagari", "Bengali", "Gurmukhi", "Gujarati", "Oriya", "Tamil", "Telugu", "Kannada"),
+    *("Malayalam", "Sinhala", "Thai", "Lao", "Khmer", "Myanmar", "Tibetan", "Ethiopic"),
+    *("Armenian", "Georgian", "Mongolian", "Thaana", "Tifinagh"),
+)
+_SCRIPT = regex.compile("|".join(rf"(?P<{name}>\p{{Script={name}}})" for name in SCRIPTS))
+
+
+def surface(piece: str) -> str:
+    """The characters that a piece stands for: without SentencePiece's mark of a word's beginning,
+    subword-nmt's of its going on, and Moses's escapes.
+    """
+    return html.unescape(piece.replace("▁", "").removesuffix("@@"))
+
+
+def kinds_of(piece: str) -> tuple[str, ...]:
+    """Which of `KINDS` a piece is of.
+
+    `capital`: its first letter is upper-case; `number`: digits (any of Unicode's numbers) and
+    nothing else; `punctuation`: punctuation and symbols and nothing else.
+    """
+    categories = [unicodedata.category(char) for char in surface(piece)]
+    letters = [one for one in categories if one.startswith("L")]
+    found = {
+        "capital": letters[:1] in (["Lu"], ["Lt"]),
+        "number": bool(categories) and all(one.startswith("N") for one in categories),
+        "punctuation": bool(categories) and all(one[0] in "PS" for one in categories),
+    }
+    return tuple(name for name, there in found.items() if there)
+
+
+def script_of(piece: str) -> str | None:
+    """The script of a piece's first character that has one of `SCRIPTS`."""
+    found = _SCRIPT.search(surface(piece))
+    return str(found.lastgroup) if found else None
+
+
+def classes_of_types(symbols: Sequence[str]) -> dict[str, Mapping[str, Tensor]]:
+    """Membership (V,) of every type of a vocabulary, by class, by group of classes.
+
+    Args:
+        symbols: pieces, by id; V of them.
+
+    Returns:
+        `kind` with all `KINDS`, and `script` with those that there are.
+    """
+    kinds = [kinds_of(symbol) for symbol in symbols]
+    scripts = [script_of(symbol) for symbol in symbols]
+    return {
+        "kind": {name: torch.tensor([name in own for own in kinds]) for name in KINDS},
+        "script": {
+            name: torch.tensor([name == own for own in scripts])
+            for name in SCRIPTS
+            if name in scripts
+        },
+    }

@@ -1,0 +1,306 @@
+"""`tdo probe`: what a small classifier can read of a frozen model's states."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.launch.options import device_options, gpus_here
+
+if TYPE_CHECKING:
+    from tdo_plugin.analysis.probing.outcome import CheckpointOutcome, TestTokens
+    from tdo_plugin.analysis.probing.states import Batch, TokenStates
+    from tdo_plugin.data.databin import DataFolder
+    from tdo_plugin.evaluation.frozen import Cut, FrozenModel
+
+HELP = "train a small classifier on a frozen model's states and say what it finds there"
+POSITIONS = "read tokens' positions from the source's states, by layer, update and class of token"
+
+UNNAMED = "model"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the probes and their options."""
+    probes = parser.add_subparsers(dest="probe", metavar="PROBE", required=True)
+    _positions(probes.add_parser("positions", help=POSITIONS, description=POSITIONS))
+
+
+def _positions(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--path",
+        action="extend",
+        nargs="+",
+        required=True,
+        metavar="[NAME=]CKPT[,CKPT...]",
+        help="a model and its checkpoints, for a curve over updates; of a folder all of its "
+        "epochs and updates; several models must have names",
+    )
+    add("--data", type=Path, required=True, metavar="DATA", help="folder with their dictionary")
+    add("--out", type=Path, metavar="DIR", help="folder for figures, their numbers and probe.json")
+    add(
+        "--directions",
+        default="zero-shot",
+        metavar="D",
+        help="zero-shot, supervised, all, or a list such as de-fr,fr-* (default zero-shot)",
+    )
+    add(
+        "--halves",
+        action="store_true",
+        help="train on the first half of each test set and report on the second, where there are "
+        "no validation sets of these directions",
+    )
+    add(
+        "--layers",
+        metavar="L,L",
+        help="source layers from 1, or all (default: the one whose output the target reads)",
+    )
+    add("--against", metavar="NAME", help="model to compare types' accuracy with (default: first)")
+    size = parser.add_argument_group("size and chance")
+    size.add_argument(
+        "--sentences",
+        type=int,
+        default=6000,
+        metavar="N",
+        help="to train on, over all directions in equal parts (default 6000)",
+    )
+    size.add_argument(
+        "--test-sentences", type=int, default=3000, metavar="N", help="to report (default 3000)"
+    )
+    size.add_argument(
+        "--longest",
+        type=int,
+        default=256,
+        metavar="N",
+        help="leave sources of more tokens out (default 256)",
+    )
+    size.add_argument(
+        "--probes", type=int, default=1, metavar="N", help="of each layer, their mean (default 1)"
+    )
+    size.add_argument(
+        "--seed", type=int, default=1, metavar="N", help="of sentences and probes (default 1)"
+    )
+    add("--no-figures", action="store_true", help="numbers only, without matplotlib")
+    device_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Probe every checkpoint; print, and write to the folder."""
+    from tdo_plugin.cli.probe_output import show, write
+    from tdo_plugin.data.databin import read_data_folder
+    from tdo_plugin.data.lock import alone
+    from tdo_plugin.metrics.quiet import quiet_libraries
+
+    _check(args)
+    models = _checkpoints(named(args.path))
+    against = args.against or next(iter(models))
+    if against not in models:
+        raise UserError(f"`--against` must be one of {', '.join(models)}; it is {against}")
+    data = read_data_folder(args.data.resolve())
+    directions = data.select(args.directions)
+    if args.out is None:
+        with quiet_libraries():
+            found, test = _probe(args, models, data, directions)
+        show(found, against, test)
+        return 0
+    out = args.out.resolve()
+    if out == data.root or (out.exists() and not out.is_dir()):
+        raise UserError(f"`--out` must be a folder of its own; it is {args.out}")
+    with alone(out):
+        with quiet_libraries():
+            found, test = _probe(args, models, data, directions)
+        show(found, against, test)
+        for path in write(out, found, against, test, args):
+            print(path, flush=True)
+    return 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    from tdo_plugin.analysis.drawing import check
+
+    for option, least in (("sentences", 2), ("test_sentences", 1), ("longest", 1), ("probes", 1)):
+        if getattr(args, option) < least:
+            name = option.replace("_", "-")
+            raise UserError(f"`--{name}` must be at least {least}; it is {getattr(args, option)}")
+    if not 0 <= args.seed < 2**63:
+        raise UserError(f"`--seed` must be from 0 to 2**63 - 1; it is {args.seed}")
+    if args.layers not in (None, "all"):
+        numbers = args.layers.split(",")
+        if not all(one.isdecimal() and int(one) for one in numbers):
+            raise UserError(
+                f"`--layers` must be all or layers from 1 such as 2,4; it is {args.layers}"
+            )
+    if args.out and not args.no_figures:
+        check(args.out / "updates.png", "--out")
+
+
+def named(given: Sequence[str]) -> dict[str, list[Path]]:
+    """Models and their checkpoints, in order.
+
+    Raises:
+        UserError: a name is there twice, or missing beside another model.
+    """
+    found: dict[str, list[Path]] = {}
+    for text in given:
+        before, mark, after = text.partition("=")
+        name, files = (before, after) if mark else (UNNAMED, text)
+        if not mark and len(given) > 1:
+            raise UserError(
+                f"`--path` must be NAME=CKPT[,CKPT...] where there are several models; it is {text}"
+            )
+        if name in found:
+            raise UserError(f"`--path` must name each model once; {name} is there twice")
+        if not name or not all(files.split(",")):
+            raise UserError(f"`--path` must be [NAME=]CKPT[,CKPT...]; it is {text}")
+        found[name] = [Path(one) for one in files.split(",")]
+    return found
+
+
+def _checkpoints(models: dict[str, list[Path]]) -> dict[str, list[tuple[int, Path]]]:
+    """Updates and file of every checkpoint, by updates.
+
+    Raises:
+        UserError: those of a name are not of one model, or two have seen as many updates.
+    """
+    from tdo_plugin.checkpoints import describe, options, read, regular
+
+    found: dict[str, list[tuple[int, Path]]] = {}
+    for name, given in models.items():
+        paths = [
+            path for one in given for path in (regular(one) if one.is_dir() else [one.resolve()])
+        ]
+        first: dict[str, str] | None = None
+        by_updates: dict[int, Path] = {}
+        for path in paths:
+            state = read(path, "--path")
+            own = options(state)
+            first = first or own
+            if own != first:
+                key = next(key for key in sorted({*own, *first}) if own.get(key) != first.get(key))
+                raise UserError(
+                    f"`--path` must name checkpoints of one model as {name}; {paths[0]} and "
+                    f"{path} differ in {key}"
+                )
+            seen = describe(path, state).updates
+            if seen in by_updates:
+                raise UserError(
+                    f"`--path` must name checkpoints of different updates as {name}; "
+                    f"{by_updates[seen]} and {path} have seen {seen}"
+                )
+            by_updates[seen] = path
+        found[name] = sorted(by_updates.items())
+    return found
+
+
+def _probe(
+    args: argparse.Namespace,
+    models: dict[str, list[tuple[int, Path]]],
+    data: DataFolder,
+    directions: tuple[str, ...],
+) -> tuple[dict[str, list[CheckpointOutcome]], TestTokens]:
+    import torch
+
+    from tdo_plugin.analysis.probing.outcome import CheckpointOutcome, TestTokens, probe_layers
+    from tdo_plugin.evaluation.frozen import FrozenModel
+
+    fit_cut, test_cut = _cuts(args, data, directions)
+    device = torch.device("cuda:0" if gpus_here(args) else "cpu")
+    seeds = range(args.seed, args.seed + args.probes)
+    found: dict[str, list[CheckpointOutcome]] = {}
+    tokens: TestTokens | None = None
+    for name, checkpoints in models.items():
+        for updates, path in checkpoints:
+            model = FrozenModel(path, data, device)
+            own = own_layer(model.spec.entry_layer, model.spec.source_layers)
+            layers = wanted_layers(args.layers, own, model.spec.source_layers, path)
+            fit = _states(model, directions, fit_cut, args.sentences, args, layers)
+            test = _states(model, directions, test_cut, args.test_sentences, args, layers)
+            if tokens is None:
+                tokens = TestTokens(fit, test, model.symbols, model.types, directions)
+            elif not tokens.same_as(test):
+                raise UserError(
+                    "`--path` must name models that read the same sentences of --data alike; "
+                    f"{path} reads other tokens than the first"
+                )
+            del model
+            _say(f"{name} after {updates} updates")
+            outcomes = probe_layers(fit, test, seeds, lambda line: _say(f"  {line}"))
+            layer = own if own in outcomes else layers[-1]
+            found.setdefault(name, []).append(CheckpointOutcome(path, updates, layer, outcomes))
+    assert tokens is not None
+    return found, tokens
+
+
+def own_layer(entry: int, layers: int) -> int:
+    """The layer that stands for a model: after which the target enters.
+
+    Where it enters before the first (one stage), each layer reads the output of the one below, so
+    that of the last but one is the last that a target reads.
+    """
+    return entry or max(1, layers - 1)
+
+
+def wanted_layers(text: str | None, own: int, count: int, path: Path) -> tuple[int, ...]:
+    """What `--layers` means for a model.
+
+    Raises:
+        UserError: it has no such layer.
+    """
+    if text is None:
+        return (own,)
+    chosen = range(1, count + 1) if text == "all" else sorted({int(one) for one in text.split(",")})
+    if chosen[-1] > count:
+        raise UserError(
+            f"`--layers` must be at most {count}, the source's layers of {path}; it has "
+            f"{chosen[-1]}"
+        )
+    return tuple(chosen)
+
+
+def _cuts(
+    args: argparse.Namespace, data: DataFolder, directions: tuple[str, ...]
+) -> tuple[Cut, Cut]:
+    """What probes are trained on, and what is reported."""
+    from tdo_plugin.evaluation.frozen import Cut, check_sets
+
+    cuts = Cut("valid"), Cut("test")
+    if args.halves:
+        cuts = Cut("test", 0, 0.5), Cut("test", 0.5, 1)
+    hint = " (`tdo preprocess --join-valid N` can make them; `--halves` does without)"
+    for cut in cuts:
+        check_sets(data, directions, cut, hint if cut.split == "valid" else "")
+    return cuts
+
+
+def _states(
+    model: FrozenModel,
+    directions: tuple[str, ...],
+    cut: Cut,
+    sentences: int,
+    args: argparse.Namespace,
+    layers: Sequence[int],
+) -> TokenStates:
+    from tdo_plugin.analysis.probing.states import read_states
+    from tdo_plugin.evaluation.frozen import Sampling
+
+    # two lines at least, of which the probe's training can hold one out
+    share = max(2, sentences // len(directions))
+    sampling = Sampling(share, args.longest, args.seed)
+    batches: list[Batch] = []
+    for number, direction in enumerate(directions):
+        batches += [(number, *batch) for batch in model.batches(direction, cut, sampling)]
+    lines = {int(line) for _, these, *_ in batches for line in these}
+    if len(lines) < 2:
+        raise UserError(
+            f"`--data` must have two {cut.split} lines of at most {args.longest} tokens "
+            f"(`--longest`) in this part of its sets; it has {len(lines)}"
+        )
+    return read_states(model.core, batches, layers, model.ignored)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,228 @@
+"""What `tdo probe positions` prints and writes."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import shlex
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from tdo_plugin.analysis.probing import figures, tables
+from tdo_plugin.analysis.probing.outcome import TestTokens
+from tdo_plugin.analysis.probing.tables import Models, Rows
+from tdo_plugin.data.files import complete_file, write_text
+from tdo_plugin.evaluation.report.table import ABSENT, Block, Cell, Column, Row, Table, number
+from tdo_plugin.evaluation.report.text import terminal
+
+RECORD = "probe.json"
+SUFFIXES = (".png", ".svg")
+GROUPS = ("all", "supervised", "zero-shot")
+
+
+def show(models: Models, against: str, test: TestTokens) -> None:
+    """Print three tables, and how to read them."""
+    width = shutil.get_terminal_size((100, 24)).columns
+    for table in (_accuracy(models, test), _classes(models, test), _shares(models, against, test)):
+        print(table.title, "", terminal(table, width, bold=False), "", sep="\n")
+    print(*_remarks(models, test), sep="\n", flush=True)
+
+
+def write(
+    out: Path, models: Models, against: str, test: TestTokens, args: argparse.Namespace
+) -> Iterator[Path]:
+    """Write all files, each of which appears only complete, the record last; yields each path."""
+    found = _all_rows(models, against, test)
+    for name, rows in found.items():
+        path = out / f"{name}.csv"
+        with complete_file(path) as stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerow(rows.head)
+            writer.writerows(rows.rows)
+        yield path
+    if not args.no_figures:
+        yield from _draw(out, models, found, test, args)
+    record = json.dumps(_record(models, against, test, found, args), ensure_ascii=False, indent=1)
+    write_text(out / RECORD, [record])
+    yield out / RECORD
+
+
+def _all_rows(models: Models, against: str, test: TestTokens) -> dict[str, Rows]:
+    return {
+        "updates": tables.updates(models),
+        "layers": tables.layers(models),
+        "classes": tables.classes(models, test),
+        "shares": tables.type_shares(models, against, test),
+        "types": tables.types(models, test),
+    }
+
+
+# --- on the terminal -------------------------------------------------------------------------
+
+
+def _accuracy(models: Models, test: TestTokens) -> Table:
+    layers = sorted({layer for one in models.values() for each in one for layer in each.layers})
+    rows = []
+    for name, outcomes in models.items():
+        for one in outcomes:
+            cells = [
+                _spread(one.layers[layer].accuracies) if layer in one.layers else Cell(ABSENT)
+                for layer in layers
+            ]
+            rows.append(Row((name, str(one.updates)), tuple(cells)))
+    return Table(
+        key="accuracy",
+        title="Positions found, % of tokens",
+        heads=("model", "updates"),
+        columns=tuple(Column("layer", str(layer)) for layer in layers),
+        blocks=(Block(tuple(rows)),),
+    )
+
+
+def _spread(accuracies: tuple[float, ...]) -> Cell:
+    percent = [100 * one for one in accuracies]
+    mean = sum(percent) / len(percent)
+    spread = f" ({min(percent):.1f} to {max(percent):.1f})" * (len(percent) > 1)
+    return Cell(f"{mean:.1f}{spread}", mean)
+
+
+def _classes(models: Models, test: TestTokens) -> Table:
+    found = tables.classes(models, test)
+    groups = dict.fromkeys(row[0] for row in found.rows)
+    blocks = [
+        Block(
+            tuple(
+                Row((name,), (Cell(f"{tokens:,}"), *(Cell(number(one, 1)) for one in values)))
+                for own, name, tokens, *values in found.rows
+                if own == group
+            ),
+            "" if group == "all" else group,
+        )
+        for group in groups
+    ]
+    columns = [Column("", name) for name in ("tokens", *models, "word alone")]
+    return Table(
+        "classes", "By class of token, last checkpoints", ("class",), tuple(columns), tuple(blocks)
+    )
+
+
+def _shares(models: Models, against: str, test: TestTokens) -> Table:
+    found = tables.type_shares(models, against, test)
+    rows = [
+        Row((name,), (Cell(f"{count:,}"), *(Cell(number(one, 2)) for one in values)))
+        for name, count, *values in found.rows
+    ]
+    return Table(
+        key="shares",
+        title="Classes among types of the vocabulary, %",
+        heads=("among",),
+        columns=tuple(Column("", name) for name in found.head[1:]),
+        blocks=(Block(tuple(rows)),),
+    )
+
+
+def _remarks(models: Models, test: TestTokens) -> Iterator[str]:
+    layers = {name: outcomes[-1].layer for name, outcomes in models.items()}
+    said = ", ".join(f"{layer} of {name}" for name, layer in layers.items())
+    yield f"Classes and types are of layer {said}."
+    yield (
+        "Without any state: the most frequent position is right for "
+        f"{_mean(test.most_frequent):.1f} % of the tokens, each word's own most frequent one for "
+        f"{_mean(test.by_word):.1f} %."
+    )
+    yield (
+        "Tokens of the sentence count, without tag and end symbol. Probes know "
+        f"{test.trained_positions} positions; {test.beyond} of {len(test.tokens)} test tokens are "
+        "beyond and count as wrong."
+    )
+
+
+def _mean(right: Any) -> float:
+    return 100 * float(right.double().mean())
+
+
+# --- in the folder ---------------------------------------------------------------------------
+
+
+def _draw(
+    out: Path,
+    models: Models,
+    found: Mapping[str, Rows],
+    test: TestTokens,
+    args: argparse.Namespace,
+) -> Iterator[Path]:
+    named = args.directions in GROUPS
+    what = f"{args.directions} directions" if named else ", ".join(test.directions)
+    title = f"{what}, position in the source's states "
+    guess = _mean(test.by_word)
+
+    def paths(name: str) -> list[Path]:
+        return [out / f"{name}{suffix}" for suffix in SUFFIXES]
+
+    for name, column, xlabel, head in (
+        ("updates", 1, "updates", "over updates"),
+        ("layers", 2, "layer", "by layer"),
+    ):
+        lines = {
+            model: [(row[column], row[3]) for row in found[name].rows if row[0] == model]
+            for model in models
+        }
+        if max(map(len, lines.values())) > 1:
+            figures.draw_lines(lines, guess, xlabel, title + head, paths(name))
+            yield from paths(name)
+    rows = found["classes"].rows
+    columns = {
+        model: {row[1]: row[place] for row in rows} for place, model in enumerate(models, start=3)
+    }
+    overall = {model: values["all"] for model, values in columns.items()}
+    guesses = {row[1]: row[-1] for row in rows}
+    groups = [list(members) for members in test.groups.values()]
+    title += "by class of token"
+    figures.draw_classes(columns, overall, guesses, groups, title, paths("classes"))
+    yield from paths("classes")
+
+
+def _record(
+    models: Models,
+    against: str,
+    test: TestTokens,
+    found: Mapping[str, Rows],
+    args: argparse.Namespace,
+) -> dict[str, Any]:
+    from tdo_plugin.evaluation.decoding.checkpoints import describe
+    from tdo_plugin.provenance import made_by
+
+    settings = ("halves", "layers", "sentences", "test_sentences", "longest", "probes", "seed")
+    return {
+        "models": {
+            name: [
+                {
+                    **describe(one.path),
+                    "layer": one.layer,
+                    "accuracies": {
+                        layer: [100 * each for each in outcome.accuracies]
+                        for layer, outcome in one.layers.items()
+                    },
+                }
+                for one in outcomes
+            ]
+            for name, outcomes in models.items()
+        },
+        "against": against,
+        "data": str(args.data.resolve()),
+        "directions": list(test.directions),
+        "settings": {name: getattr(args, name) for name in settings},
+        "test_tokens": len(test.tokens),
+        "positions": test.trained_positions,
+        "tokens_beyond": test.beyond,
+        "guesses": {"most_frequent": _mean(test.most_frequent), "by_word": _mean(test.by_word)},
+        **{
+            name: [dict(zip(rows.head, row, strict=True)) for row in rows.rows]
+            for name, rows in found.items()
+        },
+        **made_by(shlex.join(["tdo", *sys.argv[1:]])),
+    }

@@ -1,0 +1,171 @@
+"""A trained model that is only looked at, and the source sentences that it is shown.
+
+Shapes: B sentences, S source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from tdo_plugin.data.databin import DataFolder
+from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.decoding.loading import has_set, load_models, task_of
+
+BATCH = 8000  # source tokens
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Part of a split: the lines from a share of it to another."""
+
+    split: str
+    start: float = 0.0
+    stop: float = 1.0
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """Which lines of a cut are taken; the same ones whatever the model.
+
+    Attributes:
+        sentences: at most, of each direction.
+        longest: most tokens of a source, tag and end symbol included; longer ones are left out.
+        seed: of the draw; sets of the same size give the same lines.
+    """
+
+    sentences: int
+    longest: int
+    seed: int
+
+
+class FrozenModel:
+    """The model of a checkpoint, in evaluation mode, for source sentences of a data folder.
+
+    Args:
+        path: of the checkpoint.
+        data: a folder with its dictionary.
+        device: where to compute.
+
+    Raises:
+        UserError: the checkpoint is none of this package's models, or does not fit the data.
+    """
+
+    def __init__(self, path: Path, data: DataFolder, device: torch.device) -> None:
+        from tdo_plugin.models.tdo_transformer import TdoTransformer
+
+        (model,), self._task = load_models([path], data)
+        if not isinstance(model, TdoTransformer):
+            raise UserError(
+                f"`--path` must name checkpoints of tdo_plugin's models; {path} is of "
+                f"{type(model).__name__}"
+            )
+        self.path, self.device = path, device
+        self.core = model.eval().requires_grad_(False).core.to(device)
+        self.spec = self.core.spec
+
+    @property
+    def symbols(self) -> list[str]:
+        """The source's vocabulary, by id."""
+        return list(self._task.source_dictionary.symbols)
+
+    @property
+    def ignored(self) -> set[int]:
+        """Entries that are no words: fairseq's own but for unknown words, and all language tags."""
+        dictionary = self._task.source_dictionary
+        return {dictionary.bos(), dictionary.pad(), dictionary.eos()} | self._tags()
+
+    @property
+    def types(self) -> Tensor:
+        """Which entries of the vocabulary are types of words' pieces, (V,)."""
+        dictionary, tags = self._task.source_dictionary, self._tags()
+        return torch.tensor(
+            [
+                number >= dictionary.nspecial
+                and number not in tags
+                and not symbol.startswith("madeupword")  # fills a dictionary up
+                for number, symbol in enumerate(dictionary.symbols)
+            ]
+        )
+
+    def _tags(self) -> set[int]:
+        from fairseq.data.multilingual.multilingual_utils import get_lang_tok
+
+        dictionary, style = self._task.source_dictionary, self._task.args.lang_tok_style
+        tags = [get_lang_tok(language, style) for language in self._task.langs]
+        return {dictionary.index(tag) for tag in tags} - {dictionary.unk()}
+
+    def batches(
+        self, direction: str, cut: Cut, sampling: Sampling
+    ) -> Iterator[tuple[Tensor, Tensor, Tensor | None]]:
+        """Sources of a direction, of about one length together.
+
+        Returns:
+            Lines (B,) in the set, source tokens (B, S), and the index (B,) of the target language
+            where the model asks for it.
+
+        Raises:
+            UserError: the folder has no such set, or the model cannot take a sentence of it.
+        """
+        from tdo_plugin.models.languages import languages_of
+
+        dataset = self._dataset(direction, cut)
+        sizes = {number: dataset.size(number)[0] for number in _lines(len(dataset), cut)}
+        short = [number for number, size in sizes.items() if size <= sampling.longest]
+        order = np.random.default_rng(sampling.seed).permutation(len(short))
+        chosen = sorted(
+            (short[place] for place in order[: sampling.sentences]),
+            key=lambda number: (sizes[number], number),
+        )
+        limit = self.spec.max_source_positions
+        if chosen and sizes[chosen[-1]] > limit:
+            raise UserError(
+                f"`--longest` must be at most {limit}, the longest source that {self.path} takes; "
+                f"it is {sampling.longest}"
+            )
+        for numbers in _packed(chosen, sizes):
+            batch = dataset.collater([dataset[number] for number in numbers])
+            fed = batch["net_input"]
+            languages = languages_of(self.spec, fed.get("tgt_lang_id"))
+            yield (
+                batch["id"],
+                fed["src_tokens"].to(self.device),
+                None if languages is None else languages.to(self.device),
+            )
+
+    def _dataset(self, direction: str, cut: Cut) -> Any:
+        task = task_of(self._task, direction)
+        task.load_dataset(cut.split)
+        return task.dataset(cut.split)
+
+
+def check_sets(data: DataFolder, directions: tuple[str, ...], cut: Cut, hint: str) -> None:
+    """Raise UserError where a direction has no such set; `hint` says what helps."""
+    missing = [one for one in directions if not has_set(data, cut.split, one)]
+    if missing:
+        raise UserError(
+            f"`--data` must hold a {cut.split} set of each direction; {data.root} has none of "
+            f"{missing[0]}{hint}"
+        )
+
+
+def _lines(count: int, cut: Cut) -> range:
+    return range(round(cut.start * count), round(cut.stop * count))
+
+
+def _packed(numbers: list[int], sizes: dict[int, int]) -> Iterator[list[int]]:
+    """Sentences in their order, as many as fit a batch when all are as long as the longest."""
+    batch: list[int] = []
+    for number in numbers:
+        if batch and (len(batch) + 1) * sizes[number] > BATCH:
+            yield batch
+            batch = []
+        batch.append(number)
+    if batch:
+        yield batch
