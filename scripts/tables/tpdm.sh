@@ -95,8 +95,10 @@ translate_row() {
   done
 }
 
-# draw_figures TABLE DIRECTIONS: figure 1's left half, zero-shot scores over updates, for each corpus.
-draw_figures() {
+draw_figures() { draw_scores "$1"; }
+
+# draw_scores TABLE: figure 1's left half, zero-shot scores over updates, for each corpus.
+draw_scores() {
   local corpus index one
   local -a lines own
   for corpus in $(corpora); do

@@ -196,5 +196,7 @@ def test_table_8_in_small(clone: Path, tmp_path: Path) -> None:
     output = script(clone, "tpdm_table8.sh", "--smoke", "--out", tmp_path / "run").stdout
     assert "30.781 million parameters, 30.781 in the paper" in output
     assert "94.642 million parameters, 94.642 in the paper" in output
+    assert "31.046 million parameters, 31.046 in the paper" in output
+    assert "95.696 million parameters, 95.696 in the paper" in output
     assert len(re.findall(r"TPDM .* times a plain one", output)) == 4
     assert (tmp_path / "run" / "table8" / "table8.txt").read_text() == output

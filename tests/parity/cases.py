@@ -75,19 +75,18 @@ TOPOLOGIES = [
     {"topology": "decoder-only", "num_layers": 3, "target_layer": 1, "source_attention": "causal"},
     {"topology": "decoder-only", "num_layers": 3, "target_layer": 0},
 ]
+CUT, GATED = {"cut_residual": 2}, {"tpdm_layer": 2, "tpdm_gate": "relaxed-bernoulli"}
 DISENTANGLED = [
     {**topology, "norm": norm, **parts}
-    for topology in TOPOLOGIES
-    for norm in ("pre", "post")
-    for parts in ({"cut_residual": 2}, {"tpdm_layer": 2, "tpdm_gate": "relaxed-bernoulli"})
+    for number, topology in enumerate(TOPOLOGIES)
+    for norm, parts in zip(("pre", "post"), (CUT, GATED)[:: (-1) ** number], strict=True)
 ]
 DISENTANGLED += [
     {**TOPOLOGIES[0], "cut_residual": 1, "tpdm_layer": 1, "position_embedding": "none"},
     {**TOPOLOGIES[1], "cut_residual": 2, "tpdm_layer": 1, "position_embedding": "learned"},
 ] + [
     {**topology, "tpdm_layer": 2, "laln": laln, "num_languages": 3}
-    for topology in TOPOLOGIES
-    for laln in ("source", "target", "both")
+    for topology, laln in zip(TOPOLOGIES, ("both", "source", "target", "source"), strict=True)
 ]
 CASES = DECODER_ONLY + ENCODER_DECODER + VARIANTS + LANGUAGE_AWARE + MERGED + DISENTANGLED
 # what losses alone read
