@@ -183,8 +183,8 @@ class ConcatenatingTransformer(TdoTransformer):
     """Every decoder-only model of :class:`TdoTransformer`, of the same options and parameters.
 
     Raises:
-        UserError: on an encoder-decoder, which has nothing to concatenate, and on parts for each
-            language.
+        UserError: on an encoder-decoder, which has nothing to concatenate, on parts for each
+            language, and on parts of the source alone.
     """
 
     def __init__(self, encoder: SourceStream, decoder: TargetStream) -> None:
@@ -198,6 +198,11 @@ class ConcatenatingTransformer(TdoTransformer):
             raise UserError(
                 "`--tdo-laln` and `--tdo-lalt` must be none for the concatenating baseline; they "
                 f"are {core.spec.laln} and {core.spec.lalt}"
+            )
+        if core.spec.cut_residual or core.spec.tpdm_layer:
+            raise UserError(
+                "`--tdo-cut-residual` and `--tdo-tpdm-layer` must be 0 for the concatenating "
+                f"baseline; they are {core.spec.cut_residual} and {core.spec.tpdm_layer}"
             )
         super().__init__(
             SourceAlone(encoder.dictionary, core), JointSequence(decoder.dictionary, core)
