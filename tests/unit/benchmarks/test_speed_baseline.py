@@ -73,6 +73,12 @@ def test_an_encoder_decoder_is_refused():
         built(*BASE, *CONCATENATING, *flags, *layers, *PLAIN)
 
 
+@pytest.mark.parametrize("part", ["cut-residual", "tpdm-layer"])
+def test_parts_of_the_source_alone_are_refused(part):
+    with pytest.raises(UserError, match="`--tdo-cut-residual` and `--tdo-tpdm-layer` must be 0"):
+        built(*BASE, *CONCATENATING, f"--tdo-{part}", "1", *PLAIN)
+
+
 def test_instrucl_s_demands_are_the_term_s():
     without_tag = [one for one in BASE if one not in TAG]
     with pytest.raises(UserError, match="`--encoder-langtok` must be tgt"):
