@@ -128,12 +128,28 @@ def test_flags_of_the_model_count(shown):
         "stage2_layers": plain["parameters"]["stage2_layers"] * 5 // 6,
         "adaptation": 0,
         "lalt": 0,
+        "tpdm": 0,
         "final_norms": 2 * 2 * 512,
         "other": 0,
     }
     assert changed["frozen_parameters"] == (64000 + 9000) * 512
     assert changed["instrucl_layer"] is None
     assert changed["flops"]["instrucl"] is None
+
+
+def test_tpdm_costs_four_matrices_of_which_decoding_takes_two(shown):
+    """Table 8 of the TPDM paper, with the dictionary that its counts come to."""
+    flags = ("--tdo-share-embeddings", "decoder")
+    plain, more = (
+        shown("tdo_encoder_decoder", *flags, *layer, vocabulary="49320")
+        for layer in ((), ("--tdo-tpdm-layer", "4"))
+    )
+    assert (plain["total_parameters"], more["total_parameters"]) == (94_642_176, 95_695_872)
+    assert more["parameters"]["tpdm"] == 4 * (512 * 512 + 512) + 3 * 2 * 512
+    assert more["flops"]["generation"]["tpdm"] == 30 * 2 * 2 * 512 * 512
+    for kind, count in plain["flops"]["generation"].items():
+        if kind not in ("tpdm", "total"):
+            assert more["flops"]["generation"][kind] == count
 
 
 def test_a_language_costs_a_matrix_and_two_rows_a_norm(shown):
