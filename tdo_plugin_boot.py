@@ -307,10 +307,19 @@ def _restore_task(module):
         loaded[:] = [state.get("task_state") or {}]
         return state
 
-    def load_checkpoint(self, *args, **kwargs):
+    def load_checkpoint(self, filename, reset_optimizer=False, *args, **kwargs):
         loaded.clear()
-        extra_state = original(self, *args, **kwargs)
+        extra_state = original(self, filename, reset_optimizer, *args, **kwargs)
+        if extra_state is not None and self.data_parallel_world_size > 1:
+            # the first worker alone has read the file
+            loaded[:] = module.distributed_utils.broadcast_object(
+                loaded,
+                src_rank=0,
+                group=self.data_parallel_process_group,
+                dist_device=self.device,
+            )
         if loaded and self.task is not None:
+            self.task.resets_optimizer = reset_optimizer
             self.task.load_state_dict(loaded[0])
         return extra_state
 

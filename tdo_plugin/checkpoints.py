@@ -258,6 +258,8 @@ def _compare(first_path: Path, first: State, path: Path, state: State) -> None:
     """Raise UserError unless both are checkpoints of one model."""
     differs = f"`--inputs` must be checkpoints of one model; {first_path} and {path} differ in "
     own, other = options(first), options(state)
+    if own.keys() != other.keys():  # an older one lacks the newer options, which were off
+        own, other = ({**_defaults(), **one} for one in (own, other))
     for key in sorted({*own, *other}):
         if own.get(key) != other.get(key):
             raise UserError(f"{differs}{key}: {own.get(key)} and {other.get(key)}")
@@ -272,6 +274,15 @@ def _compare(first_path: Path, first: State, path: Path, state: State) -> None:
     for key in sorted({*tasks[0], *tasks[1]} - {"remembered"}):
         if tasks[0].get(key) != tasks[1].get(key):
             raise UserError(f"{differs}{key} of the task's state, so in their data")
+
+
+def _defaults() -> dict[str, str]:
+    from tdo_plugin.models.config import TdoConfig
+
+    options = TdoConfig.__dataclass_fields__.values()
+    return {
+        one.name: json.dumps(one.default, default=str) for one in options if one.name != "_name"
+    }
 
 
 def _kind(value: Tensor) -> str:

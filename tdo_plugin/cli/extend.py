@@ -106,7 +106,8 @@ def _state(state: dict[str, Any], arguments: Namespace, model: Any, task: Any) -
         cfg[part] = Namespace(**{**vars(arguments), "data": cfg["task"].data})
     kept = {key: state[key] for key in ("args", "criterion", "optimizer_history") if key in state}
     iterator = (state.get("extra_state") or {}).get("train_iterator")
-    remembered = {key: one for key, one in state["task_state"].items() if key == "remembered"}
+    stored = state.get("task_state") or {}
+    remembered = {key: one for key, one in stored.items() if key == "remembered"}
     return {
         **kept,
         "cfg": cfg,

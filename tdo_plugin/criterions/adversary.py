@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from fairseq.distributed import utils as distributed
+from fairseq.utils import move_to_cpu
 from torch import Tensor, nn
 from torch.func import functional_call
 
@@ -29,21 +30,13 @@ class Adversary:
         generator: embeddings (B, S, D) and padding (B, S) to guesses (B, S, D); alike on all
             workers.
         lr: its learning rate; 0: the model's, as scheduled.
-        anew: what a checkpoint remembers of a generator is not taken.
-        reset_optimizer: what it remembers of the optimizer is not.
+        anew: whether it may begin anew where a checkpoint remembers none that fits.
     """
 
-    def __init__(
-        self,
-        generator: nn.Module,
-        lr: float = 0.0,
-        anew: bool = False,
-        reset_optimizer: bool = False,
-    ) -> None:
+    def __init__(self, generator: nn.Module, lr: float = 0.0, anew: bool = False) -> None:
         self.generator = generator
         self.lr = lr
         self.anew = anew
-        self.reset_optimizer = reset_optimizer
         self.optimizer = torch.optim.Adam(generator.parameters(), betas=BETAS)
 
     def guess(self, embeddings: Tensor, padding: Tensor) -> Tensor:
@@ -82,7 +75,7 @@ class Adversary:
             summed.zero_()
         if distributed.get_data_parallel_world_size() > 1:
             distributed.all_reduce(summed, group=distributed.get_data_parallel_group())
-        if not summed.isfinite().all() or not summed[-1]:
+        if not (summed.isfinite().all() & (summed[-1] > 0)):  # asks the device once
             return
         mean = (summed[:-1] / summed[-1]).split([one.numel() for one in parameters])
         for one, gradient in zip(parameters, mean, strict=True):
@@ -99,28 +92,29 @@ class Adversary:
             "optimizer": self.optimizer.state_dict(),
         }
 
-    def load_state_dict(self, state: dict[str, Any] | None) -> None:
-        """Go on as a checkpoint remembers it; None: it remembers no generator.
+    def load_state_dict(self, state: dict[str, Any] | None, reset_optimizer: bool = False) -> None:
+        """Go on as a checkpoint remembers it.
+
+        Args:
+            state: None where it remembers no generator.
+            reset_optimizer: leave the optimizer's part out.
 
         Raises:
-            UserError: it remembers none, or one of another size, and none is to begin anew.
+            UserError: it remembers none, or one of another size, and none may begin anew.
         """
-        if self.anew:
-            return
-        if state is None:
+        own = {name: one.shape for name, one in self.generator.state_dict().items()}
+        stored = {} if state is None else state["generator"]
+        if state is None or own != {name: one.shape for name, one in stored.items()}:
+            if self.anew:
+                return
             raise UserError(
                 "`--tpdm-new-generator` must be given to go on from a checkpoint without a "
-                "generator; it is not"
+                f"generator{' of this size' if stored else ''}; it is not"
             )
-        own = {name: one.shape for name, one in self.generator.state_dict().items()}
-        if own != {name: one.shape for name, one in state["generator"].items()}:
-            raise UserError(
-                "`--tpdm-new-generator` must be given to go on from a checkpoint whose generator "
-                "has another size; it is not"
-            )
-        self.generator.load_state_dict(state["generator"])
-        if not self.reset_optimizer:
-            self.optimizer.load_state_dict(state["optimizer"])
+        self.generator.load_state_dict(stored)
+        if not reset_optimizer:
+            # the counts of steps stay on the CPU, where Adam reads them
+            self.optimizer.load_state_dict(move_to_cpu(state["optimizer"]))
 
     def _join(self, embeddings: Tensor) -> None:
         """Be where the embeddings are, in their precision."""

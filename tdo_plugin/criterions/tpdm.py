@@ -2,6 +2,7 @@
 
 import math
 from argparse import Namespace
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +31,7 @@ from tdo_plugin.modules.tpdm import (
 
 ANCHORS = ChoiceEnum(["batch-mean", "sinusoidal"])
 GENERATOR = "tpdm_generator"  # its name in a checkpoint
+LOWEST = 0.0001  # temperature; far below it quotients leave single precision
 
 
 @dataclass
@@ -68,7 +70,7 @@ class TPDMOptions(FairseqDataclass):
     )
     tpdm_new_generator: bool = field(
         default=False,
-        metadata={"help": "begin with a new generator where a checkpoint is gone on with"},
+        metadata={"help": "begin with a new generator where a checkpoint has none that fits"},
     )
 
 
@@ -86,7 +88,7 @@ def check_tpdm_options(options: Namespace) -> None:
 
     for name in ("tpdm_temperature", "tpdm_gate_temperature"):
         value = getattr(options, name)
-        check(name, value > 0 and math.isfinite(value), "positive and finite")
+        check(name, value >= LOWEST and math.isfinite(value), f"at least {LOWEST} and finite")
     numbers = ("disentangle_weight", "position_weight", "generator_lr", "gate_weight")
     for name in (f"tpdm_{one}" for one in numbers):
         value = getattr(options, name)
@@ -94,6 +96,18 @@ def check_tpdm_options(options: Namespace) -> None:
     check("tpdm_gate_prior", 0 < options.tpdm_gate_prior < 1, "above 0 and below 1")
     either = options.tpdm_disentangle_weight or options.tpdm_position_weight
     check("tpdm_position_weight", bool(either), "positive where --tpdm-disentangle-weight is 0")
+    if not options.tpdm_disentangle_weight:
+        _left_out(
+            options, ("generator_lr", "new_generator"), "where `--tpdm-disentangle-weight` is 0"
+        )
+
+
+def _left_out(options: Namespace, names: Sequence[str], where: str) -> None:
+    """Refuse options that would do nothing."""
+    for name in (f"tpdm_{one}" for one in names):
+        value = getattr(options, name)
+        if value != TPDMOptions.__dataclass_fields__[name].default:
+            raise UserError(f"`--{name.replace('_', '-')}` must be left out {where}; it is {value}")
 
 
 class TPDM:
@@ -117,6 +131,7 @@ class TPDM:
             )
         self.padding_idx: int = task.source_dictionary.pad()
         self.adversary: Adversary | None = None
+        self._sinusoids: SinusoidalPositions | None = None
         args = task.args
         if hasattr(args, "arch"):  # a training ends here rather than at its first batch
             languages = len(getattr(task, "langs", ()))
@@ -130,13 +145,8 @@ class TPDM:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(getattr(args, "seed", 1))  # the same on all workers
             generator = PositionGenerator.of(spec)
-        resets = getattr(args, "reset_optimizer", False) or getattr(
-            args, "finetune_from_model", None
-        )
         options = self.options
-        return Adversary(
-            generator, options.tpdm_generator_lr, options.tpdm_new_generator, bool(resets)
-        )
+        return Adversary(generator, options.tpdm_generator_lr, options.tpdm_new_generator)
 
     def request(self, model: Any, sample: Sample) -> Request:
         core = getattr(model, "core", None)
@@ -162,7 +172,7 @@ class TPDM:
 
     def _loss(self, found: Disentangled, padding: Tensor, update: Update | None) -> TermLoss:
         total = found.positional.new_zeros(())
-        tokens = (~padding).sum(1)
+        tokens = (~padding).sum(1).clamp(min=1)
         logs: dict[str, Tensor] = {}
 
         def log(name: str, losses: Tensor) -> None:
@@ -223,9 +233,10 @@ class TPDM:
         if self.options.tpdm_anchor == "batch-mean":
             return batch_mean_anchors(positional, padding)
         length, width = positional.shape[1:]
-        vectors = SinusoidalPositions(width, self.padding_idx).to(positional)
+        if self._sinusoids is None:
+            self._sinusoids = SinusoidalPositions(width, self.padding_idx)
         places = torch.arange(length, device=positional.device) + self.padding_idx + 1
-        anchors: Tensor = vectors(places, length)
+        anchors: Tensor = self._sinusoids.to(positional)(places, length)
         return anchors
 
 
@@ -239,7 +250,10 @@ def checked(spec: ModelSpec | None, options: Namespace) -> ModelSpec:
         raise UserError("`--arch` must be one of tdo_plugin's for TPDM; it is not")
     if spec.tpdm_layer == 0:
         raise UserError("`--tdo-tpdm-layer` must be a layer of the source for TPDM; it is 0")
-    if spec.tpdm_gate != "none" and options.tpdm_disentangle_weight == 0:
+    if spec.tpdm_gate == "none":
+        names = ("gate_prior", "gate_weight", "gate_temperature")
+        _left_out(options, names, "where `--tdo-tpdm-gate` is none")
+    elif options.tpdm_disentangle_weight == 0:
         raise UserError(
             "`--tpdm-disentangle-weight` must be positive where `--tdo-tpdm-gate` is not none; it "
             "is 0"

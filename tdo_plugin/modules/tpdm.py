@@ -31,11 +31,11 @@ def log_likelihood(generated: Tensor, positional: Tensor, padding: Tensor, tau: 
     Args:
         generated: G(h), (B, S, D).
         positional: p, (B, S, D).
-        padding: boolean (B, S), true at padding; minus infinity in its columns.
+        padding: boolean (B, S), true at padding, whose columns have no share.
         tau: the temperature.
     """
     similarity = _direction(generated) @ _direction(positional).transpose(1, 2) / tau
-    return similarity.masked_fill(padding[:, None, :], -math.inf).log_softmax(-1)
+    return _among_tokens(similarity, padding)
 
 
 def generator_loss(likelihood: Tensor, padding: Tensor) -> Tensor:
@@ -60,7 +60,7 @@ def mutual_information(likelihood: Tensor, padding: Tensor) -> Tensor:
     """
     hidden = padding[:, None, :] | padding[:, :, None]
     likelihood = likelihood.masked_fill(hidden, 0)
-    tokens = (~padding).sum(1, keepdim=True)
+    tokens = (~padding).sum(1, keepdim=True).clamp(min=1)
     return likelihood.diagonal(dim1=1, dim2=2) - likelihood.sum(1) / tokens
 
 
@@ -84,8 +84,14 @@ def position_loss(positional: Tensor, anchors: Tensor, padding: Tensor, tau: flo
         tau: the temperature.
     """
     similarity = _direction(positional) @ _direction(anchors).T / tau
-    shares = similarity.masked_fill(padding[:, None, :], -math.inf).log_softmax(-1)
+    shares = _among_tokens(similarity, padding)
     return -shares.diagonal(dim1=1, dim2=2).masked_fill(padding, 0)
+
+
+def _among_tokens(scores: Tensor, padding: Tensor) -> Tensor:
+    """Log of the softmax of scores (B, S, S) over the tokens of each sentence, by row."""
+    least = torch.finfo(scores.dtype).min  # finite, so that a row without a token is no NaN
+    return scores.masked_fill(padding[:, None, :], least).log_softmax(-1)
 
 
 def _direction(x: Tensor) -> Tensor:

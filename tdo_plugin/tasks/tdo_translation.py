@@ -2,6 +2,7 @@
 
 import hashlib
 import inspect
+import logging
 from argparse import ArgumentParser, Namespace
 from contextlib import nullcontext
 from typing import Any
@@ -29,6 +30,8 @@ from tdo_plugin.tasks.step_hooks import (
 )
 from tdo_plugin.tasks.validation import Validation, add_validation_options, validation_of
 
+logger = logging.getLogger(__name__)
+
 
 class _LeanLanguageIdDataManager(LanguageIdDataManager, LeanDataManager):
     """Language ids and lean loading, which know nothing of each other."""
@@ -53,6 +56,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
 
     tells_languages = True  # in every batch, which models with parts for each language ask
     tells_updates = True  # to a criterion, some of whose terms train what is not the model's
+    resets_optimizer = False  # whether a checkpoint is gone on with without its optimizer's state
 
     @staticmethod
     def add_args(parser: ArgumentParser) -> None:
@@ -82,7 +86,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         self.validation: Validation | None = None
         self.step_hooks: list[StepHook] = []
         self._remembered: dict[str, Any] = {}  # by name in a checkpoint
-        self._stored: dict[str, Any] | None = None  # of the checkpoint that was loaded
+        self._stored: dict[str, Any] | None = None  # likewise, of the checkpoint that was loaded
 
     @classmethod
     def setup_task(cls, args: Namespace, **kwargs: Any) -> "TdoTranslationTask":
@@ -140,6 +144,26 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
                 "`--task translation_multi_simple_epoch` trains it"
             )
         return model
+
+    def build_criterion(self, cfg: Any, *more: Any) -> Any:
+        """As fairseq's; a part of the model that only a loss term trains must have it.
+
+        Raises:
+            UserError: it has not, and several workers would wait for its gradient.
+        """
+        criterion = super().build_criterion(cfg, *more)
+        untrained = getattr(self.args, "tdo_tpdm_layer", 0) and "tpdm" not in getattr(
+            criterion, "terms", {}
+        )
+        if untrained and self.training:
+            message = (
+                "`--criterion` must have the term tpdm to train the positional head that "
+                "`--tdo-tpdm-layer` asks for; it has not"
+            )
+            if getattr(self.args, "distributed_world_size", 1) > 1:
+                raise UserError(message)
+            logger.warning("%s, so the head stays as it is", message)
+        return criterion
 
     def build_generator(self, models: Any, args: Any, *more: Any, **options: Any) -> Any:
         """As fairseq's, with a search of its own that gives the same hypotheses.
@@ -267,8 +291,8 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
 
         Args:
             name: its key there.
-            what: has ``state_dict`` and ``load_state_dict``, which gets None from a checkpoint
-                without it.
+            what: has ``state_dict`` and ``load_state_dict``, which gets its state, or None from a
+                checkpoint without it, and whether the state of optimizers is to be left out.
         """
         self._remembered[name] = what
         if self._stored is not None:
@@ -297,13 +321,13 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             if stored != own:
                 what = "`--langs`" if key == "languages" else f"the {key.replace('_', ' ')}"
                 raise UserError(f"{what} must be the checkpoint's, {stored}; it is {own}")
-        self._stored = state_dict
+        self._stored = dict(state_dict.get("remembered", {}))
         for name in self._remembered:
             self._recall(name)
 
     def _recall(self, name: str) -> None:
-        stored = (self._stored or {}).get("remembered", {}).get(name)
-        self._remembered[name].load_state_dict(stored)
+        stored = (self._stored or {}).pop(name, None)
+        self._remembered[name].load_state_dict(stored, self.resets_optimizer)
 
 
 def _digest(dictionary: Dictionary) -> str:

@@ -4,6 +4,7 @@ import functools
 
 import pytest
 import torch
+from fairseq import tasks
 from integration.data import (
     CROSS_ENTROPY,
     ENCODER_DECODER,
@@ -21,8 +22,11 @@ from integration.data import (
     succeed,
     temporary,
     train,
+    training_arguments,
 )
 from integration.test_bad_input import refused
+
+from tdo_plugin.errors import UserError
 
 TPDM = (
     *("--criterion", "label_smoothed_cross_entropy_tpdm", "--label-smoothing", "0.1"),
@@ -156,12 +160,34 @@ def test_a_checkpoint_without_a_generator(tmp_path):
     assert generator_of(checkpoint(tmp_path))
 
 
-def test_a_new_generator_where_one_is_remembered(tmp_path):
+def test_the_generator_s_optimizer_is_reset_with_the_model_s(tmp_path):
+    """`--finetune-from-model` does so once, and nothing when the training goes on."""
     flags = (*BASE, *TPDM, "--disable-validation")
-    train(tmp_path, *flags, "--max-update", "2")
-    train(tmp_path, *flags, "--max-update", "3", "--tpdm-new-generator")
-    state = generator_of(checkpoint(tmp_path))["optimizer"]["state"]
-    assert {int(adam["step"]) for adam in state.values()} == {1}
+
+    def steps(folder):
+        state = generator_of(checkpoint(folder))["optimizer"]["state"]
+        return {int(adam["step"]) for adam in state.values()}
+
+    train(tmp_path / "first", *flags, "--max-update", "2")
+    first = tmp_path / "first" / "checkpoint_last.pt"
+    tuned = (*flags, "--finetune-from-model", str(first))
+    train(tmp_path / "tuned", *tuned, "--max-update", "1")
+    assert steps(tmp_path / "tuned") == {1}
+    train(tmp_path / "tuned", *tuned, "--max-update", "3")
+    assert steps(tmp_path / "tuned") == {3}
+    train(tmp_path / "first", *flags, "--max-update", "3", "--reset-optimizer")
+    assert steps(tmp_path / "first") == {3}  # counted anew, as the updates are, and not 5
+
+
+def test_the_module_without_its_losses(tmp_path, caplog):
+    flags = (*BASE, *CROSS_ENTROPY, *TPDM[4:], "--max-update", "1", "--disable-validation")
+    with caplog.at_level("WARNING"):
+        train(tmp_path, *flags)
+    assert "`--criterion` must have the term tpdm to train the positional head" in caplog.text
+    args = training_arguments(*flags, "--distributed-world-size", "2")
+    task = tasks.setup_task(args)
+    with pytest.raises(UserError, match="`--criterion` must have the term tpdm to train the"):
+        task.build_criterion(args)
 
 
 def test_averages_and_extensions_remember_the_newest_generator(tmp_path):
@@ -209,6 +235,23 @@ def test_two_processes_equal_two_accumulated_batches(tmp_path):
     stored = [checkpoint(tmp_path / name)["model"] for name in ("one", "two")]
     for name, own in stored[0].items():
         torch.testing.assert_close(own, stored[1][name], rtol=1e-3, atol=1e-3)
+
+
+def test_two_processes_that_go_on_equal_two_without_a_stop(tmp_path):
+    """All of them have the generator and its optimizer, not only the one that reads the file."""
+    flags = (*BASE, *TPDM, *NO_DROPOUT, "--disable-validation")
+    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
+    workers = ("--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp")
+    for name, updates in (("through", "3"), ("parts", "2"), ("parts", "3")):
+        succeed(
+            "train",
+            *(databin(), *flags, *workers, "--distributed-no-spawn"),
+            *("--save-dir", tmp_path / name, "--max-update", updates),
+            launcher=launcher,
+        )
+    through, parts = (checkpoint(tmp_path / name) for name in ("through", "parts"))
+    for name, own in through["model"].items():
+        torch.testing.assert_close(own, parts["model"][name], rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("flags", [TPDM, GATED, SYSTEMS["without L_d"], SYSTEMS["without L_p"]])

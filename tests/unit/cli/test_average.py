@@ -232,7 +232,7 @@ def other_languages():
         ),
         (lambda: checkpoint(2, tdo_layers=3), "tdo_layers: 2 and 3"),
         (lambda: checkpoint(2, arch="transformer"), 'arch: "tdo_transformer" and "transformer"'),
-        (lambda: checkpoint(2, tdo_norm="pre"), 'tdo_norm: None and "pre"'),
+        (lambda: checkpoint(2, tdo_norm="pre"), 'tdo_norm: "post" and "pre"'),
         (lambda: checkpoint(2, encoder_langtok="src"), "encoder_langtok"),
         (other_languages, "languages of the task's state"),
         (
@@ -250,6 +250,22 @@ def test_different_models_are_refused(save, tmp_path, capsys, other, part):
 def test_options_that_train_only_may_differ(save):
     other = checkpoint(2, dropout=0.3, lr=[0.1], tdo_freeze_embeddings=True, save_dir="elsewhere")
     assert average([save("a.pt", checkpoint(1)), save("b.pt", other)])
+
+
+def test_an_older_checkpoint_lacks_newer_options_that_are_off(save, tmp_path, capsys):
+    newer = checkpoint(2, tdo_tpdm_layer=0, tdo_tpdm_gate="none")
+    assert average([save("a.pt", checkpoint(1)), save("b.pt", newer)])
+    other = save("c.pt", checkpoint(3, tdo_tpdm_layer=1))
+    words = ("--inputs", tmp_path / "a.pt", other, "--output", tmp_path / "out.pt")
+    assert "tdo_tpdm_layer: 0 and 1" in refused(capsys, *words)
+
+
+def test_what_else_a_checkpoint_remembers_is_the_newest_s(save):
+    states = [checkpoint(1), checkpoint(2)]
+    for number, state in enumerate(states):
+        state["task_state"]["remembered"] = {"part": torch.full((2,), float(number))}
+    mean = average([save(f"{number}.pt", state) for number, state in enumerate(states)])
+    assert mean["task_state"]["remembered"]["part"].tolist() == [1, 1]
 
 
 def test_an_entry_that_fairseq_never_sets_may_hold_anything(save):

@@ -158,8 +158,8 @@ def test_goes_on_as_it_was():
     for one in (whole, resumed):
         step(one, 3)
     torch.testing.assert_close(weights(whole), weights(resumed), rtol=0, atol=1e-6)
-    fresh = Adversary(Generator(), reset_optimizer=True)
-    fresh.load_state_dict(state)
+    fresh = Adversary(Generator())
+    fresh.load_state_dict(state, reset_optimizer=True)
     torch.testing.assert_close(weights(fresh), weights(begun), check_dtype=False)
     assert not fresh.optimizer.state
 
@@ -168,12 +168,19 @@ def test_a_checkpoint_without_a_generator():
     with pytest.raises(UserError, match="`--tpdm-new-generator` must be given to go on from a"):
         Adversary(Generator()).load_state_dict(None)
     other = {"generator": torch.nn.Linear(2, 2).state_dict(), "optimizer": {}}
-    with pytest.raises(UserError, match="whose generator has another size"):
+    with pytest.raises(UserError, match="without a generator of this size; it is not"):
         Adversary(Generator()).load_state_dict(other)
     anew = Adversary(Generator(), anew=True)
     before = weights(anew)
-    anew.load_state_dict(None)
-    trained = Adversary(Generator())
+    for state in (None, other):
+        anew.load_state_dict(state)
+        assert all(torch.equal(a, b) for a, b in zip(before, weights(anew), strict=True))
+
+
+def test_one_that_fits_is_taken_also_where_it_might_be_missing():
+    """A training that goes on again and again has the same command line each time."""
+    anew, trained = Adversary(Generator(), anew=True), Adversary(Generator())
     step(trained, 1)
     anew.load_state_dict(trained.state_dict())
-    assert all(torch.equal(a, b) for a, b in zip(before, weights(anew), strict=True))
+    torch.testing.assert_close(weights(anew), weights(trained), check_dtype=False)
+    assert len(anew.optimizer.state) == 2

@@ -123,7 +123,7 @@ def test_unreduced():
 
 
 def test_unknown_term():
-    with pytest.raises(UserError, match="`--loss-terms` must be some of instrucl; it has spam"):
+    with pytest.raises(UserError, match="`--loss-terms` must be some of instrucl, tpdm; it has"):
         built(*BASE, *TOPOLOGIES["tdo"], *SMALL, *TERMS, "--loss-terms", "instrucl,spam")
 
 

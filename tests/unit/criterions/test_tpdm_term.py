@@ -1,5 +1,6 @@
 """TPDM as a loss term: its sum against loops over sentences, and who is trained by what."""
 
+from collections import Counter
 from contextlib import nullcontext
 from dataclasses import asdict
 
@@ -59,7 +60,7 @@ def same(one, other):
 
 
 def loop(model, criterion, batch, gates=None):
-    """Equation 12 (with gates 11), sentence by sentence, without padding."""
+    """Equation 12 (with gates 11), sentence by sentence, without padding; and what is logged."""
     term, options = criterion.terms["tpdm"], criterion.terms["tpdm"].options
     tau, pad = options.tpdm_temperature, term.padding_idx
     sentences = []
@@ -75,7 +76,7 @@ def loop(model, criterion, batch, gates=None):
     else:
         table = SinusoidalPositions(8, pad).double().table
         anchors = [table[pad + 1 + k] for k in range(longest)]
-    total = 0
+    total, logs = 0, Counter()
 
     def likelihoods(vector, others):
         return torch.log_softmax(
@@ -90,15 +91,22 @@ def loop(model, criterion, batch, gates=None):
             table = [likelihoods(one, p) for one in guessed]
             for j in range(length):
                 bound = table[j][j] - sum(table[i][j] for i in range(length)) / length
-                total += bound * options.tpdm_disentangle_weight * (gates[row][j] if gates else 1)
+                bound = bound * (gates[row][j] if gates else 1)
+                total += bound * options.tpdm_disentangle_weight
+                logs["tpdm_d"] += float(bound.detach()) / length
+                logs["tpdm_g"] -= float(table[j][j].detach()) / length
                 if gate is not None:
-                    q, prior = gate[j].sigmoid(), options.tpdm_gate_prior
+                    kind = GATES[model.core.spec.tpdm_gate](options.tpdm_gate_temperature)
+                    q, prior = kind.open(gate[j]).sigmoid(), options.tpdm_gate_prior
+                    logs["tpdm_open"] += float(q.detach() > 0.5) / length
+                    logs["tpdm_gate"] += float(q.detach()) / length
                     kl = q * (q / prior).log() + (1 - q) * ((1 - q) / (1 - prior)).log()
                     total += kl * options.tpdm_gate_weight
         for j in range(length):
             own = likelihoods(p[j], anchors[:length])[j]
             total -= own * options.tpdm_position_weight
-    return total
+            logs["tpdm_p"] -= float(own.detach()) / length
+    return total, logs
 
 
 @pytest.mark.parametrize("topology", TOPOLOGIES)
@@ -125,7 +133,11 @@ def test_objective_and_gradients_are_the_paper_s(topology, flags):
         batch["net_input"]["src_tokens"] = tokens
     loss, logs = objective(model, criterion, batch)
     plain = logs["loss"]
-    expected = loop(model, criterion, batch)
+    expected, logged = loop(model, criterion, batch)
+    parts = {"d": "disentangle", "g": "disentangle", "p": "position"}
+    options = vars(criterion.terms["tpdm"].options)
+    for key in [f"tpdm_{name}" for name, on in parts.items() if options[f"tpdm_{on}_weight"]]:
+        assert float(logs[key]) == pytest.approx(logged[key], abs=1e-8), key
     torch.testing.assert_close(loss.detach() - plain, expected.detach(), **EXACT)
     parameters = [one for one in model.parameters() if one.requires_grad]
     cross_entropy = criterion_without_terms(model, criterion, batch)
@@ -147,14 +159,12 @@ def test_gated_objective(kind, monkeypatch):
     lengths = batch["net_input"]["src_lengths"].tolist()
     drawn = torch.rand(len(lengths), length, dtype=torch.float64)
     monkeypatch.setattr(GATES[kind], "draw", lambda self, logits: drawn)
-    if kind == "hard-concrete":  # the loop takes logits as they are
-        monkeypatch.setattr(GATES[kind], "open", lambda self, logits: logits)
     monkeypatch.setattr(adversary(criterion), "step", lambda *args: None)
     loss, logs = objective(model, criterion, batch, UPDATE)
-    expected = loop(model, criterion, batch, drawn.tolist())
+    expected, logged = loop(model, criterion, batch, drawn.tolist())
+    for key, value in logged.items():
+        assert float(logs[key]) == pytest.approx(value, abs=1e-8), key
     torch.testing.assert_close((loss - logs["loss"]).detach(), expected.detach(), **EXACT)
-    assert 0 <= float(logs["tpdm_open"]) <= len(lengths)
-    assert 0 < float(logs["tpdm_gate"]) < len(lengths)
 
 
 def test_gates_are_drawn_anew_in_training_and_never_elsewhere():
@@ -195,6 +205,35 @@ def test_only_the_anchor_makes_sentences_depend_on_one_another(side):
     torch.testing.assert_close(loss(padded), whole, **EXACT)
     torch.testing.assert_close(loss(tokens.flip(0)), whole, **EXACT)
     torch.testing.assert_close(sum(loss(row[None]) for row in tokens), whole, **EXACT)
+
+
+def test_a_row_of_padding_alone_changes_nothing():
+    _, model, criterion, batch = made("--tpdm-anchor", "sinusoidal")
+    tokens = batch["net_input"]["src_tokens"]
+    term = criterion.terms["tpdm"]
+    term.request(model, batch)
+    found = []
+    for rows in (tokens, torch.cat([tokens, torch.full_like(tokens[:1], 1)])):
+        (state,) = model.core.read([Reading(rows, disentangled=True)])
+        answer = type("Answer", (), {"disentangled": state.disentangled})
+        found.append(term.loss(answer, {"net_input": {"src_tokens": rows}}).loss)
+    torch.testing.assert_close(found[1], found[0], **EXACT)
+    assert all(one.isfinite().all() for one in torch.autograd.grad(found[1], semantic(model)))
+
+
+def semantic(model):
+    return [one for name, one in model.named_parameters() if "between.semantic" in name]
+
+
+def test_in_a_mixed_precision_region_the_losses_are_in_single():
+    _, model, criterion, batch = made()
+    model.float()
+    seen, guess = [], adversary(criterion).guess
+    adversary(criterion).guess = lambda *args: seen.append(guess(*args)) or seen[-1]
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        objective(model, criterion, batch, UPDATE)
+        assert model(**batch["net_input"])[0].dtype == torch.bfloat16
+    assert seen[0].dtype == torch.float32
 
 
 def test_a_batch_of_one_token():
@@ -310,10 +349,25 @@ def test_without_mutual_information_there_is_no_generator():
 # --- bad input -------------------------------------------------------------------------------
 
 WRONG = [
-    (("--tpdm-temperature", "0"), "`--tpdm-temperature` must be positive and finite; it is 0.0"),
-    (("--tpdm-temperature", "-1"), "`--tpdm-temperature` must be positive and finite; it is -1.0"),
-    (("--tpdm-temperature", "nan"), "`--tpdm-temperature` must be positive and finite; it is nan"),
-    (("--tpdm-gate-temperature", "0"), "`--tpdm-gate-temperature` must be positive and finite"),
+    *(
+        (("--tpdm-temperature", text), "`--tpdm-temperature` must be at least 0.0001 and finite;")
+        for text in ("0", "-1", "nan", "inf", "1e-40")
+    ),
+    ((*GATED, "--tpdm-gate-temperature", "0"), "`--tpdm-gate-temperature` must be at least 0.0001"),
+    (
+        ("--tpdm-gate-prior", "0.2"),
+        "`--tpdm-gate-prior` must be left out where `--tdo-tpdm-gate` is none; it is 0.2",
+    ),
+    (("--tpdm-gate-weight", "0.5"), "`--tpdm-gate-weight` must be left out where `--tdo-tpdm-g"),
+    (("--tpdm-gate-temperature", "1"), "`--tpdm-gate-temperature` must be left out where `--tdo-"),
+    (
+        ("--tpdm-disentangle-weight", "0", "--tpdm-generator-lr", "0.1"),
+        "`--tpdm-generator-lr` must be left out where `--tpdm-disentangle-weight` is 0; it is 0.1",
+    ),
+    (
+        ("--tpdm-disentangle-weight", "0", "--tpdm-new-generator"),
+        "`--tpdm-new-generator` must be left out where `--tpdm-disentangle-weight` is 0; it is Tr",
+    ),
     (("--tpdm-disentangle-weight", "-1"), "`--tpdm-disentangle-weight` must be finite and not neg"),
     (("--tpdm-position-weight", "inf"), "`--tpdm-position-weight` must be finite and not negative"),
     (("--tpdm-generator-lr", "-0.1"), "`--tpdm-generator-lr` must be finite and not negative"),
