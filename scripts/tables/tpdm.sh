@@ -18,7 +18,7 @@
 #   --seeds     trainings of each system, which differ in their seed: the report has means and spreads
 #               (default 1)
 #   --from      folder with the archives of Multi30k, or MultiUN and Europarl, instead of a download
-#   --updates   of a row (toy: a multiple of 100, multi30k: of 250)
+#   --updates   of a row, a multiple of 250
 #   --jobs      trainings, and decodings, at a time (default 2; full: 1)
 #   --threads   CPU threads of each training (default 1)
 #   --out       where everything goes (default: runs/tpdm-SCALE). Scripts with the same folder share

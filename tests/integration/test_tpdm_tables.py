@@ -163,7 +163,7 @@ def test_help_explains_the_script_and_its_options(clone: Path, name: str) -> Non
         ("table1", ["--seeds"], "`--seeds` must be followed by its value"),
         ("table1", ["--seeds", "0"], "`--seeds` must be a whole number above 0; it is 0"),
         ("table1", ["--rows", "multiun/mnmt-huge"], "multiun/mnmt-huge is none of them"),
-        ("table1", ["--updates", "150"], "`--updates` must be a multiple of 100; it is 150"),
+        ("table1", ["--updates", "150"], "`--updates` must be a multiple of 250; it is 150"),
         ("table1", ["full", "--smoke"], "`--smoke` must come with the scale toy; it is full"),
         ("table1", ["full", "--from", "/no/such"], "`--from` must be a folder with archives"),
         ("table8", ["--rows", "multiun/mnmt-small"], "`--rows` is not an option of this script"),
