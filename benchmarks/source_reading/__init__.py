@@ -106,7 +106,7 @@ class ReadingBuilder(Builder):
         plain = tuple(dict.fromkeys((*spec.plain, "streams")))
         super().__init__(replace(spec, plain=plain), padding_idx)
 
-    def second_stage_layer(self) -> ReadingLayer:
+    def second_stage_layer(self, number: int) -> ReadingLayer:
         reading = READINGS[variant()]
         attention, other = self.attention(), self.attention()
         for name in set(ALL) - set(reading.own):
