@@ -1,6 +1,7 @@
 """What all tests share: a subprocess runner, one torch thread, and the repository's root."""
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -9,6 +10,8 @@ from pathlib import Path
 import pytest
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# A shell's background jobs ignore interrupts, and so would every process that tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -9,8 +9,8 @@ from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 from torch import Tensor
 
 from tdo_plugin.criterions.loss_terms import Answer, Request, Sample, TermLoss, Update
+from tdo_plugin.criterions.specs import spec_of, spec_of_training
 from tdo_plugin.errors import UserError
-from tdo_plugin.models.config import spec_from_args
 from tdo_plugin.modules.instrucl import (
     identity_source,
     instrucl_loss,
@@ -121,14 +121,11 @@ class InstruCL:
         self.target_has_tag = bool(getattr(args, "decoder_langtok", False))
         self.padding_idx: int = task.source_dictionary.pad()
         if hasattr(args, "arch"):  # a training ends here rather than at its first batch
-            languages = len(getattr(task, "langs", ()))
-            spec = spec_from_args(args, languages) if hasattr(args, "tdo_topology") else None
-            instrucl_layer(spec, options.instrucl_layer)
+            instrucl_layer(spec_of_training(task), options.instrucl_layer)
 
     def layer(self, model: Any) -> int:
         """The layer to contrast in this model; raises as :func:`instrucl_layer`."""
-        core = getattr(model, "core", None)
-        return instrucl_layer(None if core is None else core.spec, self.options.instrucl_layer)
+        return instrucl_layer(spec_of(model), self.options.instrucl_layer)
 
     def request(self, model: Any, sample: Sample) -> Request:
         layer = self.layer(model)

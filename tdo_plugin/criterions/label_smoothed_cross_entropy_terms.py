@@ -19,7 +19,8 @@ from torch import Tensor
 
 from tdo_plugin.criterions.instrucl import InstruCL, InstruCLOptions
 from tdo_plugin.criterions.loss_terms import Answer, LossTerm, Request, Sample, TermLoss, Update
-from tdo_plugin.criterions.tpdm import TPDM, TPDMOptions
+from tdo_plugin.criterions.tpdm import TPDM
+from tdo_plugin.criterions.tpdm_options import TPDMOptions
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.cross_entropy import smoothed_cross_entropy
 from tdo_plugin.modules.translation_model import TranslationModel

@@ -108,5 +108,6 @@ class Disentangler(SourcePart):
                 known = None if languages is None else languages[own]
                 gate = None if self.gate is None else self.gate(x[own]).view(shape)
                 positional = self.positional(x[own], known).view(*shape, -1)
-                one.disentangled = Disentangled(semantic[own].view(*shape, -1), positional, gate)
+                found = Disentangled(semantic[own].view(*shape, -1), positional, gate)
+                one.keep_disentangled(found)
         return semantic

@@ -34,8 +34,7 @@ class Stream:
         languages: of their positions, (rows, 1) or (rows, L); None where nothing asks for them.
     """
 
-    wants_disentangled = False  # whether the source's disentangled embeddings are to be left here
-    disentangled: Disentangled | None = None
+    wants_disentangled = False  # whether a layer gives it the source's disentangled embeddings
 
     def __init__(self, shape: tuple[int, int], languages: Tensor | None = None) -> None:
         self.shape = shape
@@ -45,6 +44,10 @@ class Stream:
     def source_length(self) -> int:
         """How many positions of a row, from its beginning, are a source's."""
         return self.shape[1]
+
+    def keep_disentangled(self, found: Disentangled) -> None:
+        """Take the source's embeddings, where they are wanted."""
+        raise TypeError(f"{type(self).__name__} wants none; use a subclass")
 
     def mix(self, attention: MultiheadAttention, query: Tensor, own: KeyValue) -> list[Tensor]:
         """What the attention gives the queries, before the output projection.

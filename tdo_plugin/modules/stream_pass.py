@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from tdo_plugin.modules.attention import KeyValue, MultiheadAttention
+from tdo_plugin.modules.disentangler import Disentangled
 from tdo_plugin.modules.layer import JointLayer, Stream, beside
 from tdo_plugin.modules.masks import SourceMask, TargetMask
 from tdo_plugin.modules.source_state import Reading, SourceState
@@ -87,6 +88,7 @@ class Source(PassingStream):
         self._is_read = False
         self._states: dict[int, Tensor] = {}
         self._points: dict[int, Tensor] = {}
+        self._disentangled: Disentangled | None = None
 
     @property
     def state(self) -> SourceState:
@@ -98,12 +100,15 @@ class Source(PassingStream):
             self._states,
             points,
             languages=self.reading.languages,
-            disentangled=self.disentangled,
+            disentangled=self._disentangled,
         )
 
     def enter(self, rows: JointRows) -> None:
         self._is_read = self.reading.memories
         self.languages = rows.of_source(self.languages)
+
+    def keep_disentangled(self, found: Disentangled) -> None:
+        self._disentangled = found
 
     def mix(self, attention: MultiheadAttention, query: Tensor, own: KeyValue) -> list[Tensor]:
         if self._is_read:
@@ -158,6 +163,9 @@ class Pair(PassingStream):
     def source_length(self) -> int:
         return self._start
 
+    def keep_disentangled(self, found: Disentangled) -> None:
+        self.source.keep_disentangled(found)
+
     def enter(self, rows: JointRows) -> None:
         self.source.enter(rows)
         self.target_languages = rows.of_target(self.target_languages)
@@ -193,8 +201,6 @@ class Pair(PassingStream):
 
     def keep(self, number: int, x: Tensor) -> None:
         source, target = x.tensor_split([self._start], 1)
-        if self.disentangled is not None:
-            self.source.disentangled = self.disentangled
         self.source.keep(number, source)
         if number == self.last:
             self._left = target

@@ -45,13 +45,14 @@ def _manager(args: Namespace) -> type[LanguageIdDataManager]:
 
 @register_task("tdo_translation")
 class TdoTranslationTask(TranslationMultiSimpleEpochTask):
-    """fairseq's ``translation_multi_simple_epoch`` with its options, and six things more.
+    """fairseq's ``translation_multi_simple_epoch`` with its options, and eight things more.
 
     Every batch, in training, validation, generation and interactive use, tells the source and
     target language of each sentence. Checkpoints remember their dictionary and languages, and do
     not load beside others. Trained directions need no validation set. With ``--eval-translation``
     a validation translates, too. Data are loaded without reading them (``--data-loading``). What
-    a batch becomes before it is trained on is a list, ``step_hooks``, empty here.
+    a batch becomes before it is trained on is a list, ``step_hooks``, empty here. Criterions are
+    told of each update, and what they train beside the model is in the checkpoint (``remember``).
     """
 
     tells_languages = True  # in every batch, which models with parts for each language ask

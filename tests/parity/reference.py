@@ -114,11 +114,6 @@ class Reference:
         outer = self.linear(part.outer, inner)
         return outer if part.output_norm is None else self.norm(part.output_norm, outer)
 
-    def taken(self, source):
-        """What TPDM reads, for tests."""
-        self.disentangled_from = source
-        return source
-
     def joint(self, layer, number, x, visible):
         x = self.sublayer(
             layer.attention_residual,
@@ -127,8 +122,8 @@ class Reference:
             carried=self.cut(x) if number == self.spec.cut_residual else x,
         )
         if number == self.spec.tpdm_layer:
-            source, target = x[:, : self.split], x[:, self.split :]
-            source = self.head(layer.between.semantic, self.taken(source))
+            self.disentangled_from, target = x[:, : self.split], x[:, self.split :]
+            source = self.head(layer.between.semantic, self.disentangled_from)
             x = torch.cat([source, target], 1)
         return self.sublayer(
             layer.feed_forward_residual, x, lambda h: self.ffn(layer.feed_forward, h)

@@ -8,8 +8,7 @@ import pytest
 import torch
 from integration.data import TAG, TASK, TRAIN, built, iterate
 
-from tdo_plugin.criterions.loss_terms import Update
-from tdo_plugin.errors import UserError
+from tdo_plugin.criterions.loss_terms import Answer, Update
 from tdo_plugin.modules.positions import SinusoidalPositions
 from tdo_plugin.modules.source_state import Reading
 from tdo_plugin.modules.tpdm import GATES
@@ -198,7 +197,7 @@ def test_only_the_anchor_makes_sentences_depend_on_one_another(side):
         (state,) = model.core.read([Reading(tokens, disentangled=True)])
         request = term.request(model, batch)
         assert request.disentangled
-        answer = type("Answer", (), {"disentangled": state.disentangled})
+        answer = Answer(disentangled=state.disentangled)
         return term.loss(answer, {"net_input": {"src_tokens": tokens}}).loss
 
     whole = loss(tokens)
@@ -215,7 +214,7 @@ def test_a_row_of_padding_alone_changes_nothing():
     found = []
     for rows in (tokens, torch.cat([tokens, torch.full_like(tokens[:1], 1)])):
         (state,) = model.core.read([Reading(rows, disentangled=True)])
-        answer = type("Answer", (), {"disentangled": state.disentangled})
+        answer = Answer(disentangled=state.disentangled)
         found.append(term.loss(answer, {"net_input": {"src_tokens": rows}}).loss)
     torch.testing.assert_close(found[1], found[0], **EXACT)
     assert all(one.isfinite().all() for one in torch.autograd.grad(found[1], semantic(model)))
@@ -344,62 +343,3 @@ def test_without_mutual_information_there_is_no_generator():
     _, logs = objective(model, criterion, batch, UPDATE)
     assert "tpdm_p" in logs and not {"tpdm_d", "tpdm_g"} & set(logs)
     assert "remembered" not in task.state_dict()
-
-
-# --- bad input -------------------------------------------------------------------------------
-
-WRONG = [
-    *(
-        (("--tpdm-temperature", text), "`--tpdm-temperature` must be at least 0.0001 and finite;")
-        for text in ("0", "-1", "nan", "inf", "1e-40")
-    ),
-    ((*GATED, "--tpdm-gate-temperature", "0"), "`--tpdm-gate-temperature` must be at least 0.0001"),
-    (
-        ("--tpdm-gate-prior", "0.2"),
-        "`--tpdm-gate-prior` must be left out where `--tdo-tpdm-gate` is none; it is 0.2",
-    ),
-    (("--tpdm-gate-weight", "0.5"), "`--tpdm-gate-weight` must be left out where `--tdo-tpdm-g"),
-    (("--tpdm-gate-temperature", "1"), "`--tpdm-gate-temperature` must be left out where `--tdo-"),
-    (
-        ("--tpdm-disentangle-weight", "0", "--tpdm-generator-lr", "0.1"),
-        "`--tpdm-generator-lr` must be left out where `--tpdm-disentangle-weight` is 0; it is 0.1",
-    ),
-    (
-        ("--tpdm-disentangle-weight", "0", "--tpdm-new-generator"),
-        "`--tpdm-new-generator` must be left out where `--tpdm-disentangle-weight` is 0; it is Tr",
-    ),
-    (("--tpdm-disentangle-weight", "-1"), "`--tpdm-disentangle-weight` must be finite and not neg"),
-    (("--tpdm-position-weight", "inf"), "`--tpdm-position-weight` must be finite and not negative"),
-    (("--tpdm-generator-lr", "-0.1"), "`--tpdm-generator-lr` must be finite and not negative"),
-    (("--tpdm-gate-weight", "-2"), "`--tpdm-gate-weight` must be finite and not negative"),
-    (("--tpdm-gate-prior", "1"), "`--tpdm-gate-prior` must be above 0 and below 1; it is 1.0"),
-    (
-        ("--tpdm-disentangle-weight", "0", "--tpdm-position-weight", "0"),
-        "`--tpdm-position-weight` must be positive where --tpdm-disentangle-weight is 0; it is 0.0",
-    ),
-    (("--tdo-tpdm-layer", "0"), "`--tdo-tpdm-layer` must be a layer of the source for TPDM; it is"),
-    (("--tdo-tpdm-layer", "3"), "`--tdo-tpdm-layer` must be from 1 to 2, the layers of this enc"),
-    (
-        (*GATED, "--tpdm-disentangle-weight", "0"),
-        "`--tpdm-disentangle-weight` must be positive where `--tdo-tpdm-gate` is not none; it is 0",
-    ),
-    (
-        ("--task", "translation_multi_simple_epoch"),
-        "`--task` must be tdo_translation or built on it for TPDM, whose generator is trained",
-    ),
-    (("--arch", "transformer_iwslt_de_en"), "`--arch` must be one of tdo_plugin's for TPDM"),
-]
-
-
-@pytest.mark.parametrize(("flags", "message"), WRONG, ids=lambda value: str(value[:2]))
-def test_refused(flags, message):
-    from fairseq import criterions, tasks
-    from integration.data import training_arguments
-
-    stock = "transformer_iwslt_de_en" in flags
-    own = () if stock else (*TOPOLOGIES["encoder-decoder"], *SMALL, *TPDM[2:])
-    args = training_arguments(*BASE, *own, *TPDM[:2], *flags)
-    task = tasks.setup_task(args)
-    with pytest.raises(UserError) as caught:
-        criterions.build_criterion(args, task)
-    assert message in str(caught.value)

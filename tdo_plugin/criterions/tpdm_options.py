@@ -1,0 +1,111 @@
+"""Options of TPDM's losses, and what is refused (Chen et al., 2023)."""
+
+import math
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from fairseq.dataclass import ChoiceEnum, FairseqDataclass
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.modules.spec import ModelSpec
+
+ANCHORS = ChoiceEnum(["batch-mean", "sinusoidal"])
+LOWEST = 0.0001  # temperature; far below it quotients leave single precision
+
+
+@dataclass
+class TPDMOptions(FairseqDataclass):
+    """Options of the term; the paper's form is the default."""
+
+    tpdm_temperature: float = field(
+        default=0.05, metadata={"help": "divides the cosine similarities"}
+    )
+    tpdm_anchor: ANCHORS = field(  # type: ignore[valid-type]
+        default="batch-mean",
+        metadata={
+            "help": "what positional embeddings are drawn to: their mean at each position of the "
+            "batch, or the Transformer's sinusoidal position vectors"
+        },
+    )
+    tpdm_disentangle_weight: float = field(
+        default=1.0,
+        metadata={"help": "weight of the mutual information in the sum; 0: without (L_d)"},
+    )
+    tpdm_position_weight: float = field(
+        default=1.0, metadata={"help": "weight of the alignment of positions; 0: without (L_p)"}
+    )
+    tpdm_generator_lr: float = field(
+        default=0.0, metadata={"help": "learning rate of the generator; 0: the model's"}
+    )
+    tpdm_gate_prior: float = field(
+        default=0.5,
+        metadata={"help": "GTPDM: share of tokens to be disentangled that the gates are drawn to"},
+    )
+    tpdm_gate_weight: float = field(
+        default=1.0, metadata={"help": "GTPDM: weight of the gates' divergence from it"}
+    )
+    tpdm_gate_temperature: float = field(
+        default=0.7, metadata={"help": "GTPDM: the lower, the nearer are gates to 0 or 1"}
+    )
+    tpdm_new_generator: bool = field(
+        default=False,
+        metadata={"help": "begin with a new generator where a checkpoint has none that fits"},
+    )
+
+
+def check_tpdm_options(options: Namespace) -> None:
+    """Refuse values that make no sense.
+
+    Raises:
+        UserError: a value out of range.
+    """
+
+    def check(name: str, holds: bool, must: str) -> None:
+        if not holds:
+            value = getattr(options, name)
+            raise UserError(f"`--{name.replace('_', '-')}` must be {must}; it is {value}")
+
+    for name in ("tpdm_temperature", "tpdm_gate_temperature"):
+        value = getattr(options, name)
+        check(name, value >= LOWEST and math.isfinite(value), f"at least {LOWEST} and finite")
+    numbers = ("disentangle_weight", "position_weight", "generator_lr", "gate_weight")
+    for name in (f"tpdm_{one}" for one in numbers):
+        value = getattr(options, name)
+        check(name, value >= 0 and math.isfinite(value), "finite and not negative")
+    check("tpdm_gate_prior", 0 < options.tpdm_gate_prior < 1, "above 0 and below 1")
+    either = options.tpdm_disentangle_weight or options.tpdm_position_weight
+    check("tpdm_position_weight", bool(either), "positive where --tpdm-disentangle-weight is 0")
+    if not options.tpdm_disentangle_weight:
+        _left_out(
+            options, ("generator_lr", "new_generator"), "where `--tpdm-disentangle-weight` is 0"
+        )
+
+
+def check_tpdm_model(spec: ModelSpec | None, options: Namespace) -> ModelSpec:
+    """A model's specification, where the losses fit it.
+
+    Raises:
+        UserError: on another model (None), or one without the module.
+    """
+    if spec is None:
+        raise UserError("`--arch` must be one of tdo_plugin's for TPDM; it is not")
+    if spec.tpdm_layer == 0:
+        raise UserError("`--tdo-tpdm-layer` must be a layer of the source for TPDM; it is 0")
+    if spec.tpdm_gate == "none":
+        names = ("gate_prior", "gate_weight", "gate_temperature")
+        _left_out(options, names, "where `--tdo-tpdm-gate` is none")
+    elif options.tpdm_disentangle_weight == 0:
+        raise UserError(
+            "`--tpdm-disentangle-weight` must be positive where `--tdo-tpdm-gate` is not none; it "
+            "is 0"
+        )
+    return spec
+
+
+def _left_out(options: Namespace, names: Sequence[str], where: str) -> None:
+    """Refuse options that would do nothing."""
+    for name in (f"tpdm_{one}" for one in names):
+        value = getattr(options, name)
+        if value != TPDMOptions.__dataclass_fields__[name].default:
+            raise UserError(f"`--{name.replace('_', '-')}` must be left out {where}; it is {value}")

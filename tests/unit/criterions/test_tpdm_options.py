@@ -1,0 +1,66 @@
+"""What TPDM refuses, in one line each, before anything is trained."""
+
+import pytest
+from fairseq import criterions, tasks
+from integration.data import TAG, TASK, TRAIN, training_arguments
+
+from tdo_plugin.errors import UserError
+
+BASE = ("--task", "tdo_translation", *TASK, *TRAIN, *TAG)
+MODEL = (
+    *("--arch", "tdo_encoder_decoder", "--tdo-encoder-layers", "2", "--tdo-model-dim", "8"),
+    *("--tdo-heads", "2", "--tdo-ffn-dim", "12", "--tdo-tpdm-layer", "2"),
+)
+TPDM = ("--criterion", "label_smoothed_cross_entropy_tpdm")
+GATED = ("--tdo-tpdm-gate", "relaxed-bernoulli", "--tpdm-gate-prior", "0.3")
+WRONG = [
+    *(
+        (("--tpdm-temperature", text), "`--tpdm-temperature` must be at least 0.0001 and finite;")
+        for text in ("0", "-1", "nan", "inf", "1e-40")
+    ),
+    ((*GATED, "--tpdm-gate-temperature", "0"), "`--tpdm-gate-temperature` must be at least 0.0001"),
+    (
+        ("--tpdm-gate-prior", "0.2"),
+        "`--tpdm-gate-prior` must be left out where `--tdo-tpdm-gate` is none; it is 0.2",
+    ),
+    (("--tpdm-gate-weight", "0.5"), "`--tpdm-gate-weight` must be left out where `--tdo-tpdm-g"),
+    (("--tpdm-gate-temperature", "1"), "`--tpdm-gate-temperature` must be left out where `--tdo-"),
+    (
+        ("--tpdm-disentangle-weight", "0", "--tpdm-generator-lr", "0.1"),
+        "`--tpdm-generator-lr` must be left out where `--tpdm-disentangle-weight` is 0; it is 0.1",
+    ),
+    (
+        ("--tpdm-disentangle-weight", "0", "--tpdm-new-generator"),
+        "`--tpdm-new-generator` must be left out where `--tpdm-disentangle-weight` is 0; it is Tr",
+    ),
+    (("--tpdm-disentangle-weight", "-1"), "`--tpdm-disentangle-weight` must be finite and not neg"),
+    (("--tpdm-position-weight", "inf"), "`--tpdm-position-weight` must be finite and not negative"),
+    (("--tpdm-generator-lr", "-0.1"), "`--tpdm-generator-lr` must be finite and not negative"),
+    (("--tpdm-gate-weight", "-2"), "`--tpdm-gate-weight` must be finite and not negative"),
+    (("--tpdm-gate-prior", "1"), "`--tpdm-gate-prior` must be above 0 and below 1; it is 1.0"),
+    (
+        ("--tpdm-disentangle-weight", "0", "--tpdm-position-weight", "0"),
+        "`--tpdm-position-weight` must be positive where --tpdm-disentangle-weight is 0; it is 0.0",
+    ),
+    (("--tdo-tpdm-layer", "0"), "`--tdo-tpdm-layer` must be a layer of the source for TPDM; it is"),
+    (("--tdo-tpdm-layer", "3"), "`--tdo-tpdm-layer` must be from 1 to 2, the layers of this enc"),
+    (
+        (*GATED, "--tpdm-disentangle-weight", "0"),
+        "`--tpdm-disentangle-weight` must be positive where `--tdo-tpdm-gate` is not none; it is 0",
+    ),
+    (
+        ("--task", "translation_multi_simple_epoch"),
+        "`--task` must be tdo_translation or built on it for TPDM, whose generator is trained",
+    ),
+    (("--arch", "transformer_iwslt_de_en"), "`--arch` must be one of tdo_plugin's for TPDM"),
+]
+
+
+@pytest.mark.parametrize(("flags", "message"), WRONG, ids=lambda value: str(value[:2]))
+def test_refused(flags, message):
+    stock = "transformer_iwslt_de_en" in flags
+    args = training_arguments(*BASE, *(() if stock else MODEL), *TPDM, *flags)
+    task = tasks.setup_task(args)
+    with pytest.raises(UserError) as caught:
+        criterions.build_criterion(args, task)
+    assert message in str(caught.value)
