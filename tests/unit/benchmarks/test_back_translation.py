@@ -1,9 +1,9 @@
 """The benchmark's systems do the same work; it is not timed here."""
 
-import importlib.util
 import sys
 from unittest import mock
 
+import back_translation as benchmark
 import pytest
 import torch
 from speed.batches import by_tokens
@@ -13,16 +13,7 @@ from speed.text import embedded
 
 
 @pytest.fixture(scope="module")
-def benchmark(root):
-    path = root / "benchmarks" / "back_translation.py"
-    spec = importlib.util.spec_from_file_location("back_translation", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def updates(benchmark, tmp_path_factory):
+def updates(tmp_path_factory):
     setting = Setting(8, 12, 2, 4, 60, languages=3, sentence_length=12, batch_tokens=60)
     text = embedded(setting.languages)
     batches = by_tokens(text, setting.sentence_length, setting.batch_tokens)
@@ -47,7 +38,7 @@ def made(updates, system, number=1):
     return found, seconds
 
 
-def test_all_searches_find_the_same_and_every_target_has_a_source_as_long(benchmark, updates):
+def test_all_searches_find_the_same_and_every_target_has_a_source_as_long(updates):
     updates.trainer.optimizer.set_lr(0.0)
     sources = []
     with mock.patch.object(type(updates.trainer), "lr_step_update", lambda trainer: 0.0):
@@ -62,13 +53,13 @@ def test_all_searches_find_the_same_and_every_target_has_a_source_as_long(benchm
         assert torch.equal(other, sources[0])
 
 
-def test_a_plain_update_has_no_back_translation(benchmark, updates):
+def test_a_plain_update_has_no_back_translation(updates):
     found, seconds = made(updates, benchmark.PLAIN)
     assert not found
     assert seconds > 0
 
 
-def test_the_command(benchmark, tmp_path, monkeypatch, capsys):
+def test_the_command(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(benchmark, "measure", lambda *_: {"plain": [1.0], "robt": [2.0]})
     monkeypatch.setattr("os.execve", lambda *_: None)
     report = tmp_path / "report.json"

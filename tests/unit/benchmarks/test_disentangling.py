@@ -1,8 +1,8 @@
 """The benchmark's systems differ in TPDM alone and have the same batches; it is not timed here."""
 
-import importlib.util
 import sys
 
+import disentangling as benchmark
 import pytest
 import torch
 from speed.batches import by_tokens
@@ -16,17 +16,8 @@ from tdo_plugin.launch.config import read_config
 SMALLER = "--tdo-model-dim 8 --tdo-ffn-dim 12 --tdo-heads 2 --dropout 0"
 
 
-@pytest.fixture(scope="module")
-def benchmark(root):
-    path = root / "benchmarks" / "disentangling.py"
-    spec = importlib.util.spec_from_file_location("disentangling", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.parametrize("size", ["small", "base"])
-def test_sizes_are_the_configs(benchmark, size):
+def test_sizes_are_the_configs(size):
     setting = benchmark.SIZES[size]
     for config in benchmark.SYSTEMS.values():
         one = read_config(benchmark.CONFIGS / f"{config}-{size}.conf")
@@ -36,7 +27,7 @@ def test_sizes_are_the_configs(benchmark, size):
             assert one.integer(f"--tdo-{name}", 1) == getattr(setting, name.replace("-", "_"))
 
 
-def test_a_config_is_measured_without_its_validation(benchmark):
+def test_a_config_is_measured_without_its_validation():
     config = benchmark.CONFIGS / "mnmt-small.conf"
     found = words(str(config), benchmark.SIZES["small"])
     assert "--eval-translation" in read_config(config).words()
@@ -44,7 +35,7 @@ def test_a_config_is_measured_without_its_validation(benchmark):
     assert found[found.index("--criterion") + 1] == "label_smoothed_cross_entropy_terms"
 
 
-def test_all_systems_update_on_the_same_batches(benchmark, tmp_path):
+def test_all_systems_update_on_the_same_batches(tmp_path):
     setting = Setting(8, 12, 2, 6, 60, languages=3, sentence_length=12, batch_tokens=60)
     text = embedded(setting.languages)
     batches = by_tokens(text, setting.sentence_length, setting.batch_tokens)
@@ -61,7 +52,7 @@ def test_all_systems_update_on_the_same_batches(benchmark, tmp_path):
             assert torch.equal(mine["target"], plain["target"])
 
 
-def test_the_command(benchmark, tmp_path, monkeypatch, capsys):
+def test_the_command(tmp_path, monkeypatch, capsys):
     found = {"plain": [1.0], "TPDM": [1.5], "GTPDM": [1.6]}
     monkeypatch.setattr(benchmark, "measure", lambda *_: found)
     monkeypatch.setattr("os.execve", lambda *_: None)

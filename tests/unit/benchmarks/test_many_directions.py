@@ -1,27 +1,17 @@
 """The benchmark's arithmetic and its comparison of hypotheses; it is not timed here."""
 
-import importlib.util
 from pathlib import Path
 
-import pytest
+import many_directions as benchmark
 
 
-@pytest.fixture(scope="module")
-def benchmark(root: Path):
-    path = root / "benchmarks" / "many_directions.py"
-    spec = importlib.util.spec_from_file_location("many_directions", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_ratios_are_taken_within_a_repetition(benchmark) -> None:
+def test_ratios_are_taken_within_a_repetition() -> None:
     seconds = {"translate": [10.0, 20.0, 10.0], "one-by-one": [30.0, 80.0, 35.0]}
     row = benchmark.row("one-by-one", seconds)
     assert (row["seconds"], row["ratio"], row["spread"]) == (35.0, 3.5, [3.0, 4.0])
 
 
-def test_differing_hypotheses_are_counted(benchmark, data, tmp_path: Path) -> None:
+def test_differing_hypotheses_are_counted(data, tmp_path: Path) -> None:
     for way in benchmark.WAYS:
         (tmp_path / way).mkdir()
         for direction in data.test_directions:

@@ -1,25 +1,15 @@
 """What the benchmark of `tdo prepare` compares with, and how it measures memory; no times."""
 
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+import prepare_corpus as benchmark
 
 GREEDY = "import sys; room = bytearray(64 << 20); print(flush=True); sys.stdin.read()"
 
 
-@pytest.fixture(scope="module")
-def benchmark(root: Path):
-    path = root / "benchmarks" / "prepare_corpus.py"
-    spec = importlib.util.spec_from_file_location("prepare_corpus", path)
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_tools_clean_as_the_rules_say(benchmark, tmp_path: Path) -> None:
+def test_the_tools_clean_as_the_rules_say(tmp_path: Path) -> None:
     text = benchmark.generate(tmp_path, 2100)
     sides = [text / f"train.en-de.{language}" for language in ("en", "de")]
     rows = list(zip(*(path.read_text("utf-8").split("\n") for path in sides), strict=True))[:-1]
@@ -38,7 +28,7 @@ def test_the_tools_clean_as_the_rules_say(benchmark, tmp_path: Path) -> None:
     assert found == ["".join(f"{row[number]}\n" for row in kept) for number in (0, 1)]
 
 
-def test_memory_is_that_of_all_processes_below(benchmark) -> None:
+def test_memory_is_that_of_all_processes_below() -> None:
     before = benchmark.memory()
     command = ["bash", "-c", f"{sys.executable} -c '{GREEDY}'; true"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}

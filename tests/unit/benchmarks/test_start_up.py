@@ -1,22 +1,12 @@
 """The benchmark's data and arithmetic; it is not timed here."""
 
-import importlib.util
 from pathlib import Path
 
-import pytest
+import start_up as benchmark
 from integration.data import TAG, TDO, TRAIN, built
 
 
-@pytest.fixture(scope="module")
-def benchmark(root: Path):
-    path = root / "benchmarks" / "start_up.py"
-    spec = importlib.util.spec_from_file_location("start_up", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_ratios_are_taken_within_a_round(benchmark) -> None:
+def test_ratios_are_taken_within_a_round() -> None:
     seconds = {"stock": [10.0, 20.0, 9.0], "lean": [5.0, 5.0, 3.0]}
     found = {system: [{"update": one} for one in own] for system, own in seconds.items()}
     stock, lean = benchmark.rows(found, "seconds")
@@ -25,7 +15,7 @@ def test_ratios_are_taken_within_a_round(benchmark) -> None:
     assert lean["metric"] == "update, seconds"
 
 
-def test_systems_take_turns(benchmark) -> None:
+def test_systems_take_turns() -> None:
     asked = []
 
     def run(words):
@@ -37,7 +27,7 @@ def test_systems_take_turns(benchmark) -> None:
     assert asked[::2] == ["-"] * 6
 
 
-def test_the_data_can_be_trained_on(benchmark, tmp_path: Path) -> None:
+def test_the_data_can_be_trained_on(tmp_path: Path) -> None:
     languages = benchmark.names(9)
     assert len(set(languages)) == 9
     benchmark.make_data(tmp_path, languages, 1100, 5000)
