@@ -20,4 +20,5 @@ export OMP_NUM_THREADS=1
 run .venv/bin/ruff check .
 run .venv/bin/ruff format --check .
 run .venv/bin/mypy
-run .venv/bin/python -m pytest -n 2 "$@"
+# the slow tests come first: without stealing one worker would be given a share of nothing else
+run .venv/bin/python -m pytest -n 2 --dist worksteal "$@"
