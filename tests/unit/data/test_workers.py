@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -15,11 +16,20 @@ from tdo_plugin.data.workers import map_in_order, run_jobs
 from tdo_plugin.errors import UserError
 
 
+def wait_until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.01)
+
+
 def test_results_come_with_their_keys_from_so_many_processes_at_a_time(tmp_path: Path) -> None:
     def job(number: int) -> tuple[int, int]:
         mark = tmp_path / f"{number}"
         mark.touch()
-        time.sleep(0.05)
+        if number == 0:
+            wait_until(lambda: (tmp_path / "1").exists())
+        if number == 1:
+            wait_until(lambda: not (tmp_path / "0").exists())
         together = len(list(tmp_path.iterdir()))
         mark.unlink()
         return number**2, together
