@@ -137,7 +137,7 @@ config_of() { echo "$1/${2%-seed-*}.conf"; }
 
 own_flags() {
   if ((${#small[@]})); then
-    printf '%s\n' "${small[@]}" --max-update "$updates"
+    small_flags "$1"
   fi
   if [[ $1 == *-seed-* ]]; then
     printf '%s\n' --seed "${1##*-seed-}"

@@ -19,6 +19,7 @@ class Update:
 
     Attributes:
         lr: the model's learning rate in it.
+        number: how many there have been before it.
         dummy: whether the batch stands in for one of a worker that has none left; nothing may be
             learnt of it.
         first: whether it is the first of those that step hooks made of one; of later ones workers
@@ -26,6 +27,7 @@ class Update:
     """
 
     lr: float
+    number: int = 0
     dummy: bool = False
     first: bool = True
 

@@ -100,7 +100,7 @@ class TPDM:
                 bounds = gates * bounds  # equation 10
                 total = total + divergence.sum() * self.options.tpdm_gate_weight
                 logged |= shown
-            total = total + bounds.sum() * self.options.tpdm_disentangle_weight
+            total = total + bounds.sum() * self._disentangle_weight(update)
             logged["d"] = bounds
         if self.options.tpdm_position_weight:
             losses = position_loss(
@@ -117,19 +117,29 @@ class TPDM:
             {name: (one.detach().sum(1) / tokens).sum() for name, one in logged.items()},
         )
 
+    def _disentangle_weight(self, update: Update | None) -> float:
+        """L_d's weight in an update; outside of updates (None) the one that it comes to."""
+        weight: float = self.options.tpdm_disentangle_weight
+        if update is None:
+            return weight
+        counted = update.number + 1 - self.options.tpdm_disentangle_start
+        return weight * min(max(counted / (self.options.tpdm_disentangle_warmup or 1), 0.0), 1.0)
+
     def _mutual_information(
         self, adversary: Adversary, found: Disentangled, padding: Tensor, update: Update | None
     ) -> tuple[Tensor, Tensor]:
         """Of each token, and the generator's loss with which it was measured; (B, S) both."""
-        tau, positional = self.options.tpdm_temperature, found.positional.detach()
+        tau, still = self.options.tpdm_temperature, found.positional.detach()
 
         def loss(guessed: Tensor) -> Tensor:
-            return generator_loss(log_likelihood(guessed, positional, padding, tau), padding).sum()
+            return generator_loss(log_likelihood(guessed, still, padding, tau), padding).sum()
 
         if update is not None and update.first:
-            adversary.step(found.semantic.detach(), padding, loss, update)
+            for _ in range(self.options.tpdm_generator_steps):
+                adversary.step(found.semantic.detach(), padding, loss, update)
         guessed = adversary.guess(found.semantic, padding)
-        likelihood = log_likelihood(guessed, found.positional, padding, tau)
+        positional = still if self.options.tpdm_detach_positional else found.positional
+        likelihood = log_likelihood(guessed, positional, padding, tau)
         return mutual_information(likelihood, padding), generator_loss(likelihood, padding)
 
     def _drawn(

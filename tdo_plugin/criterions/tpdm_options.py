@@ -32,11 +32,28 @@ class TPDMOptions(FairseqDataclass):
         default=1.0,
         metadata={"help": "weight of the mutual information in the sum; 0: without (L_d)"},
     )
+    tpdm_disentangle_start: int = field(
+        default=0,
+        metadata={"help": "updates before L_d counts; the generator is trained in them as well"},
+    )
+    tpdm_disentangle_warmup: int = field(
+        default=0, metadata={"help": "further updates in which its weight rises from 0, linearly"}
+    )
+    tpdm_detach_positional: bool = field(
+        default=False,
+        metadata={
+            "help": "L_d's gradient reaches the semantic embedding alone; the positional one is "
+            "left to L_p"
+        },
+    )
     tpdm_position_weight: float = field(
         default=1.0, metadata={"help": "weight of the alignment of positions; 0: without (L_p)"}
     )
     tpdm_generator_lr: float = field(
         default=0.0, metadata={"help": "learning rate of the generator; 0: the model's"}
+    )
+    tpdm_generator_steps: int = field(
+        default=1, metadata={"help": "steps of the generator on each batch"}
     )
     tpdm_gate_prior: float = field(
         default=0.5,
@@ -73,13 +90,16 @@ def check_tpdm_options(options: Namespace) -> None:
     for name in (f"tpdm_{one}" for one in numbers):
         value = getattr(options, name)
         check(name, value >= 0 and math.isfinite(value), "finite and not negative")
+    for name in ("tpdm_disentangle_start", "tpdm_disentangle_warmup"):
+        check(name, getattr(options, name) >= 0, "0 or more")
+    check("tpdm_generator_steps", options.tpdm_generator_steps >= 1, "at least 1")
     check("tpdm_gate_prior", 0 < options.tpdm_gate_prior < 1, "above 0 and below 1")
     either = options.tpdm_disentangle_weight or options.tpdm_position_weight
     check("tpdm_position_weight", bool(either), "positive where --tpdm-disentangle-weight is 0")
     if not options.tpdm_disentangle_weight:
-        _left_out(
-            options, ("generator_lr", "new_generator"), "where `--tpdm-disentangle-weight` is 0"
-        )
+        names = ("disentangle_start", "disentangle_warmup", "detach_positional")
+        names += ("generator_lr", "generator_steps", "new_generator")
+        _left_out(options, names, "where `--tpdm-disentangle-weight` is 0")
 
 
 def check_tpdm_model(spec: ModelSpec | None, options: Namespace) -> ModelSpec:

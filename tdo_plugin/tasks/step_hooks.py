@@ -56,20 +56,20 @@ def summed(logs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {key: reduce(add, (one[key] for one in logs)) for key in logs[0]}
 
 
-def in_update(criterion: Any, lr: float, dummy: bool, first: bool) -> AbstractContextManager[Any]:
+def in_update(criterion: Any, **known: Any) -> AbstractContextManager[Any]:
     """Let a criterion know of the update that a batch is for, if it wants to.
 
     Args:
         criterion: some train what is not the model's, too.
-        lr: the model's learning rate.
-        dummy: whether the batch stands in for one of a worker that has none left.
-        first: whether it is the first of those that were made of one; workers need not have
-            equally many later ones.
+        known: what is known of it: the model's learning rate ``lr``; its ``number``, from 0;
+            whether the batch stands in for one of a worker that has none left, a ``dummy``; and
+            whether it is the ``first`` of those that were made of one, since workers need not
+            have equally many later ones.
     """
     if not hasattr(criterion, "in_update"):
         return nullcontext()
-    known: AbstractContextManager[Any] = criterion.in_update(lr=lr, dummy=dummy, first=first)
-    return known
+    inside: AbstractContextManager[Any] = criterion.in_update(**known)
+    return inside
 
 
 def unsynchronized(model: Any) -> AbstractContextManager[Any]:

@@ -247,8 +247,9 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         steps = []
         for place, batch in enumerate(batches):
             last = place == len(batches) - 1
-            known = in_update(criterion, optimizer.get_lr(), ignore_grad, place == 0)
-            with known, nullcontext() if last else unsynchronized(model):
+            known = {"lr": optimizer.get_lr(), "number": update_num}
+            known |= {"dummy": ignore_grad, "first": place == 0}
+            with in_update(criterion, **known), nullcontext() if last else unsynchronized(model):
                 steps.append(
                     super().train_step(batch, model, criterion, optimizer, update_num, ignore_grad)
                 )

@@ -4,10 +4,11 @@
 
 # Each scale sets, where it is not the paper's,
 #   small      flags behind a config's
+#   adversary  more of them, of rows with L_d
 #   updates    of a row
 #   measures   options of `tdo score`
 # and names the corpora as what they are: like the paper's.
-declare -a small=()
+declare -a small=() adversary=()
 updates=""
 
 scale_toy() {
@@ -39,6 +40,7 @@ scale_full() {
 # smaller NAME: take the flags of a scale.
 smaller() {
   mapfile -t small < <(flags_of_scale "$1")
+  mapfile -t adversary < <(flags_of_scale adversary)
   names=("${names[@]/#/like }")
 }
 
@@ -46,6 +48,24 @@ smaller() {
 train_for() {
   updates_asked "$(flag_of_scale "$scale" --validate-interval-updates)"
   updates=$1
+}
+
+# small_flags SYSTEM: a row's flags behind its config's, a word a line.
+#
+# L_d begins when the source is made use of: before, the cheapest way to take positions out of it is to
+# have all tokens alike. Candidates are of the last third, where L_d has its whole weight.
+small_flags() {
+  printf '%s\n' "${small[@]}" --max-update "$updates" --validate-after-updates $((updates * 2 / 3))
+  case $1 in
+    *-without-l_d*) ;;
+    *-without-l_p*) adversarial_flags | grep -v detach ;; # nothing else trains positions there
+    *tpdm*) adversarial_flags ;;
+  esac
+}
+
+adversarial_flags() {
+  printf '%s\n' "${adversary[@]}" --tpdm-disentangle-start $((updates / 2)) \
+    --tpdm-disentangle-warmup $((updates / 6))
 }
 
 # data_SCALE CORPUS: its data folder.
@@ -75,7 +95,8 @@ data_full() {
 # corpus_of CORPUS VOCABULARY OPTION...: languages whose word order differs, and others.
 corpus_of() {
   local -A languages=([multiun]=en,ja,ru,tr [europarl]=en,de,fr)
-  tdo corpus --out "$run/$1/text" --languages "${languages[$1]}" "${@:3}" --seed 1 --force
+  tdo corpus --out "$run/$1/text" --languages "${languages[$1]}" --share-center "${@:3}" --seed 1 \
+    --force
   tdo preprocess "$run/$1/text" "$run/$1/data" --vocab-size "$2" --normalization identity \
     --join-valid 5 --workers 2 --fresh
 }

@@ -35,6 +35,21 @@ WRONG = [
     ),
     (("--tpdm-disentangle-weight", "-1"), "`--tpdm-disentangle-weight` must be finite and not neg"),
     (("--tpdm-position-weight", "inf"), "`--tpdm-position-weight` must be finite and not negative"),
+    *(
+        (
+            ("--tpdm-disentangle-weight", "0", *flags),
+            f"`{flags[0]}` must be left out where `--tpdm-disentangle-weight` is 0; it is ",
+        )
+        for flags in (
+            ("--tpdm-disentangle-start", "2"),
+            ("--tpdm-disentangle-warmup", "2"),
+            ("--tpdm-detach-positional",),
+            ("--tpdm-generator-steps", "2"),
+        )
+    ),
+    (("--tpdm-disentangle-start", "-1"), "`--tpdm-disentangle-start` must be 0 or more; it is -1"),
+    (("--tpdm-disentangle-warmup", "-1"), "`--tpdm-disentangle-warmup` must be 0 or more; it is"),
+    (("--tpdm-generator-steps", "0"), "`--tpdm-generator-steps` must be at least 1; it is 0"),
     (("--tpdm-generator-lr", "-0.1"), "`--tpdm-generator-lr` must be finite and not negative"),
     (("--tpdm-gate-weight", "-2"), "`--tpdm-gate-weight` must be finite and not negative"),
     (("--tpdm-gate-prior", "1"), "`--tpdm-gate-prior` must be above 0 and below 1; it is 1.0"),

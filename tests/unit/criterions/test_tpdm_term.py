@@ -247,6 +247,58 @@ def test_a_batch_of_one_token():
     assert all(one.grad is None or one.grad.isfinite().all() for one in model.parameters())
 
 
+SCHEDULES = {
+    (): [1, 1],
+    ("--tpdm-disentangle-start", "3"): [0, 0, 0, 1, 1],
+    ("--tpdm-disentangle-warmup", "4"): [0.25, 0.5, 0.75, 1, 1],
+    ("--tpdm-disentangle-start", "2", "--tpdm-disentangle-warmup", "2"): [0, 0, 0.5, 1, 1],
+}
+
+
+@pytest.mark.parametrize("flags", SCHEDULES, ids=" ".join)
+def test_the_weight_of_the_mutual_information_over_updates(flags):
+    _, model, criterion, batch = made(*flags)
+    adversary(criterion).step = lambda *args: None
+
+    def added(update, weight):
+        criterion.terms["tpdm"].options.tpdm_disentangle_weight = weight
+        loss, logs = objective(model, criterion, batch, update)
+        return float(loss.detach()) - float(logs["loss"])
+
+    aligned = added(None, 0)
+    whole = added(None, 2) - aligned
+    assert abs(whole) > 0.01
+    for number, share in enumerate(SCHEDULES[flags]):
+        found = added(Update(0.01, number), 2) - aligned
+        assert found == pytest.approx(share * whole, abs=1e-9), number
+
+
+def test_detached_positions_are_moved_by_their_alignment_alone():
+    _, model, criterion, batch = made("--tpdm-detach-positional")
+    _, _, without, _ = made("--tpdm-disentangle-weight", "0")
+    _, attached, whole, _ = made()
+    attached.load_state_dict(model.state_dict())
+    found = gradients(model, criterion, batch)
+    for part, other in (("positional", without), ("semantic", whole)):
+        expected = gradients(attached, other, batch)
+        names = [name for name in found if f"between.{part}" in name]
+        assert names
+        for name in names:
+            torch.testing.assert_close(found[name], expected[name], **EXACT)
+    moved = gradients(attached, whole, batch)
+    assert any(
+        not torch.allclose(found[name], moved[name], **EXACT)
+        for name in found
+        if "between.positional" in name
+    )
+
+
+def gradients(model, criterion, batch):
+    model.zero_grad()
+    objective(model, criterion, batch)[0].backward()
+    return {name: one.grad.clone() for name, one in model.named_parameters()}
+
+
 # --- who is trained --------------------------------------------------------------------------
 
 
@@ -294,6 +346,16 @@ def test_the_generator_stands_still(update):
     assert same(before, copies(adversary(criterion).generator))
 
 
+def test_the_generator_s_steps_on_a_batch_are_so_many_of_one():
+    _, _, several, batch = made("--tpdm-generator-steps", "3")
+    _, model, single, _ = made()
+    for _ in range(3):
+        objective(model, single, batch, UPDATE)
+    objective(model, several, batch, UPDATE)
+    found, expected = (copies(adversary(one).generator) for one in (several, single))
+    torch.testing.assert_close(found, expected, **EXACT)
+
+
 def test_the_task_tells_of_each_update():
     task, model, criterion, batch = made()
     seen, original = [], type(criterion).forward
@@ -316,13 +378,12 @@ def test_the_task_tells_of_each_update():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(criterion), "forward", forward)
         task.train_step(batch, model, criterion, Optimizer(), 0)
-        task.train_step(batch, model, criterion, Optimizer(), 0, ignore_grad=True)
+        task.train_step(batch, model, criterion, Optimizer(), 1, ignore_grad=True)
         task.step_hooks = [Twice()]
-        task.train_step(batch, model, criterion, Optimizer(), 0)
+        task.train_step(batch, model, criterion, Optimizer(), 2)
         task.valid_step(batch, model, criterion)
-    first = Update(0.25)
-    dummy, later = Update(0.25, dummy=True), Update(0.25, first=False)
-    assert seen == [first, dummy, first, later, None]
+    dummy, later = Update(0.25, 1, dummy=True), Update(0.25, 2, first=False)
+    assert seen == [Update(0.25, 0), dummy, Update(0.25, 2), later, None]
 
 
 def test_generators_start_alike_and_leave_random_numbers_alone():
