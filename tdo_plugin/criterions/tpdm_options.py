@@ -96,6 +96,8 @@ def check_tpdm_options(options: Namespace) -> None:
     check("tpdm_gate_prior", 0 < options.tpdm_gate_prior < 1, "above 0 and below 1")
     either = options.tpdm_disentangle_weight or options.tpdm_position_weight
     check("tpdm_position_weight", bool(either), "positive where --tpdm-disentangle-weight is 0")
+    if not options.tpdm_position_weight:
+        _left_out(options, ("detach_positional",), "where `--tpdm-position-weight` is 0")
     if not options.tpdm_disentangle_weight:
         names = ("disentangle_start", "disentangle_warmup", "detach_positional")
         names += ("generator_lr", "generator_steps", "new_generator")

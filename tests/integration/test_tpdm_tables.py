@@ -11,7 +11,7 @@ from tdo_plugin.evaluation.published import published
 
 SCRIPTS = sorted(path.name for path in TABLES.glob("tpdm_*.sh"))
 SCORED = [f"tpdm_table{number}.sh" for number in (1, 2, 3, 6, 7)]
-TRAINED = ["tpdm_figure1.sh", *SCORED, "tpdm_table4.sh"]
+TRAINED = ["tpdm_adversary.sh", "tpdm_figure1.sh", *SCORED, "tpdm_table4.sh"]
 
 
 @pytest.fixture(scope="module")
@@ -28,9 +28,9 @@ def scored(commands: list[list[str]]) -> dict[str, str]:
     return found
 
 
-def test_there_is_a_script_for_each_table_and_for_the_curve() -> None:
+def test_there_is_a_script_for_each_table_the_curve_and_the_adversary() -> None:
     tables = [f"tpdm_table{table.table}.sh" for table in published("tpdm").tables]
-    assert ["tpdm_figure1.sh", *tables] == SCRIPTS
+    assert ["tpdm_adversary.sh", "tpdm_figure1.sh", *tables] == SCRIPTS
 
 
 @pytest.mark.parametrize("name", SCORED)
@@ -147,6 +147,33 @@ def test_the_last_update_is_a_candidate(clone: Path, words: list[str]) -> None:
         assert updates % int(flags["--validate-interval-updates"]) == 0
 
 
+def test_rows_with_l_d_take_what_the_adversary_needs_at_small_scales(clone: Path) -> None:
+    """What a row leaves out, its scale does not bring back."""
+    names = ("tpdm_adversary.sh", "tpdm_table1.sh", "tpdm_table2.sh")
+    found: dict[str, dict[str, str]] = {}
+    for name in names:
+        found |= trained(clone, shown(clone, name, "toy", "--updates", "1500"))
+    late = {"--tpdm-disentangle-start": "750", "--tpdm-disentangle-warmup": "250"}
+    game = {"--tpdm-generator-steps": "5", "--tpdm-disentangle-weight": "0.1"}
+    detached = {"--tpdm-detach-positional": ""}
+
+    def taken(system: str) -> dict[str, str]:
+        flags = found[system]
+        if detached.keys() <= flags.keys():  # has no value
+            flags |= detached
+        return {key: value for key, value in flags.items() if key in late | game | detached}
+
+    assert taken("multiun/mnmt-gtpdm-base") == late | game | detached
+    assert taken("europarl/mnmt-tpdm-small-sinusoidal-anchor") == late | game | detached
+    assert taken("europarl/mnmt-tpdm-small-without-l_p") == late | game
+    assert taken("multiun/adversary-late-5-steps") == late
+    for name in ("mnmt-small", "mnmt-tpdm-small-without-l_d", "adversary-as-printed"):
+        assert taken(f"multiun/{name}") == {}
+    assert {flags["--validate-after-updates"] for flags in found.values()} == {"1000"}
+    full = trained(clone, shown(clone, "tpdm_table1.sh", "full"))
+    assert not any(key in flags for flags in full.values() for key in late | game | detached)
+
+
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_help_explains_the_script_and_its_options(clone: Path, name: str) -> None:
     output = script(clone, name, "--help").stdout
@@ -184,7 +211,7 @@ def test_a_few_updates_of_every_row_of_all_tables(clone: Path, tmp_path: Path) -
         output = script(clone, name, "--smoke", "--out", run).stdout
         begun += output.count("training begins")
     logs = sorted(run.rglob("train.log"))
-    assert len(logs) == begun == 22
+    assert len(logs) == begun == 28
     for log in logs:
         assert "@ 2 updates" in log.read_text(), log
         for name in ("checkpoint_best.pt", "checkpoint_last.pt", "validation.jsonl"):

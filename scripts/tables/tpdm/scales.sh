@@ -57,15 +57,21 @@ train_for() {
 small_flags() {
   printf '%s\n' "${small[@]}" --max-update "$updates" --validate-after-updates $((updates * 2 / 3))
   case $1 in
-    *-without-l_d*) ;;
-    *-without-l_p*) adversarial_flags | grep -v detach ;; # nothing else trains positions there
-    *tpdm*) adversarial_flags ;;
+    *-without-l_d* | *-as-printed*) ;;
+    *adversary-*) late_flags ;;
+    *-without-l_p*) # where nothing else trains positions
+      printf '%s\n' "${adversary[@]}" | grep -v detach
+      late_flags
+      ;;
+    *tpdm*)
+      printf '%s\n' "${adversary[@]}"
+      late_flags
+      ;;
   esac
 }
 
-adversarial_flags() {
-  printf '%s\n' "${adversary[@]}" --tpdm-disentangle-start $((updates / 2)) \
-    --tpdm-disentangle-warmup $((updates / 6))
+late_flags() {
+  printf '%s\n' --tpdm-disentangle-start $((updates / 2)) --tpdm-disentangle-warmup $((updates / 6))
 }
 
 # data_SCALE CORPUS: its data folder.
