@@ -5,8 +5,9 @@
 #                               [--dry-run]
 #
 #   toy         the embedded corpus: English with Japanese, Russian and Turkish in the place of
-#               MultiUN, with German and French in that of Europarl; 10,000 training pairs each, d = 96,
-#               3 and 6 layers a side for small and base (default)
+#               MultiUN, with German and French in that of Europarl; 10,000 training pairs each, of the
+#               same English sentences, as Europarl's mostly are; d = 96, 3 and 6 layers a side for small
+#               and base (default)
 #   multi30k    Multi30k, its training set cut into three parts, one for each pair: English with German,
 #               French and Czech in the place of MultiUN, without Czech in that of Europarl; d = 128, the
 #               same layers, about an hour a row on a CPU core
@@ -28,8 +29,9 @@
 #   --dry-run   only print the commands
 #
 # The checkpoint with the best BLEU on validation sets of the zero-shot directions is tested, as in the
-# scripts that the paper follows. LID=FILE has fastText's lid.176 tell languages apart, instead of a
-# classifier trained on the corpus; the paper does not.
+# scripts that the paper follows; at the small scales, of the last third of the updates. There L_d is not
+# quite the paper's either (configs/tpdm-tables/scales/adversary.conf). LID=FILE has fastText's lid.176
+# tell languages apart, instead of a classifier trained on the corpus; the paper does not.
 set -euo pipefail
 # shellcheck shell=bash
 # shellcheck disable=SC2034
