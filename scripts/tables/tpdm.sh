@@ -106,7 +106,7 @@ draw_scores() {
   for corpus in $(corpora); do
     lines=()
     for index in "${!rows[@]}"; do
-      [[ ${rows[index]} == "$corpus"/* && ${rows[index]} != *piv-m* ]] || continue # it has no training
+      [[ ${rows[index]} == "$corpus"/* && ${rows[index]} != *piv-m* ]] || continue # it trains none
       mapfile -t own < <(runs_of "${rows[index]}" "${names[index]}")
       for one in "${own[@]}"; do
         lines+=("${one%/output}/checkpoints/validation.jsonl")
