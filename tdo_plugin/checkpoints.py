@@ -118,11 +118,11 @@ def _by_updates(folder: Path) -> list[Path]:
     return [found[updates] for updates in sorted(found)]
 
 
-def best_of(folder: Path, count: int, option: str = "--best") -> list[Path]:
+def best_of(folder: Path, count: int, option: str = "--best", since: int = 0) -> list[Path]:
     """The ``count`` checkpoints of a folder with the best validation loss, best first.
 
     Copies of one checkpoint under several names count once. Runs that choose by a metric of
-    which more is better are followed in that.
+    which more is better are followed in that. Those of fewer updates than ``since`` are left out.
 
     Raises:
         UserError: where fewer have a validation loss.
@@ -132,12 +132,13 @@ def best_of(folder: Path, count: int, option: str = "--best") -> list[Path]:
     for names in (REGULAR, CHOSEN):
         for path in (path for path in paths if names.fullmatch(path.name)):
             one = describe(path, read(path))
-            if one.loss is not None:
+            if one.loss is not None and one.updates >= since:
                 found.setdefault(one.updates, one)
     ranked = sorted(found.values(), key=_rank)
-    return _enough(
-        option, [one.path for one in ranked], count, f"checkpoints with validation in {folder}"
+    what = f"checkpoints with validation in {folder}" + (
+        f" from update {since} on" if since else ""
     )
+    return _enough(option, [one.path for one in ranked], count, what)
 
 
 def _rank(one: Candidate) -> tuple[float, int]:

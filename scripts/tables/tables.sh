@@ -247,6 +247,7 @@ show_commands() {
   tdo() { show tdo "$@"; }
   once() { "${@:3}"; }
   step() { show "$@"; }
+  tee() { cat; }
   prepare_data
   for one in "${first[@]}" ${second[@]+"${second[@]}"}; do
     mapfile -t own < <(own_flags "$one")
@@ -257,7 +258,10 @@ show_commands() {
     tdo train "$(config_of "$CONFIGS" "$one")" "$(data_of "$run/data" "$one")" \
       --save-dir "$run/$one/checkpoints" "${FLAGS[@]}" ${own[@]+"${own[@]}"}
   done
-  [[ -n $smoke ]] || score_rows "$1" "$2"
+  if [[ -z $smoke ]]; then
+    score_rows "$1" "$2"
+    draw_figures "$1" "$2"
+  fi
 }
 
 # make_table TABLE DIRECTIONS WORD...: train what is not trained, translate the directions, score,

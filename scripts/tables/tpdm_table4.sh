@@ -9,7 +9,12 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/tpdm.sh"
 
 # A probe reads the encoders; nothing is translated.
-translate_row() { :; }
+translate_row() {
+  local one
+  for one in $(seeded "$1"); do
+    ready "$one"
+  done
+}
 
 # score_rows TABLE DIRECTIONS: the probe, for each seed.
 score_rows() {

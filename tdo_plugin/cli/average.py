@@ -30,6 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     chosen.add_argument(
         "--last", type=int, metavar="N", help="of a folder: the N with the most updates"
     )
+    add(
+        "--from-update",
+        type=int,
+        default=0,
+        metavar="N",
+        help="with --best: leave out checkpoints that have seen fewer updates (default 0)",
+    )
     add("--output", type=Path, required=True, metavar="FILE", help="the checkpoint to write")
     add("--force", action="store_true", help="replace the output where it is there already")
 
@@ -48,7 +55,9 @@ def _run(args: argparse.Namespace) -> int:
     from tdo_plugin.checkpoints import Candidate, average
     from tdo_plugin_checkpoint import save_whole
 
-    paths = _choose(args.inputs, args.best, args.last)
+    if args.from_update and args.best is None:
+        raise UserError(f"`--from-update` must come with --best; it is {args.from_update}")
+    paths = _choose(args.inputs, args.best, args.last, args.from_update)
     if args.output.resolve() in {path.resolve() for path in paths}:
         raise UserError(f"`--output` must be none of the inputs; it is {args.output}")
     print(f"averaging {len(paths)} checkpoint{'s' if len(paths) > 1 else ''}", flush=True)
@@ -88,7 +97,7 @@ def make_folder(output: Path) -> None:
         ) from None
 
 
-def _choose(inputs: Sequence[Path], best: int | None, last: int | None) -> list[Path]:
+def _choose(inputs: Sequence[Path], best: int | None, last: int | None, since: int) -> list[Path]:
     from tdo_plugin.checkpoints import best_of, last_of
 
     folders = [path for path in inputs if path.is_dir()]
@@ -102,7 +111,7 @@ def _choose(inputs: Sequence[Path], best: int | None, last: int | None) -> list[
             f"`--inputs` must be one folder or checkpoint files; it has {folders[0]} among others"
         )
     if best is not None:
-        return best_of(folders[0], best)
+        return best_of(folders[0], best, since=since)
     if last is not None:
         return last_of(folders[0], last)
     raise UserError(f"`--best` or `--last` must be given with a folder; {folders[0]} is one")

@@ -4,7 +4,7 @@ import math
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import islice
 from typing import Any
 
@@ -14,7 +14,7 @@ from fairseq.criterions.label_smoothed_cross_entropy import (
     LabelSmoothedCrossEntropyCriterion,
     LabelSmoothedCrossEntropyCriterionConfig,
 )
-from fairseq.dataclass import ChoiceEnum
+from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 from torch import Tensor
 
 from tdo_plugin.criterions.instrucl import InstruCL, InstruCLOptions
@@ -26,6 +26,7 @@ from tdo_plugin.modules.cross_entropy import smoothed_cross_entropy
 from tdo_plugin.modules.translation_model import TranslationModel
 
 TERMS: dict[str, type[LossTerm]] = {"instrucl": InstruCL, "tpdm": TPDM}
+OPTIONS: dict[str, type[FairseqDataclass]] = {"instrucl": InstruCLOptions, "tpdm": TPDMOptions}
 CROSS_ENTROPIES = ChoiceEnum(["fused", "whole"])
 
 
@@ -77,6 +78,8 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
             raise UserError(
                 f"`--loss-terms` must be some of {', '.join(TERMS)}; it has {', '.join(unknown)}"
             )
+        for name in (name for name in OPTIONS if name not in terms):
+            _check_left_out(options, name)
         self.terms = {name: TERMS[name](options, task) for name in terms}
         self.fused = options.cross_entropy == "fused" and not options.report_accuracy
 
@@ -182,6 +185,17 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
             if key.startswith(tuple(f"{name}_" for name in TERMS)):
                 sentences = total("nsentences")
                 metrics.log_scalar(key, total(key) / sentences, sentences, round=3)
+
+
+def _check_left_out(options: Namespace, term: str) -> None:
+    """Raise UserError where an option of a term that is not there is given."""
+    for one in fields(OPTIONS[term]):
+        value = getattr(options, one.name, one.default)
+        if one.name != "_name" and value != one.default:
+            raise UserError(
+                f"`--{one.name.replace('_', '-')}` must be left out without the loss term {term}; "
+                f"it is {value}"
+            )
 
 
 def _union(requests: Sequence[Any]) -> dict[str, Any]:

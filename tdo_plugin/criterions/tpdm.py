@@ -33,8 +33,8 @@ GENERATOR = "tpdm_generator"  # its name in a checkpoint
 class TPDM:
     """Takes the position out of what the source's tokens mean, token by token.
 
-    The generator steps first, once a batch, then the mutual information is measured with it
-    (section 3.6). Where it is not trained, as in a validation, it stands as it is.
+    The generator steps first, then the mutual information is measured with it (section 3.6). Where
+    it is not trained, as in a validation, it stands as it is.
 
     Raises:
         UserError: an option is out of range, the model has no such module, or the task does not
@@ -42,7 +42,8 @@ class TPDM:
     """
 
     def __init__(self, options: Namespace, task: Any) -> None:
-        check_tpdm_options(options)
+        args = getattr(task, "args", Namespace())
+        check_tpdm_options(options, int(getattr(args, "max_update", 0) or 0))
         self.options = options
         if not getattr(task, "tells_updates", False):
             raise UserError(

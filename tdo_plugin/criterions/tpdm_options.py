@@ -43,7 +43,7 @@ class TPDMOptions(FairseqDataclass):
         default=False,
         metadata={
             "help": "L_d's gradient reaches the semantic embedding alone; the positional one is "
-            "left to L_p"
+            "left to L_p, which must have a weight"
         },
     )
     tpdm_position_weight: float = field(
@@ -71,8 +71,12 @@ class TPDMOptions(FairseqDataclass):
     )
 
 
-def check_tpdm_options(options: Namespace) -> None:
+def check_tpdm_options(options: Namespace, updates: int = 0) -> None:
     """Refuse values that make no sense.
+
+    Args:
+        options: of the criterion.
+        updates: how many the training has at most; 0: who knows.
 
     Raises:
         UserError: a value out of range.
@@ -92,6 +96,8 @@ def check_tpdm_options(options: Namespace) -> None:
         check(name, value >= 0 and math.isfinite(value), "finite and not negative")
     for name in ("tpdm_disentangle_start", "tpdm_disentangle_warmup"):
         check(name, getattr(options, name) >= 0, "0 or more")
+    start = options.tpdm_disentangle_start
+    check("tpdm_disentangle_start", not 0 < updates <= start, f"below --max-update, {updates}")
     check("tpdm_generator_steps", options.tpdm_generator_steps >= 1, "at least 1")
     check("tpdm_gate_prior", 0 < options.tpdm_gate_prior < 1, "above 0 and below 1")
     either = options.tpdm_disentangle_weight or options.tpdm_position_weight

@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,7 @@ def test_each_corpus_has_its_data_and_table_1_both(clone: Path) -> None:
         assert words[words.index("--data") + 1] == str(corpus / "data")
     (report,) = (words for words in commands if words[0] == "report")
     assert report[1:3] == [str(run / "table1" / name / "scores.json") for name in corpora]
-    assert len(shown(clone, "tpdm_table2.sh", "full")) == 1 + 4 + 2  # no MultiUN
+    assert len(shown(clone, "tpdm_table2.sh", "full")) == 1 + 4 + 3  # no MultiUN
 
 
 def test_every_config_is_a_row_and_is_trained_once(clone: Path) -> None:
@@ -92,7 +93,7 @@ def test_probes_compare_the_residual_cut_with_tpdm(clone: Path) -> None:
     probes = [words for words in commands if words[0] == "probe"]
     for number, words in enumerate(probes):
         paths = [b for a, b in itertools.pairwise(words) if a == "--path"]
-        end = "-seed-2" * number + "/checkpoints/checkpoint_best.pt"
+        end = "-seed-2" * number + "/average.pt"
         run = clone / "runs" / "tpdm-full"
         assert paths == [
             f"RC={run}/multiun/mnmt-rc-base{end}",
@@ -155,23 +156,64 @@ def test_rows_with_l_d_take_what_the_adversary_needs_at_small_scales(clone: Path
         found |= trained(clone, shown(clone, name, "toy", "--updates", "1500"))
     late = {"--tpdm-disentangle-start": "750", "--tpdm-disentangle-warmup": "250"}
     game = {"--tpdm-generator-steps": "5", "--tpdm-disentangle-weight": "0.1"}
-    detached = {"--tpdm-detach-positional": ""}
+    detached, gate = {"--tpdm-detach-positional": ""}, {"--tpdm-gate-weight": "0.1"}
 
     def taken(system: str) -> dict[str, str]:
         flags = found[system]
         if detached.keys() <= flags.keys():  # has no value
             flags |= detached
-        return {key: value for key, value in flags.items() if key in late | game | detached}
+        ours = late | game | detached | gate
+        return {key: value for key, value in flags.items() if key in ours}
 
-    assert taken("multiun/mnmt-gtpdm-base") == late | game | detached
+    assert taken("multiun/mnmt-gtpdm-base") == late | game | detached | gate
     assert taken("europarl/mnmt-tpdm-small-sinusoidal-anchor") == late | game | detached
     assert taken("europarl/mnmt-tpdm-small-without-l_p") == late | game
     assert taken("multiun/adversary-late-5-steps") == late
     for name in ("mnmt-small", "mnmt-tpdm-small-without-l_d", "adversary-as-printed"):
         assert taken(f"multiun/{name}") == {}
-    assert {flags["--validate-after-updates"] for flags in found.values()} == {"1000"}
     full = trained(clone, shown(clone, "tpdm_table1.sh", "full"))
-    assert not any(key in flags for flags in full.values() for key in late | game | detached)
+    ours = late | game | detached | gate
+    assert not any(key in flags for flags in full.values() for key in ours)
+
+
+@pytest.mark.parametrize(
+    ("words", "system", "least"),
+    [
+        (["toy"], "multiun/mnmt-base", 2000),
+        (["toy", "--updates", "750"], "multiun/adversary-late", 500),
+        (["multi30k"], "europarl/mnmt-tpdm-small", 1000),
+        (["full"], "multiun/mnmt-tpdm-small", 0),
+        (["full"], "multiun/adversary-late-5-steps-seed-2", 333_000),
+    ],
+)
+def test_no_checkpoint_is_chosen_before_l_d_has_its_weight(
+    clone: Path, words: list[str], system: str, least: int
+) -> None:
+    """And every validation is there for the curves and to resume from."""
+    source = clone / "scripts" / "tables" / "tpdm.sh"
+    code = f"""
+      source "{source}"; row multiun/x x; read_options {" ".join(words)}
+      tdo() {{ "$VENV/bin/python" -m tdo_plugin "$@"; }}; scale_$kind
+      [[ -z $asked ]] || train_for "$asked"
+      chosen_from {system}
+    """
+    done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=True)
+    assert int(done.stdout) == least
+    flags = trained(clone, shown(clone, "tpdm_figure1.sh", *words)).values()
+    assert not any("--validate-after-updates" in one for one in flags)
+    kept = {one.get("--keep-interval-updates") for one in flags}
+    assert kept == ({None} if words == ["full"] else {"-1"})  # full: as the configs say
+
+
+def test_figures_are_shown_too(clone: Path) -> None:
+    for name, layers in (("tpdm_figure1.sh", False), ("tpdm_adversary.sh", True)):
+        commands = shown(clone, name, "toy")
+        (curve,) = (words for words in commands if words[0] == "curve")
+        (probe,) = (words for words in commands if words[0] == "probe")
+        systems = trained(clone, commands)
+        assert len([word for word in curve if word.endswith("validation.jsonl")]) == len(systems)
+        assert len([word for word in probe if "=" in word]) == len(systems)
+        assert ("--layers" in probe) == layers
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

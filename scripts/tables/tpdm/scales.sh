@@ -53,14 +53,18 @@ train_for() {
 # small_flags SYSTEM: a row's flags behind its config's, a word a line.
 #
 # L_d begins when the source is made use of: before, the cheapest way to take positions out of it is to
-# have all tokens alike. Candidates are of the last third, where L_d has its whole weight.
+# have all tokens alike. Without L_p nothing else trains positions, so that L_d has to reach them.
 small_flags() {
-  printf '%s\n' "${small[@]}" --max-update "$updates" --validate-after-updates $((updates * 2 / 3))
+  printf '%s\n' "${small[@]}" --max-update "$updates"
   case $1 in
     *-without-l_d* | *-as-printed*) ;;
     *adversary-*) late_flags ;;
-    *-without-l_p*) # where nothing else trains positions
+    *-without-l_p*)
       printf '%s\n' "${adversary[@]}" | grep -v detach
+      late_flags
+      ;;
+    *gtpdm*) # gates weigh L_d against their prior, so that both have a tenth of their weight
+      printf '%s\n' "${adversary[@]}" --tpdm-gate-weight 0.1
       late_flags
       ;;
     *tpdm*)
@@ -68,6 +72,18 @@ small_flags() {
       late_flags
       ;;
   esac
+}
+
+# chosen_from SYSTEM: the update from which on its checkpoints may be chosen. At the small scales it is
+# that from which L_d has its whole weight, of all systems.
+chosen_from() {
+  if ((${#small[@]})); then
+    echo $((updates * 2 / 3))
+  elif [[ $1 == *adversary-late* ]]; then
+    echo 333000
+  else
+    echo 0
+  fi
 }
 
 late_flags() {

@@ -111,6 +111,22 @@ def test_best_goes_by_validation_and_takes_no_copy(folder):
         best_of(folder, 6)
 
 
+def test_best_from_an_update_on(folder, tmp_path, capsys):
+    assert names(best_of(folder, 1, since=30)) == ["checkpoint2.pt"]
+    assert names(best_of(folder, 2, since=31)) == ["checkpoint2.pt", "checkpoint3.pt"]
+    assert names(best_of(folder, 1, since=20)) == names(best_of(folder, 1))
+    with pytest.raises(UserError, match=r"at most 2, .* from update 31 on; it is 3"):
+        best_of(folder, 3, since=31)
+    out = ["--output", tmp_path / "best.pt"]
+    assert cli.main(["average", *map(str, ["--inputs", folder, "--best", "1", *out])]) == 0
+    words = ["--inputs", folder, "--best", "1", "--from-update", "31", *out, "--force"]
+    assert cli.main(["average", *map(str, words)]) == 0
+    assert "checkpoint2.pt: 50 updates" in capsys.readouterr().out
+    words = ("--inputs", folder, "--last", "1", "--from-update", "5")
+    line = refused(capsys, *words, "--output", tmp_path / "out.pt")
+    assert "`--from-update` must come with --best; it is 5" in line
+
+
 def test_best_finds_what_fairseq_kept(folder, save):
     """fairseq rounds the loss in the name and adds a digit; the stored loss decides."""
     save("run/checkpoint.best_loss_2.5001.pt", checkpoint(5, 2.4996))

@@ -127,6 +127,20 @@ def test_unknown_term():
         built(*BASE, *TOPOLOGIES["tdo"], *SMALL, *TERMS, "--loss-terms", "instrucl,spam")
 
 
+@pytest.mark.parametrize(
+    ("terms", "flags", "message"),
+    [
+        ("instrucl", ("--tpdm-temperature", "-3"), "`--tpdm-temperature` must be left out without"),
+        ("", ("--instrucl-layer", "2"), "`--instrucl-layer` must be left out without the loss ter"),
+        ("", ("--tpdm-new-generator",), "the loss term tpdm; it is True"),
+    ],
+)
+def test_options_of_a_term_that_is_not_there(terms, flags, message):
+    with pytest.raises(UserError) as refused:
+        built(*BASE, *TOPOLOGIES["tdo"], *SMALL, *TERMS, "--loss-terms", terms, *flags)
+    assert message in str(refused.value)
+
+
 def test_the_preset_is_the_term_named_by_hand():
     _, model, preset, (batch,) = made(*INSTRUCL)
     _, _, named, _ = made(*TERMS, "--loss-terms", "instrucl", "--instrucl-scale", "per-token")
@@ -273,10 +287,11 @@ def test_models_that_do_not_fit_are_refused(flags, message):
     with pytest.raises(UserError, match=message):
         made(*INSTRUCL, *flags)
     _, model, criterion, (batch,) = made(*INSTRUCL)
-    _, other, _, _ = made(*TERMS, *flags)
     if flags[0].startswith("--instrucl"):
         criterion.terms["instrucl"].options.instrucl_layer = int(flags[1])
         other = model
+    else:
+        _, other, _, _ = made(*TERMS, *flags)
     with pytest.raises(UserError, match=message):
         criterion(other, batch)
 

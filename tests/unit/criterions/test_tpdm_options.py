@@ -51,6 +51,10 @@ WRONG = [
         ("--tpdm-position-weight", "0", "--tpdm-detach-positional"),
         "`--tpdm-detach-positional` must be left out where `--tpdm-position-weight` is 0; it is",
     ),
+    (
+        ("--tpdm-disentangle-start", "9", "--max-update", "9"),
+        "`--tpdm-disentangle-start` must be below --max-update, 9; it is 9",
+    ),
     (("--tpdm-disentangle-start", "-1"), "`--tpdm-disentangle-start` must be 0 or more; it is -1"),
     (("--tpdm-disentangle-warmup", "-1"), "`--tpdm-disentangle-warmup` must be 0 or more; it is"),
     (("--tpdm-generator-steps", "0"), "`--tpdm-generator-steps` must be at least 1; it is 0"),

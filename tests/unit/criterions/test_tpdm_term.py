@@ -90,7 +90,7 @@ def loop(model, criterion, batch, gates=None):
             table = [likelihoods(one, p) for one in guessed]
             for j in range(length):
                 bound = table[j][j] - sum(table[i][j] for i in range(length)) / length
-                bound = bound * (gates[row][j] if gates else 1)
+                bound = bound * (1 if gates is None else gates[row][j] * gate[j].sigmoid())
                 total += bound * options.tpdm_disentangle_weight
                 logs["tpdm_d"] += float(bound.detach()) / length
                 logs["tpdm_g"] -= float(table[j][j].detach()) / length
@@ -151,19 +151,27 @@ def criterion_without_terms(model, criterion, batch):
     return criterion.compute_loss(model, net_output, batch)[0]
 
 
+@pytest.mark.parametrize("topology", ["tdo", "encoder-decoder"])
 @pytest.mark.parametrize("kind", GATES)
-def test_gated_objective(kind, monkeypatch):
-    _, model, criterion, batch = made(*GATED, "--tdo-tpdm-gate", kind)
+def test_gated_objective_and_gradients(kind, topology, monkeypatch):
+    weight = ("--tpdm-gate-weight", "0.7")
+    _, model, criterion, batch = made(*GATED, "--tdo-tpdm-gate", kind, *weight, topology=topology)
     length = batch["net_input"]["src_tokens"].size(1)
     lengths = batch["net_input"]["src_lengths"].tolist()
     drawn = torch.rand(len(lengths), length, dtype=torch.float64)
-    monkeypatch.setattr(GATES[kind], "draw", lambda self, logits: drawn)
+    monkeypatch.setattr(GATES[kind], "draw", lambda self, logits: drawn * logits.sigmoid())
     monkeypatch.setattr(adversary(criterion), "step", lambda *args: None)
     loss, logs = objective(model, criterion, batch, UPDATE)
-    expected, logged = loop(model, criterion, batch, drawn.tolist())
+    expected, logged = loop(model, criterion, batch, drawn)
     for key, value in logged.items():
         assert float(logs[key]) == pytest.approx(value, abs=1e-8), key
     torch.testing.assert_close((loss - logs["loss"]).detach(), expected.detach(), **EXACT)
+    parameters = [one for one in model.parameters() if one.requires_grad]
+    cross_entropy = criterion_without_terms(model, criterion, batch)
+    ours = torch.autograd.grad(loss, parameters)
+    theirs = torch.autograd.grad(expected + cross_entropy, parameters)
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one, other, **EXACT)
 
 
 def test_gates_are_drawn_anew_in_training_and_never_elsewhere():
@@ -311,6 +319,13 @@ def test_a_generator_step_lowers_its_loss_and_changes_no_parameter_of_the_model(
     assert same(before, copies(model))
     assert all(one.grad is None for one in model.parameters())
     assert not same(generator, copies(adversary(criterion).generator))
+
+
+def test_the_generator_is_trained_before_the_mutual_information_counts():
+    _, model, criterion, batch = made("--tpdm-disentangle-start", "3")
+    before = copies(adversary(criterion).generator)
+    objective(model, criterion, batch, Update(0.01, 0))
+    assert not same(before, copies(adversary(criterion).generator))
 
 
 def test_a_model_step_changes_no_parameter_of_the_generator():
