@@ -156,24 +156,22 @@ def test_rows_with_l_d_take_what_the_adversary_needs_at_small_scales(clone: Path
         found |= trained(clone, shown(clone, name, "toy", "--updates", "1500"))
     late = {"--tpdm-disentangle-start": "750", "--tpdm-disentangle-warmup": "250"}
     game = {"--tpdm-generator-steps": "5", "--tpdm-disentangle-weight": "0.1"}
-    detached, gate = {"--tpdm-detach-positional": ""}, {"--tpdm-gate-weight": "0.1"}
+    detached = {"--tpdm-detach-positional": ""}
 
     def taken(system: str) -> dict[str, str]:
         flags = found[system]
         if detached.keys() <= flags.keys():  # has no value
             flags |= detached
-        ours = late | game | detached | gate
-        return {key: value for key, value in flags.items() if key in ours}
+        return {key: value for key, value in flags.items() if key in late | game | detached}
 
-    assert taken("multiun/mnmt-gtpdm-base") == late | game | detached | gate
+    assert taken("multiun/mnmt-gtpdm-base") == late | game | detached
     assert taken("europarl/mnmt-tpdm-small-sinusoidal-anchor") == late | game | detached
     assert taken("europarl/mnmt-tpdm-small-without-l_p") == late | game
     assert taken("multiun/adversary-late-5-steps") == late
     for name in ("mnmt-small", "mnmt-tpdm-small-without-l_d", "adversary-as-printed"):
         assert taken(f"multiun/{name}") == {}
     full = trained(clone, shown(clone, "tpdm_table1.sh", "full"))
-    ours = late | game | detached | gate
-    assert not any(key in flags for flags in full.values() for key in ours)
+    assert not any(key in flags for flags in full.values() for key in late | game | detached)
 
 
 @pytest.mark.parametrize(

@@ -63,10 +63,6 @@ small_flags() {
       printf '%s\n' "${adversary[@]}" | grep -v detach
       late_flags
       ;;
-    *gtpdm*) # gates weigh L_d against their prior, so that both have a tenth of their weight
-      printf '%s\n' "${adversary[@]}" --tpdm-gate-weight 0.1
-      late_flags
-      ;;
     *tpdm*)
       printf '%s\n' "${adversary[@]}"
       late_flags
