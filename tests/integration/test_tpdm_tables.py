@@ -145,6 +145,8 @@ def test_the_last_update_is_a_candidate(clone: Path, words: list[str]) -> None:
         updates = int(flags["--max-update"])
         assert "--updates" not in words or updates == 500
         assert flags["--save-interval-updates"] == flags["--validate-interval-updates"]
+        # at the end of an epoch nothing is kept
+        assert int(flags["--validate-interval"]) > updates < int(flags["--save-interval"])
         assert updates % int(flags["--validate-interval-updates"]) == 0
 
 
@@ -170,8 +172,12 @@ def test_rows_with_l_d_take_what_the_adversary_needs_at_small_scales(clone: Path
     assert taken("multiun/adversary-late-5-steps") == late
     for name in ("mnmt-small", "mnmt-tpdm-small-without-l_d", "adversary-as-printed"):
         assert taken(f"multiun/{name}") == {}
+    starts = {name: flags.get("--tdo-init") for name, flags in found.items()}
+    assert {starts[name] for name in starts if "-base" in name} == {"depth-scaled"}
+    assert {starts[name] for name in starts if "-base" not in name} == {None}
     full = trained(clone, shown(clone, "tpdm_table1.sh", "full"))
-    assert not any(key in flags for flags in full.values() for key in late | game | detached)
+    ours = {"--tdo-init": "", **late, **game, **detached}
+    assert not any(key in flags for flags in full.values() for key in ours)
 
 
 @pytest.mark.parametrize(

@@ -54,8 +54,14 @@ train_for() {
 #
 # L_d begins when the source is made use of: before, the cheapest way to take positions out of it is to
 # have all tokens alike. Without L_p nothing else trains positions, so that L_d has to reach them.
+#
+# Six layers a side with post-norm do not get to make use of their source in so few updates of so high a
+# learning rate unless they start depth-scaled.
 small_flags() {
   printf '%s\n' "${small[@]}" --max-update "$updates"
+  if [[ $1 == *-base* ]]; then
+    printf '%s\n' --tdo-init depth-scaled
+  fi
   case $1 in
     *-without-l_d* | *-as-printed*) ;;
     *adversary-*) late_flags ;;
