@@ -138,10 +138,12 @@ def test_objective_and_gradients_are_the_paper_s(topology, flags):
     for key in [f"tpdm_{name}" for name, on in parts.items() if options[f"tpdm_{on}_weight"]]:
         assert float(logs[key]) == pytest.approx(logged[key], abs=1e-8), key
     torch.testing.assert_close(loss.detach() - plain, expected.detach(), **EXACT)
+    same_gradients(model, loss, expected + criterion_without_terms(model, criterion, batch))
+
+
+def same_gradients(model, loss, expected):
     parameters = [one for one in model.parameters() if one.requires_grad]
-    cross_entropy = criterion_without_terms(model, criterion, batch)
-    ours = torch.autograd.grad(loss, parameters)
-    theirs = torch.autograd.grad(expected + cross_entropy, parameters)
+    ours, theirs = (torch.autograd.grad(one, parameters) for one in (loss, expected))
     for one, other in zip(ours, theirs, strict=True):
         torch.testing.assert_close(one, other, **EXACT)
 
@@ -166,12 +168,7 @@ def test_gated_objective_and_gradients(kind, topology, monkeypatch):
     for key, value in logged.items():
         assert float(logs[key]) == pytest.approx(value, abs=1e-8), key
     torch.testing.assert_close((loss - logs["loss"]).detach(), expected.detach(), **EXACT)
-    parameters = [one for one in model.parameters() if one.requires_grad]
-    cross_entropy = criterion_without_terms(model, criterion, batch)
-    ours = torch.autograd.grad(loss, parameters)
-    theirs = torch.autograd.grad(expected + cross_entropy, parameters)
-    for one, other in zip(ours, theirs, strict=True):
-        torch.testing.assert_close(one, other, **EXACT)
+    same_gradients(model, loss, expected + criterion_without_terms(model, criterion, batch))
 
 
 def test_gates_are_drawn_anew_in_training_and_never_elsewhere():
