@@ -32,8 +32,8 @@
 # scripts that the paper follows; at the small scales, of the last third of the updates. There L_d has a
 # tenth of its weight, begins half-way, and does not reach positional embeddings, unless L_p is left out;
 # the generator takes five steps (configs/tpdm-tables/scales/adversary.conf); and base models start
-# depth-scaled. LID=FILE has fastText's lid.176
-# tell languages apart, instead of a classifier trained on the corpus; the paper does not.
+# depth-scaled. LID=FILE has fastText's lid.176 tell languages apart, instead of a classifier trained on
+# the corpus; the paper does not.
 set -euo pipefail
 # shellcheck shell=bash
 # shellcheck disable=SC2034

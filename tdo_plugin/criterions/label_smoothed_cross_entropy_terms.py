@@ -4,7 +4,7 @@ import math
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -18,6 +18,7 @@ from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 from torch import Tensor
 
 from tdo_plugin.criterions.instrucl import InstruCL, InstruCLOptions
+from tdo_plugin.criterions.left_out import check_left_out
 from tdo_plugin.criterions.loss_terms import Answer, LossTerm, Request, Sample, TermLoss, Update
 from tdo_plugin.criterions.tpdm import TPDM
 from tdo_plugin.criterions.tpdm_options import TPDMOptions
@@ -78,8 +79,9 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
             raise UserError(
                 f"`--loss-terms` must be some of {', '.join(TERMS)}; it has {', '.join(unknown)}"
             )
-        for name in (name for name in OPTIONS if name not in terms):
-            _check_left_out(options, name)
+        for name, kind in OPTIONS.items():
+            if name not in terms:
+                check_left_out(options, kind, f"without the loss term {name}")
         self.terms = {name: TERMS[name](options, task) for name in terms}
         self.fused = options.cross_entropy == "fused" and not options.report_accuracy
 
@@ -185,17 +187,6 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
             if key.startswith(tuple(f"{name}_" for name in TERMS)):
                 sentences = total("nsentences")
                 metrics.log_scalar(key, total(key) / sentences, sentences, round=3)
-
-
-def _check_left_out(options: Namespace, term: str) -> None:
-    """Raise UserError where an option of a term that is not there is given."""
-    for one in fields(OPTIONS[term]):
-        value = getattr(options, one.name, one.default)
-        if one.name != "_name" and value != one.default:
-            raise UserError(
-                f"`--{one.name.replace('_', '-')}` must be left out without the loss term {term}; "
-                f"it is {value}"
-            )
 
 
 def _union(requests: Sequence[Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 
+from tdo_plugin.criterions.left_out import check_left_out
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.spec import ModelSpec
 
@@ -37,7 +38,7 @@ class TPDMOptions(FairseqDataclass):
         metadata={"help": "updates before L_d counts; the generator is trained in them as well"},
     )
     tpdm_disentangle_warmup: int = field(
-        default=0, metadata={"help": "further updates in which its weight rises from 0, linearly"}
+        default=0, metadata={"help": "further updates over which the weight of L_d rises, linearly"}
     )
     tpdm_detach_positional: bool = field(
         default=False,
@@ -133,7 +134,4 @@ def check_tpdm_model(spec: ModelSpec | None, options: Namespace) -> ModelSpec:
 
 def _left_out(options: Namespace, names: Sequence[str], where: str) -> None:
     """Refuse options that would do nothing."""
-    for name in (f"tpdm_{one}" for one in names):
-        value = getattr(options, name)
-        if value != TPDMOptions.__dataclass_fields__[name].default:
-            raise UserError(f"`--{name.replace('_', '-')}` must be left out {where}; it is {value}")
+    check_left_out(options, TPDMOptions, where, [f"tpdm_{one}" for one in names])

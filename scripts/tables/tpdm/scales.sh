@@ -76,15 +76,14 @@ small_flags() {
   esac
 }
 
-# chosen_from SYSTEM: the update from which on its checkpoints may be chosen. At the small scales it is
-# that from which L_d has its whole weight, of all systems.
+# chosen_from SYSTEM: the update from which on its checkpoints may be chosen, that from which L_d has its
+# whole weight; at the small scales of all systems alike.
 chosen_from() {
   if ((${#small[@]})); then
     echo $((updates * 2 / 3))
-  elif [[ $1 == *adversary-late* ]]; then
-    echo 333000
   else
-    echo 0
+    config_flags "$(config_of "$CONFIGS" "$1")" |
+      awk '/^--tpdm-disentangle-(start|warmup) / { sum += $2 } END { print sum + 0 }'
   fi
 }
 

@@ -1,0 +1,30 @@
+"""Options that would do nothing are refused."""
+
+from argparse import Namespace
+from collections.abc import Iterable
+from dataclasses import fields
+
+from fairseq.dataclass import FairseqDataclass
+
+from tdo_plugin.errors import UserError
+
+
+def check_left_out(
+    options: Namespace, kind: type[FairseqDataclass], where: str, names: Iterable[str] | None = None
+) -> None:
+    """Refuse options that are not their defaults.
+
+    Args:
+        options: all of the command line.
+        kind: what declares them.
+        where: what makes them do nothing, for the message.
+        names: some of them; None: all.
+
+    Raises:
+        UserError: one is given.
+    """
+    defaults = {one.name: one.default for one in fields(kind) if one.name != "_name"}
+    for name in defaults if names is None else names:
+        value = getattr(options, name, defaults[name])
+        if value != defaults[name]:
+            raise UserError(f"`--{name.replace('_', '-')}` must be left out {where}; it is {value}")
