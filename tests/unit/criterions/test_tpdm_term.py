@@ -1,61 +1,23 @@
-"""TPDM as a loss term: its sum against loops over sentences, and who is trained by what."""
+"""TPDM as a loss term: its sum and gradients against loops over sentences."""
 
 from collections import Counter
-from contextlib import nullcontext
-from dataclasses import asdict
 
 import pytest
 import torch
-from integration.data import TAG, TASK, TRAIN, built, iterate
+from unit.criterions.tpdm_cases import (
+    EXACT,
+    GATED,
+    TOPOLOGIES,
+    UPDATE,
+    adversary,
+    made,
+    objective,
+)
 
 from tdo_plugin.criterions.loss_terms import Answer, Update
 from tdo_plugin.modules.positions import SinusoidalPositions
 from tdo_plugin.modules.source_state import Reading
 from tdo_plugin.modules.tpdm import GATES
-
-BASE = ("--task", "tdo_translation", *TASK, *TRAIN, *TAG)
-SMALL = ("--tdo-model-dim", "8", "--tdo-heads", "2", "--tdo-ffn-dim", "12", "--dropout", "0")
-TPDM = ("--criterion", "label_smoothed_cross_entropy_tpdm", "--tdo-tpdm-layer", "2")
-TOPOLOGIES = {
-    "tdo": ("--arch", "tdo_transformer", "--tdo-layers", "4", "--tdo-target-layer", "2"),
-    "tdo, second stage": ("--arch", "tdo_transformer", "--tdo-layers", "4", "--tdo-target-layer=1"),
-    "prefix": ("--arch", "tdo_prefix_decoder_only", "--tdo-layers", "3"),
-    "causal": ("--arch", "tdo_causal_decoder_only", "--tdo-layers", "3"),
-    "encoder-decoder": ("--arch", "tdo_encoder_decoder", "--tdo-encoder-layers", "2"),
-}
-GATED = ("--tdo-tpdm-gate", "relaxed-bernoulli", "--tpdm-gate-prior", "0.3")
-EXACT = {"rtol": 0, "atol": 1e-8}
-UPDATE = Update(lr=0.01)
-
-
-def made(*flags, topology="encoder-decoder"):
-    """(task, model in double precision, criterion, a mixed batch)."""
-    task, model, criterion = built(*BASE, *TOPOLOGIES[topology], *SMALL, *TPDM, *flags)
-    batch = next(one for one in iterate(task, "train") if len(one["id"]) > 4)
-    criterion.train()
-    return task, model.double().train(), criterion, batch
-
-
-def adversary(criterion):
-    return criterion.terms["tpdm"].adversary
-
-
-def objective(model, criterion, batch, update=None):
-    known = nullcontext() if update is None else criterion.in_update(**asdict(update))
-    with known:
-        loss, _, logs = criterion(model, batch)
-    return loss, logs
-
-
-def copies(module):
-    return {name: one.detach().clone() for name, one in module.named_parameters()}
-
-
-def same(one, other):
-    return all(torch.equal(one[name], other[name]) for name in other)
-
-
-# --- the sum ---------------------------------------------------------------------------------
 
 
 def loop(model, criterion, batch, gates=None):
@@ -302,117 +264,3 @@ def gradients(model, criterion, batch):
     model.zero_grad()
     objective(model, criterion, batch)[0].backward()
     return {name: one.grad.clone() for name, one in model.named_parameters()}
-
-
-# --- who is trained --------------------------------------------------------------------------
-
-
-def test_a_generator_step_lowers_its_loss_and_changes_no_parameter_of_the_model():
-    _, model, criterion, batch = made()
-    before, generator = copies(model), copies(adversary(criterion).generator)
-    found = [float(objective(model, criterion, batch, UPDATE)[1]["tpdm_g"]) for _ in range(30)]
-    assert found[-1] < 0.8 * found[0]
-    assert found[1] < found[0]
-    assert same(before, copies(model))
-    assert all(one.grad is None for one in model.parameters())
-    assert not same(generator, copies(adversary(criterion).generator))
-
-
-def test_the_generator_is_trained_before_the_mutual_information_counts():
-    _, model, criterion, batch = made("--tpdm-disentangle-start", "3")
-    before = copies(adversary(criterion).generator)
-    objective(model, criterion, batch, Update(0.01, 0))
-    assert not same(before, copies(adversary(criterion).generator))
-
-
-def test_a_model_step_changes_no_parameter_of_the_generator():
-    _, model, criterion, batch = made()
-    loss, _ = objective(model, criterion, batch, UPDATE)
-    before, own = copies(adversary(criterion).generator), copies(model)
-    loss.backward()
-    assert all(one.grad is None for one in adversary(criterion).generator.parameters())
-    for part in ("semantic", "positional"):
-        grads = [one.grad for name, one in model.named_parameters() if f"between.{part}" in name]
-        assert grads and all(one.abs().sum() > 0 for one in grads)
-    torch.optim.SGD(model.parameters(), 0.1).step()
-    assert same(before, copies(adversary(criterion).generator))
-    assert not same(own, copies(model))
-
-
-def test_the_bound_is_measured_with_the_generator_s_new_weights():
-    _, model, criterion, batch = made()
-    loss, _ = objective(model, criterion, batch, UPDATE)
-    again, _ = objective(model, criterion, batch)
-    assert torch.equal(loss.detach(), again.detach())
-
-
-@pytest.mark.parametrize(
-    "update",
-    [None, Update(lr=0.01, dummy=True), Update(lr=0.01, first=False)],
-    ids=["validation", "dummy batch", "a hook's later batch"],
-)
-def test_the_generator_stands_still(update):
-    _, model, criterion, batch = made()
-    before = copies(adversary(criterion).generator)
-    objective(model, criterion, batch, update)
-    assert same(before, copies(adversary(criterion).generator))
-
-
-def test_the_generator_s_steps_on_a_batch_are_so_many_of_one():
-    _, _, several, batch = made("--tpdm-generator-steps", "3")
-    _, model, single, _ = made()
-    for _ in range(3):
-        objective(model, single, batch, UPDATE)
-    objective(model, several, batch, UPDATE)
-    found, expected = (copies(adversary(one).generator) for one in (several, single))
-    torch.testing.assert_close(found, expected, **EXACT)
-
-
-def test_the_task_tells_of_each_update():
-    task, model, criterion, batch = made()
-    seen, original = [], type(criterion).forward
-
-    class Optimizer:
-        def get_lr(self):
-            return 0.25
-
-        def backward(self, loss):
-            loss.backward()
-
-    class Twice:
-        def batches(self, sample, model, update):
-            return [sample, sample], {}
-
-    def forward(self, *args, **kwargs):
-        seen.append(self.update)
-        return original(self, *args, **kwargs)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(criterion), "forward", forward)
-        task.train_step(batch, model, criterion, Optimizer(), 0)
-        task.train_step(batch, model, criterion, Optimizer(), 1, ignore_grad=True)
-        task.step_hooks = [Twice()]
-        task.train_step(batch, model, criterion, Optimizer(), 2)
-        task.valid_step(batch, model, criterion)
-    dummy, later = Update(0.25, 1, dummy=True), Update(0.25, 2, first=False)
-    assert seen == [Update(0.25, 0), dummy, Update(0.25, 2), later, None]
-
-
-def test_generators_start_alike_and_leave_random_numbers_alone():
-    found, numbers = [], []
-    for flags in ((), ("--tpdm-disentangle-weight", "0")):
-        _, _, criterion, _ = made(*flags)
-        found.append(criterion)
-        numbers.append(torch.rand(1))
-    assert adversary(found[1]) is None
-    assert torch.equal(*numbers)
-    again = made()[2]
-    start = copies(adversary(found[0]).generator)
-    assert same(start, copies(adversary(again).generator))
-
-
-def test_without_mutual_information_there_is_no_generator():
-    task, model, criterion, batch = made("--tpdm-disentangle-weight", "0")
-    _, logs = objective(model, criterion, batch, UPDATE)
-    assert "tpdm_p" in logs and not {"tpdm_d", "tpdm_g"} & set(logs)
-    assert "remembered" not in task.state_dict()
