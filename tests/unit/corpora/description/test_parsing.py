@@ -75,7 +75,7 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
     )
     assert "it has 7: " in text
     for part in (
-        "titel is no key of a description",
+        "titel is no known key",
         "sets[0].format must be one of lines, tagged, segments, tsv, multiway-tsv, tmx; it is",
         'sets[1].rows must be all, first:N, last:N or without:FIRST:LAST; it is "some"',
         "clean.train[0].least must be given",
