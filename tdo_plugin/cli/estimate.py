@@ -27,8 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="CONFIG",
-        help="files such as in configs/, or grids (.json) with all their trainings; one that is there "
-        "twice is trained twice",
+        help="files such as in configs/, or grids (.json), all of their trainings; one that is "
+        "there twice is trained twice",
     )
     add(
         "--vocab-size",

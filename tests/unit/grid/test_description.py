@@ -62,8 +62,8 @@ def axis(**values: object) -> dict:
         (axis(a=[""]), r"axes.third.a\[0\] must be text as of a line of a config"),
         (axis(a={"lines": []}), "axes.third.a.drops must be given"),
         (axis(a={"drops": []}), "axes.third.a.drops must be a list of at least 1"),
-        (axis(a={"drops": ["tasks"]}), "drops must be of task, weight; it has tasks"),
-        (axis(a={"drops": ["third"]}), "drops must be of task, weight; it has third"),
+        (axis(a={"drops": ["tasks"]}), "drops must be other axes .task, weight.; it has tasks"),
+        (axis(a={"drops": ["third"]}), "drops must be other axes .task, weight.; it has third"),
         (
             {"axes": {"one": {"a": {"drops": ["two"]}}}},
             r"axes.one.a.drops must be other axes \(there is none\); it has two",

@@ -101,7 +101,7 @@ def test_columns_are_all_test_directions_unless_the_grid_chooses() -> None:
     assert quantities(two, ()) == (Quantity("bleu", "all"), Quantity("ter", "all"))
     chosen = quantities(two, ("zero-shot", "de-fr"))
     assert [one.group for one in chosen] == ["zero-shot", "de-fr"] * 2
-    with pytest.raises(UserError, match="`groups` must be of en → X, .*de-fr; it has fr-en"):
+    with pytest.raises(UserError, match=r"`groups` must be of en → X, .*de-fr; it has fr-en"):
         quantities(two, ("fr-en",))
     assert quantities(sheet(SCORES), ()) == (BLEU, TER)
 

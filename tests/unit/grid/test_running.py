@@ -328,7 +328,6 @@ def test_now_and_then_it_says_how_far_it_is(bench: Bench, monkeypatch: pytest.Mo
     assert "baseline: update 60 of 80, loss 4.12" in bench.said
     (longer,) = bench.folders(*ONE, behind=["--max-update=70"], **cell("--waits 1"))
     assert running._last_update(longer) == "update 60 of 70, loss 4.12"
-    longer.train_log.write_text(
-        '| train_inner | {"loss": "5.5", "nll_loss": "4", "num_updates": "7"}\n'
-    )
-    assert running._last_update(replace(longer, training={"behind": None})).startswith("update 7")
+    line = '| train_inner | {"epoch": 1, "loss": "5.5", "nll_loss": "4", "num_updates": "7"}'
+    longer.train_log.write_text(f"{line}\n")
+    assert running._last_update(longer) == "update 7 of 70, loss 5.5"
