@@ -28,7 +28,13 @@ from tdo_plugin.grid.description import Grid
 NOT_BEGUN, BEGUN, TRAINED, TRANSLATED = "not begun", "begun", "trained", "translated"
 ENDED = re.compile(rb"\| done training in ")  # what fairseq-train says last
 PARAMETERS = re.compile(rb"num\. shared model params: ([\d,]+)")
+# what may be there before run.json is
+UNRECORDED = {LOCK, "cell.conf", "cell.conf.partial", "run.json.partial"}
 PART = 1 << 20  # bytes of a log in which to look
+
+
+class OtherTraining(UserError):
+    """A run's folder has a training of another config, other flags or other data."""
 
 
 @dataclass(frozen=True)
@@ -66,13 +72,19 @@ class RunFolder:
         """How far it is: `NOT_BEGUN`, `BEGUN`, `TRAINED` or `TRANSLATED`, as asked for.
 
         Raises:
-            UserError: it is of another config, other flags or other data.
+            OtherTraining: it is of another config, other flags or other data.
+            UserError: it is not a folder of `tdo grid`.
         """
         record = self._read()
         if not record:
+            if self.path.is_dir() and {path.name for path in self.path.iterdir()} - UNRECORDED:
+                raise UserError(
+                    f"`--out` must be a folder of tdo grid, or a new one; {self.path} has files of "
+                    "something else"
+                )
             return NOT_BEGUN
         if differing := self._differing(record):
-            raise UserError(
+            raise OtherTraining(
                 f"`--out` must be a new folder, or --fresh given; {self.path} was trained with "
                 f"{', '.join(differing)}"
             )

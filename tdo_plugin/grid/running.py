@@ -15,7 +15,7 @@ from tdo_plugin.data.lock import FolderInUse, alone
 from tdo_plugin.data.signals import ended_by_sigterm
 from tdo_plugin.errors import UserError
 from tdo_plugin.grid.children import Children
-from tdo_plugin.grid.folder import NOT_BEGUN, TRAINED, TRANSLATED, RunFolder
+from tdo_plugin.grid.folder import NOT_BEGUN, TRAINED, TRANSLATED, OtherTraining, RunFolder
 from tdo_plugin.launch.environment import visible_gpu
 
 TDO = (sys.executable, "-m", "tdo_plugin")
@@ -81,10 +81,13 @@ def deal(workers: int, gpus: int, each: int) -> tuple[tuple[int, ...], ...]:
 
 
 def check(folders: Sequence[RunFolder], fresh: bool) -> None:
-    """Raise UserError where a run is of other settings, unless it may be trained anew."""
+    """Raise UserError where a folder is not one to go on with, or, if `fresh`, to train anew in."""
     for folder in folders:
-        if not fresh:
+        try:
             folder.state()
+        except OtherTraining:
+            if not fresh:
+                raise
 
 
 def run_all(folders: Sequence[RunFolder], plan: Plan, say: Say) -> dict[str, str]:
@@ -180,7 +183,7 @@ def _make(folder: RunFolder, plan: Plan, slot: Sequence[int], children: Children
 def _state(folder: RunFolder, fresh: bool) -> str:
     try:
         return folder.state()
-    except UserError:
+    except OtherTraining:
         if not fresh:
             raise
         folder.empty()

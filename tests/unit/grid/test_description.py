@@ -6,7 +6,7 @@ import pytest
 from unit.grid.grids import AXES, write_grid
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.grid.cells import cells_of
+from tdo_plugin.grid.cells import cells_of, runs_of
 from tdo_plugin.grid.description import Further, Value, read_grid
 
 
@@ -146,3 +146,14 @@ def test_mistakes_that_cells_show(tmp_path: Path, changes: dict, message: str) -
     with pytest.raises(UserError, match=message) as error:
         cells_of(read_grid(write_grid(tmp_path, **changes)))
     assert "\n" not in str(error.value)
+
+
+def test_the_guide_shows_the_grid_of_the_quickstart(root: Path) -> None:
+    text = (root / "configs" / "quickstart" / "grid.json").read_text(encoding="utf-8")
+    assert text in (root / "docs" / "grid.md").read_text(encoding="utf-8")
+
+
+def test_every_grid_of_configs_comes_to_trainings(root: Path) -> None:
+    found = {path: cells_of(read_grid(path)) for path in (root / "configs").rglob("*.json")}
+    assert all("--arch" in cell.config.flags for cells in found.values() for cell in cells)
+    assert len(runs_of(found[root / "configs" / "quickstart" / "grid.json"])) == 9

@@ -205,6 +205,19 @@ def test_other_flags_are_refused_and_with_fresh_trained_anew(
     assert bench.made().count("train baseline") == 2  # what is as asked for stays
 
 
+def test_a_folder_of_something_else_is_left_alone(bench: Bench) -> None:
+    (found,) = bench.folders(*ONE)
+    mine = found.path / "checkpoints" / "checkpoint_last.pt"
+    mine.parent.mkdir(parents=True)
+    mine.touch()
+    for fresh in (False, True):
+        with pytest.raises(UserError, match="has files of something else"):
+            check([found], fresh)
+        troubles = bench.run([found], bench.plan(fresh=fresh))
+        assert "has files of something else" in troubles["baseline"]
+    assert mine.exists() and not bench.made()
+
+
 def test_other_data_is_refused(bench: Bench) -> None:
     bench.run(bench.folders(*ONE))
     (bench.root / "data" / "prepared.json").write_text('{"other": 1}')
