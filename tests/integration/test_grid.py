@@ -26,7 +26,7 @@ GRID = {
     "directions": "de-en,en-de",
     "translate": ["--average last-2 --beam 2"],
 }
-BEHIND = ("--", "--max-update", "200", "--save-interval-updates", "20", "--no-epoch-checkpoints")
+BEHIND = ("--", "--max-update", "120", "--save-interval-updates", "20", "--no-epoch-checkpoints")
 RUNS = ("all-no", "all-yes", "attention-yes")
 
 

@@ -154,6 +154,7 @@ def test_the_table(tmp_path: Path) -> None:
         ["ae", "0", "33.0", "46.0", "36.9"],
         ["ae", "1", "34.0", "44.0*", "36.9"],
     ]
+    assert [len(block.rows) for block in all_cells(results(tmp_path)).blocks] == [1, 4]
     caption = all_cells(results(tmp_path)).caption
     assert caption == (
         "Without scores: lm-1 (trained). Cells with the same flags, trained once: ae-0 = lm-0."
