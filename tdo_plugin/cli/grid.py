@@ -234,14 +234,18 @@ def _machine(args: argparse.Namespace, runs: int) -> tuple[int, int]:
     Raises:
         UserError: numbers that make no sense.
     """
+    _at_least_one(args, "workers", "gpus_each")
     gpus = gpus_here(args)
-    for option in ("workers", "gpus_each"):
-        value = getattr(args, option)
-        if value is not None and value < 1:
-            raise UserError(f"`--{option.replace('_', '-')}` must be at least 1; it is {value}")
     if args.gpus_each > max(1, gpus):
         raise UserError(f"`--gpus-each` must be at most {max(1, gpus)}; it is {args.gpus_each}")
     return gpus, min(args.workers or max(1, gpus // args.gpus_each), runs)
+
+
+def _at_least_one(args: argparse.Namespace, *options: str) -> None:
+    for option in options:
+        value = getattr(args, option)
+        if value is not None and value < 1:
+            raise UserError(f"`--{option.replace('_', '-')}` must be at least 1; it is {value}")
 
 
 def _threads(workers: int) -> int:
@@ -270,12 +274,11 @@ def _script(
     from tdo_plugin.data.files import write_text
     from tdo_plugin.grid.slurm import TASK, sbatch_script
 
-    for option in ("at_most", "gpus_each"):
-        value = getattr(args, option)
-        if value is not None and value < 1:
-            raise UserError(f"`--{option.replace('_', '-')}` must be at least 1; it is {value}")
+    _at_least_one(args, "at_most", "gpus_each")
     if args.gpus is not None:
         raise UserError("`--gpus` must be left out of tdo grid slurm, which has --gpus-each")
+    if args.cpu and args.gpus_each > 1:
+        raise UserError(f"`--gpus-each` must be left out with --cpu; it is {args.gpus_each}")
     data = read_data_folder(args.data.resolve())
     out = args.out.resolve()
     gpus = 0 if args.cpu else args.gpus_each

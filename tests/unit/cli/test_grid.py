@@ -121,6 +121,7 @@ def test_the_slurm_script_runs_this_grid(
     [
         (["--at-most", "0"], "`--at-most` must be at least 1; it is 0"),
         (["--gpus-each", "0"], "`--gpus-each` must be at least 1; it is 0"),
+        (["--gpus-each", "2", "--cpu"], "`--gpus-each` must be left out with --cpu; it is 2"),
         (["--gpus", "4"], "`--gpus` must be left out of tdo grid slurm, which has --gpus-each"),
         (["--fresh"], "`--fresh` must be an option of tdo grid slurm"),
     ],

@@ -201,6 +201,7 @@ def test_other_flags_are_refused_and_with_fresh_trained_anew(
     check([found], fresh=True)
     assert bench.run([found], bench.plan(fresh=True)) == {}
     assert not old.exists() and bench.made().count("train baseline") == 2
+    assert (found.path / ".lock").exists()  # another runner may hold it
     assert bench.run([found], bench.plan(fresh=True)) == {}
     assert bench.made().count("train baseline") == 2  # what is as asked for stays
 
@@ -301,29 +302,42 @@ def test_a_training_whose_runner_was_killed_keeps_its_folder(bench: Bench) -> No
     pid = bench.calls()[0]["pid"]
     assert lives(pid)
     (found,) = bench.folders(*ONE, **cell("--waits 1"))
-    assert "another run is making it" in bench.run([found])["baseline"]
-    (bench.root / "gate").touch()
+    gate = bench.root / "gate"
+
+    def say(line: str) -> None:
+        if "training" in line:  # nothing shall wait for ever where the folder was not kept
+            gate.touch()
+
+    assert "another run is making it" in run_all([found], bench.plan(), say)["baseline"]
+    gate.touch()
     wait_for(lambda: not lives(pid))
     assert bench.run([found]) == {}
     assert bench.made() == ["train baseline", "translate baseline"]
 
 
-def test_what_does_not_end_is_made_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(children, "GRACE", 0.3)
-    code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
-    code += "print('ready', flush=True); time.sleep(600)"
+@pytest.mark.parametrize(
+    ("answer", "grace", "code"),
+    [("signal.SIG_IGN", 0.3, -signal.SIGKILL), ("lambda *_: sys.exit(5)", 60.0, 5)],
+    ids=["by force", "by itself"],
+)
+def test_what_runs_is_asked_to_end_and_made_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, grace: float, code: int
+) -> None:
+    monkeypatch.setattr(children, "GRACE", grace)
+    text = f"import signal, sys, time; signal.signal(signal.SIGTERM, {answer})\n"
+    text += "print('ready', flush=True); time.sleep(100)"
     ran, codes = children.Children(), []
     log = tmp_path / "log"
 
     def run() -> None:
-        codes.append(ran.run([sys.executable, "-S", "-c", code], log, {}, 2))
+        codes.append(ran.run([sys.executable, "-S", "-c", text], log, {}, 2))
 
     worker = threading.Thread(target=run)
     worker.start()
     wait_for(lambda: log.exists() and log.read_text() == "ready\n")
     ran.stop()
     worker.join()
-    assert codes == [-signal.SIGKILL]
+    assert codes == [code]
     with pytest.raises(children.Stopped):
         ran.run(["true"], log, {}, 2)
 
