@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -65,7 +66,10 @@ class Results:
     note: str = ""
 
     def best(self, axis: str) -> list[Best]:
-        """For each value of an axis the best cell over all others; of equal ones the first."""
+        """For each value of an axis the best cell over all others.
+
+        Of cells that are equal in the first quantity the next decides; of equal ones it is the first.
+        """
         found = []
         for value in self.grid.axes[axis]:
             cells = [one for one in self.cells if one.cell.values.get(axis) == value]
@@ -74,12 +78,14 @@ class Results:
             found.append(Best(value, best, len(scored), len(cells)))
         return found
 
-    def _goodness(self, result: CellResult) -> float:
-        first = self.quantities[0]
-        metric, value = METRICS[first.metric], result.score(first)
-        assert value is not None
-        shown = round(value, metric.digits)
-        return shown if metric.higher_is_better else -shown
+    def _goodness(self, result: CellResult) -> list[float]:
+        """More is better; as they are shown, so that what rounds alike is equally good."""
+        found = []
+        for quantity in self.quantities:
+            metric, value = METRICS[quantity.metric], result.score(quantity)
+            shown = -math.inf if value is None else round(value, metric.digits)
+            found.append(shown if metric.higher_is_better or value is None else -shown)
+        return found
 
 
 def quantities(sheet: ScoreSheet, groups: Sequence[str]) -> tuple[Quantity, ...]:

@@ -87,6 +87,12 @@ def test_less_ter_is_better_and_of_equal_ones_the_first_is_taken(tmp_path: Path)
     assert [one.result and one.result.cell.name for one in found.best("task")] == ["lm-0", "ae-1"]
 
 
+def test_of_equal_bleu_the_next_metric_decides(tmp_path: Path) -> None:
+    scores = {"lm-0": (33.04, 46.0), "lm-1": (33.0, 45.0), "ae-1": (32.9, 44.0)}
+    best = results(tmp_path, scores).best("task")
+    assert [one.result and one.result.cell.name for one in best] == ["lm-1", "ae-0"]
+
+
 def test_a_value_without_a_score_has_no_best(tmp_path: Path) -> None:
     found = results(tmp_path, {"baseline": (1.0, 2.0), "ae-1": (3.0, 4.0)})
     zero, one = found.best("weight")
