@@ -68,7 +68,7 @@ class Results:
     def best(self, axis: str) -> list[Best]:
         """For each value of an axis the best cell over all others.
 
-        Of cells that are equal in the first quantity the next decides; of equal ones it is the first.
+        Where cells are equal in the first quantity the next decides; of equal cells it is the first.
         """
         found = []
         for value in self.grid.axes[axis]:

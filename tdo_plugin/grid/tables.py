@@ -70,8 +70,8 @@ def best_by(results: Results, axis: str) -> Table:
         axes,
         (*_headings(results), Column("cells", "scored")),
         (Block(tuple(rows)),),
-        f"The cell with the best {MEASURES[first.metric].name} of each {axis} (of equal ones the next "
-        "column decides); its other scores are of the same cell.",
+        f"The cell with the best {MEASURES[first.metric].name} of each {axis}; of equal ones "
+        "the next column decides. Its other scores are of the same cell.",
     )
 
 
