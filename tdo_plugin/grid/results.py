@@ -68,7 +68,7 @@ class Results:
     def best(self, axis: str) -> list[Best]:
         """For each value of an axis the best cell over all others.
 
-        Where cells are equal in the first quantity the next decides; of equal cells it is the first.
+        Where the first quantity is equal the next decides; of equal cells it is the first.
         """
         found = []
         for value in self.grid.axes[axis]:
