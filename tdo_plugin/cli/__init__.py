@@ -22,6 +22,7 @@ COMMANDS = (
     "extend",
     "flags",
     "generate",
+    "grid",
     "inspect",
     "prepare",
     "preprocess",

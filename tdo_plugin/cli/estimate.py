@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,7 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="CONFIG",
-        help="files such as in configs/; one that is there twice is trained twice",
+        help="files such as in configs/, or grids (.json), all of their trainings; one that is "
+        "there twice is trained twice",
     )
     add(
         "--vocab-size",
@@ -80,11 +82,10 @@ class Estimate:
 
 def run(args: argparse.Namespace) -> int:
     """Print a line for each config, their sum, and what was assumed."""
-    from tdo_plugin.launch.config import read_config
-
     _check(args)
-    counts = Counter(args.configs)
-    found = {path: _estimate(path, read_config(path), args) for path in counts}
+    trainings = list(_trainings(args.configs))
+    counts = Counter(path for path, _ in trainings)
+    found = {path: _estimate(path, config, args) for path, config in dict(trainings).items()}
     width = max(len("config"), *(len(one.name) for one in found.values()))
     print(f"times  {'config':{width}}  parameters   updates  EFLOP each  GPU hours each")
     for path, one in found.items():
@@ -94,12 +95,26 @@ def run(args: argparse.Namespace) -> int:
         )
     total = sum(counts[path] * one.hours for path, one in found.items())
     print(
-        f"{len(args.configs)} trainings, {total:,.0f} GPU hours: an estimate, of sentences of "
+        f"{len(trainings)} trainings, {total:,.0f} GPU hours: an estimate, of sentences of "
         f"{args.source_length} and {args.target_length} tokens, batches without padding, and "
         f"{args.utilization:.0%} of {args.tflops:g} TFLOP/s, which is an assumption and was not "
         "measured"
     )
     return 0
+
+
+def _trainings(paths: Iterable[Path]) -> Iterator[tuple[Path, Config]]:
+    """Each config with its place; a grid's have theirs in a folder that is called as the grid."""
+    from tdo_plugin.grid.cells import cells_of, runs_of
+    from tdo_plugin.grid.description import read_grid
+    from tdo_plugin.launch.config import read_config
+
+    for path in paths:
+        if path.suffix == ".json":
+            for run in runs_of(cells_of(read_grid(path))):
+                yield path.with_suffix("") / run.name, run.config
+        else:
+            yield path, read_config(path)
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -144,7 +159,7 @@ def _estimate(path: Path, config: Config, args: argparse.Namespace) -> Estimate:
     sentences = updates * tokens / max(args.source_length, args.target_length)
     flops = float(sentences * each)
     return Estimate(
-        name=f"{path.resolve().parent.name}/{path.stem}",
+        name=f"{path.resolve().parent.name}/{path.name.removesuffix('.conf')}",
         parameters=model["total_parameters"],
         updates=updates,
         flops=flops,

@@ -11,18 +11,27 @@ from tdo_plugin.errors import UserError
 LOCK = ".lock"
 
 
+class FolderInUse(UserError):
+    """Another run writes to the folder."""
+
+
 @contextmanager
-def alone(out: Path, option: str = "--out") -> Iterator[None]:
+def alone(out: Path, option: str = "--out") -> Iterator[int]:
     """No other run writes to the folder meanwhile; it is made where it is missing.
 
-    A process that an earlier run left behind holds the folder until it ends.
+    A process that an earlier run left behind holds the folder until it ends: a forked one, or one
+    that was given the descriptor.
 
     Args:
         out: the folder.
         option: that names it, for messages.
 
+    Yields:
+        The lock's file descriptor.
+
     Raises:
-        UserError: another one does, or it is no folder that can be written to.
+        FolderInUse: another run does.
+        UserError: it is no folder that can be written to.
     """
     import fcntl
 
@@ -37,7 +46,7 @@ def alone(out: Path, option: str = "--out") -> Iterator[None]:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise UserError(
+            raise FolderInUse(
                 f"`{option}` must be a folder that no other run is writing to; {out} is not"
             ) from None
-        yield
+        yield stream.fileno()

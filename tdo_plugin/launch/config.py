@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tdo_plugin.errors import UserError
@@ -26,6 +27,12 @@ class Config:
     def words(self) -> list[str]:
         """The flags as they stand in a command."""
         return [word for flag, values in self.flags.items() for word in (flag, *values)]
+
+    def lines(self) -> list[str]:
+        """The lines of a config file that reads as this."""
+        about = {"gpus": str(self.gpus), "precision": self.precision, "directions": self.directions}
+        own = [shlex.join(pair) for pair in about.items()]
+        return own + [shlex.join([flag, *values]) for flag, values in self.flags.items()]
 
     def integer(self, flag: str, default: int) -> int:
         """The value of a flag that must be a whole number above zero."""
@@ -54,6 +61,24 @@ def read_config(path: Path) -> Config:
     return config
 
 
+def with_lines(config: Config, lines: Iterable[str], place: Path, where: str) -> Config:
+    """The config with further lines behind its own, as they may stand in a file.
+
+    Args:
+        config: stays as it is.
+        lines: of the form that files have.
+        place: the file that they are from; what they include is looked for beside it.
+        where: they stand, for messages.
+
+    Raises:
+        UserError: as `read_config`.
+    """
+    longer = replace(config, flags=dict(config.flags))
+    for line in lines:
+        _take(line, where, longer, place, (place.resolve(),))
+    return longer
+
+
 def _read(path: Path, config: Config, above: tuple[Path, ...]) -> None:
     place = path.resolve()
     if place in above:
@@ -63,25 +88,30 @@ def _read(path: Path, config: Config, above: tuple[Path, ...]) -> None:
         wanted = f"`include` in {above[-1].name}" if above else "`CONFIG`"
         raise UserError(f"{wanted} must be an existing file; {path} is not one")
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        try:
-            words = shlex.split(line, comments=True)
-        except ValueError as error:
-            raise UserError(f"`{path.name}` line {number} must be readable; {error}") from None
-        if not words:
-            continue
-        key, values = words[0], words[1:]
-        if key.startswith("--"):
-            config.flags[key] = values
-        elif key == "include" and len(values) == 1:
-            _read(path.parent / values[0], config, (*above, place))
-        elif key == "gpus" and len(values) == 1:
-            config.gpus = positive("gpus", values[0])
-        elif key == "precision" and len(values) == 1 and values[0] in PRECISIONS:
-            config.precision = values[0]
-        elif key == "directions" and len(values) == 1:
-            config.directions = values[0]
-        else:
-            raise UserError(
-                f"`{path.name}` line {number} must be a --flag, include FILE, gpus N, precision "
-                f"{'|'.join(PRECISIONS)} or directions PATTERN,...; it is {line.strip()}"
-            )
+        _take(line, f"`{path.name}` line {number}", config, path, (*above, place))
+
+
+def _take(line: str, where: str, config: Config, path: Path, above: tuple[Path, ...]) -> None:
+    """Let a config be as a line of the file `path` says."""
+    try:
+        words = shlex.split(line, comments=True)
+    except ValueError as error:
+        raise UserError(f"{where} must be readable; {error}") from None
+    if not words:
+        return
+    key, values = words[0], words[1:]
+    if key.startswith("--"):
+        config.flags[key] = values
+    elif key == "include" and len(values) == 1:
+        _read(path.parent / values[0], config, above)
+    elif key == "gpus" and len(values) == 1:
+        config.gpus = positive("gpus", values[0])
+    elif key == "precision" and len(values) == 1 and values[0] in PRECISIONS:
+        config.precision = values[0]
+    elif key == "directions" and len(values) == 1:
+        config.directions = values[0]
+    else:
+        raise UserError(
+            f"{where} must be a --flag, include FILE, gpus N, precision "
+            f"{'|'.join(PRECISIONS)} or directions PATTERN,...; it is {line.strip()}"
+        )

@@ -34,6 +34,12 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
+def visible_gpu(index: int) -> str:
+    """The index-th GPU among those that the user left visible, for `CUDA_VISIBLE_DEVICES`."""
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return visible.split(",")[index] if visible else str(index)
+
+
 def announce(variables: dict[str, str]) -> None:
     """Print them, for a line of their own above the commands that they are for."""
     for name, value in variables.items():

@@ -18,6 +18,7 @@ from pathlib import Path
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.config import Config
+from tdo_plugin.launch.environment import visible_gpu
 from tdo_plugin.launch.training import PLUGIN
 
 # what generation must know of the task that trained the model; fairseq does not take it from the
@@ -139,7 +140,7 @@ def _generate(
     partial.mkdir(parents=True)
     environment = {**os.environ, **variables}
     if decoding.gpus:
-        environment["CUDA_VISIBLE_DEVICES"] = _device(device)
+        environment["CUDA_VISIBLE_DEVICES"] = visible_gpu(device)
     log = partial / "log.txt"
     with log.open("wb") as stream:
         process = subprocess.Popen(
@@ -160,12 +161,6 @@ def _generate(
     (partial / "command.txt").write_text(_note(decoding, words), encoding="utf-8")
     shutil.rmtree(final, ignore_errors=True)
     os.replace(partial, final)
-
-
-def _device(index: int) -> str:
-    """The index-th GPU among those that the user left visible."""
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    return visible.split(",")[index] if visible else str(index)
 
 
 def program(words: Sequence[str]) -> list[str]:

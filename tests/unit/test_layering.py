@@ -20,6 +20,7 @@ ALLOWED = {
     "corpora": {"metrics", "data", "errors"},
     "evaluation": {"models", "metrics", "data", "checkpoints", "errors"},
     "launch": {"data", "errors"},
+    "grid": {"evaluation", "launch", "data", "errors"},
 }
 
 

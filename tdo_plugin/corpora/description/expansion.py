@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from tdo_plugin.corpora.description.kinds import placeholders
 from tdo_plugin.corpora.description.schema import Archive, ConcreteSet, Deal, Member, Pair, Part
 from tdo_plugin.corpora.description.wellformed import FORMATS, LANGUAGE_NAMES, PAIR_NAMES
+from tdo_plugin.data.shapes import placeholders
 
 
 def fill(value: Any, names: Mapping[str, str]) -> Any:

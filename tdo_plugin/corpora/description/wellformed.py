@@ -5,8 +5,8 @@ from __future__ import annotations
 import codecs
 from typing import Any
 
-from tdo_plugin.corpora.description import kinds as k
 from tdo_plugin.corpora.description.schema import SPLITS
+from tdo_plugin.data import shapes as k
 
 PAIR_NAMES = ("src", "tgt", "pair", "src_code", "tgt_code")
 LANGUAGE_NAMES = ("lang", "lang_code")

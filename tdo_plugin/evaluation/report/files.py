@@ -36,7 +36,7 @@ def write_matrix(path: Path, sheet: ScoreSheet, system: str, metric: str) -> Non
     """Write the grid as CSV, blank where a direction has no score."""
     codes = languages_of(sheet)
     rows = zip(codes, grid(sheet, system, metric), strict=True)
-    _write_csv(path, ["source", *codes], ([source, *row] for source, row in rows))
+    write_rows(path, ["source", *codes], ([source, *row] for source, row in rows))
 
 
 def write_csv(path: Path, sheet: ScoreSheet, beside: Sequence[Beside]) -> None:
@@ -45,10 +45,11 @@ def write_csv(path: Path, sheet: ScoreSheet, beside: Sequence[Beside]) -> None:
     `source` is `measured`, or a published table such as `tdo:1`. `scope` is `group` (a mean),
     `pooled` or `direction`, and `of` names it. Against a baseline: the difference, its interval, p.
     """
-    _write_csv(path, (*WHAT, *AGAINST), [*_measured(sheet), *_published(sheet, beside)])
+    write_rows(path, (*WHAT, *AGAINST), [*_measured(sheet), *_published(sheet, beside)])
 
 
-def _write_csv(path: Path, head: Iterable[str], rows: Iterable[Sequence[object]]) -> None:
+def write_rows(path: Path, head: Iterable[str], rows: Iterable[Sequence[object]]) -> None:
+    """Write a CSV file that appears only complete."""
     with complete_file(path) as stream:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(head)

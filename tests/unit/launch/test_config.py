@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.launch.config import read_config
+from tdo_plugin.launch.config import Config, read_config, with_lines
 
 
 def write(folder: Path, **files: str) -> Path:
@@ -55,3 +55,27 @@ def test_directions_are_all_unless_a_config_says_otherwise(tmp_path: Path) -> No
 def test_a_wrong_path_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="`CONFIG` must be an existing file"):
         read_config(tmp_path / "none.conf")
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        Config(),
+        Config(
+            {"--betas": ["(0.9, 0.98)"], "--flag": [], "--x": ["#", "a'b"]}, 8, "bf16", "en-*,fr-en"
+        ),
+    ],
+)
+def test_its_lines_read_as_the_config(tmp_path: Path, config: Config) -> None:
+    (tmp_path / "main.conf").write_text("\n".join(config.lines()))
+    assert read_config(tmp_path / "main.conf") == config
+
+
+def test_lines_are_put_behind_a_config_which_stays(tmp_path: Path) -> None:
+    write(tmp_path, more="--seed 2\n")
+    config = Config({"--lr": ["1"], "--a": []})
+    longer = with_lines(config, ["--lr 2  # more", "include more.conf"], tmp_path / "x", "`x` y")
+    assert longer.flags == {"--lr": ["2"], "--a": [], "--seed": ["2"]}
+    assert config.flags == {"--lr": ["1"], "--a": []}
+    with pytest.raises(UserError, match=r"`x` y must be a --flag, include FILE, .*; it is lr 2"):
+        with_lines(config, ["lr 2"], tmp_path / "x", "`x` y")

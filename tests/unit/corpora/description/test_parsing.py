@@ -75,7 +75,7 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
     )
     assert "it has 7: " in text
     for part in (
-        "titel is no key of a description",
+        "titel is no known key",
         "sets[0].format must be one of lines, tagged, segments, tsv, multiway-tsv, tmx; it is",
         'sets[1].rows must be all, first:N, last:N or without:FIRST:LAST; it is "some"',
         "clean.train[0].least must be given",
@@ -108,7 +108,7 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
         (("train",), ["en-de"], "train must have each of the languages; fr is in no pair"),
         (("clean", "test"), [{"rule": "held-out"}], "clean.test cannot have held-out"),
         (("sets", 0, "encoding"), "utf-9", "sets[0].encoding must be the name of an encoding"),
-        (("sets", 0, "options"), {"keep": []}, "sets[0].options.keep is no key"),
+        (("sets", 0, "options"), {"keep": []}, "sets[0].options.keep is no known key"),
         (("clean", "train"), [{"rule": "emtpy"}], "clean.train[0].rule must be one of empty"),
         (
             ("clean", "train"),

@@ -127,7 +127,7 @@ def record(needed: Mapping[str, Kind], optional: Mapping[str, Kind] | None = Non
             yield f"{where or 'it'} must be an object"
             return
         dot = f"{where}." if where else ""
-        yield from (f"{dot}{key} is no key of a description" for key in _without(value, kinds))
+        yield from (f"{dot}{key} is no known key" for key in _without(value, kinds))
         yield from (f"{dot}{key} must be given" for key in _without(needed, value))
         for key, item in value.items():
             if key in kinds:

@@ -1,0 +1,114 @@
+"""What `tdo grid collect` scores, prints and writes."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tdo_plugin.errors import UserError
+
+if TYPE_CHECKING:
+    from tdo_plugin.data.databin import DataFolder
+    from tdo_plugin.evaluation.scores import ScoreSheet
+    from tdo_plugin.grid.cells import Cell, Run
+    from tdo_plugin.grid.description import Grid
+    from tdo_plugin.grid.folder import RunFolder
+
+SCORED = "scored.json"  # what the score sheet is of
+
+
+def collect(
+    args: argparse.Namespace, grid: Grid, cells: Sequence[Cell], runs: Sequence[Run]
+) -> int:
+    """Score, print all tables, write them, name the files; 1 where a score is missing."""
+    from tdo_plugin.data.databin import read_data_folder
+    from tdo_plugin.data.lock import alone
+    from tdo_plugin.evaluation.report.text import terminal
+    from tdo_plugin.grid.folder import TRANSLATED, folders
+    from tdo_plugin.grid.results import gather
+    from tdo_plugin.grid.tables import all_cells, best_by, write
+
+    axes = _axes(args.best_by, grid)
+    data = read_data_folder(args.data.resolve())
+    found = folders(grid, runs, args.out.resolve(), data.root, None)
+    states = {folder.run.name: _state(folder) for folder in found}
+    done = [folder for folder in found if states[folder.run.name] == TRANSLATED]
+    if not done:
+        raise UserError(f"`--out` must have a run that is translated; {args.out} has none")
+    with alone(args.out):
+        sheet = _scored(grid, data, done, args.out.resolve())
+        results = gather(
+            grid,
+            cells,
+            {cell: run.name for run in runs for cell in run.cells},
+            states,
+            {folder.run.name: folder.parameters() for folder in found},
+            sheet,
+            args.published or grid.published,
+        )
+        width = shutil.get_terminal_size((100, 24)).columns
+        bold = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+        for table in (all_cells(results), *(best_by(results, axis) for axis in axes)):
+            print(table.title, "", terminal(table, width, bold), "", table.caption, "", sep="\n")
+        for line in _remarks(done, args.published or grid.published, bool(results.published)):
+            print(line)
+        for path in write(results, axes, args.out.resolve()):
+            print(path, flush=True)
+    return 1 if sheet.failures or sheet.missing else 0
+
+
+def _axes(wanted: str | None, grid: Grid) -> list[str]:
+    names = list(grid.axes) if wanted is None else [name.strip() for name in wanted.split(",")]
+    for name in names:
+        if name not in grid.axes:
+            raise UserError(f"`--best-by` must be of {', '.join(grid.axes)}; it has {name}")
+    return names
+
+
+def _state(folder: RunFolder) -> str:
+    try:
+        return folder.state()
+    except UserError:
+        return "of other flags or data"
+
+
+def _scored(grid: Grid, data: DataFolder, done: Sequence[RunFolder], out: Path) -> ScoreSheet:
+    """The score sheet of what is translated; made anew only where something has changed."""
+    from tdo_plugin.cli import score
+    from tdo_plugin.data.files import sha256, write_text
+    from tdo_plugin.evaluation.scores import read_sheet
+
+    words = [f"{folder.run.name}={folder.output}" for folder in done]
+    words += ["--data", str(data.root), "--directions", grid.directions]
+    words += ["--metrics", ",".join(grid.metrics), "--samples", "0", "--examples", "0"]
+    words += ["--out", str(out), *grid.score]
+    files = [path for folder in done for path in sorted(folder.output.glob("*.hyp"))]
+    of: dict[str, Any] = {"words": words, "files": {str(path): sha256(path) for path in files}}
+    mark, sheet = out / SCORED, out / score.SHEET
+    if not (sheet.is_file() and mark.is_file() and json.loads(mark.read_text("utf-8")) == of):
+        parser = argparse.ArgumentParser(prog="tdo score")
+        score.add_arguments(parser)
+        mark.unlink(missing_ok=True)
+        with contextlib.redirect_stdout(sys.stderr):
+            score.run(parser.parse_args(words))
+        write_text(mark, [json.dumps(of, indent=1)])
+    return read_sheet(sheet)
+
+
+def _remarks(done: Sequence[RunFolder], table: str | None, beside: bool) -> list[str]:
+    """What does not stand below a table."""
+    behind = {tuple(folder.behind()) for folder in done}
+    remarks = []
+    if len(behind) > 1:
+        said = "; ".join(" ".join(words) or "nothing" for words in sorted(behind))
+        remarks.append(f"Not all runs were trained with the same flags behind --: {said}.")
+    if table and not beside:
+        remarks.append(f"{table} has no column that was measured.")
+    return remarks

@@ -1,0 +1,86 @@
+"""Commands in processes of their own, which end together."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+GRACE = 10.0  # seconds from being asked to end to being made to
+
+
+class Stopped(Exception):
+    """No more commands are begun."""
+
+
+class Children:
+    """Commands that several threads run, and one ends.
+
+    Each is the head of a process group, so that what it has begun ends with it.
+    """
+
+    def __init__(self) -> None:
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._guard = threading.Lock()  # nothing begins while all are told to end
+        self._stopped = False
+
+    def run(
+        self, words: Sequence[str], log: Path, environment: Mapping[str, str], lock: int
+    ) -> int:
+        """Run a command to its end; what it says goes behind what is in the log.
+
+        Args:
+            words: the command.
+            log: file for both of its outputs.
+            environment: variables that it has beside this process'.
+            lock: descriptor that it keeps open as long as it lives.
+
+        Returns:
+            Its exit code; minus the number of the signal that ended it.
+
+        Raises:
+            Stopped: `stop` was called before.
+        """
+        with log.open("ab") as stream, self._guard:
+            if self._stopped:
+                raise Stopped
+            process = subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **environment},
+                pass_fds=(lock,),
+                start_new_session=True,
+            )
+            self._running.add(process)
+        try:
+            return process.wait()
+        finally:
+            self._running.discard(process)
+
+    def stop(self) -> None:
+        """End all commands, by force where they take too long or this is interrupted."""
+        with self._guard:
+            self._stopped = True
+            running = list(self._running)
+        try:
+            for process in running:
+                _signal(process, signal.SIGTERM)
+            end = time.monotonic() + GRACE
+            for process in running:
+                process.wait(max(0.0, end - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            for process in running:
+                _signal(process, signal.SIGKILL)
+
+
+def _signal(process: subprocess.Popen[bytes], number: int) -> None:
+    if process.poll() is None:
+        os.killpg(process.pid, number)

@@ -1,0 +1,188 @@
+"""A grid's JSON file, read; everything that is wrong with it is told at once."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tdo_plugin.data import shapes as k
+from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation import published
+from tdo_plugin.evaluation.scores import METRICS
+
+COLUMNS = ("cell", "run", "state", "parameters")  # of the table for programs, beside the axes
+
+AXIS = k.all_of(
+    k.matching("a name of letters, digits, - and _", r"[A-Za-z][A-Za-z0-9_-]*"),
+    k.leaf(f"none of {', '.join(COLUMNS)}", lambda name: name not in COLUMNS),
+)
+NAME = k.matching("a name of letters, digits, and . _ + -", r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+LINE = k.leaf("text as of a line of a config", lambda line: _is_line(line))
+LINES = k.list_of(LINE)
+VALUE = k.list_or(LINE, k.record({"drops": k.list_of(k.TEXT, 1)}, {"lines": LINES}), least=0)
+GRID = k.record(
+    {"base": k.TEXT, "axes": k.map_of(k.map_of(VALUE, keys=NAME), keys=AXIS)},
+    {
+        "title": k.TEXT,
+        "cells": k.map_of(k.record({}, {"base": k.TEXT, "lines": LINES, "row": k.TEXT}), keys=NAME),
+        "directions": k.TEXT,
+        "metrics": k.list_of(k.one_of(*METRICS), least=1),
+        "groups": k.list_of(k.TEXT, least=1),
+        "translate": LINES,
+        "score": LINES,
+        "published": k.TEXT,
+        "row": k.TEXT,
+    },
+)
+# what the runner says itself
+MANAGED = {
+    "translate": ("--path", "--out", "--pairs", "--workers", "--cpu", "--gpus", "--fresh"),
+    "score": ("--out", "--data", "--directions", "--metrics"),
+}
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value of an axis: lines for a config, and the axes whose lines would do nothing with it."""
+
+    lines: tuple[str, ...]
+    drops: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Further:
+    """A cell that is no combination of values; `base` is None where it is the grid's."""
+
+    base: Path | None = None
+    lines: tuple[str, ...] = ()
+    row: str | None = None
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A grid as its file has it; `row` is a template, and empty for the names of the cells."""
+
+    path: Path
+    title: str
+    base: Path
+    axes: dict[str, dict[str, Value]]
+    cells: dict[str, Further] = field(default_factory=dict)
+    directions: str = "all"
+    metrics: tuple[str, ...] = ("bleu", "ter")
+    groups: tuple[str, ...] = ()
+    translate: tuple[str, ...] = ()
+    score: tuple[str, ...] = ()
+    published: str | None = None
+    row: str = ""
+
+
+class _Repeated(ValueError):
+    pass
+
+
+def read_grid(path: Path) -> Grid:
+    """Read a grid file.
+
+    Raises:
+        UserError: no such file, or all that is wrong with it, in one line.
+    """
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_object)
+    except OSError as error:
+        raise UserError(f"`GRID` must be a file; opening {path} gave: {error.strerror}") from None
+    except _Repeated as error:
+        raise UserError(f"`{path.name}` must name everything once; {error} is twice") from None
+    except ValueError as error:
+        raise UserError(f"`{path.name}` must be JSON; it is not ({error})") from None
+    mistakes = [*GRID(document, "")] or [*_contradictions(document)]
+    if mistakes:
+        text = f"`{path.name}` must be a grid without mistakes; it has {len(mistakes)}: "
+        raise UserError(" ".join((text + "; ".join(mistakes)).split()))
+    if "published" in document:
+        published.table(document["published"])
+    return _grid(path, document)
+
+
+def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """An object, in which JSON itself would let the last of equal keys win."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _Repeated(key)
+        found[key] = value
+    return found
+
+
+def _contradictions(document: Mapping[str, Any]) -> Iterator[str]:
+    axes = document["axes"]
+    if not axes:
+        yield "axes must have at least one axis"
+    for axis, values in axes.items():
+        if not values:
+            yield f"axes.{axis} must have at least one value"
+        for name, value in values.items():
+            others = [one for one in axes if one != axis]
+            for dropped in value["drops"] if isinstance(value, dict) else ():
+                if dropped not in others:
+                    known = ", ".join(others) or "there is none"
+                    yield f"axes.{axis}.{name}.drops must be other axes ({known}); it has {dropped}"
+    if unknown := k.placeholders(document.get("row", "")) - set(axes):
+        yield f"row must have no other placeholders than axes; it has {{{min(unknown)}}}"
+    for command, options in MANAGED.items():
+        words = [word.partition("=")[0] for word in _words(document.get(command, ()))]
+        for option in [one for one in options if one in words]:
+            yield f"{command} must go without {option}, which tdo grid sets"
+    named = [f"cells.{name}." for name, cell in document.get("cells", {}).items() if "row" in cell]
+    for where in [*named, *([""] if "row" in document else [])]:
+        if "published" not in document:
+            yield f"{where}row must come with published"
+
+
+def _is_line(line: object) -> bool:
+    """Whether it is text that can be split into words, and has any."""
+    try:
+        return isinstance(line, str) and "\n" not in line and bool(shlex.split(line, comments=True))
+    except ValueError:
+        return False
+
+
+def _words(lines: Sequence[str]) -> tuple[str, ...]:
+    return tuple(word for line in lines for word in shlex.split(line, comments=True))
+
+
+def _value(value: Any) -> Value:
+    if isinstance(value, list):
+        return Value(tuple(value))
+    return Value(tuple(value.get("lines", ())), tuple(value["drops"]))
+
+
+def _grid(path: Path, document: Mapping[str, Any]) -> Grid:
+    def beside(name: str) -> Path:
+        return path.parent / name
+
+    given = {key: document[key] for key in ("directions", "published", "row") if key in document}
+    given |= {key: tuple(document[key]) for key in ("metrics", "groups") if key in document}
+    return Grid(
+        path=path,
+        title=document.get("title", path.stem),
+        base=beside(document["base"]),
+        axes={
+            axis: {name: _value(value) for name, value in values.items()}
+            for axis, values in document["axes"].items()
+        },
+        cells={
+            name: Further(
+                beside(cell["base"]) if "base" in cell else None,
+                tuple(cell.get("lines", ())),
+                cell.get("row"),
+            )
+            for name, cell in document.get("cells", {}).items()
+        },
+        translate=_words(document.get("translate", ())),
+        score=_words(document.get("score", ())),
+        **given,
+    )

@@ -1,0 +1,175 @@
+"""What a grid's cells come to: their scores, what a paper has, and the best for each value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.report.beside import beside
+from tdo_plugin.evaluation.report.quantities import Quantity
+from tdo_plugin.evaluation.report.tables import shows_pooled
+from tdo_plugin.evaluation.scores import METRICS, ScoreSheet
+from tdo_plugin.grid.cells import Cell
+from tdo_plugin.grid.description import Grid
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """A cell with the run that it shares with others.
+
+    Attributes:
+        cell: which.
+        run: name of its run.
+        state: how far that is, or what is wrong with it.
+        scores: by quantity; None where it has none.
+        parameters: of the model; None where nobody knows.
+        published: by quantity, the paper's; empty where it has no such row.
+    """
+
+    cell: Cell
+    run: str
+    state: str
+    scores: dict[Quantity, float | None]
+    parameters: int | None = None
+    published: dict[Quantity, float | None] = field(default_factory=dict)
+
+    def score(self, quantity: Quantity) -> float | None:
+        """Its value of a quantity."""
+        return self.scores.get(quantity)
+
+
+@dataclass(frozen=True)
+class Best:
+    """A value of an axis, the best of its cells, how many have a score, and of how many."""
+
+    value: str
+    result: CellResult | None
+    scored: int
+    of: int
+
+
+@dataclass(frozen=True)
+class Results:
+    """All cells of a grid. The first of the quantities says which is best.
+
+    `source` is the published table's title, and `note` what a reader must know of it.
+    """
+
+    grid: Grid
+    sheet: ScoreSheet
+    quantities: tuple[Quantity, ...]
+    cells: tuple[CellResult, ...]
+    published: tuple[Quantity, ...] = ()
+    source: str = ""
+    note: str = ""
+
+    def best(self, axis: str) -> list[Best]:
+        """For each value of an axis the best cell over all others.
+
+        Where the first quantity is equal the next decides; of equal cells it is the first.
+        """
+        found = []
+        for value in self.grid.axes[axis]:
+            cells = [one for one in self.cells if one.cell.values.get(axis) == value]
+            scored = [one for one in cells if one.score(self.quantities[0]) is not None]
+            best = max(scored, key=self._goodness, default=None)
+            found.append(Best(value, best, len(scored), len(cells)))
+        return found
+
+    def _goodness(self, result: CellResult) -> list[float]:
+        """More is better; as they are shown, so that what rounds alike is equally good."""
+        found = []
+        for quantity in self.quantities:
+            metric, value = METRICS[quantity.metric], result.score(quantity)
+            shown = -math.inf if value is None else round(value, metric.digits)
+            found.append(shown if metric.higher_is_better or value is None else -shown)
+        return found
+
+
+def quantities(sheet: ScoreSheet, groups: Sequence[str]) -> tuple[Quantity, ...]:
+    """The columns: each metric of each group, a pooled score where the protocol reports one.
+
+    Args:
+        sheet: the scores.
+        groups: groups or directions of it; none: all directions as one.
+
+    Raises:
+        UserError: the sheet has no such group.
+    """
+    known = [*sheet.groups, *sheet.directions]
+    for group in groups:
+        if group not in known:
+            raise UserError(f"`groups` must be of {', '.join(known)}; it has {group}")
+    return tuple(
+        _quantity(sheet, metric, group)
+        for metric in sheet.metrics
+        for group in groups or [_whole(sheet)]
+    )
+
+
+def _whole(sheet: ScoreSheet) -> str:
+    """The direction if there is one, else the group of all."""
+    if len(sheet.directions) == 1:
+        return sheet.directions[0]
+    return "all" if "all" in sheet.groups else next(iter(sheet.groups))
+
+
+def _quantity(sheet: ScoreSheet, metric: str, group: str) -> Quantity:
+    pooled = Quantity(metric, group, shows_pooled(sheet) and group in sheet.groups)
+    return pooled if pooled.measured(sheet) else Quantity(metric, group)
+
+
+def gather(
+    grid: Grid,
+    cells: Sequence[Cell],
+    runs: Mapping[str, str],
+    states: Mapping[str, str],
+    parameters: Mapping[str, int | None],
+    sheet: ScoreSheet,
+    table: str | None,
+) -> Results:
+    """Bring all together.
+
+    Args:
+        grid: of which.
+        cells: all of its cells.
+        runs: by cell, its run.
+        states: by run, how far it is.
+        parameters: by run, its model's.
+        sheet: scores of those runs that have been translated.
+        table: a published one, such as `tlm:9`.
+
+    Raises:
+        UserError: a group that the sheet lacks, or a published table without a row of any cell.
+    """
+    columns = quantities(sheet, grid.groups)
+    scored = {system.name for system in sheet.systems}
+    found = beside(table, sheet) if table else []
+    rows = {row.name: row.values for one in found for row in one.rows}
+    if rows and not rows.keys() & {cell.row for cell in cells}:
+        raise UserError(
+            f"`row` must come to names of rows of {table}, such as {next(iter(rows))}; "
+            f"it comes to {cells[-1].row}"
+        )
+    theirs = found[0].quantities if found else ()
+    return Results(
+        grid,
+        sheet,
+        columns,
+        tuple(
+            CellResult(
+                cell,
+                run := runs[cell.name],
+                states[run],
+                {one: one.of(sheet, run) if run in scored else None for one in columns},
+                parameters[run],
+                dict(zip(theirs, rows.get(cell.row, ()), strict=False)),
+            )
+            for cell in cells
+        ),
+        theirs,
+        found[0].title if found else "",
+        found[0].note if found else "",
+    )

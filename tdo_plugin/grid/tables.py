@@ -1,0 +1,209 @@
+"""A grid's results as tables, and as files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tdo_plugin.data.files import write_text
+from tdo_plugin.evaluation.report.files import write_rows
+from tdo_plugin.evaluation.report.latex import latex
+from tdo_plugin.evaluation.report.quantities import MEASURES, Quantity
+from tdo_plugin.evaluation.report.table import (
+    ABSENT,
+    Block,
+    Cell,
+    Column,
+    Row,
+    Table,
+    number,
+    score_cells,
+)
+from tdo_plugin.evaluation.report.text import escape_markdown, markdown
+from tdo_plugin.grid.description import COLUMNS
+from tdo_plugin.grid.results import CellResult, Results
+
+
+def all_cells(results: Results) -> Table:
+    """A row for each cell, the axes being labels; what was not measured is shown as absent."""
+    axes = tuple(results.grid.axes)
+    columns = zip(_columns(results, results.cells), _published(results), strict=True)
+    rows = [
+        Row(_labels(one, axes), (*own, *paper))
+        for one, (own, paper) in zip(results.cells, columns, strict=True)
+    ]
+    further = sum(not one.cell.values for one in results.cells)
+    blocks = (Block(tuple(rows[:further])), Block(tuple(rows[further:])))
+    return Table(
+        "grid",
+        results.grid.title,
+        axes,
+        (*_headings(results), *_published_headings(results)),
+        tuple(block for block in blocks if block.rows),
+        " ".join(_caption(results)),
+    )
+
+
+def best_by(results: Results, axis: str) -> Table:
+    """For each value of an axis the best cell, with the others' values, below the further cells."""
+    axes = (axis, *(one for one in results.grid.axes if one != axis))
+    further = [one for one in results.cells if not one.cell.values]
+    best = results.best(axis)
+    chosen = [*further, *(one.result for one in best)]
+    counts = ["" for _ in further] + [f"{one.scored}/{one.of}" for one in best]
+    names = [None for _ in further] + [one.value for one in best]
+    rows = [
+        Row(
+            _labels(result, axes) if result else (str(name), *[ABSENT] * (len(axes) - 1)),
+            (*cells, Cell(count)),
+        )
+        for result, name, count, cells in zip(
+            chosen, names, counts, _columns(results, chosen), strict=True
+        )
+    ]
+    first = results.quantities[0]
+    return Table(
+        f"best-{axis}",
+        f"{results.grid.title}: best by {axis}",
+        axes,
+        (*_headings(results), Column("cells", "scored")),
+        (Block(tuple(rows)),),
+        f"The cell with the best {MEASURES[first.metric].name} of each {axis}; of equal ones "
+        "the next column decides. Its other scores are of the same cell.",
+    )
+
+
+def _labels(one: CellResult, axes: Sequence[str]) -> tuple[str, ...]:
+    if not one.cell.values:
+        return (one.cell.name, *[ABSENT] * (len(axes) - 1))
+    return tuple(one.cell.values[axis] for axis in axes)
+
+
+def _headings(results: Results) -> list[Column]:
+    own = [one.column(results.sheet) for one in results.quantities]
+    return [*own, Column("model", "parameters (M)")]
+
+
+def _published_headings(results: Results) -> list[Column]:
+    source = results.source.partition(": ")[0]
+    columns = [one.column(results.sheet) for one in results.published]
+    return [Column(f"{source}: {column.over}", column.name) for column in columns]
+
+
+def _columns(results: Results, chosen: Sequence[CellResult | None]) -> list[list[Cell]]:
+    """The cells of each row: scores, the best of a column marked, then parameters."""
+    scores = [
+        score_cells(
+            [one.score(quantity) if one else None for one in chosen], MEASURES[quantity.metric]
+        )
+        for quantity in results.quantities
+    ]
+    sizes = [_size(one.parameters if one else None) for one in chosen]
+    return [list(row) for row in zip(*scores, sizes, strict=True)]
+
+
+def _size(parameters: int | None) -> Cell:
+    return Cell(ABSENT) if parameters is None else Cell(number(parameters / 1e6, 1), parameters)
+
+
+def _published(results: Results) -> list[list[Cell]]:
+    """The paper's cells of each row."""
+    cells = [
+        score_cells(
+            [one.published.get(quantity) for one in results.cells],
+            MEASURES[quantity.metric],
+            absent="",
+        )
+        for quantity in results.published
+    ]
+    return [[column[index] for column in cells] for index in range(len(results.cells))]
+
+
+def _caption(results: Results) -> Iterator[str]:
+    missing = [f"{one.cell.name} ({one.state})" for one in results.cells if not _whole(one)]
+    if missing:
+        yield f"Without scores: {', '.join(missing)}."
+    shared = [f"{one.cell.name} = {one.run}" for one in results.cells if one.cell.name != one.run]
+    if shared:
+        yield f"Cells with the same flags, trained once: {', '.join(shared)}."
+    if results.published:
+        yield "Published figures are of the paper's own data."
+    if results.note:
+        yield results.note
+
+
+def _whole(one: CellResult) -> bool:
+    return any(value is not None for value in one.scores.values())
+
+
+def write(results: Results, axes: Sequence[str], folder: Path) -> Iterator[Path]:
+    """Write all tables; yields each file once it is there."""
+    tables = [all_cells(results), *(best_by(results, axis) for axis in axes)]
+    texts: dict[str, Callable[[], str]] = {
+        "grid.md": lambda: "\n\n".join(_markdown(table) for table in tables),
+        "grid.tex": lambda: "\n".join(["% \\usepackage{booktabs}", *map(latex, tables)]),
+        "grid.json": lambda: json.dumps(as_json(results, axes), indent=1, ensure_ascii=False),
+    }
+    for name, text in texts.items():
+        write_text(folder / name, [text().rstrip("\n")])
+        yield folder / name
+    head, rows = as_rows(results)
+    write_rows(folder / "grid.csv", head, rows)
+    yield folder / "grid.csv"
+
+
+def _markdown(table: Table) -> str:
+    parts = (f"# {escape_markdown(table.title)}", markdown(table), escape_markdown(table.caption))
+    return "\n\n".join(part for part in parts if part)
+
+
+def as_rows(results: Results) -> tuple[list[str], list[list[object]]]:
+    """A head, and a row for each cell, not rounded; blank where there is nothing."""
+    axes = list(results.grid.axes)
+    paper = [f"published {_key(one)}" for one in results.published]
+    head = [*COLUMNS[:3], *axes, *map(_key, results.quantities), COLUMNS[3], *paper]
+    rows: list[list[object]] = [
+        [
+            *(one.cell.name, one.run, one.state),
+            *(one.cell.values.get(axis) for axis in axes),
+            *(one.score(quantity) for quantity in results.quantities),
+            one.parameters,
+            *(one.published.get(quantity) for quantity in results.published),
+        ]
+        for one in results.cells
+    ]
+    return head, rows
+
+
+def _key(quantity: Quantity) -> str:
+    return f"{quantity.metric} {quantity.group}{', pooled' * quantity.pooled}"
+
+
+def as_json(results: Results, axes: Sequence[str]) -> dict[str, Any]:
+    """Everything, with the best cells by name."""
+    return {
+        "title": results.grid.title,
+        "axes": {axis: list(values) for axis, values in results.grid.axes.items()},
+        "published": results.source or None,
+        "cells": [
+            {
+                "cell": one.cell.name,
+                "run": one.run,
+                "state": one.state,
+                "values": one.cell.values,
+                "scores": {_key(key): value for key, value in one.scores.items()},
+                "parameters": one.parameters,
+                "published": {_key(key): value for key, value in one.published.items()},
+            }
+            for one in results.cells
+        ],
+        "best": {
+            axis: {
+                best.value: best.result.cell.name if best.result else None
+                for best in results.best(axis)
+            }
+            for axis in axes
+        },
+    }

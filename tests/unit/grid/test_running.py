@@ -1,0 +1,360 @@
+"""The runner, with a program that stands for `tdo`: what is begun, kept, ended, reported."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from unit.grid.grids import AXES, write_grid
+
+from tdo_plugin.data.lock import alone
+from tdo_plugin.errors import UserError
+from tdo_plugin.grid import children, running
+from tdo_plugin.grid.cells import cells_of, runs_of
+from tdo_plugin.grid.description import read_grid
+from tdo_plugin.grid.folder import BEGUN, NOT_BEGUN, TRAINED, TRANSLATED, RunFolder, folders
+from tdo_plugin.grid.running import Plan, check, deal, run_all
+
+STAND_IN = Path(__file__).with_name("stand_in.py")
+ONE = ("baseline",)
+ALL = ("baseline", "lm-0", "lm-1", "ae-1")
+
+
+class Bench:
+    """A grid, its runs' folder, and what the stand-in was asked to do."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.said = root, list[str]()
+        (root / "data").mkdir()
+        (root / "data" / "prepared.json").write_text("{}")
+
+    def folders(
+        self, *names: str, behind: Sequence[str] | None = (), **changes: object
+    ) -> list[RunFolder]:
+        grid = read_grid(write_grid(self.root / "grid", **changes))
+        runs = [one for one in runs_of(cells_of(grid)) if one.name in (names or ALL)]
+        return folders(grid, runs, self.root / "out", self.root / "data", behind)
+
+    def plan(self, workers: int = 1, **changes: Any) -> Plan:
+        return Plan(
+            **{"data": self.root / "data", "behind": (), "slots": deal(workers, 0, 1), **changes}
+        )
+
+    def run(self, found: Sequence[RunFolder], plan: Plan | None = None) -> dict[str, str]:
+        return run_all(found, plan or self.plan(), self.said.append)
+
+    def calls(self) -> list[dict]:
+        path = self.root / "calls"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    def made(self) -> list[str]:
+        return [f"{call['action']} {call['name']}" for call in self.calls()]
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    monkeypatch.setattr(running, "TDO", (sys.executable, "-S", str(STAND_IN)))
+    monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
+    monkeypatch.setenv("GATE", str(tmp_path / "gate"))
+    return Bench(tmp_path)
+
+
+def cell(*lines: str) -> dict:
+    return {"cells": {"baseline": {"lines": list(lines)}}}
+
+
+def wait_for(holds: Callable[[], object]) -> None:
+    end = time.monotonic() + 120
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_every_run_is_trained_and_translated_once(bench: Bench) -> None:
+    found = bench.folders()
+    assert {one.state() for one in found} == {NOT_BEGUN}
+    assert bench.run(found) == {}
+    assert bench.made() == [f"{what} {name}" for name in ALL for what in ("train", "translate")]
+    assert {one.state() for one in found} == {TRANSLATED}
+    assert bench.run(found) == {} and len(bench.made()) == 8
+    assert bench.said[-1] == "ae-1 is done already"
+    assert "ae-1: update 60 of 90, loss 4.12, translating" in bench.said
+    assert found[0].parameters() == 1234567
+
+
+def test_what_the_commands_are_told(bench: Bench) -> None:
+    grid = {"translate": ["--beam 5"], "directions": "supervised"}
+    (found,) = bench.folders(*ONE, behind=["--lr", "2"], **grid)
+    plan = bench.plan(behind=("--lr", "2"), slots=((),), threads=3)
+    bench.run([found], plan)
+    train, translate = bench.calls()
+    folder = bench.root / "out" / "baseline"
+    assert train["words"] == [
+        *(str(folder / "cell.conf"), str(bench.root / "data")),
+        *("--save-dir", str(folder / "checkpoints"), "--cpu", "--lr", "2"),
+    ]
+    assert translate["words"] == [
+        *(str(bench.root / "data"), "--path", str(folder / "checkpoints")),
+        *("--out", str(folder / "output"), "--workers", "1", "--cpu"),
+        *("--pairs", "supervised", "--beam", "5"),
+    ]
+    assert (train["threads"], train["gpus"]) == ("3", os.environ.get("CUDA_VISIBLE_DEVICES"))
+    assert "--arch tdo_encoder_decoder" in (folder / "cell.conf").read_text()
+
+
+def test_gpus_are_dealt_out(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert deal(2, 4, 1) == ((0,), (1,)) and deal(2, 4, 2) == ((0, 1), (2, 3))
+    assert deal(3, 2, 1) == ((0,), (1,), (0,)) and deal(2, 0, 1) == ((), ())
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,7")
+    bench.run(bench.folders(*ALL[:2]), bench.plan(slots=((1,),)))
+    assert {call["gpus"] for call in bench.calls()} == {"7"}
+    assert "--gpus 1" in " ".join(bench.calls()[0]["words"])
+
+
+def test_so_many_at_a_time(bench: Bench) -> None:
+    axes = {"axes": {**AXES, "z": {"w": ["--waits 1"]}}}
+    found = bench.folders("lm-0-w", "lm-1-w", "ae-1-w", **axes)
+    seen: list[str] = []
+
+    def open_the_gate() -> None:
+        wait_for(lambda: len(bench.made()) >= 2)
+        time.sleep(0.3)  # for a third that should not come
+        seen.extend(bench.made())
+        (bench.root / "gate").touch()
+
+    other = threading.Thread(target=open_the_gate)
+    other.start()
+    assert bench.run(found, bench.plan(2)) == {}
+    other.join()
+    assert sorted(seen) == ["train lm-0-w", "train lm-1-w"] and len(bench.made()) == 6
+
+
+def test_a_failure_keeps_no_other_from_being_done(bench: Bench) -> None:
+    found = bench.folders(**cell("--breaks-early"))
+    log = bench.root / "out" / "baseline" / "train.log"
+    why = f"training ended with 3: out of luck (all of it: {log})"
+    assert bench.run(found) == {"baseline": why}
+    assert f"baseline: {why}" in bench.said
+    assert [one.state() for one in found] == [BEGUN, *[TRANSLATED] * 3]
+
+
+def test_a_translation_that_fails_is_done_again_and_the_training_is_not(bench: Bench) -> None:
+    (found,) = bench.folders(*ONE, **cell("--breaks-late"))
+    assert "translating ended with 1: it says nothing" in bench.run([found])["baseline"]
+    assert found.state() == TRAINED
+    bench.run([found])
+    assert bench.made() == ["train baseline", "translate baseline", "translate baseline"]
+    assert "--fresh" not in bench.calls()[2]["words"]
+
+
+def test_an_interrupted_training_goes_on(bench: Bench) -> None:
+    (found,) = bench.folders(*ONE)
+    found.path.mkdir(parents=True)
+    found.begin()
+    (found.path / "checkpoints").mkdir()
+    (found.path / "checkpoints" / "checkpoint_last.pt").touch()
+    bench.run([found])
+    assert "baseline: training goes on" in bench.said
+    assert (found.path / "checkpoints" / "checkpoint_last.pt").exists()
+
+
+def test_a_training_that_outlived_its_runner_is_not_trained_on(bench: Bench) -> None:
+    (found,) = bench.folders(*ONE)
+    found.path.mkdir(parents=True)
+    found.begin()
+    assert found.state() == BEGUN
+    found.train_log.write_text("x | INFO | fairseq_cli.train | done training in 7.0 seconds\n")
+    assert found.state() == TRAINED
+    bench.run([found])
+    assert bench.made() == ["translate baseline"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (cell("--lr 0.3"), "was trained with --lr 0.2 instead of 0.3"),
+        (cell("--lr 0.2", "--new"), "--new nothing instead of set"),
+        (cell("gpus 2"), "gpus 1 instead of 2, --lr 0.2 instead of 0.1"),
+        ({"behind": ["--lr", "9"]}, "nothing behind `--` instead of --lr 9"),
+    ],
+)
+def test_other_flags_are_refused_and_with_fresh_trained_anew(
+    bench: Bench, changes: dict, message: str
+) -> None:
+    base = cell("--lr 0.2")
+    bench.run(bench.folders(*ONE, **base))
+    old = bench.root / "out" / "baseline" / "checkpoints" / "old.pt"
+    old.parent.mkdir()
+    old.touch()
+    (found,) = bench.folders(*ONE, **{**base, **changes})
+    with pytest.raises(UserError, match="`--out` must be a new folder, or --fresh given") as error:
+        check([found], fresh=False)
+    assert message in str(error.value) and "\n" not in str(error.value)
+    assert message in bench.run([found])["baseline"] and old.exists()  # where nobody checked
+    check([found], fresh=True)
+    assert bench.run([found], bench.plan(fresh=True)) == {}
+    assert not old.exists() and bench.made().count("train baseline") == 2
+    assert (found.path / ".lock").exists()  # another runner may hold it
+    assert bench.run([found], bench.plan(fresh=True)) == {}
+    assert bench.made().count("train baseline") == 2  # what is as asked for stays
+
+
+def test_a_folder_of_something_else_is_left_alone(bench: Bench) -> None:
+    (found,) = bench.folders(*ONE)
+    mine = found.path / "checkpoints" / "checkpoint_last.pt"
+    mine.parent.mkdir(parents=True)
+    mine.touch()
+    for fresh in (False, True):
+        with pytest.raises(UserError, match="has files of something else"):
+            check([found], fresh)
+        troubles = bench.run([found], bench.plan(fresh=fresh))
+        assert "has files of something else" in troubles["baseline"]
+    assert mine.exists() and not bench.made()
+
+
+def test_other_data_is_refused(bench: Bench) -> None:
+    bench.run(bench.folders(*ONE))
+    (bench.root / "data" / "prepared.json").write_text('{"other": 1}')
+    with pytest.raises(UserError, match="was trained with other data"):
+        check(bench.folders(*ONE), fresh=False)
+
+
+def test_collecting_takes_whatever_stood_behind(bench: Bench) -> None:
+    (found,) = bench.folders(*ONE, behind=["--lr", "9"])
+    bench.run([found])
+    (same,) = bench.folders(*ONE, behind=None)
+    assert same.state() == TRANSLATED and same.behind() == ["--lr", "9"]
+
+
+@pytest.mark.parametrize("changes", [{"translate": ["--beam 7"]}, {"directions": "zero-shot"}])
+def test_other_decoding_only_translates_anew(bench: Bench, changes: dict) -> None:
+    bench.run(bench.folders(*ONE))
+    (found,) = bench.folders(*ONE, **changes)
+    assert found.state() == TRAINED
+    bench.run([found])
+    assert bench.made() == ["train baseline", "translate baseline", "translate baseline"]
+    assert bench.calls()[2]["words"][-1] == "--fresh" and found.state() == TRANSLATED
+
+
+def test_a_run_in_other_hands_is_left_to_them(bench: Bench) -> None:
+    found = bench.folders(*ALL[:2])
+    with alone(found[0].path):
+        troubles = bench.run(found)
+    assert troubles == {"baseline": f"another run is making it in {found[0].path}"}
+    assert bench.made() == ["train lm-0", "translate lm-0"]
+
+
+RUNNER = """
+import sys
+from pathlib import Path
+from unit.grid.test_running import Bench, ONE, cell
+from tdo_plugin.cli import main
+from tdo_plugin.grid import children, running
+running.TDO = (sys.executable, "-S", sys.argv[2])
+children.GRACE = 1.0
+bench = object.__new__(Bench)
+bench.root, bench.said = Path(sys.argv[1]), []
+sys.exit(bool(bench.run(bench.folders(*ONE, **cell("--waits 1")))))
+"""
+
+
+def started(bench: Bench) -> "subprocess.Popen[str]":
+    words = [sys.executable, "-c", RUNNER, str(bench.root), str(STAND_IN)]
+    tests = str(Path(__file__).parents[2])
+    path = os.pathsep.join([tests, os.environ.get("PYTHONPATH", "")])
+    process = subprocess.Popen(
+        words, env={**os.environ, "PYTHONPATH": path}, stderr=subprocess.PIPE, text=True
+    )
+    wait_for(lambda: bench.calls() or process.poll() is not None)
+    assert process.poll() is None, process.communicate()
+    return process
+
+
+def lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_runner_that_is_ended_takes_its_trainings_along(bench: Bench, number: int) -> None:
+    process = started(bench)
+    process.send_signal(number)
+    process.communicate(timeout=120)
+    assert process.returncode != 0
+    assert not lives(bench.calls()[0]["pid"])
+    assert bench.folders(*ONE, **cell("--waits 1"))[0].state() == BEGUN
+
+
+def test_a_training_whose_runner_was_killed_keeps_its_folder(bench: Bench) -> None:
+    process = started(bench)
+    process.kill()
+    process.communicate()
+    pid = bench.calls()[0]["pid"]
+    assert lives(pid)
+    (found,) = bench.folders(*ONE, **cell("--waits 1"))
+    gate = bench.root / "gate"
+
+    def say(line: str) -> None:
+        if "training" in line:  # nothing shall wait for ever where the folder was not kept
+            gate.touch()
+
+    assert "another run is making it" in run_all([found], bench.plan(), say)["baseline"]
+    gate.touch()
+    wait_for(lambda: not lives(pid))
+    assert bench.run([found]) == {}
+    assert bench.made() == ["train baseline", "translate baseline"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "grace", "code"),
+    [("signal.SIG_IGN", 0.3, -signal.SIGKILL), ("lambda *_: sys.exit(5)", 60.0, 5)],
+    ids=["by force", "by itself"],
+)
+def test_what_runs_is_asked_to_end_and_made_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, grace: float, code: int
+) -> None:
+    monkeypatch.setattr(children, "GRACE", grace)
+    text = f"import signal, sys, time; signal.signal(signal.SIGTERM, {answer})\n"
+    text += "print('ready', flush=True); time.sleep(100)"
+    ran, codes = children.Children(), []
+    log = tmp_path / "log"
+
+    def run() -> None:
+        codes.append(ran.run([sys.executable, "-S", "-c", text], log, {}, 2))
+
+    worker = threading.Thread(target=run)
+    worker.start()
+    wait_for(lambda: log.exists() and log.read_text() == "ready\n")
+    ran.stop()
+    worker.join()
+    assert codes == [code]
+    with pytest.raises(children.Stopped):
+        ran.run(["true"], log, {}, 2)
+
+
+def test_now_and_then_it_says_how_far_it_is(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "EVERY", 0.05)
+    (found,) = bench.folders(*ONE, **cell("--waits 1", "--max-update 80"))
+
+    def say(line: str) -> None:
+        bench.said.append(line)
+        if "update 60" in line:
+            (bench.root / "gate").touch()
+
+    assert run_all([found], bench.plan(), say) == {}
+    assert "baseline: update 60 of 80, loss 4.12" in bench.said
+    (longer,) = bench.folders(*ONE, behind=["--max-update=70"], **cell("--waits 1"))
+    assert running._last_update(longer) == "update 60 of 70, loss 4.12"
+    line = '| train_inner | {"epoch": 1, "loss": "5.5", "nll_loss": "4", "num_updates": "7"}'
+    longer.train_log.write_text(f"{line}\n")
+    assert running._last_update(longer) == "update 7 of 70, loss 5.5"
