@@ -14,6 +14,7 @@ from tdo_plugin_messages import CLOSED, one_line, reader_is_gone
 COMMANDS = (
     "doctor",
     "average",
+    "backtranslate",
     "bench",
     "corpus",
     "curve",
@@ -23,6 +24,7 @@ COMMANDS = (
     "flags",
     "generate",
     "inspect",
+    "monolingual",
     "prepare",
     "preprocess",
     "probe",
