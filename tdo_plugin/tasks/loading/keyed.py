@@ -56,8 +56,8 @@ class SampledMultiEpochDataset(sampled.SampledMultiEpochDataset):
         counts = self.virtual_size_per_dataset.astype(np.uint64)
         within = places - (self.cumulated_sizes.astype(np.uint64) - counts)[numbers]
         sizes = np.array([len(dataset) for dataset in self.datasets], np.uint64)[numbers]
-        if are_counts(self.sample_ratios):  # a permutation of its own for each whole copy
-            rows = permute(within % sizes, sizes, keys[:, numbers] ^ mix(within // sizes))
+        if are_counts(self.sample_ratios):  # whole copies, and the begin of one more
+            rows = permute(within % sizes, sizes, keys[:, numbers])
             return numbers, rows.astype(np.int64)
         once = counts[numbers] <= sizes
         rows = mix(within ^ mix(keys[0, numbers])) % sizes
