@@ -14,6 +14,7 @@ from tdo_plugin_messages import CLOSED, one_line, reader_is_gone
 COMMANDS = (
     "doctor",
     "average",
+    "backtranslate",
     "bench",
     "corpus",
     "curve",
@@ -24,6 +25,7 @@ COMMANDS = (
     "generate",
     "grid",
     "inspect",
+    "monolingual",
     "prepare",
     "preprocess",
     "probe",

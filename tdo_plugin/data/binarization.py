@@ -59,9 +59,10 @@ def _command(
     pair: Pair, prefixes: Mapping[str, Path], dictionary: Path, out: Path, workers: int
 ) -> list[str]:
     inputs = [word for split, path in prefixes.items() for word in (f"--{split}pref", str(path))]
+    other = ("--only-source",) if pair[0] == pair[1] else ("--tgtdict", str(dictionary))
     return [
         *("--source-lang", pair[0], "--target-lang", pair[1], *inputs),
-        *("--srcdict", str(dictionary), "--tgtdict", str(dictionary)),
+        *("--srcdict", str(dictionary), *other),
         *("--destdir", str(out), "--workers", str(workers)),
     ]
 
@@ -89,7 +90,7 @@ def binarise(split: str, pair: Pair, prefix: Path, dictionary: Path, out: Path) 
 
     Args:
         split: train, valid or test.
-        pair: its languages.
+        pair: its languages; twice the same is text of that language alone.
         prefix: the text in pieces, without the languages behind.
         dictionary: of both languages.
         out: the folder for its files and the dictionaries.

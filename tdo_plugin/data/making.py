@@ -47,8 +47,12 @@ def _train(
     return {"pieces": pieces, "sentences": settings.sentences}
 
 
-def taken_model(folder: Path) -> dict[str, str]:
+def taken_model(folder: Path, option: str = "--model-of") -> dict[str, str]:
     """Digests of a data folder's model and dictionary.
+
+    Args:
+        folder: of data.
+        option: that names it, for messages.
 
     Raises:
         UserError: it lacks one of them.
@@ -56,7 +60,7 @@ def taken_model(folder: Path) -> dict[str, str]:
     files = [folder / name for name in TAKEN]
     if missing := [path for path in files if not path.is_file()]:
         raise UserError(
-            f"`--model-of` must be a data folder of tdo prepare or preprocess; {missing[0]} is "
+            f"`{option}` must be a data folder of tdo prepare or preprocess; {missing[0]} is "
             "missing"
         )
     return {path.name: sha256(path) for path in files}

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdo_plugin.data.binarization import binarise
-from tdo_plugin.data.segmentation import Dropped, encode_pair
+from tdo_plugin.data.segmentation import Dropped, encode_sides
 from tdo_plugin.data.steps import Facts, Step
 from tdo_plugin.data.textfolder import Pair, line_starts
 
@@ -29,16 +29,27 @@ PARTS = Path("work", "parts")  # where they lie below the data folder
 
 @dataclass(frozen=True)
 class TextSet:
-    """The text of one split of a pair."""
+    """The text of one split of a pair.
+
+    Attributes:
+        split: train or valid.
+        pair: its languages; twice the same is text of that language alone.
+        sources: of each language.
+    """
 
     split: str
     pair: Pair
-    sources: tuple[Path, Path]
+    sources: Sequence[Path]
 
     @property
     def name(self) -> str:
         """`train.en-de`"""
         return f"{self.split}.{self.pair[0]}-{self.pair[1]}"
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Each once."""
+        return tuple(dict.fromkeys(self.pair))
 
 
 @dataclass(frozen=True)
@@ -81,12 +92,12 @@ def _place(one: TextSet, number: int) -> Path:
 
 
 def _make_part(
-    one: TextSet, encoding: Encoding, starts: tuple[int, int], place: Path, folder: Path
+    one: TextSet, encoding: Encoding, starts: Sequence[int], place: Path, folder: Path
 ) -> Facts:
     out = folder / place
     out.mkdir(parents=True)
-    targets = (out / f"pieces.{one.pair[0]}", out / f"pieces.{one.pair[1]}")
-    dropped = encode_pair(
+    targets = [out / f"pieces.{language}" for language in one.languages]
+    dropped = encode_sides(
         encoding.model, one.sources, targets, encoding.max_pieces, encoding.lowercase, starts, PART
     )
     binarise(one.split, one.pair, out / "pieces", encoding.root / "dict.txt", out)
@@ -118,7 +129,7 @@ def _join(
 
     places = [root / _place(one, number) for number in range(len(parts))]
     (folder / "pieces").mkdir()
-    for language in one.pair:
+    for language in one.languages:
         with (folder / "pieces" / f"{one.name}.{language}").open("wb") as stream:
             for place in places:
                 with (place / f"pieces.{language}").open("rb") as text:

@@ -176,7 +176,7 @@ def preprocess(
         done = [*(one.name for one in sets), *(step.name for step in (*texts, *tests))]
         steps.forget("model", *done)
         known = steps.files()
-    _remove_strays(out, known)
+    remove_strays(out, known)
     _write_lists(folder, out, shards, digest, stored)
     data = read_data_folder(out)
     say(
@@ -302,7 +302,7 @@ def _announcing(commands: Iterable[Sequence[str]], say: Say) -> Callable[[Step],
     return begun
 
 
-def _remove_strays(out: Path, known: Collection[str]) -> None:
+def remove_strays(out: Path, known: Collection[str]) -> None:
     """Remove what is no longer needed, and what only an earlier run made, of other text or shards.
 
     Args:

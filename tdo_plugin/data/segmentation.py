@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from io import BytesIO
@@ -175,7 +176,7 @@ def write_dictionary(model: SentencePieceProcessor, path: Path) -> int:
 
 @dataclass
 class Dropped:
-    """Sentence pairs that were left out of training or validation text, by reason, and the rest."""
+    """Rows that were left out of training or validation text, by reason, and the rest."""
 
     empty: int = 0
     long: int = 0
@@ -185,36 +186,40 @@ class Dropped:
         return Dropped(self.empty + other.empty, self.long + other.long, self.kept + other.kept)
 
 
-def encode_pair(
+def encode_sides(
     model: SentencePieceProcessor,
-    sources: tuple[Path, Path],
-    targets: tuple[Path, Path],
+    sources: Sequence[Path],
+    targets: Sequence[Path],
     max_pieces: int,
     lowercase: bool = False,
-    starts: tuple[int, int] = (0, 0),
+    starts: Sequence[int] | None = None,
     most: int | None = None,
 ) -> Dropped:
-    """Cut both sides of a training or validation set, or a part of it, into pieces.
+    """Cut all sides of a training or validation set, or a part of it, into pieces.
 
-    Pairs with an empty side, or with a side of more than `max_pieces` pieces, are left out. The
+    Rows with an empty side, or with a side of more than `max_pieces` pieces, are left out. The
     part begins at byte `starts` of the sources and has at most `most` lines.
     """
     dropped = Dropped()
-    with complete_file(targets[0]) as first_out, complete_file(targets[1]) as second_out:
-        sides = [_lines(path, lowercase, at) for path, at in zip(sources, starts, strict=True)]
-        lines = islice(zip(*sides, strict=True), most)
-        while chunk := list(islice(lines, CHUNK)):
-            firsts = model.encode([pair[0] for pair in chunk], out_type=str, num_threads=1)
-            seconds = model.encode([pair[1] for pair in chunk], out_type=str, num_threads=1)
-            for first, second in zip(firsts, seconds, strict=True):
-                if not first or not second:
+    with ExitStack() as stack:
+        outputs = [stack.enter_context(complete_file(path)) for path in targets]
+        begins = starts or [0] * len(sources)
+        sides = [_lines(path, lowercase, at) for path, at in zip(sources, begins, strict=True)]
+        rows = islice(zip(*sides, strict=True), most)
+        while chunk := list(islice(rows, CHUNK)):
+            cut = [
+                model.encode(list(side), out_type=str, num_threads=1)
+                for side in zip(*chunk, strict=True)
+            ]
+            for row in zip(*cut, strict=True):
+                if not all(row):
                     dropped.empty += 1
-                elif max(len(first), len(second)) > max_pieces:
+                elif max(map(len, row)) > max_pieces:
                     dropped.long += 1
                 else:
                     dropped.kept += 1
-                    first_out.write(" ".join(first) + "\n")
-                    second_out.write(" ".join(second) + "\n")
+                    for pieces, output in zip(row, outputs, strict=True):
+                        output.write(" ".join(pieces) + "\n")
     return dropped
 
 

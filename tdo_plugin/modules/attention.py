@@ -108,7 +108,7 @@ class MultiheadAttention(nn.Module):
         kinds = self._project(x, self.query, self.key, self.value)
         streams = zip(*(kind.split(sizes) for kind in kinds), strict=True)
         split = [
-            [self._split_heads(part.view(*shape, -1)) for part in stream]
+            [self._split_heads(part.view(*shape, part.size(1))) for part in stream]
             for stream, shape in zip(streams, shapes, strict=True)
         ]
         return [(query, KeyValue(key, value)) for query, key, value in split]

@@ -107,7 +107,7 @@ class Disentangler(SourcePart):
             if one.wants_disentangled:
                 known = None if languages is None else languages[own]
                 gate = None if self.gate is None else self.gate(x[own]).view(shape)
-                positional = self.positional(x[own], known).view(*shape, -1)
-                found = Disentangled(semantic[own].view(*shape, -1), positional, gate)
+                positional = self.positional(x[own], known).view(*shape, x.size(1))
+                found = Disentangled(semantic[own].view(*shape, x.size(1)), positional, gate)
                 one.keep_disentangled(found)
         return semantic

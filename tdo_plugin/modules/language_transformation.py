@@ -64,6 +64,7 @@ class LanguageTransformation(nn.Module):
         sizes = torch.bincount(rows, minlength=len(self.weight)).tolist()
         groups = x.flatten(0, -2).index_select(0, order).split(sizes)
         # unbound at once, so that there is one gradient for all matrices
-        pairs = zip(groups, self.weight.unbind(), strict=True)
-        transformed = torch.cat([group @ matrix for group, matrix in pairs if len(group)])
+        pairs = list(zip(groups, self.weight.unbind(), strict=True))
+        present = [pair for pair in pairs if len(pair[0])] or pairs[:1]
+        transformed = torch.cat([group @ matrix for group, matrix in present])
         return transformed.index_select(0, order.argsort()).view(x.shape)

@@ -27,9 +27,9 @@ def causal_mask(queries: int, keys: int, device: torch.device) -> Tensor:
 class SourceMask:
     """Visibility among source positions.
 
-    A position always sees itself, so that no row of a softmax is empty, not even that of a
-    padding position before the first token; nobody else sees padding. Where nothing is padded
-    there is no tensor: kernels are faster without.
+    No row of a softmax is empty: where later positions are hidden a padding position before the
+    first token sees itself, and in a sentence without a token padding sees padding; no token ever
+    does. Where nothing is padded there is no tensor: kernels are faster without.
 
     Attributes:
         padding: boolean (B, S), true at padding.
@@ -55,7 +55,10 @@ class SourceMask:
         """
         length = self.padding.size(1)
         if not self.causal:
-            return ~self.padding[:, None, None, :] if self.padded else None
+            if not self.padded:
+                return None
+            visible = ~self.padding | self.padding.all(1, keepdim=True)
+            return visible[:, None, None, :]
         if not self.padded:
             return causal_mask(length, length, self.padding.device)
         ones = torch.ones(length, length, dtype=torch.bool, device=self.padding.device)

@@ -269,7 +269,7 @@ class StreamPass:
         shapes = [one.shape for one in self._going]
         parts = self._x.split([rows * length for rows, length in shapes])
         return [
-            (one, part.view(*shape, -1))
+            (one, part.view(*shape, part.size(1)))
             for one, part, shape in zip(self._going, parts, shapes, strict=True)
         ]
 

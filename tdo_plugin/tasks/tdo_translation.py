@@ -20,6 +20,13 @@ from tdo_plugin.tasks.loading import (
     add_loading_options,
     check_loading_options,
 )
+from tdo_plugin.tasks.more_data import (
+    MoreDataManager,
+    add_more_data_options,
+    check_more_data_options,
+    check_terms,
+    check_topology,
+)
 from tdo_plugin.tasks.step_hooks import (
     Sample,
     StepHook,
@@ -33,8 +40,8 @@ from tdo_plugin.tasks.validation import Validation, add_validation_options, vali
 logger = logging.getLogger(__name__)
 
 
-class _LeanLanguageIdDataManager(LanguageIdDataManager, LeanDataManager):
-    """Language ids and lean loading, which know nothing of each other."""
+class _LeanLanguageIdDataManager(MoreDataManager, LanguageIdDataManager, LeanDataManager):
+    """Further data, language ids and lean loading, which know nothing of each other."""
 
 
 def _manager(args: Namespace) -> type[LanguageIdDataManager]:
@@ -64,6 +71,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         """fairseq's options, and those of loading and of scores during training."""
         TranslationMultiSimpleEpochTask.add_args(parser)
         add_loading_options(parser)
+        add_more_data_options(parser)
         add_validation_options(parser)
         parser.add_argument(
             "--whole-search",
@@ -100,6 +108,8 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         check_loading_options(args)
         try:
             langs, dicts, training = _manager(args).prepare(cls.load_dictionary, args, **kwargs)
+            if training:
+                check_more_data_options(args)
             return cls(args, langs, dicts, training)
         except UserError:
             raise
@@ -144,6 +154,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
                 f"{getattr(args, 'arch', 'this one')} does not, "
                 "`--task translation_multi_simple_epoch` trains it"
             )
+        check_topology(model, args)
         return model
 
     def build_criterion(self, cfg: Any, *more: Any) -> Any:
@@ -153,6 +164,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             UserError: it has not, and several workers would wait for its gradient.
         """
         criterion = super().build_criterion(cfg, *more)
+        check_terms(getattr(criterion, "terms", {}), self.args)
         untrained = getattr(self.args, "tdo_tpdm_layer", 0) and "tpdm" not in getattr(
             criterion, "terms", {}
         )

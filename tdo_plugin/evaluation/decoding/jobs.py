@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.data.files import sha256, write_text
@@ -28,6 +28,36 @@ from tdo_plugin.metrics.textform import read_text_form
 
 if TYPE_CHECKING:
     from tdo_plugin.evaluation.decoding.translator import Hypothesis, Translator
+
+
+class AnyJob(Protocol):
+    """What one worker does at a time; hashable.
+
+    Attributes:
+        sentences: how many it translates.
+        name: what progress calls it.
+        target: the language that it puts out.
+        counts: whether progress counts it among those to do.
+    """
+
+    @property
+    def sentences(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def target(self) -> str: ...
+    @property
+    def counts(self) -> bool: ...
+
+    def is_whole(self, out: Path) -> bool:
+        """Whether all that it makes is there already."""
+        ...
+
+    def perform(
+        self, translator: Translator, data: DataFolder, out: Path, progress: Callable[[int], None]
+    ) -> None:
+        """Translate and write; raises UserError where that cannot be."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -59,6 +89,16 @@ class Job:
             return f"{self.direction.split('-')[0]}-{self.pivot} (first step of a pivot)"
         return self.direction
 
+    @property
+    def target(self) -> str:
+        """The language that it puts out."""
+        return str(self.pivot if self.into_pivot else self.direction.split("-")[1])
+
+    @property
+    def counts(self) -> bool:
+        """Whether it makes a direction's files."""
+        return not self.into_pivot
+
     def is_translated(self, out: Path) -> bool:
         """Whether its text is there already."""
         if self.into_pivot:
@@ -69,6 +109,24 @@ class Job:
         """Whether all that it makes is there already."""
         summary = read_summary(out, self.direction) or {}
         return self.is_translated(out) and (not self.perplexity or "perplexity" in summary)
+
+    def perform(
+        self, translator: Translator, data: DataFolder, out: Path, progress: Callable[[int], None]
+    ) -> None:
+        """Translate and write what is not there yet.
+
+        Raises:
+            UserError: the direction cannot be translated.
+        """
+        if self.into_pivot:
+            _into_pivot(self, translator, data, progress)
+            return
+        if not self.is_translated(out):
+            _translate(self, translator, data, out, progress)
+        if self.perplexity:
+            summary = read_summary(out, self.direction) or {}
+            found = translator.perplexity(self.direction)
+            write_summary(out, self.direction, {**summary, "perplexity": found})
 
 
 def plan(
@@ -126,25 +184,6 @@ def plan(
         last.append(job)
     last.sort(key=lambda job: -job.sentences)  # the longest first, so that no worker waits for it
     return [stage for stage in (list(first.values()), last) if stage], failures
-
-
-def perform(
-    job: Job, translator: Translator, data: DataFolder, out: Path, progress: Callable[[int], None]
-) -> None:
-    """Translate and write what is not there yet.
-
-    Raises:
-        UserError: the direction cannot be translated.
-    """
-    if job.into_pivot:
-        _into_pivot(job, translator, data, progress)
-        return
-    if not job.is_translated(out):
-        _translate(job, translator, data, out, progress)
-    if job.perplexity:
-        summary = read_summary(out, job.direction) or {}
-        found = translator.perplexity(job.direction)
-        write_summary(out, job.direction, {**summary, "perplexity": found})
 
 
 def _into_pivot(

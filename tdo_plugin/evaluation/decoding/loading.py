@@ -72,6 +72,31 @@ def _overrides(checkpoint: Path, data: DataFolder) -> dict[str, Any]:
     A task that knows source and target loads two dictionaries instead of one a language.
     """
     state = read(checkpoint, "--path")
+    settings = _task_settings(checkpoint, state)
+    first, second = _two_of(settings["langs"], data)
+    overrides = {"data": str(data.root), "source_lang": first, "target_lang": second}
+    for side in ("left_pad_source", "left_pad_target"):
+        # fairseq takes these as text and would read a stored True as False
+        overrides[side] = str(settings[side])
+    cfg = state.get("cfg") or {}
+    model = cfg.get("model") if cfg else state.get("args")
+    options = vars(model) if isinstance(model, Namespace) else dict(model or {})
+    if not _has_learned_positions(options):
+        # a limit that spares memory in training; sinusoidal positions have none in decoding
+        overrides |= dict.fromkeys(("max_source_positions", "max_target_positions"), MAX_POSITIONS)
+    return overrides
+
+
+def known_languages(checkpoint: Path) -> list[str]:
+    """The languages of a checkpoint's task.
+
+    Raises:
+        UserError: it is none of a multilingual task.
+    """
+    return _names(_task_settings(checkpoint, read(checkpoint, "--path"))["langs"])
+
+
+def _task_settings(checkpoint: Path, state: dict[str, Any]) -> dict[str, Any]:
     cfg = state.get("cfg") or {}
     task = cfg.get("task") if cfg else state.get("args")
     settings = vars(task) if isinstance(task, Namespace) else dict(task or {})
@@ -81,22 +106,16 @@ def _overrides(checkpoint: Path, data: DataFolder) -> dict[str, Any]:
             "`--path` must name checkpoints of tdo_translation or translation_multi_simple_epoch; "
             f"{checkpoint} is of {name}"
         )
-    first, second = _two_of(settings["langs"], data)
-    overrides = {"data": str(data.root), "source_lang": first, "target_lang": second}
-    for side in ("left_pad_source", "left_pad_target"):
-        # fairseq takes these as text and would read a stored True as False
-        overrides[side] = str(settings[side])
-    model = cfg.get("model") if cfg else state.get("args")
-    options = vars(model) if isinstance(model, Namespace) else dict(model or {})
-    if not _has_learned_positions(options):
-        # a limit that spares memory in training; sinusoidal positions have none in decoding
-        overrides |= dict.fromkeys(("max_source_positions", "max_target_positions"), MAX_POSITIONS)
-    return overrides
+    return settings
+
+
+def _names(languages: Any) -> list[str]:
+    return languages.split(",") if isinstance(languages, str) else list(languages)
 
 
 def _two_of(languages: Any, data: DataFolder) -> tuple[str, str]:
     """Two languages that the data folder has dictionaries of; they are all alike."""
-    names = languages.split(",") if isinstance(languages, str) else list(languages)
+    names = _names(languages)
     there = [name for name in names if (data.root / f"dict.{name}.txt").is_file()]
     return (there or names)[0], (there or names)[-1]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tdo_plugin.evaluation.decoding.jobs import Job
+    from tdo_plugin.evaluation.decoding.jobs import AnyJob
 
 
 class Waiting:
@@ -19,7 +19,7 @@ class Waiting:
     comes up once, and from then on its seconds a sentence are known.
     """
 
-    def __init__(self, jobs: Iterable[Job]) -> None:
+    def __init__(self, jobs: Iterable[AnyJob]) -> None:
         self._jobs = list(jobs)
         self._sentences: defaultdict[str, int] = defaultdict(int)
         self._seconds: defaultdict[str, float] = defaultdict(float)
@@ -27,23 +27,23 @@ class Waiting:
     def __bool__(self) -> bool:
         return bool(self._jobs)
 
-    def first(self) -> Job:
+    def first(self) -> AnyJob:
         """The longest."""
         return max(self._jobs, key=self._expected)
 
-    def begun(self, job: Job) -> None:
+    def begun(self, job: AnyJob) -> None:
         """A job does not wait any more; until it is done, other languages come first."""
         self._jobs.remove(job)
-        self._sentences[self._target(job)] += 0
+        self._sentences[job.target] += 0
 
-    def took(self, job: Job, seconds: float) -> None:
+    def took(self, job: AnyJob, seconds: float) -> None:
         """A job is done."""
-        self._sentences[self._target(job)] += job.sentences
-        self._seconds[self._target(job)] += seconds
+        self._sentences[job.target] += job.sentences
+        self._seconds[job.target] += seconds
 
-    def _expected(self, job: Job) -> tuple[float, int]:
+    def _expected(self, job: AnyJob) -> tuple[float, int]:
         """Seconds, endless where nothing is known; then sentences."""
-        target = self._target(job)
+        target = job.target
         if target not in self._sentences:
             return math.inf, job.sentences
         done = sum(self._sentences.values())
@@ -51,8 +51,3 @@ class Waiting:
         own = self._sentences[target]
         pace = self._seconds[target] / own if own else mean
         return pace * job.sentences, job.sentences
-
-    @staticmethod
-    def _target(job: Job) -> str:
-        """The language that it puts out."""
-        return str(job.pivot if job.into_pivot else job.direction.split("-")[1])

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding.checkpoints import describe
-from tdo_plugin.evaluation.decoding.jobs import Job, perform
+from tdo_plugin.evaluation.decoding.jobs import AnyJob
 from tdo_plugin.evaluation.decoding.options import DecodingOptions
 from tdo_plugin.evaluation.decoding.order import Waiting
 from tdo_plugin_messages import one_line
@@ -56,7 +56,7 @@ class Event:
     """
 
     kind: str
-    job: Job
+    job: AnyJob
     sentences: int = 0
     text: str = ""
     checkpoints: tuple[dict[str, Any], ...] = ()
@@ -69,7 +69,7 @@ class _Worker:
         context = multiprocessing.get_context("spawn")
         self.device = device
         self.connection, other = context.Pipe()
-        self.job: Job | None = None
+        self.job: AnyJob | None = None
         self.began = 0.0  # when it got the job, or could begin it
         self.process = context.Process(target=_serve, args=(other, work, device), daemon=True)
         # the parent ends its workers: an interrupt from the keyboard must not reach them
@@ -80,7 +80,7 @@ class _Worker:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         other.close()
 
-    def give(self, job: Job) -> bool:
+    def give(self, job: AnyJob) -> bool:
         """Send a job; False where the process is gone."""
         try:
             self.connection.send(job)
@@ -111,7 +111,7 @@ class _Pool:
         self.workers: list[_Worker] = []
         self.ready = False  # whether any of them could load the model
 
-    def give(self, job: Job) -> bool:
+    def give(self, job: AnyJob) -> bool:
         """Give a job to an idle worker or a new one; False where every device is busy."""
         for worker in [one for one in self.workers if not one.job]:
             if worker.give(job):
@@ -153,7 +153,7 @@ class _Pool:
 
 
 def run_jobs(
-    stages: Sequence[Sequence[Job]],
+    stages: Sequence[Sequence[AnyJob]],
     work: Work,
     devices: Sequence[str],
     environment: dict[str, str],
@@ -248,7 +248,7 @@ def _serve(connection: Connection, work: Work, device: str) -> None:
         while True:
             job = connection.recv()
             try:
-                perform(job, translator, work.data, work.out, progress)
+                job.perform(translator, work.data, work.out, progress)
             except BrokenPipeError:
                 raise
             except Exception as error:

@@ -8,24 +8,28 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import TextIO
 
-from tdo_plugin.evaluation.decoding.jobs import Job
+from tdo_plugin.evaluation.decoding.jobs import AnyJob
 from tdo_plugin.evaluation.decoding.pool import Event
 
 
 class ProgressDisplay:
-    """Directions done, sentences per second, time left.
+    """Jobs done, sentences per second, time left.
 
     Args:
         jobs: to do in all.
         stream: where to show it; None is standard error.
+        unit: what a job is called, unless it does not count.
     """
 
-    def __init__(self, jobs: Sequence[Job], stream: TextIO | None = None) -> None:
-        self.directions = sum(not job.into_pivot for job in jobs)
+    def __init__(
+        self, jobs: Sequence[AnyJob], stream: TextIO | None = None, unit: str = "directions"
+    ) -> None:
+        self.unit = unit
+        self.units = sum(job.counts for job in jobs)
         self.sentences = sum(job.sentences for job in jobs)
         self.stream = stream = stream or sys.stderr
         self.done = self.seen = 0
-        self._of_job: dict[Job, int] = {}
+        self._of_job: dict[AnyJob, int] = {}
         self.start = time.monotonic()
         self.bar = None
         if stream.isatty():
@@ -45,7 +49,7 @@ class ProgressDisplay:
         if event.kind not in ("done", "failed"):
             return
         self._count(event.job, event.job.sentences - self._of_job.get(event.job, 0))
-        self.done += not event.job.into_pivot
+        self.done += event.job.counts
         if event.kind == "failed":
             self._say(f"{event.job.name}: error: {event.text}")
         if self.bar is not None:
@@ -58,7 +62,7 @@ class ProgressDisplay:
         if self.bar is not None:
             self.bar.close()
 
-    def _count(self, job: Job, sentences: int) -> None:
+    def _count(self, job: AnyJob, sentences: int) -> None:
         self.seen += sentences
         self._of_job[job] = self._of_job.get(job, 0) + sentences
         if self.bar is not None:
@@ -72,12 +76,12 @@ class ProgressDisplay:
 
     def _label(self) -> None:
         assert self.bar is not None
-        self.bar.set_description(f"{self.done} of {self.directions} directions")
+        self.bar.set_description(f"{self.done} of {self.units} {self.unit}")
 
     def _state(self) -> str:
         rate = self.seen / max(time.monotonic() - self.start, 1e-9)
         left = max(self.sentences - self.seen, 0) / max(rate, 1e-9)
         return (
-            f"{self.done} of {self.directions} directions, {rate:.1f} sentences/s, "
+            f"{self.done} of {self.units} {self.unit}, {rate:.1f} sentences/s, "
             f"{timedelta(seconds=round(left))} left"
         )

@@ -102,6 +102,7 @@ class Translator:
         lines: Sequence[str],
         progress: Progress = lambda _: None,
         prepared: bool = False,
+        draw: int = 0,
     ) -> list[Hypothesis]:
         """Text, one sentence a line, in order; an empty line stays empty.
 
@@ -110,6 +111,7 @@ class Translator:
             lines: plain text.
             progress: called with the number of sentences after each batch.
             prepared: whether the lines are tokenized and cased as the model knows them.
+            draw: added to the seed, for lines whose draws are to be others.
 
         Raises:
             UserError: as `translate_test`.
@@ -121,7 +123,8 @@ class Translator:
         if full:
             tokens = [encoded[number] for number in full]
             dataset = task.build_dataset_for_inference(tokens, [len(one) for one in tokens])
-            for number, found in zip(full, self._decode(task, dataset, progress), strict=True):
+            hypotheses = self._decode(task, dataset, progress, draw)
+            for number, found in zip(full, hypotheses, strict=True):
                 result[number] = found
         progress(len(lines) - len(full))
         return result
@@ -130,11 +133,19 @@ class Translator:
         """The most tokens of a source sentence, its tag and end symbol included."""
         return self._limits(task_of(self._task, direction))[0]
 
-    def too_long(self, direction: str, lines: Sequence[str]) -> dict[int, int]:
-        """Lines of plain text that are over the limit: their index and number of tokens."""
+    def too_long(
+        self, direction: str, lines: Sequence[str], prepared: bool = False
+    ) -> dict[int, int]:
+        """Lines that are over the limit: their index and number of tokens.
+
+        Args:
+            direction: such as `de-fr`.
+            lines: as `translate_lines` has them.
+            prepared: likewise.
+        """
         task = task_of(self._task, direction)
         most = self._limits(task)[0]
-        encoded = self._encode(task, direction, lines, False)
+        encoded = self._encode(task, direction, lines, prepared)
         sizes = {number: len(line) + 1 for number, line in enumerate(encoded)}
         return {number: size for number, size in sizes.items() if size > most}
 
@@ -230,12 +241,14 @@ class Translator:
         for batch in dataset.batch_by_size(ordered, *limits):
             yield dataset.collater([dataset[int(number)] for number in batch])
 
-    def _decode(self, task: Any, dataset: Any, progress: Progress) -> list[Hypothesis]:
+    def _decode(
+        self, task: Any, dataset: Any, progress: Progress, draw: int = 0
+    ) -> list[Hypothesis]:
         from fairseq import utils
 
         from tdo_plugin.models.narrow_search import narrow
 
-        torch.manual_seed(self.options.seed)
+        torch.manual_seed(self.options.seed + draw)
         generator = narrow(task.build_generator(self.models, self._generation))
         generator.len_penalty = length_exponent(
             self.options.length_penalty, self.options.penalty_form

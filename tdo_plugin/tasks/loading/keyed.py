@@ -8,7 +8,7 @@ import numpy as np
 
 from tdo_plugin.tasks.loading import sampled
 from tdo_plugin.tasks.loading.permutation import ROUNDS, mix, permute
-from tdo_plugin.tasks.loading.sampled import Numbers
+from tdo_plugin.tasks.loading.sampled import Numbers, are_counts
 
 
 class SampledMultiEpochDataset(sampled.SampledMultiEpochDataset):
@@ -25,7 +25,9 @@ class SampledMultiEpochDataset(sampled.SampledMultiEpochDataset):
     ) -> tuple[Numbers, Numbers, Numbers]:
         """Counts of each direction; there are no indices yet."""
         counts = np.array([len(dataset) for dataset in datasets])
-        if ratios is not None:
+        if are_counts(ratios):
+            counts = ratios
+        elif ratios is not None:
             shares = ratios / ratios.sum()
             counts = (size * shares).astype(np.int64)
             counts += np.random.default_rng(self._seeds).multinomial(size - counts.sum(), shares)
@@ -54,6 +56,9 @@ class SampledMultiEpochDataset(sampled.SampledMultiEpochDataset):
         counts = self.virtual_size_per_dataset.astype(np.uint64)
         within = places - (self.cumulated_sizes.astype(np.uint64) - counts)[numbers]
         sizes = np.array([len(dataset) for dataset in self.datasets], np.uint64)[numbers]
+        if are_counts(self.sample_ratios):  # whole copies, and the begin of one more
+            rows = permute(within % sizes, sizes, keys[:, numbers])
+            return numbers, rows.astype(np.int64)
         once = counts[numbers] <= sizes
         rows = mix(within ^ mix(keys[0, numbers])) % sizes
         rows[once] = permute(within[once], sizes[once], keys[:, numbers[once]])

@@ -71,11 +71,13 @@ class LeanDataManager(MultilingualDatasetManager):
         datasets, parameters = self.load_split_datasets(
             split, training, epoch, combine, shard_epoch=shard_epoch, **more
         )
+        ratios = self.get_sampling_ratios(parameters, datasets, epoch)
+        size = int(ratios.sum()) if sampled.are_counts(ratios) else args.virtual_data_size
         options = {
-            "sampling_ratios": self.get_sampling_ratios(parameters, datasets, epoch),
+            "sampling_ratios": ratios,
             "epoch": epoch,
             "split": split,
-            "virtual_size": args.virtual_data_size,
+            "virtual_size": size,
             "shared_collater": self._shared_collater(),
         }
         if args.virtual_epoch_size is None:

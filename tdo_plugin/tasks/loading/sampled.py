@@ -14,18 +14,35 @@ from numpy.typing import NDArray
 Numbers = NDArray[Any]
 
 
+def are_counts(ratios: Any) -> bool:
+    """Whether what stands for sampling ratios says how many sentences of each data set there are.
+
+    fairseq's ratios leave a sentence or two of an epoch to rounding and chance, and a data set that
+    one falls to then has all of its sentences drawn with repetition.
+    """
+    return isinstance(ratios, np.ndarray) and ratios.dtype.kind == "i"
+
+
 class SampledMultiDataset(sampled_multi_dataset.SampledMultiDataset):
     """All directions, drawn anew for every epoch."""
 
     def get_virtual_indices(
         self, rng: np.random.RandomState, datasets: list[Any], ratios: Any, size: int
     ) -> tuple[Numbers, Numbers, Numbers]:
-        """As fairseq's, which makes a Python list of all numbers where nothing is drawn."""
+        """As fairseq's, which makes a Python list of all numbers where nothing is drawn.
+
+        Of counts above its size a data set has whole copies of itself, and the rest is drawn.
+        """
+        if are_counts(ratios):
+            drawn = [
+                whole_copies(rng, *one) for one in zip(map(len, datasets), ratios, strict=True)
+            ]
+            return np.concatenate(drawn), np.cumsum(ratios), ratios
         if ratios is not None:
-            drawn: tuple[Numbers, Numbers, Numbers] = super().get_virtual_indices(
+            by_ratios: tuple[Numbers, Numbers, Numbers] = super().get_virtual_indices(
                 rng, datasets, ratios, size
             )
-            return drawn
+            return by_ratios
         sizes = np.array([len(dataset) for dataset in datasets])
         return np.concatenate([np.arange(size) for size in sizes]), np.cumsum(sizes), sizes
 
@@ -78,6 +95,13 @@ class SampledMultiEpochDataset(
             self._epoch_sizes = np.empty_like(found)
             self._epoch_sizes[order] = found
         return self._epoch_sizes
+
+
+def whole_copies(rng: np.random.RandomState, size: int, count: int) -> Numbers:
+    """So many of the rows of a data set: all of them as often as it goes, the rest drawn."""
+    copies, rest = divmod(int(count), size)
+    drawn = rng.choice(size, rest, replace=False)
+    return np.concatenate([np.tile(np.arange(size), copies), drawn])
 
 
 def stable_order(numbers: Numbers) -> Numbers:

@@ -82,6 +82,16 @@ def check_robt_options(args: Namespace) -> None:
             "`--extra-data` must be left out with --task tdo_robt, which knows the tags of the "
             f"main data alone; it is {args.extra_data}"
         )
+    if getattr(args, "monolingual", None) is not None:
+        raise UserError(
+            "`--monolingual` must be left out with --task tdo_robt, which translates the target of "
+            f"a pair back to train on it with another source; it is {args.monolingual}"
+        )
+    if getattr(args, "back_translated", None) is not None:
+        raise UserError(
+            "`--back-translated` must be left out with --task tdo_robt, whose draws know a pair by "
+            f"its number and direction alone; it is {args.back_translated}"
+        )
     if args.ddp_backend == "fully_sharded":
         raise UserError(
             "`--ddp-backend` must keep a whole model in every process with --task tdo_robt; it is "

@@ -43,7 +43,7 @@ def test_pieces_join_to_the_text(model_path: Path, tmp_path: Path) -> None:
 def test_empty_and_long_pairs_are_left_out_of_training(model_path: Path, tmp_path: Path) -> None:
     (tmp_path / "a").write_text("red\n\nold\n" + "grey " * 90 + "\n")
     (tmp_path / "b").write_text("old\nred\nold\ngrey\n")
-    dropped = sp.encode_pair(
+    dropped = sp.encode_sides(
         sp.load_model(model_path),
         (tmp_path / "a", tmp_path / "b"),
         (tmp_path / "a.out", tmp_path / "b.out"),

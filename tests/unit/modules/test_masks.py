@@ -24,6 +24,16 @@ def test_source_without_padding(causal):
 
 
 @pytest.mark.parametrize("causal", [False, True])
+def test_no_query_is_left_with_nothing_to_see(causal):
+    """A sentence may have no token at all; a softmax over nothing is not a number everywhere."""
+    padding = NONE.clone()
+    padding[0, :3] = padding[1] = True
+    whole = visible(SourceMask(padding, True, causal).whole, 3, 1, 5, 5)
+    assert whole.any(-1).all()
+    assert not (whole & padding[:, None, None, :])[0, :, 3:].any()  # a token sees no padding
+
+
+@pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("padded", [False, True])
 def test_one_position_sees_what_it_sees_among_all(causal, padded):
     padding = NONE.clone()

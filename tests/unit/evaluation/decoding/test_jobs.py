@@ -8,7 +8,7 @@ import pytest
 
 from tdo_plugin.data.databin import MARK, DataFolder
 from tdo_plugin.errors import UserError
-from tdo_plugin.evaluation.decoding.jobs import perform, plan
+from tdo_plugin.evaluation.decoding.jobs import plan
 from tdo_plugin.evaluation.outputs import (
     has_others_hypotheses,
     read_summary,
@@ -52,7 +52,7 @@ def do(data: DataFolder, out: Path, *directions: str, **options: object) -> list
     for stage in stages:
         for job in stage:
             if not job.is_whole(out):
-                perform(job, model, data, out, lambda _: None)
+                job.perform(model, data, out, lambda _: None)
             assert job.is_whole(out)
     return model.asked
 
@@ -132,7 +132,7 @@ def test_sides_that_differ_are_told_before_anything_is_translated(
     model = Upper()
     (stage,), _ = plan(data, tmp_path, ["de-fr"], "")
     with pytest.raises(UserError, match="as many lines as the reference, 1; it has 3"):
-        perform(stage[0], model, data, tmp_path, lambda _: None)
+        stage[0].perform(model, data, tmp_path, lambda _: None)
     assert not model.asked
 
 

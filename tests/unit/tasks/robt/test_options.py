@@ -33,6 +33,14 @@ REFUSED = {
         (*TAG, "--robt-start-update", "-1"),
         "`--robt-start-update` must be at least 0; it is -1",
     ),
+    "text without a source": (
+        (*TAG, "--monolingual", "folder"),
+        "`--monolingual` must be left out with --task tdo_robt, .*; it is folder",
+    ),
+    "synthetic pairs": (
+        (*TAG, "--back-translated", "folder"),
+        "`--back-translated` must be left out with --task tdo_robt, .*; it is folder",
+    ),
     "no tags": ((), "`--encoder-langtok` must be tgt, or --decoder-langtok given, .*; it is None"),
     "tags of the source": (
         ("--encoder-langtok", "src"),

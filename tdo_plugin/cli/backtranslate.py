@@ -1,0 +1,214 @@
+"""`tdo backtranslate`: target text with synthetic sources, to train on beside the pairs."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import math
+import shlex
+import shutil
+import sys
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tdo_plugin.cli.decoding import (
+    check_decoding,
+    decoding_options,
+    machine_options,
+    path_option,
+    run_stages,
+    say,
+    search_options,
+    settings_of,
+)
+from tdo_plugin.cli.monolingual import add_texts, check_counts, texts_of
+from tdo_plugin.errors import UserError
+
+if TYPE_CHECKING:
+    from tdo_plugin.corpora.alone import LoneTexts
+    from tdo_plugin.data.further import FurtherFolder
+    from tdo_plugin.evaluation.decoding.options import DecodingOptions
+    from tdo_plugin.evaluation.decoding.textjobs import TextJob
+
+HELP = "translate target text back with a trained model, to train on the pairs that it makes"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add = parser.add_argument
+    add("data", type=Path, metavar="DATA", help="folder that tdo prepare or preprocess made")
+    path_option(parser)
+    add_texts(parser)
+    add(
+        "--into",
+        required=True,
+        type=lambda text: tuple(dict.fromkeys(filter(None, text.split(",")))),
+        metavar="SRC[,SRC...]",
+        help="languages of the synthetic sources; each text is translated into each that is not "
+        "its own",
+    )
+    add("--out", type=Path, required=True, metavar="FOLDER", help="folder to make")
+    add(
+        "--max-ratio",
+        type=float,
+        default=3.0,
+        metavar="X",
+        help="leave out pairs whose longer side has more than X times the other's pieces "
+        "(default 3)",
+    )
+    add(
+        "--part-lines",
+        type=int,
+        default=5000,
+        metavar="N",
+        help="lines that a worker translates at a time; a killed run loses no more of each "
+        "(default 5000)",
+    )
+    add("--fresh", action="store_true", help="make the folder anew, whatever it was made of")
+    search_options(parser.add_argument_group("search"))
+    machine_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Make the folder unless it is there already; 1 where a part could not be translated."""
+    from tdo_plugin.corpora.alone import LoneTexts
+    from tdo_plugin.data.databin import read_data_folder
+    from tdo_plugin.data.further import BACK_TRANSLATED, FurtherFolder
+    from tdo_plugin.data.lock import alone
+    from tdo_plugin.data.signals import ended_by_sigterm
+    from tdo_plugin.evaluation.protocols import protocol
+
+    _check(args)
+    data = read_data_folder(args.data.resolve())
+    texts = LoneTexts(data, texts_of(args.text))
+    pairs = _pairs(args, texts)
+    if args.sampling and args.beam is None:
+        args.beam = 1
+    options = decoding_options(args, protocol(None))
+    settings = {
+        **texts.settings,
+        "pairs": ["-".join(pair) for pair in pairs],
+        "max_ratio": args.max_ratio,
+        "max_pieces": args.max_pieces,
+        "search": settings_of(options),
+        **({"part_lines": args.part_lines} if args.sampling else {}),  # each draws for itself
+    }
+    folder = FurtherFolder(args.out.resolve(), BACK_TRANSLATED)
+    with alone(folder.root), ended_by_sigterm():
+        if folder.is_whole(settings, args.fresh):
+            say(f"{folder.root} is whole already")
+        elif failed := _make(args, folder, texts, pairs, options, settings):
+            say(f"{failed} parts failed; the same command does them again")
+            return 1
+    print(folder.root, flush=True)
+    return 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    check_counts(args)
+    check_decoding(args)
+    if args.part_lines < 1:
+        raise UserError(f"`--part-lines` must be at least 1; it is {args.part_lines}")
+    if not 1 <= args.max_ratio < math.inf:
+        raise UserError(f"`--max-ratio` must be a number of at least 1; it is {args.max_ratio}")
+    if args.sampling and args.beam not in (None, 1):
+        raise UserError(
+            f"`--beam` must be left out with --sampling, which draws once; it is {args.beam}"
+        )
+
+
+def _pairs(args: argparse.Namespace, texts: LoneTexts) -> list[tuple[str, str]]:
+    """(source, target) of what is trained on.
+
+    Raises:
+        UserError: languages that the data folder lacks, or a text that is translated into none.
+    """
+    assert texts.settings  # what is wrong with the text comes first
+    for language in args.into:
+        if language not in texts.data.languages:
+            raise UserError(
+                f"`--into` must name languages of {texts.data.root}, "
+                f"{', '.join(texts.data.languages)}; it has {language}"
+            )
+    pairs = [(one, text) for text in texts.files for one in args.into if one != text]
+    for text in texts.files:
+        if text not in {target for _, target in pairs}:
+            raise UserError(
+                f"`--into` must name a language other than {text}; it is {','.join(args.into)}"
+            )
+    return pairs
+
+
+def _make(
+    args: argparse.Namespace,
+    folder: FurtherFolder,
+    texts: LoneTexts,
+    pairs: list[tuple[str, str]],
+    options: DecodingOptions,
+    settings: dict[str, Any],
+) -> int:
+    """Clean, translate, filter and binarise; returns how many parts failed."""
+    from tdo_plugin.corpora.alone import line_of, place
+    from tdo_plugin.corpora.synthetic import Translated, make_synthetic
+    from tdo_plugin.data.files import sha256
+    from tdo_plugin.evaluation.decoding.checkpoints import describe
+    from tdo_plugin.evaluation.decoding.pool import Work
+    from tdo_plugin.evaluation.decoding.textjobs import parts_of
+    from tdo_plugin.launch.environment import cores
+    from tdo_plugin.provenance import made_by
+
+    out, workers = folder.root, args.workers or cores()
+    cleaned = texts.write(out, workers)
+    for language, facts in cleaned.items():
+        say(line_of(language, facts))
+    decoded = out / "work" / "decoded"
+    jobs: dict[tuple[str, str], tuple[str, list[TextJob]]] = {}
+    for source, target in pairs:
+        text = place(out, target)
+        key = _digest([settings["search"], args.part_lines, settings["model"], sha256(text)])
+        parts = parts_of(text, f"{target}-{source}", args.part_lines, decoded / key)
+        jobs[source, target] = key, parts
+    _forget(decoded, {key for key, _ in jobs.values()})
+    _check_languages(options, jobs)
+    todo = [job for _, parts in jobs.values() for job in parts if not job.is_whole(out)]
+    whole = sum(len(parts) for _, parts in jobs.values()) - len(todo)
+    if whole:
+        say(f"{whole} of {whole + len(todo)} parts are whole already")
+    work = Work(options, texts.data, out, args.user_dir)
+    if failed := run_stages([todo], work, args, unit="parts"):
+        return failed
+    made = [
+        Translated(pair, place(out, pair[1]), [job.place for job in parts], key)
+        for pair, (key, parts) in jobs.items()
+    ]
+    ways = args.max_ratio, args.max_pieces, workers, say
+    outcome = make_synthetic(folder, texts.data.root, made, *ways)
+    how = {
+        "checkpoints": [describe(path) for path in options.checkpoints],
+        **made_by(shlex.join(["tdo", *sys.argv[1:]])),
+    }
+    folder.finish(settings, {**outcome, "texts": cleaned, **how})
+    return 0
+
+
+def _digest(what: Any) -> str:
+    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _forget(decoded: Path, keys: Collection[str]) -> None:
+    """Remove translations of other text, or of another model or search."""
+    for path in decoded.glob("*"):
+        if path.name not in keys:
+            shutil.rmtree(path)
+
+
+def _check_languages(options: DecodingOptions, pairs: Iterable[tuple[str, str]]) -> None:
+    """Find out here, rather than part by part, what a checkpoint does not know."""
+    from tdo_plugin.evaluation.decoding.loading import check_languages, known_languages
+
+    for path in options.checkpoints:
+        known = known_languages(path)
+        for source, target in pairs:
+            check_languages(known, f"{target}-{source}")

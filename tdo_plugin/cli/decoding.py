@@ -1,0 +1,203 @@
+"""What the commands that decode share: options of the search and the machine, and a run."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.launch.options import device_options, gpus_here
+
+if TYPE_CHECKING:
+    from tdo_plugin.evaluation.decoding.jobs import AnyJob
+    from tdo_plugin.evaluation.decoding.options import DecodingOptions
+    from tdo_plugin.evaluation.decoding.pool import Event, Work
+    from tdo_plugin.evaluation.protocols import Protocol
+
+# the size of a batch changes nothing but rounding
+FREE = ("checkpoints", "max_tokens", "batch_size")
+
+
+def path_option(parser: argparse.ArgumentParser) -> None:
+    """Declare the option that names the model."""
+    parser.add_argument(
+        "--path",
+        required=True,
+        metavar="CKPT[:CKPT...]",
+        help="the model, several for an ensemble; of a folder its average (see --average)",
+    )
+
+
+def search_options(group: Any) -> None:
+    """Declare the options of the search; `decoding_options` reads them."""
+    from tdo_plugin.evaluation.decoding.options import PENALTY_FORMS
+
+    add = group.add_argument
+    add(
+        "--average",
+        metavar="RULE",
+        help="what of a folder in --path is averaged: best-N or last-N (default best-1)",
+    )
+    add("--beam", type=int, metavar="N", help="beam size (default 4)")
+    add("--lenpen", type=float, metavar="X", help="exponent of the length penalty (default 1)")
+    add(
+        "--lenpen-form",
+        choices=PENALTY_FORMS,
+        help="divide scores by length**X, or by ((5 + length) / 6)**X (default length)",
+    )
+    add(
+        "--max-len-a",
+        type=float,
+        metavar="A",
+        help="at most A * source length + B tokens (default 0)",
+    )
+    add("--max-len-b", type=int, metavar="B", help="see --max-len-a (default 200)")
+    add("--min-len", type=int, default=1, metavar="N", help="at least N tokens (default 1)")
+    add("--unkpen", type=float, default=0.0, metavar="X", help="taken off unknown words' scores")
+    add("--no-repeat-ngram-size", type=int, default=0, metavar="N", help="n-grams that occur once")
+    add("--temperature", type=float, default=1.0, metavar="X", help="divides logits (default 1)")
+    add("--sampling", action="store_true", help="draw tokens instead of searching")
+    add("--sampling-topk", type=int, default=-1, metavar="N", help="draw from the N likeliest")
+    add("--seed", type=int, default=1, metavar="N", help="of the draws (default 1)")
+    add("--max-tokens", type=int, metavar="N", help="tokens of a batch (default 4000)")
+    add("--batch-size", type=int, metavar="N", help="sentences of a batch")
+    add(
+        "--precision",
+        choices=("fp32", "fp16", "bf16"),
+        default="fp32",
+        help="number format (default fp32)",
+    )
+
+
+def machine_options(parser: argparse.ArgumentParser) -> None:
+    """Declare where to decode."""
+    machine = parser.add_argument_group("machine")
+    machine.add_argument(
+        "--workers",
+        type=int,
+        metavar="N",
+        help="processes (default: one a GPU; on the CPU one a core)",
+    )
+    machine.add_argument(
+        "--user-dir",
+        type=Path,
+        metavar="DIR",
+        help="import this package too, for models that are not part of this one",
+    )
+    device_options(parser)
+
+
+def check_decoding(args: argparse.Namespace) -> None:
+    """Raise UserError where options of the model or the machine make no sense."""
+    from tdo_plugin.evaluation.decoding.checkpoints import check_rule
+
+    if args.average:
+        check_rule(args.average)
+        if not any(Path(part).is_dir() for part in args.path.split(":")):
+            raise UserError("`--average` must come with a folder in --path; there is none")
+    if args.workers is not None and args.workers < 1:
+        raise UserError(f"`--workers` must be at least 1; it is {args.workers}")
+
+
+def decoding_options(args: argparse.Namespace, chosen: Protocol) -> DecodingOptions:
+    """The record that workers get.
+
+    Args:
+        args: given options win.
+        chosen: what holds where they are not given.
+
+    Raises:
+        UserError: a value that makes no sense, or checkpoints that are not there.
+    """
+    from tdo_plugin.evaluation.decoding import checkpoints
+    from tdo_plugin.evaluation.decoding.options import DecodingOptions
+
+    def given(value: Any, default: Any) -> Any:
+        return default if value is None else value
+
+    size = {"max_tokens": args.max_tokens, "batch_size": args.batch_size}
+    options = DecodingOptions(
+        checkpoints=checkpoints.resolve(args.path, args.average or chosen.checkpoints, say),
+        beam=given(args.beam, chosen.beam),
+        length_penalty=given(args.lenpen, chosen.length_penalty),
+        penalty_form=given(args.lenpen_form, chosen.penalty_form),
+        max_len_a=given(args.max_len_a, chosen.max_len_a),
+        max_len_b=given(args.max_len_b, chosen.max_len_b),
+        min_len=args.min_len,
+        unk_penalty=args.unkpen,
+        no_repeat_ngram_size=args.no_repeat_ngram_size,
+        temperature=args.temperature,
+        sampling=args.sampling,
+        sampling_topk=args.sampling_topk,
+        seed=args.seed,
+        precision=args.precision,
+        **(size if any(size.values()) else {}),
+    )
+    options.check()
+    return options
+
+
+def say(line: str) -> None:
+    """Tell what happens, beside the output proper."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def settings_of(options: DecodingOptions) -> dict[str, Any]:
+    """What hypotheses depend on of the options, the checkpoints by their content."""
+    from dataclasses import asdict
+
+    from tdo_plugin.data.files import sha256
+
+    settings = {name: value for name, value in asdict(options).items() if name not in FREE}
+    return {**settings, "checkpoints_sha256": [sha256(path) for path in options.checkpoints]}
+
+
+def run_stages(
+    stages: Sequence[Sequence[AnyJob]],
+    work: Work,
+    args: argparse.Namespace,
+    unit: str = "directions",
+    seen: Callable[[Event], object] = lambda event: None,
+) -> int:
+    """Do jobs on the machine, and show how far they are.
+
+    Args:
+        stages: of jobs; see `pool.run_jobs`.
+        work: what the workers need.
+        args: the machine's options.
+        unit: what a job is called.
+        seen: gets each event.
+
+    Returns:
+        How many failed.
+    """
+    from tdo_plugin.evaluation.decoding.pool import run_jobs
+    from tdo_plugin.evaluation.decoding.progress import ProgressDisplay
+
+    jobs = [job for stage in stages for job in stage]
+    if not jobs:
+        return 0
+    devices, environment = _machine(args, max(map(len, stages)))
+    display = ProgressDisplay(jobs, unit=unit)
+    failed = 0
+    for event in run_jobs(stages, work, devices, environment):
+        seen(event)
+        display.show(event)
+        failed += event.kind == "failed"
+    display.close()
+    return failed
+
+
+def _machine(args: argparse.Namespace, most: int) -> tuple[list[str], dict[str, str]]:
+    """A device for each worker, and the workers' environment."""
+    from tdo_plugin.launch.environment import cores, settings
+
+    gpus = gpus_here(args)
+    if gpus:
+        count = args.workers or gpus
+        return [f"cuda:{number % gpus}" for number in range(count)], settings(gpus)
+    count = min(args.workers or cores(), most)
+    return ["cpu"] * count, settings(0, max(1, cores() // count))

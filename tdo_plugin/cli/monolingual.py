@@ -1,0 +1,83 @@
+"""`tdo monolingual`: text of single languages to train on beside the pairs of a data folder."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from tdo_plugin.cli.decoding import say
+from tdo_plugin.errors import UserError
+
+HELP = "segment and binarise text of single languages, to train on target text alone"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add = parser.add_argument
+    add("data", type=Path, metavar="DATA", help="folder that tdo prepare or preprocess made")
+    add_texts(parser)
+    add("--out", type=Path, required=True, metavar="FOLDER", help="folder to make")
+    add("--workers", type=int, metavar="N", help="processes (default: the cores)")
+    add("--fresh", action="store_true", help="make the folder anew, whatever text it was made of")
+
+
+def add_texts(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of text, which other commands have too."""
+    parser.add_argument(
+        "--text",
+        nargs="+",
+        action="extend",
+        required=True,
+        metavar="LANG=FILE",
+        help="text of a language of DATA, one sentence a line, plain or gzip; several files of a "
+        "language are read one after the other",
+    )
+    parser.add_argument(
+        "--max-pieces",
+        type=int,
+        default=1000,
+        metavar="N",
+        help="leave out sentences with more pieces (default 1000)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Make the folder unless it is there already, made of the same text."""
+    from tdo_plugin.corpora.alone import LoneTexts
+    from tdo_plugin.corpora.monolingual import make_monolingual
+    from tdo_plugin.data.databin import read_data_folder
+    from tdo_plugin.data.lock import alone
+    from tdo_plugin.launch.environment import cores
+
+    check_counts(args)
+    texts = LoneTexts(read_data_folder(args.data.resolve()), texts_of(args.text))
+    assert texts.settings  # what is wrong with the text is told before a folder is made
+    out, workers = args.out.resolve(), args.workers or cores()
+    with alone(out):
+        make_monolingual(texts, out, args.max_pieces, workers, args.fresh, say)
+    print(out, flush=True)
+    return 0
+
+
+def check_counts(args: argparse.Namespace) -> None:
+    """Raise UserError where a number is below one."""
+    for name in ("max_pieces", "workers"):
+        value = getattr(args, name)
+        if value is not None and value < 1:
+            raise UserError(f"`--{name.replace('_', '-')}` must be at least 1; it is {value}")
+
+
+def texts_of(words: Sequence[str]) -> dict[str, list[Path]]:
+    """The files of each language.
+
+    Raises:
+        UserError: a word that is not LANG=FILE.
+    """
+    files: dict[str, list[Path]] = {}
+    for word in words:
+        language, _, path = word.partition("=")
+        if not language or not path:
+            raise UserError(f"`--text` must be LANG=FILE; it is {word}")
+        files.setdefault(language, []).append(Path(path))
+    return files

@@ -1,0 +1,180 @@
+"""Text of one language, cleaned and in the form that a data folder's model knows.
+
+Below the folder that it is for:
+
+    work/text/en               the lines that are left, in order
+    work/texts/text.en.json    the record: how many lines each reason took (see `Steps`)
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from tdo_plugin.corpora.description import Rule
+from tdo_plugin.corpora.making import in_chunks
+from tdo_plugin.corpora.rows.cleaning import Cleaner, HeldOut
+from tdo_plugin.corpora.rows.readers.text import read_lines
+from tdo_plugin.data.databin import DataFolder
+from tdo_plugin.data.files import complete_file, sha256
+from tdo_plugin.data.making import taken_model
+from tdo_plugin.data.segmentation import join_pieces
+from tdo_plugin.data.steps import Facts, Step, Steps
+from tdo_plugin.data.textfolder import read_lines as data_lines
+from tdo_plugin.data.workers import map_in_order
+from tdo_plugin.errors import UserError
+from tdo_plugin.metrics.textform import TextForm, read_text_form
+
+RULES = ("empty", "unreadable", "duplicates")  # those of one's own training text
+HELD_OUT = "held-out"
+
+
+@dataclass(frozen=True)
+class LoneTexts:
+    """Texts beside a data folder, each of one of its languages.
+
+    Attributes:
+        data: the folder.
+        files: of each language, read one after the other; plain or gzip.
+    """
+
+    data: DataFolder
+    files: Mapping[str, Sequence[Path]]
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """All that what is made of them depends on.
+
+        Raises:
+            UserError: a language that the data folder lacks, or a missing file.
+        """
+        for language, paths in self.files.items():
+            if language not in self.data.languages:
+                raise UserError(
+                    f"`--text` must be of a language of {self.data.root}, "
+                    f"{', '.join(self.data.languages)}; it is {language}"
+                )
+            for path in paths:
+                if not path.is_file():
+                    raise UserError(f"`--text` must name text files; {path} is none")
+        return {
+            "model": taken_model(self.data.root, "DATA"),
+            "form": read_text_form(self.data.root).stored(),
+            "texts": {
+                language: [sha256(path) for path in paths] for language, paths in self.files.items()
+            },
+        }
+
+    def write(self, out: Path, workers: int) -> dict[str, Facts]:
+        """Write the lines that are left of each language, unless an earlier run has.
+
+        Left out are lines that are empty, unreadable, repeated, or in a validation or test set of
+        the data folder.
+
+        Args:
+            out: the folder that they are for.
+            workers: processes at a time.
+
+        Returns:
+            Of each language how many lines were `read`, `kept` and `taken` by each reason.
+
+        Raises:
+            UserError: a file that is no UTF-8 text or not whole, or nothing left of a language.
+        """
+        form = read_text_form(self.data.root)
+        settings = self.settings
+        processes = max(1, workers // len(self.files))
+        with Steps(out, workers, "texts") as steps:
+            wanted = {}
+            for language, paths in self.files.items():
+                held_out = _held_out_files(self.data, language)
+                depends = {
+                    **{name: settings[name] for name in ("model", "form")},
+                    "texts": settings["texts"][language],
+                    "held_out": [sha256(path) for path in held_out],
+                }
+                make = partial(_write, paths, language, form, self.data.root, held_out, processes)
+                wanted[language] = Step(f"text.{language}", depends, make)
+            made = steps.run(wanted.values())
+            steps.forget(*(step.name for step in wanted.values()))
+        facts = {language: made[step.name] for language, step in wanted.items()}
+        for language, found in facts.items():
+            if not found["kept"]:
+                raise UserError(
+                    f"`--text` must leave a line of {language}; {line_of(language, found)}"
+                )
+        return facts
+
+
+def place(out: Path, language: str) -> Path:
+    """Where the lines of a language are written below a folder."""
+    return out / "work" / "text" / language
+
+
+def line_of(name: str, facts: Facts) -> str:
+    """In a line, how many were read, what each reason took, what is left."""
+    taken = ", ".join(f"{count:,} {reason}" for reason, count in facts["taken"].items() if count)
+    read = f"{name}: {facts['read']:,} lines, {facts['kept']:,} kept"
+    return read + (f" ({taken})" if taken else "")
+
+
+def _held_out_files(data: DataFolder, language: str) -> list[Path]:
+    """Validation and test text of a language, in pieces."""
+    pieces = data.root / "pieces"
+    found = (pieces.glob(f"{split}.*{language}") for split in ("valid", "test"))
+    return [path for path in sorted(chain(*found)) if path.suffix == f".{language}"]
+
+
+def _write(
+    paths: Sequence[Path],
+    language: str,
+    form: TextForm,
+    data: Path,
+    held_out: Sequence[Path],
+    processes: int,
+    folder: Path,
+) -> Facts:
+    target = place(folder, language)
+    target.parent.mkdir(parents=True)
+    pair, counts = (language, language), Counter({"read": 0, "kept": 0})
+    cleaner = Cleaner([Rule(rule) for rule in RULES], pair, None, folder / "work")
+    known = HeldOut()
+    for path in held_out:
+        for line in data_lines(path):
+            known.add(language, _alike(join_pieces(line)))
+
+    def rows() -> Iterator[tuple[str, str]]:
+        for path in paths:
+            for line in read_lines(path, "utf-8"):
+                counts["read"] += 1
+                yield line, line
+
+    lines = (line for line, _ in cleaner.before_tokens(rows()))
+    prepare = partial(_prepared, form, language, data)
+    taken: Counter[str] = Counter()
+    with complete_file(target) as stream:
+        for line in chain.from_iterable(map_in_order(prepare, in_chunks(lines), processes)):
+            if not line.strip():  # tokenization drops characters
+                taken["empty"] += 1
+            elif known.has_side(pair, (_alike(line),) * 2):
+                taken[HELD_OUT] += 1
+            else:
+                counts["kept"] += 1
+                stream.write(f"{line}\n")
+    reasons = {name: cleaner.counts.get(name, 0) + taken[name] for name in (*RULES, HELD_OUT)}
+    return {**counts, "taken": reasons}
+
+
+def _prepared(form: TextForm, language: str, data: Path, lines: Sequence[str]) -> list[str]:
+    return form.prepare(lines, language, data)
+
+
+def _alike(text: str) -> str:
+    """Text as it is compared: a model may see it normalized so."""
+    return unicodedata.normalize("NFKC", text)

@@ -1,0 +1,145 @@
+"""Sentence pairs with a synthetic source: what is left of translations, as training data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tdo_plugin.corpora.alone import line_of
+from tdo_plugin.corpora.making import in_chunks
+from tdo_plugin.data.files import complete_file
+from tdo_plugin.data.further import FurtherFolder, make_further
+from tdo_plugin.data.parts import TextSet
+from tdo_plugin.data.segmentation import load_model
+from tdo_plugin.data.steps import Facts, Step, Steps
+from tdo_plugin.data.textfolder import read_lines
+from tdo_plugin.errors import UserError
+
+if TYPE_CHECKING:
+    from sentencepiece import SentencePieceProcessor
+
+REASONS = ("no translation", "copies", "ratio")
+Say = Callable[[str], object]
+
+
+@dataclass(frozen=True)
+class Translated:
+    """A text and its translations.
+
+    Attributes:
+        pair: the synthetic source's language and the text's.
+        text: the true target, in the model's form.
+        parts: its translations, one after the other, line for line.
+        key: of all that these depend on.
+    """
+
+    pair: tuple[str, str]
+    text: Path
+    parts: Sequence[Path]
+    key: str
+
+    @property
+    def name(self) -> str:
+        """`de-en`, as the direction that is trained on it."""
+        return "-".join(self.pair)
+
+
+def make_synthetic(
+    folder: FurtherFolder,
+    model_of: Path,
+    texts: Sequence[Translated],
+    max_ratio: float,
+    max_pieces: int,
+    workers: int,
+    say: Say,
+) -> dict[str, Any]:
+    """Filter pairs and binarise them.
+
+    Args:
+        folder: to write to.
+        model_of: the data folder whose model and dictionary it gets.
+        texts: what was translated.
+        max_ratio: pairs are left out whose longer side has more pieces than so many times the
+            shorter one's.
+        max_pieces: pairs with a longer side are left out.
+        workers: processes at a time.
+        say: gets a line for each direction.
+
+    Returns:
+        What `FurtherFolder.finish` is to write.
+
+    Raises:
+        UserError: nothing is left of a direction.
+    """
+    with Steps(folder.root, workers, "pairs") as steps:
+        wanted = {
+            one.name: Step(
+                f"pairs.{one.name}",
+                {"key": one.key, "max_ratio": max_ratio},
+                partial(_write, one, model_of, max_ratio),
+            )
+            for one in texts
+        }
+        made = steps.run(wanted.values())
+        steps.forget(*(step.name for step in wanted.values()))
+    facts = {name: made[step.name] for name, step in wanted.items()}
+    for name, found in facts.items():
+        if not found["kept"]:
+            raise UserError(f"`--text` must leave a pair of {name}; {line_of(name, found)}")
+    sets = [
+        TextSet("train", one.pair, [_place(folder.root, one, side) for side in one.pair])
+        for one in texts
+    ]
+    dropped = make_further(folder, model_of, sets, max_pieces, workers)
+    for one, of_set in zip(texts, sets, strict=True):
+        left, found = dropped[of_set.name], facts[one.name]
+        found["taken"] |= {"without pieces": left.empty, "too long": left.long}
+        found["kept"] = left.kept
+        say(line_of(one.name, found))
+    return {"sets": {name: found["kept"] for name, found in facts.items()}, "lines": facts}
+
+
+def _place(out: Path, one: Translated, language: str) -> Path:
+    return out / "work" / "pairs.text" / f"{one.name}.{language}"
+
+
+def _write(one: Translated, model_of: Path, max_ratio: float, folder: Path) -> Facts:
+    targets = [_place(folder, one, language) for language in one.pair]
+    targets[0].parent.mkdir(parents=True)
+    model = load_model(model_of / "spm.model")
+    taken = Counter(dict.fromkeys(REASONS, 0))
+    kept = 0
+    with complete_file(targets[0]) as sources, complete_file(targets[1]) as texts:
+        for source, text, reason in judged(one, model, max_ratio):
+            if reason is not None:
+                taken[reason] += 1
+                continue
+            kept += 1
+            sources.write(f"{source}\n")
+            texts.write(f"{text}\n")
+    return {"read": kept + taken.total(), "kept": kept, "taken": dict(taken)}
+
+
+def judged(
+    one: Translated, model: SentencePieceProcessor, max_ratio: float
+) -> Iterator[tuple[str, str, str | None]]:
+    """Each synthetic source with its text, and why it is left out, if it is."""
+    translations = chain.from_iterable(map(read_lines, one.parts))
+    for chunk in in_chunks(zip(translations, read_lines(one.text), strict=True)):
+        sides = [list(side) for side in zip(*chunk, strict=True)]
+        pieces = [model.encode(side, out_type=int, num_threads=1) for side in sides]
+        for (source, text), *sizes in zip(chunk, *(map(len, side) for side in pieces), strict=True):
+            yield source, text, _reason(source, text, sizes, max_ratio)
+
+
+def _reason(source: str, text: str, sizes: Sequence[int], max_ratio: float) -> str | None:
+    if not min(sizes):
+        return "no translation"
+    if source == text:
+        return "copies"
+    return "ratio" if max(sizes) > max_ratio * min(sizes) else None

@@ -1,0 +1,159 @@
+"""Folders of further training data, beside a data folder whose model and dictionary they share.
+
+train.en-en.en.{bin,idx}               text of one language, or
+train.de-en.{de,en}.{bin,idx}          sentence pairs
+spm.model, spm.vocab, dict.txt         the data folder's
+pieces/, work/                         text in pieces; records of the steps that made it
+monolingual.json, back-translated.json how it was made; written last, so it marks a whole folder
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tdo_plugin.data import binarization
+from tdo_plugin.data.files import sha256, write_text
+from tdo_plugin.data.making import TAKEN, make_sets, taken_model_step
+from tdo_plugin.data.parts import Encoding, TextSet
+from tdo_plugin.data.preprocessing import remove_strays
+from tdo_plugin.data.segmentation import Dropped, load_model
+from tdo_plugin.data.steps import Steps
+from tdo_plugin.errors import UserError
+
+Settings = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a folder holds.
+
+    Attributes:
+        name: of its mark, without `.json`.
+        command: that makes it.
+        option: of a training that takes it.
+    """
+
+    name: str
+    command: str
+    option: str
+
+
+MONOLINGUAL = Kind("monolingual", "tdo monolingual", "--monolingual")
+BACK_TRANSLATED = Kind("back-translated", "tdo backtranslate", "--back-translated")
+
+
+@dataclass(frozen=True)
+class FurtherFolder:
+    """A folder of one kind, whole or in the making."""
+
+    root: Path
+    kind: Kind
+
+    @property
+    def mark(self) -> Path:
+        """What is there when the folder is whole."""
+        return self.root / f"{self.kind.name}.json"
+
+    @property
+    def begun(self) -> Path:
+        """What is there from the beginning."""
+        return self.root / "work" / f"{self.kind.name}.begun"
+
+    def is_whole(self, settings: Settings, fresh: bool) -> bool:
+        """Whether there is nothing to do; if there is, the folder is marked as begun.
+
+        What an earlier run left in the making is taken up, unless `fresh`.
+
+        Raises:
+            UserError: it is whole, but was made with other settings, or is no such folder.
+        """
+        if not fresh and (made := _read(self.mark)) is not None:
+            if made.get("settings") == settings:
+                return True
+            raise UserError(
+                f"`--out` must be a new folder, or `--fresh` given; {self.root} was made of other "
+                "text or with other settings"
+            )
+        others = [path for path in self.root.glob("*") if not path.name.startswith(".")]
+        if others and not self.begun.is_file():
+            raise UserError(
+                f"`--out` must be a new folder, or one of {self.kind.command}; {self.root} has "
+                "something else"
+            )
+        if fresh:
+            shutil.rmtree(self.begun.parent, ignore_errors=True)
+        self.begun.parent.mkdir(exist_ok=True)
+        write_text(self.begun, [])
+        self.mark.unlink(missing_ok=True)
+        return False
+
+    def finish(self, settings: Settings, outcome: Mapping[str, Any]) -> None:
+        """Mark the folder whole.
+
+        Args:
+            settings: that it was made with.
+            outcome: what came of it, `sets` among it: rows by name (`de-en`).
+        """
+        content = {"settings": settings, **outcome}
+        write_text(self.mark, [json.dumps(content, indent=1, ensure_ascii=False)])
+
+
+def read_further(root: Path, kind: Kind) -> dict[str, int]:
+    """Training rows of a whole folder by pair (`de-en`; `en-en` for text of one language).
+
+    Raises:
+        UserError: it is none.
+    """
+    made = _read(FurtherFolder(root, kind).mark)
+    if made is None:
+        raise UserError(
+            f"`{kind.option}` must be a folder that {kind.command} finished; {root} is not one"
+        )
+    sets: dict[str, int] = made["sets"]
+    return sets
+
+
+def make_further(
+    folder: FurtherFolder, model_of: Path, sets: Sequence[TextSet], max_pieces: int, workers: int
+) -> dict[str, Dropped]:
+    """Cut the text of a folder into pieces and binarise it.
+
+    Args:
+        folder: to write to; what an earlier run made of other text is removed.
+        model_of: the data folder whose model and dictionary it gets.
+        sets: the text, in the form that the model knows.
+        max_pieces: rows with a longer side are left out.
+        workers: processes at a time.
+
+    Returns:
+        What was left out of each set, by its name.
+
+    Raises:
+        UserError: nothing is left of a set.
+    """
+    binarization.load()  # processes that begin from now on share what it takes
+    with Steps(folder.root, workers) as steps:
+        taken = taken_model_step(model_of)
+        steps.run([taken])
+        model = folder.root / TAKEN[0]
+        encoding = Encoding(
+            folder.root, load_model(model), sha256(model), max_pieces, False, sha256
+        )
+        dropped = make_sets(sets, encoding, [""], steps, begun=lambda step: None)
+        steps.forget(taken.name, *(one.name for one in sets))
+        known = steps.files()
+    remove_strays(folder.root, known)
+    return dropped
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return content
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,17 @@
+"""Training data beside the sentence pairs of the data folder."""
+
+from tdo_plugin.tasks.more_data.manager import MoreDataManager
+from tdo_plugin.tasks.more_data.options import (
+    add_more_data_options,
+    check_more_data_options,
+    check_terms,
+    check_topology,
+)
+
+__all__ = [
+    "MoreDataManager",
+    "add_more_data_options",
+    "check_more_data_options",
+    "check_terms",
+    "check_topology",
+]

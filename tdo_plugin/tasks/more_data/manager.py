@@ -1,0 +1,185 @@
+"""Further data sets of a training, beside fairseq's loading of directions."""
+
+from __future__ import annotations
+
+import logging
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from fairseq import utils
+from fairseq.data import Dictionary, PrependTokenDataset
+from fairseq.data.multilingual.multilingual_data_manager import MultilingualDatasetManager
+
+from tdo_plugin.data.further import BACK_TRANSLATED, MONOLINGUAL, Kind, read_further
+from tdo_plugin.errors import UserError
+from tdo_plugin.models.languages import tag_sides
+from tdo_plugin.tasks.more_data.mixture import Mixture
+from tdo_plugin.tasks.more_data.options import SHARE
+from tdo_plugin.tasks.more_data.sources import NoSource
+
+logger = logging.getLogger(__name__)
+
+
+class MoreDataManager(MultilingualDatasetManager):
+    """Text of single languages and synthetic pairs, as fairseq's data of further categories.
+
+    fairseq knows data of several categories, each with a folder and directions of its own, whose
+    sets have keys such as ``main:en-de``. Here there are ``monolingual:de-de``, text of one
+    language, and ``back-translated:en-de``, pairs with synthetic sources. Only the training set
+    has them; a folder is looked at when that is loaded, since a checkpoint's task is also set up
+    where the folder is not.
+    """
+
+    @classmethod
+    def load_all_dictionaries(
+        cls, args: Namespace, languages: list[str], load: Callable[[str], Dictionary], *more: Any
+    ) -> Any:
+        """As fairseq's, with the symbol of synthetic sources behind the language tags.
+
+        Raises:
+            UserError: the symbol is there already, or is none.
+        """
+        tag = getattr(args, "back_translated_tag", None)
+
+        def load_with_tag(path: str) -> Dictionary:
+            dictionary = load(path)
+            if tag in dictionary or tag.split() != [tag]:
+                raise UserError(
+                    "`--back-translated-tag` must be a symbol without spaces that is not in the "
+                    f"dictionary; it is {tag}"
+                )
+            dictionary.add_symbol(tag)
+            return dictionary
+
+        chosen = load if tag is None else load_with_tag
+        return super().load_all_dictionaries(args, languages, chosen, *more)
+
+    @cached_property
+    def _further(self) -> dict[str, tuple[str, list[str]]]:
+        """Folder and directions by category.
+
+        Raises:
+            UserError: a folder that does not fit the training.
+        """
+        wanted = {MONOLINGUAL: self._targets, BACK_TRANSLATED: self._pairs}
+        found = {}
+        for kind, directions in wanted.items():
+            if (folder := _folder(self.args, kind)) is not None:
+                found[kind.name] = folder, self._directions(kind, folder, directions())
+        return found
+
+    def _targets(self) -> list[str]:
+        """`de-de` and so on: languages that are trained to be translated into."""
+        targets = list(dict.fromkeys(pair.split("-")[1] for pair in self.lang_pairs))
+        on_source, on_target = tag_sides(self.args)
+        if on_source != "tgt" and not on_target and len(targets) > 1:
+            raise UserError(
+                "`--decoder-langtok` must be on, or `--encoder-langtok` tgt, with --monolingual, "
+                f"or nothing says which of {', '.join(targets)} a sentence is in; it is {on_source}"
+            )
+        return [f"{one}-{one}" for one in targets]
+
+    def _pairs(self) -> list[str]:
+        if (shards := len(utils.split_paths(self.args.data))) > 1:
+            raise UserError(
+                "`--back-translated` must come with `data` in one folder, whose pairs an epoch has "
+                f"all; it has {shards}"
+            )
+        return self.lang_pairs
+
+    def _directions(self, kind: Kind, folder: str, wanted: Sequence[str]) -> list[str]:
+        """Those wanted that a folder has, whose dictionary must be the training's."""
+        there = read_further(Path(folder), kind)
+        found = [one for one in wanted if one in there]
+        if not found:
+            raise UserError(
+                f"`{kind.option}` must have one of {', '.join(wanted)}; {folder} has "
+                f"{', '.join(there)}"
+            )
+        if left := [one for one in there if one not in found]:
+            logger.info(f"{kind.option}: nothing is trained on {', '.join(left)}")
+        own = Dictionary.load(str(Path(folder, "dict.txt"))).symbols
+        for dictionary in {id(one): one for one in self.dicts.values()}.values():
+            if dictionary.symbols[: len(own)] != own:
+                raise UserError(
+                    f"`{kind.option}` must be made with the dictionary of `data`; {folder} was "
+                    "made with another"
+                )
+        return found
+
+    def get_data_paths_and_lang_pairs(self, split: str) -> Any:
+        """As fairseq's, and for the training set what there is beside."""
+        paths, pairs = super().get_data_paths_and_lang_pairs(split)
+        if split == getattr(self.args, "train_subset", None):
+            paths |= {category: folder for category, (folder, _) in self._further.items()}
+            pairs |= {category: names for category, (_, names) in self._further.items()}
+        return paths, pairs
+
+    def load_a_dataset(self, *, data_category: str, langtok_spec: Any, **parameters: Any) -> Any:
+        """As fairseq's; language tags are those of the main data.
+
+        A sentence without a source has its tag on the source only where that is its one place.
+        """
+        if data_category in (MONOLINGUAL.name, BACK_TRANSLATED.name):
+            source, target = self.args.langtoks["main"]
+            if data_category == MONOLINGUAL.name and tag_sides(self.args) != ("tgt", False):
+                source = None
+            langtok_spec = source, target
+        return super().load_a_dataset(
+            data_category=data_category, langtok_spec=langtok_spec, **parameters
+        )
+
+    def load_lang_dataset(
+        self, data_path: str, split: str, src: str, src_dict: Dictionary, *args: Any, **options: Any
+    ) -> Any:
+        """As fairseq's; text of one language is a target without a source."""
+        source, target, alignments = super().load_lang_dataset(
+            data_path, split, src, src_dict, *args, **options
+        )
+        tag = getattr(self.args, "back_translated_tag", None)
+        if data_path == _folder(self.args, MONOLINGUAL):
+            source = NoSource(len(target))
+        elif data_path == _folder(self.args, BACK_TRANSLATED) and tag is not None:
+            source = PrependTokenDataset(source, src_dict.index(tag))
+        return source, target, alignments
+
+    def get_sampling_ratios(
+        self, params: Any, datasets: Any, epoch: int, shard_epoch: int | None = None
+    ) -> Any:
+        """As fairseq's; with further data the sentences of each data set, as whole numbers."""
+        if not self._further:
+            return super().get_sampling_ratios(params, datasets, epoch, shard_epoch)
+
+        def ratios(unions: dict[int, int]) -> Any:
+            """fairseq's of directions, given the sizes of those with these numbers."""
+            chosen = [params[number] for number in unions]
+            sized = [(datasets[number][0], range(size)) for number, size in unions.items()]
+            return super_ratios(chosen, sized, epoch, shard_epoch)
+
+        super_ratios = super().get_sampling_ratios
+        share, rate = (
+            getattr(self.args, name, None)
+            for name in ("monolingual_share", "back_translated_upsampling")
+        )
+        mixture = Mixture(
+            sizes=[len(dataset) for _, dataset in datasets],
+            categories=[one["data_category"] for one in params],
+            directions=[f"{one['src']}-{one['tgt']}" for one in params],
+            upsampling=1 if rate is None else rate,
+            share=SHARE if share is None else share,
+        )
+        counts = mixture.counts(
+            ratios, self.sampling_method.sampling_method_selector(), self.args.virtual_data_size
+        )
+        counted = zip(datasets, counts, strict=True)
+        named = [f"{count} of {len(dataset)} {key}" for (key, dataset), count in counted]
+        logger.info(f"sentences of an epoch: {', '.join(named)}")
+        return counts
+
+
+def _folder(args: Namespace, kind: Kind) -> str | None:
+    folder: str | None = getattr(args, kind.name.replace("-", "_"), None)
+    return folder

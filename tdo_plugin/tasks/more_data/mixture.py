@@ -1,0 +1,107 @@
+"""How many sentences of each data set an epoch has, to the sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from fairseq.data.multilingual.sampled_multi_dataset import default_virtual_size_func
+from numpy.typing import NDArray
+
+from tdo_plugin.data.further import BACK_TRANSLATED, MONOLINGUAL
+
+Counts = NDArray[np.int64]
+Weights = Sequence[float]
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Data sets of a training, by their number.
+
+    The true pairs of a direction with synthetic ones count ``upsampling`` times each, the synthetic
+    ones once, and directions are sampled as if each were one set of so many pairs. Text of single
+    languages is beside them, ``share`` of all sentences.
+
+    Attributes:
+        sizes: sentences of each.
+        categories: `main` and fairseq's others, `back-translated`, `monolingual`.
+        directions: `en-de`.
+        upsampling: rate of true pairs beside synthetic ones.
+        share: of sentences of single languages, where there are any.
+    """
+
+    sizes: Sequence[int]
+    categories: Sequence[str]
+    directions: Sequence[str]
+    upsampling: float = 1.0
+    share: float = 0.5
+
+    def counts(
+        self,
+        ratios: Callable[[dict[int, int]], Weights | None],
+        of_languages: Callable[[list[int]], Weights] | None,
+        virtual_size: int | None = None,
+    ) -> Counts:
+        """Sentences of each data set in an epoch.
+
+        Args:
+            ratios: fairseq's sampling ratios of directions, given sizes by number; None for all
+                that there is.
+            of_languages: likewise of languages, given their sizes; None: in proportion to them.
+            virtual_size: of an epoch in all; None: as many pairs as fairseq has without text of
+                single languages, and that beside.
+        """
+        counts = np.zeros(len(self.sizes), np.int64)
+        alone = self._of(MONOLINGUAL.name)
+        weights = self._weights()
+        unions = {number: round(sum(one.values())) for number, one in weights.items()}
+        given = ratios(unions)
+        pairs, lone = self._totals(list(unions.values()), given, bool(alone), virtual_size)
+        of_directions = [sum(one.values()) for one in weights.values()] if given is None else given
+        for parts, total in zip(weights.values(), shared_out(pairs, of_directions), strict=True):
+            counts[list(parts)] = shared_out(total, list(parts.values()))
+        if alone:
+            sizes = [self.sizes[number] for number in alone]
+            counts[alone] = shared_out(lone, of_languages(sizes) if of_languages else sizes)
+        return counts
+
+    def _of(self, category: str) -> list[int]:
+        return [number for number, one in enumerate(self.categories) if one == category]
+
+    def _weights(self) -> dict[int, dict[int, float]]:
+        """Of each direction, by the number of its true pairs, what its sets count."""
+        synthetic = {self.directions[number]: number for number in self._of(BACK_TRANSLATED.name)}
+        further = {*self._of(MONOLINGUAL.name), *synthetic.values()}
+        weights: dict[int, dict[int, float]] = {}
+        for number, size in enumerate(self.sizes):
+            other = synthetic.get(self.directions[number])
+            if number in further:
+                continue
+            if self.categories[number] == "main" and other is not None:
+                weights[number] = {number: self.upsampling * size, other: float(self.sizes[other])}
+            else:
+                weights[number] = {number: float(size)}
+        return weights
+
+    def _totals(
+        self, unions: list[int], ratios: Weights | None, alone: bool, virtual_size: int | None
+    ) -> tuple[int, int]:
+        """Pairs, and sentences of single languages."""
+        if virtual_size is not None:
+            lone = round(virtual_size * self.share) if alone else 0
+            return virtual_size - lone, lone
+        if ratios is None:
+            pairs = sum(unions)
+        else:
+            pairs = default_virtual_size_func([range(size) for size in unions], ratios)
+        return pairs, max(1, round(pairs * self.share / (1 - self.share))) if alone else 0
+
+
+def shared_out(total: int, weights: Weights) -> Counts:
+    """A total in parts in proportion to weights, whole numbers: those cut most get one more."""
+    quotas = total * np.asarray(weights, np.float64) / np.sum(weights)
+    # what is a whole number but for rounding is one
+    counts = np.floor(quotas + 1e-6).astype(np.int64)
+    counts[np.argsort(counts - quotas, kind="stable")[: total - counts.sum()]] += 1
+    return counts

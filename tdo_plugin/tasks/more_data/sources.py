@@ -1,0 +1,30 @@
+"""Sources of sentences that have none."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from fairseq.data import FairseqDataset
+from torch import Tensor
+
+
+class NoSource(FairseqDataset):
+    """So many times no token at all, not even an end.
+
+    Attributes:
+        sizes: (sentences,) zeros.
+    """
+
+    def __init__(self, sentences: int) -> None:
+        super().__init__()
+        self.sizes = np.zeros(sentences, np.int32)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def __getitem__(self, number: int) -> Tensor:
+        """(0,) int64."""
+        return torch.empty(0, dtype=torch.int64)
+
+    def prefetch(self, indices: object) -> None:
+        """There is nothing to fetch."""

@@ -1,0 +1,143 @@
+"""Sentences without a source, alone and among others, against a plain causal language model."""
+
+import pytest
+import torch
+from parity.cases import CASES, PAD, TWO_STAGE, name_of
+from parity.reference import Reference
+
+from tdo_plugin.modules.source_state import Reading
+from tdo_plugin.modules.translation_model import TranslationModel
+
+EXACT = {"rtol": 0, "atol": 1e-9}
+# how deep a stage is changes nothing here
+JOINT = [
+    case for case in CASES if case["topology"] == "decoder-only" and case.get("target_layer") != 3
+]
+SEVERAL = [case for case in JOINT if case.get("target_layer")]
+LANGUAGES = torch.tensor([1, 0, 1, 0])
+WITHOUT = torch.tensor([False, True, False, True])
+
+
+def language_model(model, previous):
+    """Logits (B, T, V) of a causal language model of the target's layers: no source anywhere."""
+    reference, spec = Reference(model), model.spec
+    reference.split, reference.languages = 0, LANGUAGES
+    table = model.target_positions or model.source_positions
+    y = reference.embed(previous, model.embeddings.target_weight, table)
+    square = reference.visible(previous[:, :0], previous)
+    for index in range(spec.target_layer, spec.num_layers):
+        y = reference.joint(model.stack.layers[index], index + 1, y, square)
+    return reference.sequence(model.stack.exit, y) @ model.embeddings.output_weight.T
+
+
+def features(model, source, previous):
+    """By the way of training: source and target side by side."""
+    languages = LANGUAGES if model.spec.language_aware else None
+    reading = Reading(source, languages=languages)
+    if "streams" in model.spec.plain:
+        return model([reading], previous)[1]
+    # the model of these tests would tell languages by a source's first token
+    return TranslationModel.forward(model, [reading], previous)[1]
+
+
+def padding(previous, columns):
+    return torch.full((len(previous), columns), PAD)
+
+
+@pytest.mark.parametrize("columns", [0, 1, 5])
+@pytest.mark.parametrize("case", JOINT, ids=name_of)
+def test_a_batch_without_sources(case, columns, make_model, batch):
+    """Nothing at all stands before the target, or padding alone."""
+    _, previous, target = batch
+    model = make_model(**case)
+    expected = language_model(model, previous)
+    found = model.logits(features(model, padding(previous, columns), previous))
+    real = target.ne(PAD)
+    torch.testing.assert_close(found[real], expected[real], **EXACT)
+    found[real].square().sum().backward()
+    gradients = [one.grad for one in model.parameters() if one.grad is not None]
+    assert gradients and all(one.isfinite().all() for one in gradients)
+
+
+WAYS = [(case, (), side) for case in JOINT for side in ("left", "right")]
+WAYS += [(TWO_STAGE, (plain,), "left") for plain in ("streams", "masks")]
+
+
+@pytest.mark.parametrize(("case", "plain", "side"), WAYS)
+def test_among_sentences_with_a_source(case, plain, side, make_model, batch):
+    """Each sentence's loss is that of the sentence alone, and so are the gradients' sums."""
+    source, previous, target = batch
+    source = source.flip(1) if side == "right" else source.clone()
+    source[WITHOUT] = PAD
+    model = make_model(**case, plain=plain)
+    logits = model.logits(features(model, source, previous))
+    real = target.ne(PAD)
+    assert logits.isfinite().all()
+    expected = language_model(model, previous)
+    torch.testing.assert_close(
+        logits[WITHOUT][real[WITHOUT]], expected[WITHOUT][real[WITHOUT]], **EXACT
+    )
+    parameters = list(model.parameters())
+    together = torch.autograd.grad(logits[real].square().sum(), parameters, allow_unused=True)
+    assert all(one is None or one.isfinite().all() for one in together)
+    if case.get("num_languages"):
+        return
+    sums = [torch.zeros_like(one) for one in parameters]
+    for row in range(len(source)):
+        own = source[row : row + 1][:, source[row].ne(PAD)]
+        alone = model.logits(features(model, own, previous[row : row + 1]))[0]
+        torch.testing.assert_close(logits[row][real[row]], alone[real[row]], **EXACT)
+        of_row = torch.autograd.grad(alone[real[row]].square().sum(), parameters, allow_unused=True)
+        sums = [
+            one if other is None else one + other for one, other in zip(sums, of_row, strict=True)
+        ]
+    for one, other in zip(together, sums, strict=True):
+        torch.testing.assert_close(torch.zeros_like(other) if one is None else one, other, **EXACT)
+
+
+@pytest.mark.parametrize("columns", [0, 3])
+@pytest.mark.parametrize("case", SEVERAL, ids=name_of)
+def test_layers_of_the_source_alone_learn_nothing_of_it(case, columns, make_model, batch):
+    """Below M, and where the target enters, only a source passes."""
+    _, previous, target = batch
+    model = make_model(**case)
+    logits = model.logits(features(model, padding(previous, columns), previous))
+    logits[target.ne(PAD)].square().sum().backward()
+    below = [*model.stack.layers[: case["target_layer"]].parameters()]
+    below += model.stack.entry.parameters()
+    assert all(one.grad is None or not one.grad.any() for one in below)
+    above = model.stack.layers[case["target_layer"] :].parameters()
+    assert any(one.grad is not None and one.grad.any() for one in above)
+
+
+@pytest.mark.parametrize("columns", [0, 3])
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned"])
+@pytest.mark.parametrize("shared", ["decoder", "none"])
+def test_a_source_s_own_embedding_learns_nothing_of_it(
+    shared, positions, columns, make_model, batch
+):
+    _, previous, target = batch
+    case = {**TWO_STAGE, "share_embeddings": shared, "position_embedding": positions}
+    model = make_model(**case)
+    logits = model.logits(features(model, padding(previous, columns), previous))
+    logits[target.ne(PAD)].square().sum().backward()
+    gradient = model.embeddings.source.weight.grad
+    assert gradient is None or not gradient.any()
+    assert model.embeddings.target.weight.grad.any()
+    if positions == "learned" and model.target_positions is not None:
+        of_source = model.source_positions.embedding.weight.grad
+        assert of_source is None or not of_source.any()
+
+
+@pytest.mark.parametrize("columns", [0, 2])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_in_training_mode(dtype, columns, make_model, batch):
+    """With dropout, and in the types that models are trained in."""
+    _, previous, target = batch
+    case = {**TWO_STAGE, "dropout": 0.2, "attention_dropout": 0.1, "activation_dropout": 0.1}
+    model = make_model(**case).to(dtype).train()
+    made = features(model, padding(previous, columns), previous)
+    loss, _ = model.cross_entropy(made, target, 0.1)
+    loss.backward()
+    assert loss.isfinite()
+    assert all(one.grad is None or one.grad.isfinite().all() for one in model.parameters())

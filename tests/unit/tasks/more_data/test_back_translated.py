@@ -1,0 +1,204 @@
+"""Training sets with synthetic sources."""
+
+import re
+from collections import Counter
+
+import pytest
+import torch
+from integration.data import (
+    CROSS_ENTROPY,
+    ENCODER_DECODER,
+    INSTRUCL,
+    TAG,
+    TASK,
+    TDO,
+    TRAIN,
+    built,
+    databin,
+    generation,
+    iterate,
+)
+from integration.lone import SYNTHETIC, back_translated, monolingual
+
+from tdo_plugin.errors import UserError
+
+PAIRS = 24
+FLAGS = ("--task", "tdo_translation", *TASK, *TRAIN, *TDO, *CROSS_ENTROPY)
+CONCAT = ("--sampling-method", "concat")
+
+
+def mixed(*flags):
+    return built(*FLAGS, *TAG, "--back-translated", str(back_translated()), *flags)[0]
+
+
+def rows_of(task, **options):
+    """(direction, source, target) of every sentence of an epoch, as symbols."""
+    for batch in iterate(task, "train", **options):
+        fed = batch["net_input"]
+        ids = zip(fed["src_lang_id"].flatten(), fed["tgt_lang_id"].flatten(), strict=True)
+        for pair, *row in zip(ids, fed["src_tokens"], batch["target"], strict=True):
+            names = "-".join(task.data_manager.lang_dict[int(one)] for one in pair)
+            yield names, *(words(task, tokens) for tokens in row)
+
+
+def words(task, tokens):
+    real = tokens[tokens.ne(task.target_dictionary.pad())]
+    return " ".join(task.target_dictionary[int(one)] for one in real)
+
+
+def true_rows(*flags):
+    return Counter(rows_of(built(*FLAGS, *TAG, *CONCAT, *flags)[0]))
+
+
+@pytest.mark.parametrize("rate", [None, 1, 2, 3])
+def test_the_union_of_true_and_synthetic_pairs(rate):
+    """Each true pair of a direction with synthetic ones as often as the rate says."""
+    flags = () if rate is None else ("--back-translated-upsampling", str(rate))
+    found, true = Counter(rows_of(mixed(*CONCAT, *flags))), true_rows()
+    for row, count in true.items():
+        times = (rate or 1) if row[0] in SYNTHETIC else 1
+        assert found.pop(row) == times * count
+    assert Counter(name for name, *_ in found.elements()) == SYNTHETIC
+    for direction, source, _ in found:
+        tag, word, *rest = source.split(" ")
+        assert tag == f"__{direction[3:]}__"
+        assert {word} == {*rest[:-1]}  # as those of the folder are
+
+
+def test_a_rate_may_be_a_fraction():
+    found = Counter(
+        name for name, *_ in rows_of(mixed(*CONCAT, "--back-translated-upsampling", "0.5"))
+    )
+    wanted = {name: PAIRS // 2 + SYNTHETIC[name] for name in SYNTHETIC}
+    assert all(found[name] == wanted.get(name, PAIRS) for name in found)
+
+
+@pytest.mark.parametrize("draw", [("fairseq",), ("keyed",)])
+def test_virtual_epochs_are_slices_of_the_union(draw):
+    flags = (*CONCAT, "--virtual-epoch-size", "60", "--virtual-epoch-draw", *draw)
+    task, total = mixed(*flags, "--back-translated-upsampling", "2"), Counter()
+    for epoch in range(1, 5):  # 233 sentences
+        total += Counter(rows_of(task, epoch=epoch))
+    whole = Counter(rows_of(mixed(*CONCAT, "--back-translated-upsampling", "2")))
+    assert total == whole
+
+
+def test_directions_are_sampled_by_their_unions():
+    task = mixed("--sampling-temperature", "2", "--virtual-data-size", "500")
+    found = Counter(name for name, *_ in rows_of(task))
+    roots = {name: (PAIRS + SYNTHETIC.get(name, 0)) ** 0.5 for name in found}
+    for name, count in found.items():
+        assert abs(count - 500 * roots[name] / sum(roots.values())) <= 1
+
+
+TAGGED = ("--back-translated-tag", "<bt>")
+
+
+def test_a_tag_stands_behind_the_language_s():
+    task = mixed(*CONCAT, *TAGGED)
+    dictionary, plain = task.source_dictionary, built(*FLAGS, *TAG)[0].source_dictionary
+    assert dictionary.symbols == [*plain.symbols, "<bt>"]
+    found = Counter(rows_of(task))
+    tagged = {row for row in found if "<bt>" in row[1]}
+    assert all(source.split(" ")[1] == "<bt>" for _, source, _ in tagged)
+    assert all("<bt>" not in target for _, _, target in found)
+    for row in tagged:
+        count = found.pop(row)
+        found[row[0], row[1].replace("<bt> ", ""), row[2]] += count
+    assert found == Counter(rows_of(mixed(*CONCAT)))
+    assert Counter(row[0] for row in tagged) <= Counter(SYNTHETIC)
+
+
+@pytest.mark.parametrize("flags", [("--decoder-langtok",), ("--decoder-langtok", *TAG)])
+def test_a_tag_without_one_of_the_language(flags):
+    given = (*CONCAT, *TAGGED, "--back-translated", str(back_translated()))
+    task = built(*FLAGS, *flags, *given)[0]
+    place = 1 if TAG[0] in flags else 0
+    found = [row for row in rows_of(task) if "<bt>" in row[1]]
+    assert len(found) == sum(SYNTHETIC.values())
+    assert all(source.split(" ")[place] == "<bt>" for _, source, _ in found)
+
+
+def test_a_tag_may_be_kept_out_of_the_output():
+    """Masked it has no logit, and all others stay what they are."""
+    given = (*FLAGS, *TAG, *TAGGED, "--back-translated", str(back_translated()))
+    task, model, _ = built(*given, "--tdo-masked-tags", "1")
+    (batch, *_) = iterate(task, "train")
+    logits, _ = model.eval()(**batch["net_input"])
+    assert logits.size(-1) == len(task.target_dictionary) - 1
+    assert task.target_dictionary[logits.size(-1)] == "<bt>"
+
+
+def test_a_task_that_translates_knows_the_tag():
+    flags = ("--task", "tdo_translation", *TAG, *TASK, "-s", "de", "-t", "en", *TAGGED)
+    _, task = generation(*flags, "--back-translated", "is/gone")
+    assert task.source_dictionary.symbols[-1] == "<bt>"
+    assert built(*FLAGS, *TAG, *TAGGED)[0].source_dictionary.symbols[-1] == "<bt>"
+
+
+def test_with_text_of_single_languages():
+    flags = ("--monolingual", str(monolingual()), "--monolingual-share", "0.2")
+    found = Counter(name for name, *_ in rows_of(mixed(*CONCAT, *flags)))
+    lone = found.pop("de-de") + found.pop("fr-fr")
+    assert sum(found.values()) == 6 * PAIRS + sum(SYNTHETIC.values())
+    assert lone == round(sum(found.values()) / 4)
+
+
+@pytest.mark.parametrize("more", [(), ENCODER_DECODER])
+def test_any_architecture_and_terms_that_need_a_source(more):
+    given = (*FLAGS, *TAG, *INSTRUCL, "--back-translated", str(back_translated()), *more)
+    task, model, criterion = built(*given)
+    task.build_criterion(task.args)
+    for batch in iterate(task, "train"):
+        assert torch.isfinite(criterion(model, batch)[0])
+
+
+def test_a_direction_that_is_not_trained_is_left_out():
+    flags = (*CONCAT, "--lang-pairs", "de-en,en-de")
+    found = Counter(name for name, *_ in rows_of(mixed(*flags)))
+    assert found == {"de-en": PAIRS + SYNTHETIC["de-en"], "en-de": PAIRS}
+
+
+REFUSED = {
+    "no folder": (("--back-translated", "nowhere"), "that tdo backtranslate finished; nowhere"),
+    "another kind": (("--back-translated", "LONE"), "that tdo backtranslate finished"),
+    "no rate": (("--back-translated-upsampling", "0"), "positive and finite; it is 0.0"),
+    "endless": (("--back-translated-upsampling", "inf"), "positive and finite; it is inf"),
+    "no number": (("--back-translated-upsampling", "nan"), "positive and finite; it is nan"),
+    "fairseq's loading": (
+        ("--data-loading", "fairseq"),
+        "`--data-loading` must be lean with --back-translated; it is fairseq",
+    ),
+    "other directions": (
+        ("--lang-pairs", "fr-en"),
+        "`--back-translated` must have one of fr-en; .* has de-en, en-fr",
+    ),
+    "a word": (("--back-translated-tag", "eins"), "is not in the dictionary; it is eins"),
+    "a language tag": (("--back-translated-tag", "__de__"), "the dictionary; it is __de__"),
+    "an end": (("--back-translated-tag", "</s>"), "is not in the dictionary; it is </s>"),
+    "two words": (("--back-translated-tag", "b t"), "a symbol without spaces .* it is b t"),
+    "nothing": (("--back-translated-tag", ""), "a symbol without spaces"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be(name):
+    flags, message = REFUSED[name]
+    flags = [str(monolingual()) if one == "LONE" else one for one in flags]
+    with pytest.raises(UserError) as raised:
+        mixed(*flags).load_dataset("train", epoch=1)
+    assert re.search(message, str(raised.value)), raised.value
+    assert "\n" not in str(raised.value)
+
+
+def test_a_rate_of_nothing():
+    with pytest.raises(UserError, match="`--back-translated-upsampling` must be left out without"):
+        built(*FLAGS, *TAG, "--back-translated-upsampling", "2")
+
+
+def test_shards_are_refused():
+    data = f"{databin()}:{databin()}"
+    flags = (*FLAGS, *TAG, "--back-translated", str(back_translated()))
+    task, _, _ = built(*flags, data=data)
+    with pytest.raises(UserError, match=r"must come with `data` in one folder, .*; it has 2"):
+        task.load_dataset("train", epoch=1)

@@ -1,0 +1,288 @@
+"""Training sets with sentences that have no source."""
+
+import re
+from collections import Counter
+
+import pytest
+import torch
+from integration.data import (
+    CROSS_ENTROPY,
+    ENCODER_DECODER,
+    TAG,
+    TASK,
+    TDO,
+    TRAIN,
+    built,
+    databin,
+    generation,
+    iterate,
+)
+from integration.lone import LINES, monolingual
+
+from tdo_plugin.errors import UserError
+
+PAIRS = 24  # of each of six directions
+FLAGS = ("--task", "tdo_translation", *TASK, *TRAIN, *TDO, *CROSS_ENTROPY)
+TARGET = "--decoder-langtok"
+STRATEGIES = {
+    "on the source": (TAG, "__de__", "</s>", None),
+    "on the target": ((TARGET,), "", "</s> __de__", "__de__"),
+    "first of the target": ((TARGET, "--lang-tok-replacing-bos-eos"), "", "__de__", None),
+    "on both": ((*TAG, TARGET), "", "</s> __de__", "__de__"),
+    "the source's and the target's": (
+        ("--encoder-langtok", "src", TARGET),
+        "",
+        "</s> __de__",
+        "__de__",
+    ),
+}
+
+
+def lone_task(*flags):
+    task, _, _ = built(*FLAGS, "--monolingual", str(monolingual()), *flags)
+    return task
+
+
+def rows_of(task, **options):
+    """(ids, source, previous, target) of every sentence of an epoch, as symbols."""
+    for batch in iterate(task, "train", **options):
+        fed = batch["net_input"]
+        columns = (fed["src_tokens"], fed["prev_output_tokens"], batch["target"])
+        ids = zip(fed["src_lang_id"].flatten(), fed["tgt_lang_id"].flatten(), strict=True)
+        for pair, *row in zip(ids, *columns, strict=True):
+            names = tuple(task.data_manager.lang_dict[int(one)] for one in pair)
+            yield names, *(words(task, tokens) for tokens in row)
+
+
+def words(task, tokens):
+    real = tokens[tokens.ne(task.target_dictionary.pad())]
+    return " ".join(task.target_dictionary[int(one)] for one in real)
+
+
+def text_of(language):
+    path = monolingual() / f"train.{language}.{language}"
+    return path.read_text(encoding="utf-8").split("\n")[:-1]
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_what_a_sentence_is(name):
+    flags, source, start, predicted = STRATEGIES[name]
+    task = lone_task(*flags, "--sampling-method", "concat")
+    known = Counter(text_of("de"))
+    found = [row for row in rows_of(task) if row[0] == ("de", "de")]
+    assert found
+    for _, read, previous, target in found:
+        tagged, *_ = target.removesuffix(" </s>").partition(" ") if predicted else (None,)
+        text = target.removesuffix("</s>").strip()
+        text = text.removeprefix(predicted or "").strip()
+        assert tagged == predicted
+        assert read == source
+        assert previous == f"{start} {text}".strip()
+        assert known[text]
+    assert {names for names, *_ in rows_of(task)} == {
+        *(tuple(pair.split("-")) for pair in task.lang_pairs),
+        ("de", "de"),
+        ("fr", "fr"),
+    }
+
+
+def counts_of(task, **options):
+    return Counter("-".join(names) for names, *_ in rows_of(task, **options))
+
+
+@pytest.mark.parametrize("method", ["concat", "uniform", "temperature", "RoundRobin"])
+@pytest.mark.parametrize("share", ["0.1", "0.5", "0.8"])
+def test_shares_are_of_the_sentences_of_an_epoch(method, share):
+    flags = (*TAG, "--sampling-method", method)
+    without, _, _ = built(*FLAGS, *flags)
+    before = sum(counts_of(without).values())
+    found = counts_of(lone_task(*flags, "--monolingual-share", share))
+    lone = {name: found.pop(f"{name}-{name}") for name in LINES}
+    assert sum(found.values()) == before == 6 * PAIRS
+    if method in ("concat", "RoundRobin"):
+        assert set(found.values()) == {PAIRS}
+    wanted = round(before * float(share) / (1 - float(share)))
+    assert sum(lone.values()) == wanted
+    power = {"uniform": 0, "temperature": 1 / 1.5}.get(method, 1)
+    weights = {name: count**power for name, count in LINES.items()}
+    for name, count in lone.items():
+        assert abs(count - wanted * weights[name] / sum(weights.values())) < 1
+
+
+@pytest.mark.parametrize("size", [100, 101, 400])
+def test_a_virtual_size_is_of_both_together(size):
+    flags = ("--virtual-data-size", str(size), "--monolingual-share", "0.3")
+    found = counts_of(lone_task(*TAG, *flags))
+    lone = sum(found[f"{name}-{name}"] for name in LINES)
+    assert (sum(found.values()), lone) == (size, round(0.3 * size))
+
+
+VIRTUAL = ("--virtual-epoch-size", "50")
+
+
+@pytest.mark.parametrize("draw", ["fairseq", "keyed"])
+@pytest.mark.parametrize("method", ["concat", "temperature"])
+def test_virtual_epochs_are_slices_of_such_a_pass(draw, method):
+    flags = (*TAG, *VIRTUAL, "--virtual-epoch-draw", draw, "--sampling-method", method)
+    task = lone_task(*flags, "--monolingual-share", "0.25")
+    total = Counter()
+    for epoch in range(1, 5):  # 192 sentences
+        total += Counter(rows_of(task, epoch=epoch))
+    assert sum(total.values()) == 6 * PAIRS + 48
+    lone = Counter({row: count for row, count in total.items() if row[0][0] == row[0][1]})
+    assert sum(lone.values()) == 48
+    if method == "concat":
+        whole, _, _ = built(*FLAGS, *TAG, "--sampling-method", "concat")
+        assert total - lone == Counter(rows_of(whole))  # every pair once
+        # 38 of 40 lines without repetition, and ten
+        assert not {r: c for r, c in lone.items() if c > Counter(text_of(r[0][0]))[r[3][:-5]]}
+
+
+@pytest.mark.parametrize("draw", [(), (*VIRTUAL,), (*VIRTUAL, "--virtual-epoch-draw", "keyed")])
+def test_much_text_is_drawn_as_often_as_it_goes(draw):
+    """576 sentences of 50: each line eleven or twelve times."""
+    flags = (*TAG, *draw, "--sampling-method", "concat", "--monolingual-share", "0.8")
+    task, total = lone_task(*flags), Counter()
+    for epoch in range(1, 16 if draw else 2):
+        total += Counter(row for row in rows_of(task, epoch=epoch) if row[0][0] == row[0][1])
+    assert sum(total.values()) == 576
+    for language in LINES:
+        for line, times in Counter(text_of(language)).items():
+            found = total[(language, language), f"__{language}__", f"</s> {line}", f"{line} </s>"]
+            assert 11 * times <= found <= 12 * times
+
+
+def test_epochs_draw_other_sentences():
+    task = lone_task(*TAG, "--monolingual-share", "0.1")  # 16 of 50
+    first, second = (
+        Counter(row for row in rows_of(task, epoch=epoch) if row[0][0] == row[0][1])
+        for epoch in (1, 2)
+    )
+    assert sum(first.values()) == sum(second.values()) == 16
+    assert first != second
+    again = lone_task(*TAG, "--monolingual-share", "0.1")
+    assert Counter(row for row in rows_of(again, epoch=2) if row[0][0] == row[0][1]) == second
+
+
+def test_workers_share_an_epoch():
+    task = lone_task(*TAG)
+    both = Counter()
+    for rank in (0, 1):
+        both += Counter(rows_of(task, num_shards=2, shard_id=rank, max_tokens=40))
+    assert both == Counter(rows_of(task, max_tokens=40))
+
+
+def test_shards_of_the_pairs(tmp_path):
+    """Every epoch has its share, whichever shard of the pairs it reads."""
+    import shutil
+
+    shards = [tmp_path / name for name in ("first", "second")]
+    for shard in shards:
+        shutil.copytree(databin(), shard)
+    task, _, _ = built(
+        *FLAGS, *TAG, "--monolingual", str(monolingual()), data=":".join(map(str, shards))
+    )
+    for epoch in (1, 2):
+        task.load_dataset("train", epoch=epoch)
+        found = counts_of(task, epoch=epoch)
+        assert sum(found[f"{name}-{name}"] for name in LINES) * 2 == sum(found.values())
+
+
+@pytest.mark.parametrize("split", ["valid", "test"])
+def test_other_sets_are_as_they_were(split):
+    task, plain = lone_task(*TAG), built(*FLAGS, *TAG)[0]
+    for one in (task, plain):
+        one.load_dataset(split)
+    first, second = task.dataset(split), plain.dataset(split)
+    assert len(first) == len(second)
+    for number in range(len(first)):
+        assert torch.equal(first[number]["source"], second[number]["source"])
+
+
+def test_a_language_without_translations_into_it_is_left_out():
+    flags = (*FLAGS, *TAG, "--lang-pairs", "en-de,de-en", "--monolingual", str(monolingual()))
+    task, _, _ = built(*flags)
+    assert {"de-de"} == {name for name in counts_of(task) if name[:2] == name[3:]}
+
+
+def test_one_target_language_needs_no_tag():
+    task = built(*FLAGS, "--lang-pairs", "en-de", "--monolingual", str(monolingual()))[0]
+    found = [row for row in rows_of(task) if row[0] == ("de", "de")]
+    assert found and all(source == "" for _, source, _, _ in found)
+
+
+def test_a_checkpoint_s_task_does_not_look_for_the_folder():
+    flags = ("--task", "tdo_translation", *TAG, *TASK, "-s", "de", "-t", "en")
+    _, task = generation(*flags, "--monolingual", "is/gone")
+    task.load_dataset("test")
+    lone_task(*TAG, "--monolingual", "is/gone")  # whatever is not yet trained
+
+
+REFUSED = {
+    "no folder": (
+        (*TAG, "--monolingual", "nowhere"),
+        "`--monolingual` must be a folder that tdo monolingual finished; nowhere is not one",
+    ),
+    "the pairs' folder": ((*TAG, "--monolingual", "DATA"), "that tdo monolingual finished"),
+    "two folders": ((*TAG, "--monolingual", "a:b"), "`--monolingual` must be one folder"),
+    "no share": ((*TAG, "--monolingual-share", "0"), "above 0 and below 1; it is 0.0"),
+    "nothing but it": ((*TAG, "--monolingual-share", "1"), "above 0 and below 1; it is 1.0"),
+    "no number": ((*TAG, "--monolingual-share", "nan"), "above 0 and below 1; it is nan"),
+    "fairseq's loading": (
+        (*TAG, "--data-loading", "fairseq"),
+        "`--data-loading` must be lean with --monolingual; it is fairseq",
+    ),
+    "no tag": ((), "`--decoder-langtok` must be on, or `--encoder-langtok` tgt.*; it is None"),
+    "the source's tag": (
+        ("--encoder-langtok", "src"),
+        "`--decoder-langtok` must be on, or `--encoder-langtok` tgt.*; it is src",
+    ),
+    "a tag instead of the source's end": (
+        (*TAG, "--lang-tok-replacing-bos-eos"),
+        "`--lang-tok-replacing-bos-eos` must be off, or --decoder-langtok on",
+    ),
+    "an encoder": (
+        (*TAG, *ENCODER_DECODER),
+        "`--tdo-topology` must be decoder-only with --monolingual.*; it is encoder-decoder",
+    ),
+    "other languages": (
+        (*TAG, "--lang-pairs", "de-en,fr-es"),
+        "`--monolingual` must have one of en-en, es-es; .* has de-de, fr-fr",
+    ),
+    "InstruCL": (
+        (*TAG, "--criterion", "label_smoothed_cross_entropy_instrucl"),
+        "`--loss-terms` must leave out instrucl with --monolingual",
+    ),
+    "TPDM": (
+        (*TAG, "--criterion", "label_smoothed_cross_entropy_tpdm", "--tdo-tpdm-layer", "1"),
+        "`--loss-terms` must leave out tpdm with --monolingual",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be(name):
+    flags, message = REFUSED[name]
+    flags = [str(databin()) if one == "DATA" else one for one in flags]
+    with pytest.raises(UserError) as raised:
+        task, _, _ = built(*FLAGS, "--monolingual", str(monolingual()), *flags)
+        task.build_criterion(task.args)
+        task.load_dataset("train", epoch=1)
+    assert re.search(message.replace("`", "."), str(raised.value)), raised.value
+
+
+def test_a_share_of_nothing():
+    with pytest.raises(UserError, match="`--monolingual-share` must be left out without"):
+        built(*FLAGS, *TAG, "--monolingual-share", "0.5")
+
+
+def test_another_dictionary(tmp_path):
+    import shutil
+
+    shutil.copytree(monolingual(), tmp_path / "other")
+    lines = (tmp_path / "other" / "dict.txt").read_text(encoding="utf-8").split("\n")
+    lines[0], lines[1] = lines[1], lines[0]
+    (tmp_path / "other" / "dict.txt").write_text("\n".join(lines), encoding="utf-8")
+    task, _, _ = built(*FLAGS, *TAG, "--monolingual", str(tmp_path / "other"))
+    with pytest.raises(UserError, match="made with the dictionary of `data`"):
+        task.load_dataset("train", epoch=1)
