@@ -20,6 +20,13 @@ from tdo_plugin.tasks.loading import (
     add_loading_options,
     check_loading_options,
 )
+from tdo_plugin.tasks.source_noise import (
+    SourceNoise,
+    add_mask_symbol,
+    add_noise_options,
+    check_noise_options,
+    no_noise,
+)
 from tdo_plugin.tasks.step_hooks import (
     Sample,
     StepHook,
@@ -51,7 +58,8 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
     target language of each sentence. Checkpoints remember their dictionary and languages, and do
     not load beside others. Trained directions need no validation set. With ``--eval-translation``
     a validation translates, too. Data are loaded without reading them (``--data-loading``). What
-    a batch becomes before it is trained on is a list, ``step_hooks``, empty here. Criterions are
+    a batch becomes before it is trained on is a list, ``step_hooks``; ``--source-noise`` is one
+    of them. Criterions are
     told of each update, and what they train beside the model is in the checkpoint (``remember``).
     """
 
@@ -65,6 +73,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         TranslationMultiSimpleEpochTask.add_args(parser)
         add_loading_options(parser)
         add_validation_options(parser)
+        add_noise_options(parser)
         parser.add_argument(
             "--whole-search",
             action="store_true",
@@ -85,9 +94,13 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             args, self.lang_pairs, langs, dicts, self.sampling_method
         )
         self.validation: Validation | None = None
-        self.step_hooks: list[StepHook] = []
         self._remembered: dict[str, Any] = {}  # by name in a checkpoint
         self._stored: dict[str, Any] | None = None  # likewise, of the checkpoint that was loaded
+        self.step_hooks = self.make_step_hooks() if training else []
+
+    def make_step_hooks(self) -> list[StepHook]:
+        """What makes of a batch those that are trained on, in order."""
+        return [] if no_noise(self.args) else [SourceNoise(self)]
 
     @classmethod
     def setup_task(cls, args: Namespace, **kwargs: Any) -> "TdoTranslationTask":
@@ -98,8 +111,11 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
                 options of loading that contradict each other.
         """
         check_loading_options(args)
+        check_noise_options(args)
         try:
             langs, dicts, training = _manager(args).prepare(cls.load_dictionary, args, **kwargs)
+            if not no_noise(args):
+                add_mask_symbol(list(dicts.values()))
             return cls(args, langs, dicts, training)
         except UserError:
             raise
