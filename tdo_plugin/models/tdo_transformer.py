@@ -266,6 +266,7 @@ class TdoTransformer(FairseqEncoderDecoderModel):
                 raise UserError(
                     "the checkpoint must fit the dictionary of the data: it has "
                     f"{len(stored)} entries, the dictionary {len(present)}"
+                    + (" (--source-noise bert adds one)" if len(stored) == len(present) + 1 else "")
                 )
         misfits = sorted(
             [name for name in state_dict if name not in own]

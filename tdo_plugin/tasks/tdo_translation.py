@@ -4,6 +4,7 @@ import hashlib
 import inspect
 import logging
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -21,6 +22,7 @@ from tdo_plugin.tasks.loading import (
     check_loading_options,
 )
 from tdo_plugin.tasks.source_noise import (
+    MASK,
     SourceNoise,
     add_mask_symbol,
     add_noise_options,
@@ -336,6 +338,12 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         """
         for key, own in self._data().items():
             stored = state_dict.get(key, own)
+            if stored == _digest_beside_mask(getattr(self, key, None)):
+                raise UserError(
+                    "`--source-noise` must be none or not none as for the checkpoint, whose "
+                    f"dictionary differs by {MASK}; it is "
+                    f"{getattr(self.args, 'source_noise', 'none')}"
+                )
             if stored != own:
                 what = "`--langs`" if key == "languages" else f"the {key.replace('_', ' ')}"
                 raise UserError(f"{what} must be the checkpoint's, {stored}; it is {own}")
@@ -350,4 +358,16 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
 
 def _digest(dictionary: Dictionary) -> str:
     """A short name of the symbols and their order."""
-    return hashlib.sha256("\n".join(dictionary.symbols).encode()).hexdigest()[:16]
+    return _digest_of(dictionary.symbols)
+
+
+def _digest_beside_mask(dictionary: Dictionary | None) -> str | None:
+    """The name of the dictionary that has the symbol for masked tokens where this one lacks it."""
+    if dictionary is None:
+        return None
+    *others, last = dictionary.symbols
+    return _digest_of(others if last == MASK else [*others, last, MASK])
+
+
+def _digest_of(symbols: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join(symbols).encode()).hexdigest()[:16]

@@ -69,9 +69,9 @@ def test_shares_over_many_draws():
 
 
 def test_random_tokens_are_words_and_all_of_them():
-    task = task_of(
-        "--source-noise-rate", "1", "--source-noise-mask", "0", "--source-noise-random", "1"
-    )
+    shares = {"rate": "1", "mask": "0", "random": "1"}
+    flags = [word for name in shares for word in (f"--source-noise-{name}", shares[name])]
+    task = task_of(*flags)
     dictionary = task.source_dictionary
     _, found = disturbed_often(task, 60)
     drawn = found[:, 3:-1].unique().tolist()
