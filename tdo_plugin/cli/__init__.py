@@ -28,6 +28,7 @@ COMMANDS = (
     "probe",
     "report",
     "score",
+    "score-lm",
     "train",
     "translate",
 )

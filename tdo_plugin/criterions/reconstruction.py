@@ -1,15 +1,10 @@
-"""Source reconstruction as a loss term (Gao et al., 2022, sections 3.1 and 3.1.2).
-
-Shapes: B sentences, S source.
-"""
+"""Source reconstruction as a loss term (Gao et al., 2022, sections 3.1 and 3.1.2)."""
 
 import logging
 from argparse import Namespace
 from typing import Any
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor
 
 from tdo_plugin.criterions.loss_terms import Answer, Request, Sample, TermLoss, Update
 from tdo_plugin.criterions.reconstruction_options import schedule
@@ -17,31 +12,10 @@ from tdo_plugin.criterions.specs import spec_of, spec_of_training
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.batch_keys import CLEAN_SOURCE
 from tdo_plugin.models.languages import tag_sides
-from tdo_plugin.modules.instrucl import instruction_index
+from tdo_plugin.modules.reconstruction import told
 from tdo_plugin.modules.spec import ModelSpec
 
 logger = logging.getLogger(__name__)
-
-
-def told(src_tokens: Tensor, task: str, tag: bool, padding_idx: int) -> Tensor:
-    """What each position of a source is to tell, the padding symbol where it tells nothing.
-
-    Scored is what follows the tag, up to and including the end symbol. Without a tag nothing comes
-    before the first token, which language modelling leaves out then.
-
-    Args:
-        src_tokens: (B, S), padded on either side, undisturbed.
-        task: ``lm``, each position the token after it; ``ae``, each its own.
-        tag: whether sources begin with a language tag.
-        padding_idx: the padding symbol.
-    """
-    padding = src_tokens.eq(padding_idx)
-    if task == "lm":
-        following = F.pad(src_tokens[:, 1:], (0, 1), value=padding_idx)
-        return following.masked_fill(padding, padding_idx)
-    if not tag or not src_tokens.size(1):
-        return src_tokens
-    return src_tokens.scatter(1, instruction_index(padding)[:, None], padding_idx)
 
 
 class Reconstruction:

@@ -38,8 +38,12 @@ class ReconstructionOptions(FairseqDataclass):
             "slower after; or a tenth every --reconstruction-tau updates"
         },
     )
-    reconstruction_tau: int = field(
-        default=0, metadata={"help": "updates after which lambda has come down to a tenth"}
+    reconstruction_tau: float = field(
+        default=0.0,
+        metadata={
+            "help": "updates after which lambda has come down to a tenth; below 1: that share of "
+            "--max-update"
+        },
     )
     reconstruction_slope: float = field(
         default=0.0,
@@ -57,6 +61,12 @@ class ReconstructionOptions(FairseqDataclass):
     )
 
 
+def tau_of(options: Namespace, updates: int) -> float:
+    """Tau in updates, of a training that has so many at most."""
+    tau = float(options.reconstruction_tau)
+    return tau if tau >= 1 else tau * updates
+
+
 def constant(options: Namespace, updates: int) -> Callable[[int], float]:
     """Lambda after t updates: always the same."""
     return lambda t: float(options.reconstruction_weight)
@@ -64,7 +74,7 @@ def constant(options: Namespace, updates: int) -> Callable[[int], float]:
 
 def linear(options: Namespace, updates: int) -> Callable[[int], float]:
     """Two steps: down to a tenth at tau, then slower, to 0 (Wang et al., 2021a)."""
-    first, tau = options.reconstruction_weight, options.reconstruction_tau
+    first, tau = options.reconstruction_weight, tau_of(options, updates)
     slope = options.reconstruction_slope or AT_TAU * first / (updates - tau)
 
     def weight(t: int) -> float:
@@ -77,9 +87,8 @@ def linear(options: Namespace, updates: int) -> Callable[[int], float]:
 
 def exponential(options: Namespace, updates: int) -> Callable[[int], float]:
     """A tenth every tau updates; the paper prints exp(-ln 0.1 t / tau), which would grow."""
-    return lambda t: float(
-        options.reconstruction_weight * AT_TAU ** (t / options.reconstruction_tau)
-    )
+    first, tau = options.reconstruction_weight, tau_of(options, updates)
+    return lambda t: float(first * AT_TAU ** (t / tau))
 
 
 _SCHEDULES = {"constant": constant, "linear": linear, "exponential": exponential}
@@ -117,13 +126,14 @@ def check_reconstruction_options(options: Namespace, updates: int) -> None:
     if kind == "constant":
         left_out("where `--reconstruction-schedule` is constant", "tau", "slope")
         return
-    check("tau", options.reconstruction_tau >= 1, f"at least 1 with a {kind} schedule")
+    tau = options.reconstruction_tau
+    check("tau", 0 < tau < math.inf, f"above 0 and finite with a schedule that is {kind}")
+    check("tau", tau >= 1 or updates > 0, "at least 1 where there is no --max-update")
     if kind != "linear":
         left_out(f"where `--reconstruction-schedule` is {kind}", "slope")
     elif not options.reconstruction_slope:
         check(
             "slope",
-            updates > options.reconstruction_tau,
-            f"positive, or --max-update ({updates}) above --reconstruction-tau "
-            f"({options.reconstruction_tau})",
+            updates > tau_of(options, updates),
+            f"positive, or --max-update ({updates}) above --reconstruction-tau ({tau:g})",
         )

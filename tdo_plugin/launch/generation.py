@@ -28,6 +28,7 @@ TASK_FLAGS = (
     "--decoder-langtok",
     "--lang-tok-style",
     "--lang-tok-replacing-bos-eos",
+    "--source-noise",  # its symbol is in the dictionary
 )
 
 

@@ -220,6 +220,11 @@ class TdoTransformer(FairseqEncoderDecoderModel):
         extra["cross_entropy"] = self.core.cross_entropy(features, *smoothed_target)
         return features, extra
 
+    def source_state(self, net_input: Mapping[str, Any], wanted: Collection[int]) -> SourceState:
+        """A batch's sources alone, with the outputs of the layers that are wanted, from 1."""
+        languages = languages_of(self.core.spec, net_input.get("tgt_lang_id"))
+        return self.core.encode(net_input["src_tokens"], wanted, languages)
+
     def prepare_for_inference_(self, cfg: Any) -> None:
         """As fairseq's; ``--retain-dropout`` keeps every dropout on, or that of modules named.
 

@@ -5,8 +5,8 @@ import torch
 from parity.cases import CASES, EOS, NUMBERS, PAD, TOPOLOGIES, VOCABULARY, name_of
 from parity.reference import Reference
 
-from tdo_plugin.criterions.reconstruction import told
 from tdo_plugin.modules.builder import Builder
+from tdo_plugin.modules.reconstruction import told
 from tdo_plugin.modules.source_state import Reading
 from tdo_plugin.modules.spec import ModelSpec
 

@@ -52,16 +52,31 @@ def test_the_second_slope():
     assert weights((10, 15, 20, 40), **given, updates=0) == pytest.approx([0.1, 0.05, 0, 0])
 
 
+@pytest.mark.parametrize("kind", ["linear", "exponential"])
+def test_tau_as_a_share_of_the_updates(kind):
+    times = (0, 50, 100, 300, 500)
+    share = weights(times, updates=500, schedule=kind, tau=0.2)
+    assert share == weights(times, updates=500, schedule=kind, tau=100.0)
+    assert share[2] == pytest.approx(0.1)
+
+
 LINEAR = {"schedule": "linear", "tau": 10}
 REFUSED = {
     "a negative weight": ({"weight": -1.0}, "`--reconstruction-weight` must be finite and not"),
     "no number": ({"weight": math.nan}, "`--reconstruction-weight` must be finite"),
     "infinite": ({"weight": math.inf}, "`--reconstruction-weight` must be finite"),
     "a negative slope": ({**LINEAR, "slope": -0.1}, "`--reconstruction-slope` must be finite and"),
-    "no tau": ({"schedule": "linear"}, "`--reconstruction-tau` must be at least 1 with a linear"),
+    "no tau": (
+        {"schedule": "linear"},
+        "`--reconstruction-tau` must be above 0 and finite with a",
+    ),
     "tau 0": (
         {"schedule": "exponential", "tau": 0},
-        "`--reconstruction-tau` must be at least 1 with a exponential",
+        "`--reconstruction-tau` must be above 0 and finite with a schedule that is expon",
+    ),
+    "tau is no number": (
+        {"schedule": "exponential", "tau": math.nan},
+        "`--reconstruction-tau` must be above 0 and finite",
     ),
     "tau without a schedule": (
         {"tau": 5},
@@ -95,3 +110,8 @@ def test_refused(case):
     given, message = REFUSED[case]
     with pytest.raises(UserError, match=message):
         schedule(options(**given), 1000)
+
+
+def test_a_share_of_nobody_knows_how_many_updates():
+    with pytest.raises(UserError, match="must be at least 1 where there is no --max-update"):
+        schedule(options(schedule="exponential", tau=0.5), 0)
