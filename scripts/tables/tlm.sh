@@ -1,4 +1,4 @@
-# Sourced by scripts/tables/tlm_table{6,7,8}.sh, never run.
+# Sourced by scripts/tables/tlm_table{6,7,8}.sh and, for tables 2 to 5 and 9, tlm/grid.sh; never run.
 #
 #   scripts/tables/tlm_NAME.sh [toy|multi30k|full] [--smoke] [--rows A,B,...] [--from DIR]
 #                              [--updates N] [--jobs N] [--threads N] [--out RUN] [--fresh]

@@ -97,7 +97,7 @@ def test_no_config_is_forgotten() -> None:
     # test_tlm_tables.py holds the rows against the paper's
     assert {one: len(list((tables / one).glob("*.conf"))) for one in folders} == {
         "": 6,
-        "mono": 2,
+        "mono": 5,
         "multi": 2,
         "scales": 3,
     }

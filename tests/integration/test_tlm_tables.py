@@ -4,11 +4,14 @@ import re
 from pathlib import Path
 
 import pytest
-from integration.table_scripts import make_clone, script, shown, trained
+from integration.configs import ROOT
+from integration.table_scripts import TABLES, make_clone, script, shown, trained
 
 from tdo_plugin.evaluation.published import published
 
-ROWS = {"tlm_table6.sh": "6", "tlm_table8.sh": "8"}
+ROWS = {"tlm_table6.sh": "6", "tlm_table7.sh": "7", "tlm_table8.sh": "8"}
+AXES = {"2": "task", "3": "mask", "4": "noise", "5": "schedule"}
+GRIDS = [f"tlm_table{number}.sh" for number in ("9", *AXES)]
 SCALES = ("toy", "multi30k", "full")
 
 
@@ -39,8 +42,74 @@ def test_configs_are_rows(clone: Path) -> None:
         for flags in trained(clone, shown(clone, name, "toy")).values():
             found.add(flags["config"].removeprefix("tlm-tables/"))
     left = {name for name in configs - found if not name.startswith("scales/")}
-    # tables 7 and 9
-    assert left == {"tlm.conf", "mono/encoder-decoder.conf", "mono/encoder-only.conf"}
+    assert left == {"tlm.conf"}  # of the grid
+
+
+def test_there_is_a_script_for_each_table() -> None:
+    tables = [f"tlm_table{table.table}.sh" for table in published("tlm").tables]
+    assert sorted(path.name for path in TABLES.glob("tlm_*.sh")) == tables
+
+
+def test_rows_with_more_data_get_it(clone: Path) -> None:
+    """Pairs are translated back by a model of the other direction, trained first."""
+    commands = shown(clone, "tlm_table7.sh", "full")
+    run = clone / "runs" / "tlm-full" / "mono"
+    systems = trained(clone, commands)
+    assert list(systems)[0] == "mono/reverse"
+    assert systems["mono/reverse"]["--lang-pairs"] == "en-zh"
+    more = {
+        name.removeprefix("mono/"): (flags.get("--monolingual"), flags.get("--back-translated"))
+        for name, flags in systems.items()
+    }
+    lone, synthetic = str(run / "lone"), str(run / "synthetic")
+    assert more == {
+        "reverse": (None, None),
+        "encoder-decoder": (None, None),
+        "encoder-decoder-back-translation": (None, synthetic),
+        "encoder-only": (None, None),
+        "encoder-only-lm": (lone, None),
+        "encoder-only-back-translation": (None, synthetic),
+    }
+    made = {words[0]: words for words in commands if words[0] in ("monolingual", "backtranslate")}
+    for name, out in (("monolingual", lone), ("backtranslate", synthetic)):
+        assert made[name][made[name].index("--out") + 1] == out
+        assert f"en={run / 'alone'}" in made[name]
+    few = shown(clone, "tlm_table7.sh", "full", "--rows", "mono/encoder-only")
+    assert [words[0] for words in few] == ["prepare", "train", "score", "report"]
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_grids_are_one_and_their_tables_differ(clone: Path, name: str) -> None:
+    number = name.removeprefix("tlm_table").removesuffix(".sh")
+    commands = shown(clone, name, "full")
+    runs = [words for words in commands if words[:2] == ["grid", "run"]]
+    assert [Path(words[3]).parent.name for words in runs] == ["de-en", "en-ro"]
+    for words in (words for words in commands if words[:2] == ["grid", "collect"]):
+        axis = words[words.index("--best-by") + 1] if "--best-by" in words else None
+        assert axis == AXES.get(number)
+
+
+def test_the_grid_is_the_paper_s() -> None:
+    """All rows of table 9, of which cells without reconstruction need no task of it."""
+    from tdo_plugin.grid.cells import cells_of, runs_of
+    from tdo_plugin.grid.description import read_grid
+
+    grid = read_grid(ROOT / "configs" / "tlm-tables" / "grid.json")
+    cells = cells_of(grid)
+    table = next(one for one in published("tlm").tables if one.table == "9")
+    assert [cell.row for cell in cells] == [row.name for row in table.rows]
+    assert (len(cells), len(runs_of(cells))) == (33, 29)
+    assert list(grid.axes) == ["task", *[one for one in AXES.values() if one != "task"]]
+
+
+def test_smoke_of_the_grid(clone: Path) -> None:
+    """Two updates of each of the 32 variants, and of the encoder-decoder; tables share them."""
+    first = script(clone, "tlm_table9.sh", "--smoke").stdout
+    assert "29 of 29 runs are done" in first
+    for number in AXES:
+        again = script(clone, f"tlm_table{number}.sh", "--smoke").stdout
+        assert "29 of 29 runs are done" in again
+        assert "training begins" not in again
 
 
 @pytest.mark.parametrize("scale", ["toy", "multi30k"])

@@ -9,7 +9,7 @@
 #   measures   options of `tdo score`
 #   direction  the one that is trained, by corpus
 declare -a small=()
-declare -A direction=([de-en]=de-en [mono]=zh-en)
+declare -A direction=([de-en]=de-en [en-ro]=en-ro [mono]=zh-en)
 updates=""
 
 scale_toy() {
@@ -34,7 +34,7 @@ scale_multi30k() {
 }
 
 scale_full() {
-  local -A vocabulary=([de-en]=10000 [mono]=47000 [multi]=32000) # (paper)
+  local -A vocabulary=([de-en]=10000 [en-ro]=20000 [mono]=47000 [multi]=32000) # (paper)
   measures=(--lid corpus)
   estimated=(--vocab-size "${vocabulary[${rows[0]%%/*}]}")
   take_all_gpus
@@ -72,14 +72,16 @@ data_smoke() {
 
 data_multi30k() {
   local -A pairs=([de-en]=en-de [mono]=en-de [multi]="en-cs en-de en-fr")
-  tdo prepare multi30k --out "$run/$1/multi30k" ${from[@]+"${from[@]}"}
+  local -a variant=()
+  if [[ $1 == mono ]]; then variant=(--variant disjoint); fi # its other thirds have other English
+  tdo prepare multi30k ${variant[@]+"${variant[@]}"} --out "$run/$1/multi30k" ${from[@]+"${from[@]}"}
   # shellcheck disable=SC2086
   keep_pairs "$run/$1/multi30k/work/text" "$run/$1/text" ${pairs[$1]}
   tdo preprocess "$run/$1/text" "$run/$1/data" --vocab-size 8000 --join-valid 500
 }
 
 data_full() {
-  local -A called=([de-en]=iwslt14-de-en [mono]=wmt19-zh-en [multi]=news-commentary-v16)
+  local -A called=([de-en]=iwslt14-de-en [en-ro]=wmt16-en-ro [mono]=wmt19-zh-en [multi]=news-commentary-v16)
   tdo prepare "${called[$1]}" --out "$run/$1/data" ${from[@]+"${from[@]}"}
 }
 
