@@ -194,6 +194,22 @@ class FlopModel:
             added += self._tag_state(source_length, layer)
         return 3 * added
 
+    def reconstruction(self, length: int) -> Flops:
+        """What source reconstruction adds to training, of a source of ``length`` with its tag.
+
+        The last layer passes whole, what stands behind it reads the source too, and all tokens but
+        one have logits: by language modelling none follows the last, by auto-encoding the tag has
+        none.
+        """
+        spec = self.spec
+        if spec.topology == "decoder-only":
+            state = self._last_layer_rest(length) + self._adaptation(length)
+        else:
+            state = self._entry(length)
+        tokens = length - 1
+        logits = Flops(vocabulary=2 * tokens * spec.model_dim * self.target_vocabulary)
+        return 3 * (state + logits)
+
     def _tag_state(self, length: int, layer: int) -> Flops:
         """A layer at one position, which reads keys and values of ``length`` that are there."""
         inner = self._source_ffns()[layer - 1]

@@ -31,6 +31,7 @@ COMMANDS = (
     "probe",
     "report",
     "score",
+    "score-lm",
     "train",
     "translate",
 )

@@ -130,6 +130,7 @@ def describe(args: argparse.Namespace) -> dict[str, Any]:
         "flops": {
             "training": flops.training(*lengths).as_dict(),
             "instrucl": layer and flops.instrucl(*lengths, layer).as_dict(),
+            "reconstruction": flops.reconstruction(args.source_length).as_dict(),
             "generation": flops.generation(*lengths, args.beam).as_dict(),
         },
     }
@@ -190,6 +191,7 @@ def table(description: dict[str, Any]) -> str:
     costs = {"training": flops["training"]}
     if flops["instrucl"]:
         costs[f"InstruCL adds (layer {description['instrucl_layer']})"] = flops["instrucl"]
+    costs["source reconstruction adds"] = flops["reconstruction"]
     costs[f"generation (beam {description['beam']})"] = flops["generation"]
     s, t = description["source_length"], description["target_length"]
     lines += ["", f"GFLOP per sentence, source {s} and target {t} positions"]

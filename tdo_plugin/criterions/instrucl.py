@@ -127,7 +127,7 @@ class InstruCL:
         """The layer to contrast in this model; raises as :func:`instrucl_layer`."""
         return instrucl_layer(spec_of(model), self.options.instrucl_layer)
 
-    def request(self, model: Any, sample: Sample) -> Request:
+    def request(self, model: Any, sample: Sample, update: Update | None = None) -> Request:
         layer = self.layer(model)
         src_tokens, identity = sample["net_input"]["src_tokens"], sample["target"]
         if not self.target_has_tag:

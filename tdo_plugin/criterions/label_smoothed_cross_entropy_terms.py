@@ -20,19 +20,31 @@ from torch import Tensor
 from tdo_plugin.criterions.instrucl import InstruCL, InstruCLOptions
 from tdo_plugin.criterions.left_out import check_left_out
 from tdo_plugin.criterions.loss_terms import Answer, LossTerm, Request, Sample, TermLoss, Update
+from tdo_plugin.criterions.reconstruction import Reconstruction
+from tdo_plugin.criterions.reconstruction_options import ReconstructionOptions
 from tdo_plugin.criterions.tpdm import TPDM
 from tdo_plugin.criterions.tpdm_options import TPDMOptions
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.cross_entropy import smoothed_cross_entropy
 from tdo_plugin.modules.translation_model import TranslationModel
 
-TERMS: dict[str, type[LossTerm]] = {"instrucl": InstruCL, "tpdm": TPDM}
-OPTIONS: dict[str, type[FairseqDataclass]] = {"instrucl": InstruCLOptions, "tpdm": TPDMOptions}
+TERMS: dict[str, type[LossTerm]] = {
+    "instrucl": InstruCL,
+    "tpdm": TPDM,
+    "reconstruction": Reconstruction,
+}
+OPTIONS: dict[str, type[FairseqDataclass]] = {
+    "instrucl": InstruCLOptions,
+    "tpdm": TPDMOptions,
+    "reconstruction": ReconstructionOptions,
+}
 CROSS_ENTROPIES = ChoiceEnum(["fused", "whole"])
 
 
 @dataclass
-class TermOptions(TPDMOptions, InstruCLOptions, LabelSmoothedCrossEntropyCriterionConfig):
+class TermOptions(
+    ReconstructionOptions, TPDMOptions, InstruCLOptions, LabelSmoothedCrossEntropyCriterionConfig
+):
     """Options of the cross-entropy and of every term."""
 
     cross_entropy: CROSS_ENTROPIES = field(  # type: ignore[valid-type]
@@ -109,7 +121,9 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
         """
         if self.terms and not reduce:
             raise ValueError("a loss term is a sum over the batch and cannot be left unreduced")
-        requests = {name: term.request(model, sample) for name, term in self.terms.items()}
+        requests = {
+            name: term.request(model, sample, self.update) for name, term in self.terms.items()
+        }
         asked = _union(list(requests.values()))
         if self.fused and reduce and isinstance(getattr(model, "core", None), TranslationModel):
             asked["smoothed_target"] = self._scored(sample["target"]), self.eps
@@ -150,6 +164,7 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
                 list(islice(points, len(request.source_points))),
                 list(islice(sides, len(request.side_sources))),
                 extra["source"].disentangled if request.disentangled else None,
+                extra["reconstruction"] if request.reconstructed else None,
             )
             yield name, self.terms[name].loss(answer, sample, self.update)
 
@@ -183,17 +198,25 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
 
         size = total("sample_size")
         metrics.log_scalar("objective", total("objective") / size / math.log(2), size, round=3)
-        for key in logging_outputs[0]:
-            if key.startswith(tuple(f"{name}_" for name in TERMS)):
-                sentences = total("nsentences")
-                metrics.log_scalar(key, total(key) / sentences, sentences, round=3)
+        for name in TERMS:
+            own = [key for key in logging_outputs[0] if key.startswith(f"{name}_")]
+            tokens = total(f"{name}_ntokens")
+            for key in own:
+                if not key.endswith(("_nll_loss", "_ntokens")):
+                    sentences = total("nsentences")
+                    metrics.log_scalar(key, total(key) / sentences, sentences, round=3)
+                elif key.endswith("_nll_loss") and tokens:
+                    bits = total(key) / tokens / math.log(2)
+                    metrics.log_scalar(key, bits, tokens, round=3)
 
 
 def _union(requests: Sequence[Any]) -> dict[str, Any]:
     """Arguments of one forward pass that answers all requests; none for no request."""
     if not requests:
         return {}
+    reconstructed = [one.reconstructed for one in requests if one.reconstructed]
     return {
+        **({"smoothed_source": reconstructed[0]} if reconstructed else {}),
         "source_points": [point for one in requests for point in one.source_points],
         "source_states": sorted({layer for one in requests for layer in one.source_states}),
         "side_sources": [side for one in requests for side in one.side_sources],

@@ -42,29 +42,38 @@ class Request:
             position (B,) of each sentence.
         side_sources: further sources, and what is wanted of them.
         disentangled: whether TPDM's embeddings of the batch's source are wanted.
+        reconstructed: what the source's last state is to tell (B, S), padding where nothing, and
+            label smoothing, where their cross-entropy is wanted.
     """
 
     source_states: Sequence[int] = ()
     source_points: Sequence[tuple[int, Tensor]] = ()
     side_sources: Sequence[Reading] = ()
     disentangled: bool = False
+    reconstructed: tuple[Tensor, float] | None = None
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a request named: states (B, S, D) by layer, points (B, D) and sources in its order."""
+    """What a request named: states (B, S, D) by layer, points (B, D) and sources in its order.
+
+    Of what is reconstructed, loss and likelihood, summed.
+    """
 
     source_states: dict[int, Tensor] = field(default_factory=dict)
     source_points: Sequence[Tensor] = ()
     side_sources: Sequence[SourceState] = ()
     disentangled: Disentangled | None = None
+    reconstructed: tuple[Tensor, Tensor] | None = None
 
 
 @dataclass(frozen=True)
 class TermLoss:
     """A term's part of the objective, a sum like the cross-entropy's, and what it logs.
 
-    ``logs`` are sums over sentences, reported as means under the term's name and the key.
+    ``logs`` are sums over sentences, reported as means under the term's name and the key; where
+    there are ``ntokens`` among them, ``nll_loss`` is a sum over so many tokens, reported in bits
+    of each.
     """
 
     loss: Tensor
@@ -77,8 +86,8 @@ class LossTerm(Protocol):
     def __init__(self, options: Namespace, task: Any) -> None:
         """Raises UserError where the options or the task do not fit."""
 
-    def request(self, model: Any, sample: Sample) -> Request:
-        """What this batch needs; raises UserError where the model does not fit."""
+    def request(self, model: Any, sample: Sample, update: Update | None = None) -> Request:
+        """What this batch needs, as of :meth:`loss`; raises UserError where the model is unfit."""
         ...
 
     def loss(self, answer: Answer, sample: Sample, update: Update | None = None) -> TermLoss:

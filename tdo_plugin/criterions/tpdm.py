@@ -67,7 +67,7 @@ class TPDM:
         options = self.options
         return Adversary(generator, options.tpdm_generator_lr, options.tpdm_new_generator)
 
-    def request(self, model: Any, sample: Sample) -> Request:
+    def request(self, model: Any, sample: Sample, update: Update | None = None) -> Request:
         kind = check_tpdm_model(spec_of(model), self.options).tpdm_gate
         if kind != "none":
             self._gates = GATES[kind](self.options.tpdm_gate_temperature)

@@ -57,8 +57,13 @@ class Extension:
         Where tags stand on the target they are, the new ones too.
 
         Raises:
-            UserError: the model has no tags.
+            UserError: the model has no tags, or a symbol for masked tokens behind them.
         """
+        if getattr(args, "source_noise", "none") != "none":
+            raise UserError(
+                "`--path` must name a model without `--source-noise`: new tags would stand before "
+                f"its last symbol and move it; this one has {args.source_noise}"
+            )
         on_source, on_target = tag_sides(args)
         if not (on_source or on_target):
             raise UserError("`--path` must name a model with language tags; this one has none")

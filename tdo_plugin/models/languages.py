@@ -64,6 +64,11 @@ def check_task(spec: ModelSpec, args: Namespace, task: Any) -> None:
             )
     if not spec.masked_tags:
         return
+    if getattr(args, "source_noise", "none") != "none":
+        raise UserError(
+            "`--tdo-masked-tags` must be 0 with `--source-noise`, whose symbol stands behind the "
+            f"tags; it is {spec.masked_tags}"
+        )
     if target_tag:
         raise UserError(
             "`--tdo-masked-tags` must be 0 with `--decoder-langtok`, where tags are predicted; "

@@ -4,7 +4,7 @@ Shapes: B sentences, R = B * beams rows, S source, T target, V vocabulary.
 """
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -169,11 +169,12 @@ class TdoTransformer(FairseqEncoderDecoderModel):
         prev_output_tokens: Tensor | None = None,
         src_lang_id: Tensor | None = None,
         tgt_lang_id: Tensor | None = None,
-        source_states: Sequence[int] = (),
+        source_states: Collection[int] = (),
         source_points: Sequence[tuple[int, Tensor]] = (),
         side_sources: Sequence[Reading] = (),
         source_disentangled: bool = False,
         smoothed_target: tuple[Tensor, float] | None = None,
+        smoothed_source: tuple[Tensor, float] | None = None,
     ) -> tuple[Tensor, dict[str, Any]]:
         """Logits (B, T, V), and what a criterion asked for.
 
@@ -194,7 +195,12 @@ class TdoTransformer(FairseqEncoderDecoderModel):
             smoothed_target: target (B, T) and label smoothing, where their cross-entropy is
                 wanted instead of logits; loss and likelihood, summed, are returned under
                 ``cross_entropy``, and the features (B, T, D) take the logits' place.
+            smoothed_source: what the source's last state is to tell (B, S), padding where nothing,
+                and label smoothing; loss and likelihood, summed, are returned under
+                ``reconstruction``.
         """
+        if smoothed_source is not None:
+            source_states = {*source_states, self.core.spec.source_layers}
         languages = languages_of(self.core.spec, tgt_lang_id)
         own = Reading(
             src_tokens,
@@ -207,10 +213,17 @@ class TdoTransformer(FairseqEncoderDecoderModel):
         assert prev_output_tokens is not None  # None in fairseq's signature alone
         (source, *sides), features = self.core([own, *others], prev_output_tokens)
         extra: dict[str, Any] = {"attn": [None], "source": source, "side_sources": sides}
+        if smoothed_source is not None:
+            extra["reconstruction"] = self.core.reconstruction(source, *smoothed_source)
         if smoothed_target is None:
             return self.core.logits(features), extra
         extra["cross_entropy"] = self.core.cross_entropy(features, *smoothed_target)
         return features, extra
+
+    def source_state(self, net_input: Mapping[str, Any], wanted: Collection[int]) -> SourceState:
+        """A batch's sources alone, with the outputs of the layers that are wanted, from 1."""
+        languages = languages_of(self.core.spec, net_input.get("tgt_lang_id"))
+        return self.core.encode(net_input["src_tokens"], wanted, languages)
 
     def prepare_for_inference_(self, cfg: Any) -> None:
         """As fairseq's; ``--retain-dropout`` keeps every dropout on, or that of modules named.
@@ -258,6 +271,7 @@ class TdoTransformer(FairseqEncoderDecoderModel):
                 raise UserError(
                     "the checkpoint must fit the dictionary of the data: it has "
                     f"{len(stored)} entries, the dictionary {len(present)}"
+                    + (" (--source-noise bert adds one)" if len(stored) == len(present) + 1 else "")
                 )
         misfits = sorted(
             [name for name in state_dict if name not in own]

@@ -89,6 +89,15 @@ class Stack(nn.Module):
         states = self.source(embedded, masks, readings)
         return states, self.target(x, states[0], mask)
 
+    def readout(self, x: Tensor, languages: Tensor | None = None) -> Tensor:
+        """The source's last state (B, S, D) as the output projection reads a target's.
+
+        Args:
+            x: the output of the last layer that sources pass.
+            languages: index (B,) of each sentence's target language, where the model asks for it.
+        """
+        raise TypeError(f"{type(self).__name__} has no layers; use a subclass")
+
     def _source(self, mask: SourceMask, reading: Reading, most: int, whole: bool) -> Source:
         """A source whose target, if it has one, reads of it up to layer ``most``."""
         points = {layer for layer, _ in reading.points}
@@ -147,6 +156,11 @@ class DecoderOnlyStack(Stack):
         left: Tensor = self.exit(pair.target, pair.target_languages)
         return [one.state for one in sources], left
 
+    def readout(self, x: Tensor, languages: Tensor | None = None) -> Tensor:
+        """As :meth:`Stack.readout`: through what the target passes after the last layer."""
+        features: Tensor = self.exit(x, None if languages is None else languages[:, None])
+        return features
+
     def _sources(self, masks: Sequence[SourceMask], readings: Sequence[Reading]) -> list[Source]:
         pairs = zip(masks, readings, strict=True)
         return [self._source(*one, most=len(self.layers), whole=False) for one in pairs]
@@ -196,6 +210,11 @@ class EncoderDecoderStack(Stack):
                 self._read_final(way)
             way.leave_at(number)
         return [one.state for one in sources]
+
+    def readout(self, x: Tensor, languages: Tensor | None = None) -> Tensor:
+        """As :meth:`Stack.readout`: what the decoder reads."""
+        features: Tensor = self.entry(x, None if languages is None else languages[:, None])
+        return features
 
     def _read_final(self, way: StreamPass) -> None:
         """Keys and values of the final state, for each target layer."""

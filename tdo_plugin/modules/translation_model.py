@@ -149,6 +149,20 @@ class TranslationModel(nn.Module):
         weight = self.embeddings.output_weight
         return linear_cross_entropy(features, weight, target, smoothing, self.padding_idx)
 
+    def reconstruction(
+        self, source: SourceState, tokens: Tensor, smoothing: float
+    ) -> tuple[Tensor, Tensor]:
+        """:meth:`cross_entropy` of what the last state of a source says of ``tokens`` (B, S).
+
+        Args:
+            source: whose last layer's output was asked for.
+            tokens: what each position is to tell, the padding symbol where it tells nothing.
+            smoothing: epsilon.
+        """
+        last = source.states[self.spec.source_layers]
+        features = self.stack.readout(last, source.languages)
+        return self.cross_entropy(features, tokens, smoothing)
+
     def pack(self) -> None:
         """Lay the weights out for decoding."""
         if "weights" not in self.spec.plain:

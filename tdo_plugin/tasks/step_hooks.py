@@ -86,3 +86,14 @@ def unwrapped(model: Any) -> Any:
     while hasattr(model, "module"):
         model = model.module
     return model
+
+
+def key_of(sample: Sample, seed: int, update: int) -> list[int]:
+    """What a batch's draws are a function of: seed, update, and which sentences it has.
+
+    So a batch draws the same whether the training was interrupted or not, and on whichever worker;
+    there is no state.
+    """
+    fed = sample["net_input"]
+    columns = (sample["id"], fed["src_lang_id"].flatten(), fed["tgt_lang_id"].flatten())
+    return [seed, update, *(number for column in columns for number in column.tolist())]

@@ -1,11 +1,11 @@
 """Multilingual translation with random online back-translation."""
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser
 
-from fairseq.data import Dictionary
 from fairseq.tasks import register_task
 
 from tdo_plugin.tasks.robt import BackTranslation, add_robt_options
+from tdo_plugin.tasks.step_hooks import StepHook
 from tdo_plugin.tasks.tdo_translation import TdoTranslationTask
 
 
@@ -19,9 +19,6 @@ class TdoRobtTask(TdoTranslationTask):
         TdoTranslationTask.add_args(parser)
         add_robt_options(parser)
 
-    def __init__(
-        self, args: Namespace, langs: list[str], dicts: dict[str, Dictionary], training: bool
-    ) -> None:
-        super().__init__(args, langs, dicts, training)
-        if training:
-            self.step_hooks.append(BackTranslation(self))
+    def make_step_hooks(self) -> list[StepHook]:
+        """Back-translation first: what it makes is disturbed as well, what it reads is not."""
+        return [BackTranslation(self), *super().make_step_hooks()]

@@ -4,6 +4,7 @@ import hashlib
 import inspect
 import logging
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -58,7 +59,8 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
     target language of each sentence. Checkpoints remember their dictionary and languages, and do
     not load beside others. Trained directions need no validation set. With ``--eval-translation``
     a validation translates, too. Data are loaded without reading them (``--data-loading``). What
-    a batch becomes before it is trained on is a list, ``step_hooks``, empty here. Criterions are
+    a batch becomes before it is trained on is a list, ``step_hooks``; ``--source-noise`` is one
+    of them. Criterions are
     told of each update, and what they train beside the model is in the checkpoint (``remember``).
     """
 
@@ -73,6 +75,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         add_loading_options(parser)
         add_more_data_options(parser)
         add_validation_options(parser)
+        add_noise_options(parser)
         parser.add_argument(
             "--whole-search",
             action="store_true",
@@ -93,9 +96,13 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             args, self.lang_pairs, langs, dicts, self.sampling_method
         )
         self.validation: Validation | None = None
-        self.step_hooks: list[StepHook] = []
         self._remembered: dict[str, Any] = {}  # by name in a checkpoint
         self._stored: dict[str, Any] | None = None  # likewise, of the checkpoint that was loaded
+        self.step_hooks = self.make_step_hooks() if training else []
+
+    def make_step_hooks(self) -> list[StepHook]:
+        """What makes of a batch those that are trained on, in order."""
+        return [] if no_noise(self.args) else [SourceNoise(self)]
 
     @classmethod
     def setup_task(cls, args: Namespace, **kwargs: Any) -> "TdoTranslationTask":
@@ -106,6 +113,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
                 options of loading that contradict each other.
         """
         check_loading_options(args)
+        check_noise_options(args)
         try:
             langs, dicts, training = _manager(args).prepare(cls.load_dictionary, args, **kwargs)
             if training:
@@ -332,6 +340,12 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         """
         for key, own in self._data().items():
             stored = state_dict.get(key, own)
+            if stored == _digest_beside_mask(getattr(self, key, None)):
+                raise UserError(
+                    "`--source-noise` must be none or not none as for the checkpoint, whose "
+                    f"dictionary differs by {MASK}; it is "
+                    f"{getattr(self.args, 'source_noise', 'none')}"
+                )
             if stored != own:
                 what = "`--langs`" if key == "languages" else f"the {key.replace('_', ' ')}"
                 raise UserError(f"{what} must be the checkpoint's, {stored}; it is {own}")
@@ -346,4 +360,16 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
 
 def _digest(dictionary: Dictionary) -> str:
     """A short name of the symbols and their order."""
-    return hashlib.sha256("\n".join(dictionary.symbols).encode()).hexdigest()[:16]
+    return _digest_of(dictionary.symbols)
+
+
+def _digest_beside_mask(dictionary: Dictionary | None) -> str | None:
+    """The name of the dictionary that has the symbol for masked tokens where this one lacks it."""
+    if dictionary is None:
+        return None
+    *others, last = dictionary.symbols
+    return _digest_of(others if last == MASK else [*others, last, MASK])
+
+
+def _digest_of(symbols: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join(symbols).encode()).hexdigest()[:16]

@@ -45,6 +45,13 @@ OWN = {
         "--tdo-tpdm-layer",
         "--tdo-tpdm-gate",
     ),
+    "tlm-tables": (
+        "--tdo-layers",
+        "--tdo-model-dim",
+        "--tdo-ffn-dim",
+        "--tdo-heads",
+        "--tdo-positions",
+    ),
 }
 
 
@@ -85,6 +92,15 @@ def test_no_config_is_forgotten() -> None:
     counts = {one.name: len(list(one.glob("*.conf"))) for one in tables.iterdir()}
     # test_tpdm_tables.py holds the rows against the paper's
     assert counts == {"multiun": 15, "europarl": 13, "scales": 4}
+    tables = ROOT / "configs" / "tlm-tables"
+    folders = ("", "mono", "multi", "scales")
+    # test_tlm_tables.py holds the rows against the paper's
+    assert {one: len(list((tables / one).glob("*.conf"))) for one in folders} == {
+        "": 6,
+        "mono": 5,
+        "multi": 2,
+        "scales": 3,
+    }
     shared = {p.name for p in (ROOT / "configs" / "shared").iterdir()}
     text = "\n".join(p.read_text() for p in (ROOT / "configs").rglob("*.conf"))
     assert {name for name in shared if not re.search(rf"include \S*\b{name}", text)} == set()
@@ -126,6 +142,9 @@ def test_fairseq_understands_every_training_command(
         gate = "relaxed-bernoulli" if "gtpdm" in path.stem else "none"
         layer = args.tdo_encoder_layers // 2 + 1
         assert (args.tdo_tpdm_layer, args.tdo_tpdm_gate) == (layer, gate)
+    elif args.criterion == "label_smoothed_cross_entropy_tlm":
+        assert "tlm-tables" in path.parts and args.tdo_positions == "continuous"
+        assert (args.source_noise == "bert") == (path.stem != "tlm")  # grid.json's cells say it
     else:
         assert (args.criterion, args.loss_terms) == ("label_smoothed_cross_entropy_terms", "")
 

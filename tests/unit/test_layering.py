@@ -18,7 +18,7 @@ ALLOWED = {
     "data": {"errors"},
     "metrics": {"data", "errors"},
     "corpora": {"metrics", "data", "errors"},
-    "evaluation": {"models", "metrics", "data", "checkpoints", "errors"},
+    "evaluation": {"models", "modules", "metrics", "data", "checkpoints", "errors"},
     "launch": {"data", "errors"},
     "grid": {"evaluation", "launch", "data", "errors"},
 }

@@ -16,6 +16,7 @@ from tdo_plugin.data.segmentation import load_model
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding.early_stop import EarlyStop
 from tdo_plugin.evaluation.decoding.length_penalty import length_exponent
+from tdo_plugin.evaluation.decoding.likelihood import Likelihood, likelihoods, perplexity
 from tdo_plugin.evaluation.decoding.loading import check_languages, has_set, load_models, task_of
 from tdo_plugin.evaluation.decoding.options import DecodingOptions
 from tdo_plugin.metrics.textform import read_text_form
@@ -88,12 +89,7 @@ class Translator:
             UserError: no such test set, a language that the checkpoint does not know, or a
                 sentence that is too long.
         """
-        if not has_set(self.data, "test", direction):
-            raise UserError(
-                f"`DATA` must hold a test set of {direction}; {self.data.root} does not"
-            )
-        task = task_of(self._task, direction)
-        task.load_dataset("test")
+        task = self.set_of("test", direction)
         return self._decode(task, task.dataset("test"), progress)
 
     def translate_lines(
@@ -187,29 +183,65 @@ class Translator:
 
         The end symbol counts, padding and a tag do not. None where there is no validation set.
         """
-        from fairseq import utils
-
         if not has_set(self.data, "valid", direction):
             return None
+        task = self.set_of("valid", direction)
+        found = list(self.likelihoods(task, task.dataset("valid")))
+        return perplexity(
+            math.fsum(one.target for one in found), sum(one.target_tokens for one in found)
+        )
+
+    def set_of(self, split: str, direction: str) -> Any:
+        """The task of a direction with one of its binarised sets loaded.
+
+        Raises:
+            UserError: there is none, or a language that the checkpoint does not know.
+        """
+        if not has_set(self.data, split, direction):
+            raise UserError(
+                f"`DATA` must hold a {split} set of {direction}; {self.data.root} does not"
+            )
         task = task_of(self._task, direction)
-        task.load_dataset("valid")
-        total, tokens = 0.0, 0
-        for batch in self._batches(task, task.dataset("valid")):
-            sample = utils.move_to_cuda(batch) if self.device.type == "cuda" else batch
-            target = sample["target"]
-            kept = target.ne(task.target_dictionary.pad())
-            if _forces_prefix(task):
-                kept[:, 0] = False
-            with torch.inference_mode():
-                each = [
-                    model.get_normalized_probs(model(**sample["net_input"]), log_probs=True)
-                    for model in self.models
-                ]
-                mixed = torch.stack(each).logsumexp(0) - math.log(len(each))
-                chosen = mixed.gather(-1, target[..., None])[..., 0]
-            total -= float(chosen.double()[kept].sum())
-            tokens += int(kept.sum())
-        return math.exp(total / tokens)
+        task.load_dataset(split)
+        return task
+
+    def text_alone(self, language: str, lines: Sequence[str]) -> tuple[Any, Any]:
+        """Lines of plain text as targets without a source, and the task that they are of.
+
+        What tells the language is there: the tag on the source, which is nothing else then, or on
+        the target.
+
+        Raises:
+            UserError: a language that the checkpoint does not know.
+        """
+        from fairseq.data import LanguagePairDataset
+
+        direction = f"{language}-{language}"
+        self.check(direction)
+        task = task_of(self._task, direction)
+        manager, (source_tag, target_tag) = task.data_manager, task.args.langtoks["main"]
+        before = manager.get_decoder_langtok(language, target_tag) if target_tag else None
+        first = manager.get_encoder_langtok(language, language, source_tag) if source_tag else None
+        targets = [
+            torch.cat([line.new_tensor([] if before is None else [before]), line])
+            for line in self._encode(task, direction, lines, False)
+        ]
+        sources = [torch.tensor([] if first is None else [first]).long() for _ in targets]
+        sides = [
+            part
+            for tokens, dictionary in (
+                (sources, task.source_dictionary),
+                (targets, task.target_dictionary),
+            )
+            for part in (tokens, [len(one) for one in tokens], dictionary)
+        ]
+        dataset = LanguagePairDataset(*sides, shuffle=False)
+        return task, manager.with_ids(dataset, language, language)
+
+    def likelihoods(self, task: Any, dataset: Any, source: bool = False) -> Iterator[Likelihood]:
+        """Of each sentence of a set, in any order; ``source`` as of :func:`likelihoods`."""
+        batches = self._batches(task, dataset)
+        yield from likelihoods(self.models, task, batches, self.device, source)
 
     def _batches(self, task: Any, dataset: Any) -> Iterator[Any]:
         self._check_lengths(task, dataset)
@@ -287,9 +319,3 @@ class Translator:
         pieces = task.target_dictionary.string(tokens, extra_symbols_to_ignore=strip)
         text = self.form.restore(pieces, task.args.target_lang)
         return Hypothesis(pieces, text, float(best["score"]) / math.log(2))
-
-
-def _forces_prefix(task: Any) -> bool:
-    """Whether hypotheses begin with a tag that fairseq forces."""
-    _, target_tag = task.args.langtoks["main"]
-    return bool(target_tag) and not task.args.lang_tok_replacing_bos_eos

@@ -112,6 +112,22 @@ def test_instrucl(built):
         assert 3 * (work - 4 * spec.model_dim * hidden) == expected
 
 
+def test_reconstruction(built):
+    """The last layer's rest, what stands behind it, and logits of all tokens but one."""
+    model, flops = built
+    spec, source = model.spec, tokens(1, SOURCE)
+    last = spec.source_layers
+
+    def work():
+        state = model.encode(source, wanted=(last,))
+        model.logits(model.stack.readout(state.states[last], state.languages)[:, 1:])
+
+    added = counted(work) - counted(lambda: model.encode(source))
+    in_last_layer = spec.topology == "decoder-only"
+    hidden = in_last_layer * hidden_source_pairs(spec, SOURCE)
+    assert 3 * (added - 4 * spec.model_dim * hidden) == flops.reconstruction(SOURCE).total
+
+
 def test_kinds_add_up():
     flops = Flops(1, 2, 3, 4, 5, 6)
     assert 3 * flops == Flops(3, 6, 9, 12, 15, 18)

@@ -178,6 +178,15 @@ def test_lengths_beam_and_layer(shown):
     assert long["flops"]["instrucl"]["layers"] == 3 * (8 * one_layer + 8 * keys_values + at_tag)
 
 
+def test_source_reconstruction(shown):
+    """TLM's: the last layer's rest of a causal or prefix model, and the projection."""
+    flags = ("--source-length", "11", "--target-length", "7")
+    added = shown("tdo_prefix_decoder_only", *flags)["flops"]["reconstruction"]
+    assert added["layers"] == 3 * 11 * (4 * 512**2 + 4 * 512 * 2048)
+    assert added["vocabulary"] == 3 * 10 * 2 * 512 * 64000
+    assert shown("tdo_encoder_decoder", *flags)["flops"]["reconstruction"]["layers"] == 0
+
+
 def test_default_layer_of_instrucl(shown):
     layers = {"tdo_transformer": 9, "tdo_encoder_decoder": 6, "tdo_transformer_deep": 18}
     for arch, layer in layers.items():

@@ -1,0 +1,254 @@
+"""`tdo score-lm`: how likely sentence pairs, or text alone, are to a model."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.launch.options import device_options, gpus_here
+
+if TYPE_CHECKING:
+    from tdo_plugin.data.databin import DataFolder
+    from tdo_plugin.evaluation.decoding.likelihood import Likelihood
+    from tdo_plugin.evaluation.decoding.translator import Translator
+
+HELP = "the perplexity of sentence pairs, or of text alone, under a model"
+SPLITS = ("train", "valid", "test")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add = parser.add_argument
+    add("data", type=Path, metavar="DATA", help="folder that tdo prepare or preprocess made")
+    add(
+        "--path",
+        required=True,
+        metavar="CKPT[:CKPT...]",
+        help="the model, several for an ensemble; of a folder its average (see --average)",
+    )
+    add("--average", default="best-1", metavar="RULE", help="best-N or last-N (default best-1)")
+    add(
+        "--pairs",
+        metavar="P",
+        help="sentence pairs of DATA: all, supervised, zero-shot, or a list such as en-de,fr-de "
+        "(default: all that there are, unless --text is given)",
+    )
+    add("--split", choices=SPLITS, help="of which sets the pairs are (default test)")
+    add(
+        "--text",
+        action="append",
+        default=[],
+        metavar="LANG=FILE",
+        help="text alone, a sentence a line, as a target without a source; may be repeated",
+    )
+    add("--json", type=Path, metavar="FILE", help="write the figures there")
+    add(
+        "--sentences",
+        type=Path,
+        metavar="FILE",
+        help="write each sentence's log-likelihoods there, in nats, separated by tabs",
+    )
+    add("--max-tokens", type=int, default=4000, metavar="N", help="of a batch (default 4000)")
+    add(
+        "--precision",
+        choices=("fp32", "fp16", "bf16"),
+        default="fp32",
+        help="number format (default fp32)",
+    )
+    device_options(parser)
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Of a set of sentences.
+
+    Attributes:
+        name: its direction, or its language where it is text alone.
+        sentences: how many.
+        target: log P(target | source), in nats.
+        target_tokens: how many that are.
+        source: log P(source), where the model tells it.
+        source_tokens: likewise.
+    """
+
+    name: str
+    sentences: int
+    target: float
+    target_tokens: int
+    source: float | None
+    source_tokens: int
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON and the table: counts, and perplexities of a token."""
+        from tdo_plugin.evaluation.decoding.likelihood import perplexity
+
+        found: dict[str, Any] = {
+            "set": self.name,
+            "sentences": self.sentences,
+            "target_tokens": self.target_tokens,
+            "target_perplexity": perplexity(self.target, self.target_tokens),
+        }
+        if self.source is not None and self.source_tokens:
+            both = self.target_tokens + self.source_tokens
+            found["source_tokens"] = self.source_tokens
+            found["source_perplexity"] = perplexity(self.source, self.source_tokens)
+            found["joint_perplexity"] = perplexity(self.source + self.target, both)
+        return found
+
+
+def run(args: argparse.Namespace) -> int:
+    """Score every set and print a table."""
+    from tdo_plugin.data.databin import read_data_folder
+    from tdo_plugin.data.files import complete_file
+    from tdo_plugin.evaluation.decoding import checkpoints
+    from tdo_plugin.evaluation.decoding.options import DecodingOptions
+    from tdo_plugin.evaluation.decoding.pool import Work, load
+
+    texts = _check(args)
+    data = read_data_folder(args.data.resolve())
+    paths = checkpoints.resolve(args.path, args.average, _say)
+    options = DecodingOptions(paths, max_tokens=args.max_tokens, precision=args.precision)
+    options.check()
+    translator = load(Work(options, data, data.root, None), "cuda:0" if gpus_here(args) else "cpu")
+    tells = _tells_sources(paths, translator)
+    with ExitStack() as stack:
+        lines = stack.enter_context(complete_file(args.sentences)) if args.sentences else None
+        figures = []
+        for name, task, dataset, source in _sets(args, data, translator, texts, tells):
+            found = sorted(
+                translator.likelihoods(task, dataset, source), key=lambda one: one.number
+            )
+            figures.append(_summed(name, found))
+            for one in found if lines else ():
+                told = "" if one.source is None else f"{one.source:.6f}\t{one.source_tokens}"
+                print(
+                    f"{name}\t{one.number + 1}\t{one.target:.6f}\t{one.target_tokens}\t{told}",
+                    file=lines,
+                )
+    rows = [one.as_dict() for one in figures]
+    if args.json:
+        with complete_file(args.json) as stream:
+            json.dump(
+                {"checkpoints": [str(path) for path in paths], "sets": rows}, stream, indent=1
+            )
+            stream.write("\n")
+    print("\n".join(_table(rows)), flush=True)
+    if tells is not None:
+        _say(f"P(source) is left out: {tells}")
+    return 0
+
+
+def _check(args: argparse.Namespace) -> list[tuple[str, Path]]:
+    """Languages and files of text.
+
+    Raises:
+        UserError: options that contradict each other, or no such file.
+    """
+    from tdo_plugin.evaluation.decoding.checkpoints import check_rule
+
+    check_rule(args.average)
+    if args.text and (args.split or args.pairs):
+        option = "split" if args.split else "pairs"
+        raise UserError(f"`--{option}` must be left out with --text; it is {getattr(args, option)}")
+    for option in ("json", "sentences"):
+        path = getattr(args, option)
+        if path and (path.is_dir() or not path.absolute().parent.is_dir()):
+            raise UserError(f"`--{option}` must be a file in a folder that is there; it is {path}")
+    texts = []
+    for one in args.text:
+        language, _, file = one.partition("=")
+        if not (language and file and Path(file).is_file()):
+            raise UserError(f"`--text` must be LANG=FILE with a file that is there; it is {one}")
+        texts.append((language, Path(file)))
+    return texts
+
+
+def _sets(
+    args: argparse.Namespace,
+    data: DataFolder,
+    translator: Translator,
+    texts: Sequence[tuple[str, Path]],
+    tells: str | None,
+) -> Iterator[tuple[str, Any, Any, bool]]:
+    """Name, task, sentences, and whether sources are scored."""
+    from tdo_plugin.data.textfolder import read_lines
+    from tdo_plugin.evaluation.decoding.loading import has_set
+
+    for language, file in texts:
+        lines = [line for line in read_lines(file) if line.strip()]
+        if not lines:
+            raise UserError(f"`--text` must have a line that is not empty; {file} has none")
+        yield (language, *translator.text_alone(language, lines), False)
+    if texts:
+        return
+    split = args.split or "test"
+    chosen = data.select(args.pairs or "all", option="--pairs")
+    known = [one for one in chosen if args.pairs or has_set(data, split, one)]
+    if not known:
+        raise UserError(f"`--split` must be one that DATA has; it has no {split} set")
+    for direction in known:
+        task = translator.set_of(split, direction)
+        yield direction, task, task.dataset(split), tells is None
+
+
+def _tells_sources(paths: Sequence[Path], translator: Translator) -> str | None:
+    """Why P(source) is no probability of this model's; None where it is one."""
+    from tdo_plugin.checkpoints import read
+
+    for path, model in zip(paths, translator.models, strict=True):
+        spec = getattr(getattr(model, "core", None), "spec", None)
+        if spec is None or spec.source_attention != "causal":
+            return "source positions see later ones (`--tdo-source-attention` is not causal)"
+        cfg = read(path, "--path").get("cfg") or {}
+        options = cfg.get("criterion") or {}
+        options = options if isinstance(options, dict) else vars(options)
+        name = options.get("_name") or options.get("criterion") or ""
+        trained = name.endswith("_tlm") or "reconstruction" in (options.get("loss_terms") or "")
+        task = options.get("reconstruction_task", "lm")
+        if not trained or task != "lm" or not options.get("reconstruction_weight", 1):
+            return "the model was not trained to (`--reconstruction-task lm`)"
+    return None
+
+
+def _summed(name: str, found: Sequence[Likelihood]) -> Figures:
+    sources = [one.source for one in found if one.source is not None]
+    return Figures(
+        name,
+        len(found),
+        math.fsum(one.target for one in found),
+        sum(one.target_tokens for one in found),
+        math.fsum(sources) if sources else None,
+        sum(one.source_tokens for one in found),
+    )
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """For reading: what each set has."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    shown = [
+        [
+            "" if (value := row.get(name)) is None
+            else f"{value:.3f}" if isinstance(value, float)
+            else f"{value}"
+            for name in names
+        ]
+        for row in rows
+    ]  # fmt: skip
+    heads = [name.replace("_", " ") for name in names]
+    widths = [max(map(len, column)) for column in zip(heads, *shown, strict=True)]
+    return [
+        "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
+        for line in (heads, *shown)
+    ]
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,110 @@
+"""Source reconstruction as a loss term (Gao et al., 2022, sections 3.1 and 3.1.2)."""
+
+import logging
+from argparse import Namespace
+from typing import Any
+
+import torch
+
+from tdo_plugin.criterions.loss_terms import Answer, Request, Sample, TermLoss, Update
+from tdo_plugin.criterions.reconstruction_options import schedule
+from tdo_plugin.criterions.specs import spec_of, spec_of_training
+from tdo_plugin.errors import UserError
+from tdo_plugin.models.batch_keys import CLEAN_SOURCE
+from tdo_plugin.models.languages import tag_sides
+from tdo_plugin.modules.reconstruction import told
+from tdo_plugin.modules.spec import ModelSpec
+
+logger = logging.getLogger(__name__)
+
+
+class Reconstruction:
+    """Has the source tell itself: L_RE, times lambda.
+
+    Where lambda is 0, nothing is asked of the model.
+
+    Raises:
+        UserError: an option is out of range, the model is of another kind, its source has a
+            vocabulary of its own, or lambda is to follow updates that the task does not tell of.
+    """
+
+    def __init__(self, options: Namespace, task: Any) -> None:
+        args = getattr(task, "args", Namespace())
+        self.options = options
+        self._weight_after = schedule(options, int(getattr(args, "max_update", 0) or 0))
+        self._updates = 0  # how many there had been before the last batch that was trained on
+        changes = options.reconstruction_schedule != "constant"
+        if changes and not getattr(task, "tells_updates", False):
+            raise UserError(
+                "`--task` must be tdo_translation or built on it for --reconstruction-schedule "
+                f"{options.reconstruction_schedule}, which follows the updates; it is not"
+            )
+        if task.source_dictionary != task.target_dictionary:
+            raise UserError(
+                "`--criterion` must be another where source and target have dictionaries of their "
+                "own: the source is told in the target's; it has source reconstruction"
+            )
+        if getattr(args, "lang_tok_replacing_bos_eos", False):
+            raise UserError(
+                "`--lang-tok-replacing-bos-eos` must be off for source reconstruction, which "
+                "scores what follows the tag up to the end symbol; it is on"
+            )
+        self.padding_idx: int = task.source_dictionary.pad()
+        self.tag = tag_sides(args)[0] is not None
+        if hasattr(args, "arch"):  # a training ends here rather than at its first batch
+            self._warn(_checked(spec_of_training(task)), args)
+
+    def request(self, model: Any, sample: Sample, update: Update | None = None) -> Request:
+        _checked(spec_of(model))
+        if update is not None:
+            self._updates = update.number
+        if not self._weight:
+            return Request()
+        clean = sample.get(CLEAN_SOURCE, sample["net_input"]["src_tokens"])
+        tokens = told(clean, self.options.reconstruction_task, self.tag, self.padding_idx)
+        return Request(reconstructed=(tokens, self.options.label_smoothing))
+
+    def loss(self, answer: Answer, sample: Sample, update: Update | None = None) -> TermLoss:
+        source = sample["net_input"]["src_tokens"]
+        weight = self._weight
+        logs = {"weight": source.new_full((), len(source) * weight, dtype=torch.float64)}
+        if answer.reconstructed is None:
+            return TermLoss(logs["weight"].new_zeros((), dtype=torch.float32), logs)
+        loss, nll = answer.reconstructed
+        clean = sample.get(CLEAN_SOURCE, source)
+        tokens = told(clean, self.options.reconstruction_task, self.tag, self.padding_idx)
+        scored = tokens.ne(self.padding_idx).sum()
+        logs |= {"nll_loss": nll.detach(), "ntokens": scored}
+        if self.options.reconstruction_normalization == "mean":
+            size = len(source) if self.options.sentence_avg else sample["ntokens"]
+            loss = loss * size / scored.clamp(min=1)
+        return TermLoss(loss * weight, logs)
+
+    @property
+    def _weight(self) -> float:
+        """Lambda; outside of updates that of the last one."""
+        return self._weight_after(self._updates)
+
+    def _warn(self, spec: ModelSpec, args: Namespace) -> None:
+        """Say where reconstruction is copying what a position sees (section 3.1.2)."""
+        if (
+            not self.options.reconstruction_weight
+            or getattr(args, "source_noise", "none") != "none"
+        ):
+            return
+        why = {
+            ("ae", "prefix"): "each position sees the token that it is to tell",
+            ("ae", "causal"): "each position sees the token that it is to tell",
+            (
+                "lm",
+                "prefix",
+            ): "with --tdo-source-attention prefix each position sees the next token",
+        }.get((self.options.reconstruction_task, spec.source_attention))
+        if why is not None:
+            logger.warning("the source's reconstruction is trivial without --source-noise: %s", why)
+
+
+def _checked(spec: ModelSpec | None) -> ModelSpec:
+    if spec is None:
+        raise UserError("`--arch` must be one of tdo_plugin's for source reconstruction; it is not")
+    return spec

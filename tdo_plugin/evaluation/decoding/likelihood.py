@@ -1,0 +1,103 @@
+"""How likely sentence pairs are to a model, and sources where it has learnt to tell them.
+
+Shapes: B sentences, S source, T target, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tdo_plugin.modules.reconstruction import told
+
+
+@dataclass(frozen=True)
+class Likelihood:
+    """Of one sentence pair.
+
+    Attributes:
+        number: of the sentence in its set.
+        target: log P(target | source), in nats.
+        target_tokens: how many that are; the end symbol counts, padding and a tag do not.
+        source: log P(source) after its tag, likewise; None where it was not asked for.
+        source_tokens: how many that are.
+    """
+
+    number: int
+    target: float
+    target_tokens: int
+    source: float | None = None
+    source_tokens: int = 0
+
+
+def likelihoods(
+    models: Sequence[Any], task: Any, batches: Iterable[Any], device: torch.device, source: bool
+) -> Iterator[Likelihood]:
+    """Of each sentence, in the order of the batches; several models mix their probabilities.
+
+    Args:
+        models: in evaluation mode.
+        task: of the direction.
+        batches: of its sentences.
+        device: of the models.
+        source: whether sources are scored too, as language modelling does (:func:`told`).
+    """
+    from fairseq import utils
+
+    for batch in batches:
+        sample = utils.move_to_cuda(batch) if device.type == "cuda" else batch
+        with torch.inference_mode():
+            parts = [_target(models, task, sample)]
+            if source:
+                parts.append(_source(models, task, sample["net_input"]))
+        rows = zip(*(one.tolist() for pair in parts for one in pair), strict=True)
+        for number, row in zip(sample["id"].tolist(), rows, strict=True):
+            yield Likelihood(number, *row)
+
+
+def perplexity(total: float, tokens: int) -> float:
+    """exp of the mean negative log-likelihood of a token."""
+    return math.exp(-total / tokens)
+
+
+def forces_prefix(task: Any) -> bool:
+    """Whether targets begin with a tag that is given."""
+    _, target_tag = task.args.langtoks["main"]
+    return bool(target_tag) and not task.args.lang_tok_replacing_bos_eos
+
+
+def _target(models: Sequence[Any], task: Any, sample: dict[str, Any]) -> tuple[Tensor, Tensor]:
+    """Log-likelihood and number of tokens of each target, (B,) both."""
+    target = sample["target"]
+    kept = target.ne(task.target_dictionary.pad())
+    if forces_prefix(task):
+        kept[:, 0] = False
+    each = [
+        model.get_normalized_probs(model(**sample["net_input"]), log_probs=True) for model in models
+    ]
+    return _summed(each, target, kept)
+
+
+def _source(models: Sequence[Any], task: Any, fed: dict[str, Any]) -> tuple[Tensor, Tensor]:
+    """The same of each source behind its tag."""
+    pad = task.source_dictionary.pad()
+    tokens = told(fed["src_tokens"], "lm", True, pad)
+    each = []
+    for model in models:
+        last = model.core.spec.source_layers
+        state = model.source_state(fed, (last,))
+        logits = model.core.logits(model.core.stack.readout(state.states[last], state.languages))
+        each.append(model.get_normalized_probs((logits, None), log_probs=True))
+    return _summed(each, tokens, tokens.ne(pad))
+
+
+def _summed(each: Sequence[Tensor], tokens: Tensor, kept: Tensor) -> tuple[Tensor, Tensor]:
+    """Of log-probabilities (B, L, V) of some models those of tokens (B, L) that are kept."""
+    mixed = torch.stack(list(each)).logsumexp(0) - math.log(len(each))
+    chosen = mixed.gather(-1, tokens[..., None])[..., 0].double()
+    return chosen.masked_fill(~kept, 0).sum(1), kept.sum(1)

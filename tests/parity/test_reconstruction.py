@@ -1,0 +1,172 @@
+"""Source reconstruction against loops written from section 3.1, values and gradients."""
+
+import pytest
+import torch
+from parity.cases import CASES, EOS, NUMBERS, PAD, TOPOLOGIES, VOCABULARY, name_of
+from parity.reference import Reference
+
+from tdo_plugin.modules.builder import Builder
+from tdo_plugin.modules.reconstruction import told
+from tdo_plugin.modules.source_state import Reading
+from tdo_plugin.modules.spec import ModelSpec
+
+EXACT = {"rtol": 0, "atol": 1e-9}
+SMOOTHING = 0.1
+KINDS = {"lm": 1, "ae": 0}  # how many tokens later stands what a position tells
+
+
+def smoothed(log_probs, token):
+    """fairseq's label smoothing: the rest is shared by all other tokens."""
+    others = log_probs.sum() - log_probs[token]
+    return -(1 - SMOOTHING) * log_probs[token] - SMOOTHING / (len(log_probs) - 1) * others
+
+
+def source_logits(model, row):
+    """Logits (S, V) of what one source (S,) without padding says of itself."""
+    reference = Reference(model)
+    _, states = reference.forward(row[None], torch.tensor([[EOS]]))
+    if model.spec.topology == "encoder-decoder":
+        features = reference.sequence(model.stack.entry, states[-1])
+    else:
+        reference.split = 0  # what follows the last layer treats all positions as a target's
+        features = reference.sequence(model.stack.exit, states[-1])
+    return (features @ model.embeddings.output_weight.T)[0]
+
+
+def expected(model, source, kind, tag):
+    """Loss and likelihood, sentence by sentence and token by token."""
+    loss, nll = 0.0, 0.0
+    for row in source:
+        row = row[row != PAD]
+        log_probs = source_logits(model, row).log_softmax(-1)
+        # the tag is given; language modelling has nothing before the first token
+        first = 1 if tag or kind == "lm" else 0
+        for place in range(first, len(row)):
+            position = place - KINDS[kind]
+            loss = loss + smoothed(log_probs[position], row[place])
+            nll = nll - log_probs[position, row[place]]
+    return loss, nll
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_values_and_gradients(case, kind, make_model, batch):
+    model = make_model(**case)
+    source, previous, _ = batch
+    parameters = list(model.parameters())
+    last = model.spec.source_layers
+    tokens = told(source, kind, True, PAD)
+    # beside a whole target, as in training, and alone
+    (beside, *_), _ = model([Reading(source, (last,))], previous)
+    alone = model.read([Reading(source, (last,))])[0]
+    wanted, nll = expected(model, source, kind, tag=True)
+    theirs = torch.autograd.grad(wanted, parameters, allow_unused=True)
+    for state in (beside, alone):
+        loss, likelihood = model.reconstruction(state, tokens, SMOOTHING)
+        torch.testing.assert_close(loss, wanted, **EXACT)
+        torch.testing.assert_close(likelihood, nll.detach(), **EXACT)
+        ours = torch.autograd.grad(loss, parameters, allow_unused=True)
+        for parameter, *pair in zip(parameters, ours, theirs, strict=True):
+            own, other = (torch.zeros_like(parameter) if g is None else g for g in pair)
+            torch.testing.assert_close(own, other, **EXACT)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_a_tag(kind, make_model, batch):
+    model = make_model(**TOPOLOGIES[3])
+    source = batch[0]
+    state = model.read([Reading(source, (3,))])[0]
+    loss, _ = model.reconstruction(state, told(source, kind, False, PAD), SMOOTHING)
+    torch.testing.assert_close(loss, expected(model, source, kind, tag=False)[0], **EXACT)
+
+
+def test_told():
+    """What each position tells, with padding on either side, and of sources of length zero."""
+    source = torch.tensor([[PAD, 9, 5, EOS], [9, 6, EOS, PAD], [PAD] * 4, [PAD, PAD, PAD, 9]])
+    assert told(source, "lm", True, PAD).tolist() == [
+        [PAD, 5, EOS, PAD],
+        [6, EOS, PAD, PAD],
+        [PAD] * 4,
+        [PAD] * 4,
+    ]
+    assert told(source, "ae", True, PAD).tolist() == [
+        [PAD, PAD, 5, EOS],
+        [PAD, 6, EOS, PAD],
+        [PAD] * 4,
+        [PAD] * 4,
+    ]
+    assert told(source, "ae", False, PAD).tolist() == source.tolist()
+    for kind in KINDS:
+        assert told(source[:, :0], kind, True, PAD).shape == (4, 0)
+
+
+CAUSAL = {
+    "topology": "decoder-only",
+    "num_layers": 3,
+    "target_layer": 0,
+    "source_attention": "causal",
+    "positions": "continuous",
+}
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_the_joint_probability_is_a_language_model_s_of_the_concatenation(norm, make_model):
+    """Section 3.1: P(f, e) = P(f) P(e | f), with a triangular mask and shifted outputs."""
+    model = make_model(**CAUSAL, norm=norm)
+    source, target = torch.tensor([[9, 5, 4, 7, EOS]]), torch.tensor([[6, 8, 5, EOS]])
+    previous = torch.tensor([[EOS, 6, 8, 5]])
+    (state, *_), features = model([Reading(source, (3,))], previous)
+    _, of_source = model.reconstruction(state, told(source, "lm", True, PAD), SMOOTHING)
+    _, of_target = model.cross_entropy(features, target, SMOOTHING)
+    # one sequence behind the tag; the end symbol that begins the target is given
+    whole = torch.cat([source, previous], 1)
+    wanted = [*source[0, 1:].tolist(), None, *target[0].tolist()]
+    logits = torch.cat(
+        [
+            source_logits(model, whole[0, :1]),
+            Reference(model).forward(whole[:, :1], whole[:, 1:])[0][0],
+        ]
+    )
+    log_probs = logits.log_softmax(-1)
+    joint = sum(log_probs[i, one] for i, one in enumerate(wanted) if one is not None)
+    torch.testing.assert_close(of_source + of_target, -joint.detach(), **EXACT)
+
+
+@pytest.mark.parametrize("attention", ["causal", "prefix"])
+def test_later_tokens_of_the_source(attention, make_model):
+    """The triangular form does not leak them; the full one, whose task is trivial, does."""
+    model = make_model(**{**CAUSAL, "source_attention": attention})
+    source = torch.randint(4, VOCABULARY, (1, 6))
+    tokens = told(source, "lm", True, PAD)
+
+    def likelihoods(changed):
+        state = model.read([Reading(changed, (3,))])[0]
+        found = []
+        for place in range(5):
+            one = torch.full_like(tokens, PAD)
+            one[0, place] = tokens[0, place]
+            found.append(model.reconstruction(state, one, 0.0)[1].item())
+        return found
+
+    own = likelihoods(source)
+    for place in range(1, 6):
+        changed = source.clone()
+        changed[0, place] = 4 + (int(source[0, place]) - 3) % (VOCABULARY - 4)
+        moved = [abs(a - b) > 1e-12 for a, b in zip(own, likelihoods(changed), strict=True)]
+        earlier, later = moved[:place], moved[place:]
+        assert all(later)
+        assert all(earlier) if attention == "prefix" else not any(earlier)
+
+
+def test_masked_tags_have_no_part():
+    """Entries that are not predicted are not in the normalisation either."""
+    torch.set_default_dtype(torch.float64)
+    try:
+        spec = ModelSpec(**NUMBERS, **CAUSAL, masked_tags=3)
+        model = Builder(spec, PAD).build(VOCABULARY, VOCABULARY).eval()
+    finally:
+        torch.set_default_dtype(torch.float32)
+    source = torch.tensor([[15, 5, 4, EOS]])
+    state = model.read([Reading(source, (3,))])[0]
+    loss, _ = model.reconstruction(state, told(source, "lm", True, PAD), SMOOTHING)
+    torch.testing.assert_close(loss, expected(model, source, "lm", tag=True)[0], **EXACT)

@@ -1,0 +1,229 @@
+"""The term of source reconstruction in the criterion: what it adds, logs, asks for and refuses."""
+
+import logging
+import math
+
+import pytest
+import torch
+from fairseq import metrics
+from integration.data import TAG, TASK, TRAIN, built, databin_two_dictionaries, iterate
+
+from tdo_plugin.criterions.loss_terms import Update
+from tdo_plugin.errors import UserError
+
+WITHOUT_TAG = ("--task", "tdo_translation", *TASK, *TRAIN)
+BASE = (*WITHOUT_TAG, *TAG)
+SMALL = ("--tdo-model-dim", "8", "--tdo-heads", "2", "--tdo-ffn-dim", "12")
+TOPOLOGIES = {
+    "tdo": ("--arch", "tdo_transformer", "--tdo-layers", "5", "--tdo-target-layer", "2"),
+    "prefix": ("--arch", "tdo_prefix_decoder_only", "--tdo-layers", "3"),
+    "causal": ("--arch", "tdo_causal_decoder_only", "--tdo-layers", "3"),
+    "encoder-decoder": ("--arch", "tdo_encoder_decoder", "--tdo-encoder-layers", "2"),
+}
+TLM = ("--criterion", "label_smoothed_cross_entropy_tlm", "--label-smoothing", "0.1")
+PLAIN = ("--criterion", "label_smoothed_cross_entropy_terms", "--label-smoothing", "0.1")
+EXACT = {"rtol": 0, "atol": 1e-9}
+
+
+def made(*flags, topology="prefix", base=BASE):
+    """(task, model, criterion, a mixed batch) in float64."""
+    task, model, criterion = built(*base, *TOPOLOGIES[topology], *SMALL, *flags)
+    (batch, *_) = [one for one in iterate(task, "train") if len(one["id"]) > 4]
+    return task, model.double().eval(), criterion, batch
+
+
+def gradients(model, loss):
+    model.zero_grad()
+    loss.backward()
+    return {name: one.grad.clone() for name, one in model.named_parameters()}
+
+
+def told_by_hand(model, batch, kind, pad, smoothing=0.1):
+    """Loss, likelihood and number of tokens, of each source alone and unpadded."""
+    loss, nll, count = 0.0, 0.0, 0
+    for row in batch["net_input"]["src_tokens"]:
+        row = row[row != pad]
+        last = model.core.spec.source_layers
+        state = model.core.encode(row[None], (last,)).states[last]
+        log_probs = model.core.logits(model.core.stack.readout(state))[0].log_softmax(-1)
+        for place in range(1, len(row)):
+            own = log_probs[place - (kind == "lm")]
+            likelihood = own[row[place]]
+            other = smoothing / (len(own) - 1)
+            loss = loss - (1 - smoothing) * likelihood - other * (own.sum() - likelihood)
+            nll, count = nll - likelihood.item(), count + 1
+    return loss, nll, count
+
+
+@pytest.mark.parametrize("normalization", ["sum", "mean"])
+@pytest.mark.parametrize("kind", ["lm", "ae"])
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+def test_the_sum_of_both_losses(topology, kind, normalization):
+    flags = ("--reconstruction-task", kind, "--reconstruction-normalization", normalization)
+    task, model, criterion, batch = made(
+        *TLM, *flags, "--reconstruction-weight", "0.7", topology=topology
+    )
+    _, _, plain, _ = made(*PLAIN, topology=topology)
+    told, nll, count = told_by_hand(model, batch, kind, task.source_dictionary.pad())
+    target, size, _ = plain(model, batch)
+    wanted = target + 0.7 * told * (size / count if normalization == "mean" else 1)
+    loss, own_size, logs = criterion(model, batch)
+    torch.testing.assert_close(loss, wanted, **EXACT)
+    assert own_size == size
+    own, theirs = gradients(model, loss), gradients(model, wanted)
+    for name in own:
+        torch.testing.assert_close(own[name], theirs[name], **EXACT)
+    assert float(logs["loss"]) == pytest.approx(target.item())
+    assert float(logs["objective"]) == pytest.approx(loss.item())
+    assert float(logs["reconstruction_nll_loss"]) == pytest.approx(nll)
+    assert int(logs["reconstruction_ntokens"]) == count
+
+
+def test_means_with_sentence_avg():
+    flags = ("--sentence-avg", "--reconstruction-normalization", "mean")
+    task, model, criterion, batch = made(*TLM, *flags)
+    told, _, count = told_by_hand(model, batch, "lm", task.source_dictionary.pad())
+    loss, size, logs = criterion(model, batch)
+    assert size == len(batch["id"])
+    torch.testing.assert_close(loss - logs["loss"], told * size / count, **EXACT)
+
+
+def test_what_is_reported():
+    """Bits of a scored token, and lambda."""
+    _, model, criterion, batch = made(*TLM, "--reconstruction-weight", "0.25")
+    logs = [criterion(model, batch)[2] for _ in range(2)]
+    with metrics.aggregate() as found:
+        criterion.reduce_metrics(logs)
+    bits = logs[0]["reconstruction_nll_loss"] / logs[0]["reconstruction_ntokens"] / math.log(2)
+    values = found.get_smoothed_values()
+    assert values["reconstruction_nll_loss"] == pytest.approx(float(bits), abs=1e-3)
+    assert values["reconstruction_weight"] == pytest.approx(0.25)
+    assert "reconstruction_ntokens" not in values
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+def test_lambda_0_asks_for_nothing(topology, monkeypatch):
+    """The source's last layer and the projection are skipped; all equals the plain criterion."""
+    _, model, criterion, batch = made(*TLM, "--reconstruction-weight", "0", topology=topology)
+    _, _, plain, _ = made(*PLAIN, topology=topology)
+    assert criterion.terms["reconstruction"].request(model, batch).reconstructed is None
+    asked = []
+    forward = model.core.forward
+    monkeypatch.setattr(model.core, "forward", lambda *a: asked.append(a[0]) or forward(*a))
+    loss, size, logs = criterion(model, batch)
+    ((reading,),) = asked
+    assert not reading.states and not reading.points
+    wanted, wanted_size, _ = plain(model, batch)
+    assert (loss.item(), size) == (wanted.item(), wanted_size)
+    assert float(logs["reconstruction_weight"]) == 0
+    own, theirs = gradients(model, loss), gradients(model, wanted)
+    assert all(torch.equal(own[name], theirs[name]) for name in own)
+
+
+def test_lambda_follows_the_updates():
+    flags = ("--reconstruction-schedule", "exponential", "--reconstruction-tau", "10")
+    _, model, criterion, batch = made(*TLM, *flags)
+
+    def added(logs, loss):
+        return float(loss.detach() - logs["loss"])
+
+    loss, _, logs = criterion(model, batch)
+    first = added(logs, loss)
+    found = []
+    for number in (0, 5, 10, 20):
+        with criterion.in_update(lr=0.1, number=number):
+            loss, _, logs = criterion(model, batch)
+        found.append(added(logs, loss) / first)
+        assert float(logs["reconstruction_weight"]) / len(batch["id"]) == pytest.approx(found[-1])
+    assert found == pytest.approx([1, math.sqrt(0.1), 0.1, 0.01])
+    # a validation counts as the last update
+    loss, _, logs = criterion(model, batch)
+    assert added(logs, loss) / first == pytest.approx(0.01)
+
+
+def test_the_linear_schedule_ends_in_asking_for_nothing():
+    flags = ("--reconstruction-schedule", "linear", "--reconstruction-tau", "4")
+    _, model, criterion, batch = made(*TLM, *flags, "--max-update", "10")
+    term = criterion.terms["reconstruction"]
+    asked = [
+        term.request(model, batch, Update(lr=0.1, number=number)).reconstructed is not None
+        for number in (0, 4, 9, 10, 11)
+    ]
+    assert asked == [True, True, True, False, False]
+
+
+def test_the_undisturbed_source_is_told():
+    """A batch with noise: what goes in is disturbed, what is told is not."""
+    _, model, criterion, batch = made(*TLM, "--source-noise", "bert", "--source-noise-rate", "0.5")
+    task, *_ = made(*TLM, "--source-noise", "bert", "--source-noise-rate", "0.5")
+    (noised,), _ = task.step_hooks[0].batches(batch, model, 0)
+    clean = batch["net_input"]["src_tokens"]
+    assert not torch.equal(noised["net_input"]["src_tokens"], clean)
+    term = criterion.terms["reconstruction"]
+    tokens, _ = term.request(model, noised).reconstructed
+    assert torch.equal(tokens, term.request(model, batch).reconstructed[0])
+    # unmasked positions are scored as well
+    logs = [criterion(model, one)[2] for one in (noised, batch)]
+    assert logs[0]["reconstruction_ntokens"] == logs[1]["reconstruction_ntokens"]
+    assert logs[0]["reconstruction_nll_loss"] != logs[1]["reconstruction_nll_loss"]
+
+
+def test_beside_other_terms():
+    """InstruCL's and the reconstruction's sum, in one forward pass."""
+    both = ("--loss-terms", "instrucl,reconstruction")
+    _, model, criterion, batch = made(*PLAIN, *both)
+    single = [made(*PLAIN, "--loss-terms", one)[2] for one in both[1].split(",")]
+    plain = made(*PLAIN)[2](model, batch)[0]
+    parts = sum(one(model, batch)[0] - plain for one in single)
+    torch.testing.assert_close(criterion(model, batch)[0], plain + parts, **EXACT)
+
+
+@pytest.mark.parametrize(
+    ("topology", "kind", "noise", "why"),
+    [
+        ("prefix", "lm", "none", "with --tdo-source-attention prefix each position sees the next"),
+        ("prefix", "ae", "none", "each position sees the token that it is to tell"),
+        ("causal", "ae", "none", "each position sees the token that it is to tell"),
+        ("encoder-decoder", "ae", "none", "each position sees the token that it is to tell"),
+        ("causal", "lm", "none", None),
+        ("prefix", "lm", "bert", None),
+        ("causal", "ae", "bert", None),
+    ],
+)
+def test_trivial_tasks_are_named(topology, kind, noise, why, caplog):
+    flags = ("--reconstruction-task", kind, "--source-noise", noise)
+    with caplog.at_level(logging.WARNING, "tdo_plugin"):
+        made(*TLM, *flags, topology=topology)
+    found = [one.getMessage() for one in caplog.records if "trivial" in one.getMessage()]
+    assert len(found) == (why is not None)
+    assert why is None or why in found[0]
+
+
+def test_no_warning_where_nothing_is_reconstructed(caplog):
+    with caplog.at_level(logging.WARNING, "tdo_plugin"):
+        made(*TLM, "--reconstruction-weight", "0")
+    assert "trivial" not in caplog.text
+
+
+STOCK_TASK = ("--task", "translation_multi_simple_epoch", *BASE[2:])
+
+
+def test_the_stock_task_has_constant_weights_only():
+    made(*TLM, base=STOCK_TASK)
+    flags = ("--reconstruction-schedule", "exponential", "--reconstruction-tau", "10")
+    with pytest.raises(UserError, match="`--task` must be tdo_translation or built on it for"):
+        made(*TLM, *flags, base=STOCK_TASK)
+
+
+def test_refused():
+    flags = (*TOPOLOGIES["prefix"], *SMALL, *TLM)
+    with pytest.raises(UserError, match="`--lang-tok-replacing-bos-eos` must be off for source"):
+        built(*BASE, *flags, "--lang-tok-replacing-bos-eos")
+    two = ("--task", "translation", "-s", "en", "-t", "de", *TRAIN[:-2], "--tdo-share-embeddings")
+    at = two.index("--sampling-method")
+    two = (*two[:at], *two[at + 2 :], "decoder")
+    with pytest.raises(UserError, match="where source and target have dictionaries of their own"):
+        built(*two, *flags, data=databin_two_dictionaries())
+    stock = ("--arch", "transformer", "--encoder-layers", "1", "--decoder-layers", "1")
+    with pytest.raises(UserError, match="`--arch` must be one of tdo_plugin's for source recon"):
+        built(*STOCK_TASK, *stock, *TLM)

@@ -1,0 +1,117 @@
+"""Lambda over updates (section 3.1.2), and values that are refused."""
+
+import math
+from argparse import Namespace
+from dataclasses import fields
+
+import pytest
+
+from tdo_plugin.criterions.reconstruction_options import ReconstructionOptions, schedule
+from tdo_plugin.errors import UserError
+
+
+def options(**given):
+    defaults = {one.name: one.default for one in fields(ReconstructionOptions)}
+    given = {f"reconstruction_{name}": value for name, value in given.items()}
+    assert given.keys() <= defaults.keys()
+    return Namespace(**{**defaults, **given})
+
+
+def weights(times, updates=1000, **given):
+    found = schedule(options(**given), updates)
+    return [found(t) for t in times]
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0, 0.3])
+def test_constant(weight):
+    assert weights((0, 5, 10**6), weight=weight, updates=0) == [weight] * 3
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.5])
+def test_exponential(weight):
+    """The paper prints exp(-ln 0.1 t / tau), which is 10 at tau; a tenth is meant."""
+    given = {"schedule": "exponential", "tau": 200, "weight": weight}
+    wanted = [weight, weight * math.sqrt(0.1), weight * 0.1, weight * 0.01]
+    assert weights((0, 100, 200, 400), **given, updates=0) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("weight", [1.0, 0.5])
+def test_linear_in_two_steps(weight):
+    """1 at the beginning, a tenth at tau, and from there to 0 at the end of the training."""
+    given = {"schedule": "linear", "tau": 200, "weight": weight}
+    wanted = [1, 0.55, 0.1, 0.075, 0.05, 0, 0]
+    times = (0, 100, 200, 400, 600, 1000, 1200)
+    assert weights(times, **given) == pytest.approx([weight * one for one in wanted])
+    # the second slope is the smaller one
+    first, tau, later = weights((199, 200, 201), **given)
+    assert first - tau > tau - later > 0
+
+
+def test_the_second_slope():
+    given = {"schedule": "linear", "tau": 10, "slope": 0.01}
+    assert weights((10, 15, 20, 40), **given, updates=0) == pytest.approx([0.1, 0.05, 0, 0])
+
+
+@pytest.mark.parametrize("kind", ["linear", "exponential"])
+def test_tau_as_a_share_of_the_updates(kind):
+    times = (0, 50, 100, 300, 500)
+    share = weights(times, updates=500, schedule=kind, tau=0.2)
+    assert share == weights(times, updates=500, schedule=kind, tau=100.0)
+    assert share[2] == pytest.approx(0.1)
+
+
+LINEAR = {"schedule": "linear", "tau": 10}
+REFUSED = {
+    "a negative weight": ({"weight": -1.0}, "`--reconstruction-weight` must be finite and not"),
+    "no number": ({"weight": math.nan}, "`--reconstruction-weight` must be finite"),
+    "infinite": ({"weight": math.inf}, "`--reconstruction-weight` must be finite"),
+    "a negative slope": ({**LINEAR, "slope": -0.1}, "`--reconstruction-slope` must be finite and"),
+    "no tau": (
+        {"schedule": "linear"},
+        "`--reconstruction-tau` must be above 0 and finite with a",
+    ),
+    "tau 0": (
+        {"schedule": "exponential", "tau": 0},
+        "`--reconstruction-tau` must be above 0 and finite with a schedule that is expon",
+    ),
+    "tau is no number": (
+        {"schedule": "exponential", "tau": math.nan},
+        "`--reconstruction-tau` must be above 0 and finite",
+    ),
+    "tau without a schedule": (
+        {"tau": 5},
+        "`--reconstruction-tau` must be left out where `--reconstruction-schedule` is constant",
+    ),
+    "a slope without a schedule": (
+        {"slope": 0.5},
+        "`--reconstruction-slope` must be left out where `--reconstruction-schedule` is constant",
+    ),
+    "a slope of the exponential": (
+        {"schedule": "exponential", "tau": 5, "slope": 0.5},
+        "`--reconstruction-slope` must be left out where `--reconstruction-schedule` is expon",
+    ),
+    "tau after the end": (
+        {"schedule": "linear", "tau": 1000},
+        r"`--reconstruction-slope` must be positive, or --max-update \(1000\) above --reconstruct",
+    ),
+    "a schedule of nothing": (
+        {**LINEAR, "weight": 0.0},
+        "`--reconstruction-schedule` must be left out where `--reconstruction-weight` is 0",
+    ),
+    "normalization of nothing": (
+        {"normalization": "mean", "weight": 0.0},
+        "`--reconstruction-normalization` must be left out where `--reconstruction-weight` is 0",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refused(case):
+    given, message = REFUSED[case]
+    with pytest.raises(UserError, match=message):
+        schedule(options(**given), 1000)
+
+
+def test_a_share_of_nobody_knows_how_many_updates():
+    with pytest.raises(UserError, match="must be at least 1 where there is no --max-update"):
+        schedule(options(schedule="exponential", tau=0.5), 0)

@@ -1,0 +1,228 @@
+"""BERT-style noise on sources: what is disturbed, how often, and what it depends on."""
+
+from argparse import Namespace
+
+import pytest
+import torch
+from fairseq import metrics, tasks
+from fairseq.data import Dictionary
+from integration.data import CROSS_ENTROPY, TAG, TASK, TDO, TRAIN, built, generation, iterate
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.models.batch_keys import CLEAN_SOURCE
+from tdo_plugin.models.extension import Extension
+from tdo_plugin.tasks.source_noise import MASK, SourceNoise, add_mask_symbol, check_noise_options
+
+FLAGS = (*TASK, *TAG, *TRAIN, *TDO, *CROSS_ENTROPY)
+BERT = ("--source-noise", "bert")
+
+
+def task_of(*flags, name="tdo_translation"):
+    return built("--task", name, *FLAGS, *BERT, *flags)[0]
+
+
+def test_the_mask_stands_behind_all_other_symbols():
+    noisy, plain = task_of(), built("--task", "tdo_translation", *FLAGS)[0]
+    for side in ("source_dictionary", "target_dictionary"):
+        own, other = getattr(noisy, side), getattr(plain, side)
+        assert own.symbols == [*other.symbols, MASK]
+        assert own.index(MASK) == len(other)
+
+
+def test_where_a_model_is_used_the_dictionary_has_it_too():
+    task = generation("--task", "tdo_translation", *TASK, *TAG, *BERT, "-s", "en", "-t", "de")[1]
+    assert MASK in task.source_dictionary
+    assert task.step_hooks == []
+
+
+def disturbed_often(task, draws=400):
+    """The words of one source of many tokens, and what came of them, (draws, tokens)."""
+    dictionary = task.source_dictionary
+    noise = SourceNoise(task)
+    words = [dictionary.index(one) for one in ("one", "zwei", "trois", "cuatro")] * 25
+    tag, pad = dictionary.index("__de__"), dictionary.pad()
+    row = torch.tensor([[pad, pad, tag, *words, dictionary.unk(), dictionary.eos()]])
+    return row, torch.cat([noise.disturbed(row, [1, 2, draw])[0] for draw in range(draws)])
+
+
+def test_shares_over_many_draws():
+    task = task_of()
+    dictionary = task.source_dictionary
+    row, found = disturbed_often(task)
+    words = slice(3, -1)
+    changed = found != row
+    # padding, tag and end symbol never change; an unknown word may
+    assert not changed[:, :3].any() and not changed[:, -1].any()
+    assert changed[:, -2].any()
+    tokens = found[:, words]
+    count = tokens.numel()
+    masked = tokens.eq(dictionary.index(MASK)).sum().item() / count
+    other = (changed[:, words] & tokens.ne(dictionary.index(MASK))).sum().item() / count
+    # five standard deviations of a share among so many draws
+    assert abs(masked - 0.12) < 5 * (0.12 * 0.88 / count) ** 0.5
+    vocabulary = 28  # words of four languages; one in as many is drawn in its own place
+    wanted = 0.015 * (1 - 1 / vocabulary)
+    assert abs(other - wanted) < 5 * (wanted / count) ** 0.5
+    # each position is picked as often as any other
+    each = changed[:, words].double().mean(0)
+    assert (each - each.mean()).abs().max() < 5 * (0.135 * 0.865 / len(found)) ** 0.5
+
+
+def test_random_tokens_are_words_and_all_of_them():
+    shares = {"rate": "1", "mask": "0", "random": "1"}
+    flags = [word for name in shares for word in (f"--source-noise-{name}", shares[name])]
+    task = task_of(*flags)
+    dictionary = task.source_dictionary
+    _, found = disturbed_often(task, 60)
+    drawn = found[:, 3:-1].unique().tolist()
+    special = {dictionary.bos(), dictionary.pad(), dictionary.eos(), dictionary.unk()}
+    tags = {dictionary.index(f"__{one}__") for one in task.langs}
+    words = set(range(len(dictionary))) - special - tags - {dictionary.index(MASK)}
+    assert set(drawn) == words
+    counts = torch.bincount(found[:, 3:-1].flatten(), minlength=len(dictionary))[sorted(words)]
+    expected = counts.sum().item() / len(words)
+    assert (counts - expected).abs().max() < 5 * expected**0.5
+
+
+def test_unchanged_is_the_rest():
+    task = task_of("--source-noise-rate", "1", "--source-noise-mask", "0.5")
+    dictionary = task.source_dictionary
+    row, found = disturbed_often(task, 100)
+    words = found[:, 3:-1]
+    masked = words.eq(dictionary.index(MASK)).double().mean().item()
+    same = words.eq(row[:, 3:-1]).double().mean().item()
+    assert masked == pytest.approx(0.5, abs=0.03)
+    assert same == pytest.approx(0.4 + 0.1 / 28, abs=0.03)
+
+
+def test_padding_of_the_vocabulary_is_no_word():
+    dictionary = Dictionary()
+    for word in ("one", "two", "madeupword0000", "madeupword0001", "__de__", MASK):
+        dictionary.add_symbol(word)
+    shares = {"rate": 1.0, "mask": 0.0, "random": 1.0}
+    args = Namespace(seed=1, lang_tok_style="multilingual", langtoks_specs=["main"])
+    vars(args).update({f"source_noise_{name}": share for name, share in shares.items()})
+    noise = SourceNoise(Namespace(args=args, source_dictionary=dictionary, langs=["de"]))
+    found, _ = noise.disturbed(torch.full((9, 9), dictionary.index("one")), [3])
+    assert {dictionary[token] for token in found.unique().tolist()} == {"one", "two"}
+
+
+# --- in a batch ------------------------------------------------------------------------------
+
+
+def batch_and_hook(*flags):
+    task = task_of(*flags)
+    (hook,) = task.step_hooks
+    return iterate(task, "train")[0], hook
+
+
+def noised(hook, batch, update):
+    (made,), _ = hook.batches(batch, None, update)
+    return made["net_input"]["src_tokens"]
+
+
+def test_a_batch_keeps_its_source():
+    batch, hook = batch_and_hook("--source-noise-rate", "0.5")
+    clean = batch["net_input"]["src_tokens"].clone()
+    (made,), logs = hook.batches(batch, None, 0)
+    assert torch.equal(batch["net_input"]["src_tokens"], clean)  # it may be repeated
+    assert torch.equal(made[CLEAN_SOURCE], clean)
+    assert not torch.equal(made["net_input"]["src_tokens"], clean)
+    untouched = {**batch["net_input"], "src_tokens": None}
+    for name, value in {**made["net_input"], "src_tokens": None}.items():
+        assert value is untouched[name]
+    assert logs["noise_able"] >= logs["noise_picked"] >= logs["noise_masked"] > 0
+
+
+def test_noise_follows_seed_update_and_sentences():
+    batch, hook = batch_and_hook("--source-noise-rate", "0.5")
+    again, other = (
+        batch_and_hook("--source-noise-rate", "0.5")[1],
+        batch_and_hook("--source-noise-rate", "0.5", "--seed", "4")[1],
+    )
+    first = noised(hook, batch, 7)
+    assert torch.equal(first, noised(hook, batch, 7))
+    assert torch.equal(first, noised(again, batch, 7))  # nothing is kept
+    assert not torch.equal(first, noised(hook, batch, 8))  # so no two epochs are alike
+    assert not torch.equal(first, noised(other, batch, 7))
+    moved = {**batch, "id": batch["id"] + 1}
+    assert not torch.equal(first, noised(hook, moved, 7))
+
+
+def test_torch_s_random_numbers_go_on():
+    batch, hook = batch_and_hook()
+    state = torch.get_rng_state()
+    hook.batches(batch, None, 0)
+    assert torch.equal(state, torch.get_rng_state())
+
+
+def test_what_is_logged():
+    batch, hook = batch_and_hook("--source-noise-rate", "0.5")
+    logs = [hook.batches(batch, None, update)[1] for update in range(20)]
+    with metrics.aggregate() as found:
+        hook.log(logs)
+    values = found.get_smoothed_values()
+    assert values["noise_picked"] == pytest.approx(0.5, abs=0.08)
+    assert values["noise_masked"] == pytest.approx(0.4, abs=0.08)
+
+
+def test_sources_of_length_zero():
+    batch, hook = batch_and_hook()
+    empty = batch["net_input"]["src_tokens"][:, :0]
+    assert hook.disturbed(empty, [1])[0].shape == empty.shape
+
+
+def test_after_back_translation():
+    """What is translated back is not disturbed, what comes of it is."""
+    kinds = [type(one).__name__ for one in task_of(name="tdo_robt").step_hooks]
+    assert kinds == ["BackTranslation", "SourceNoise"]
+
+
+# --- refused ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"rate": 1.5}, "`--source-noise-rate` must be from 0 to 1; it is 1.5"),
+        ({"mask": -0.1}, "`--source-noise-mask` must be from 0 to 1; it is -0.1"),
+        ({"random": float("nan")}, "`--source-noise-random` must be from 0 to 1; it is nan"),
+        ({"mask": 0.8, "random": 0.3}, "at most 1 together; they are 1.1"),
+        ({"rate": 0.0}, "`--source-noise-rate` must be above 0, or --source-noise none"),
+        ({"mask": 0.0, "random": 0.0}, "`--source-noise-mask` must be above 0, or --source-noise"),
+        ({"kind": "none", "rate": 0.2}, "`--source-noise-rate` must be left out where"),
+        ({"kind": "none", "random": 0.2}, "`--source-noise-random` must be left out where"),
+    ],
+)
+def test_shares_that_make_no_sense(given, message):
+    shares = {"rate": 0.15, "mask": 0.8, "random": 0.1, **given}
+    args = Namespace(source_noise=shares.pop("kind", "bert"))
+    vars(args).update({f"source_noise_{name}": share for name, share in shares.items()})
+    with pytest.raises(UserError) as refused:
+        check_noise_options(args)
+    assert message in str(refused.value)
+
+
+def test_older_checkpoints_have_none():
+    check_noise_options(Namespace())
+
+
+def test_a_dictionary_that_has_the_symbol():
+    dictionary = Dictionary()
+    dictionary.add_symbol(MASK)
+    with pytest.raises(UserError, match="must be none with a dictionary that has <mask> already"):
+        add_mask_symbol([dictionary])
+
+
+def test_tags_behind_which_it_stands():
+    with pytest.raises(UserError, match="`--tdo-masked-tags` must be 0 with `--source-noise`"):
+        task_of("--tdo-masked-tags", "2")
+    args = Namespace(langs=["en", "de"], encoder_langtok="tgt", source_noise="bert")
+    with pytest.raises(UserError, match="`--path` must name a model without `--source-noise`"):
+        Extension(["en", "de"], ["fr"]).arguments(args)
+
+
+def test_another_dictionary_than_the_checkpoint_s():
+    noisy, plain = task_of(), tasks.setup_task(built("--task", "tdo_translation", *FLAGS)[0].args)
+    with pytest.raises(UserError, match="--source-noise"):
+        plain.load_state_dict(noisy.state_dict())
