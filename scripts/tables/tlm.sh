@@ -32,7 +32,6 @@ source "$(dirname "${BASH_SOURCE[0]}")/tlm/scales.sh"
 
 PAPER=tlm
 OPTIONS=${BASH_SOURCE[0]}
-BASELINE="encoder-decoder*"
 
 # A row is called CORPUS/SYSTEM; each corpus has its folder in RUN, with data and systems.
 corpora() { printf '%s\n' "${rows[@]%%/*}" | sort -u; }

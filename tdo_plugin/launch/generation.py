@@ -29,6 +29,7 @@ TASK_FLAGS = (
     "--decoder-langtok",
     "--lang-tok-style",
     "--lang-tok-replacing-bos-eos",
+    "--source-noise",  # its symbol is in the dictionary
     "--back-translated-tag",
 )
 

@@ -165,8 +165,8 @@ class TdoConfig(FairseqDataclass):
     tdo_masked_tags: int = field(
         default=0,
         metadata={
-            "help": "so many language tags, the last in the target's dictionary, take no part in "
-            "the softmax"
+            "help": "so many language tags and symbols behind them, the last in the target's "
+            "dictionary, take no part in the softmax"
         },
     )
     tdo_plain: str = field(

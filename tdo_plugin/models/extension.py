@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.models.languages import tag_sides
+from tdo_plugin.models.languages import behind_tags, tag_sides
 from tdo_plugin.models.tdo_transformer import TdoTransformer
 from tdo_plugin.modules.language_transformation import LanguageTransformation
 from tdo_plugin.modules.norm import LanguageNorm
@@ -57,12 +57,12 @@ class Extension:
         Where tags stand on the target they are, the new ones too.
 
         Raises:
-            UserError: the model has no tags, or a symbol for masked tokens behind them.
+            UserError: the model has no tags, or another symbol behind them.
         """
-        if getattr(args, "source_noise", "none") != "none":
+        if options := behind_tags(args):
             raise UserError(
-                "`--path` must name a model without `--source-noise`: new tags would stand before "
-                f"its last symbol and move it; this one has {args.source_noise}"
+                f"`--path` must name a model without `{options[0]}`: new tags would stand before "
+                "its last symbol and move it; this one has it"
             )
         on_source, on_target = tag_sides(args)
         if not (on_source or on_target):

@@ -43,6 +43,13 @@ def tag_sides(args: Namespace) -> tuple[str | None, bool]:
     return source and source[:3], bool(target)
 
 
+def behind_tags(args: Namespace) -> list[str]:
+    """The options whose symbols stand behind the language tags of the dictionary."""
+    usual = {"--back-translated-tag": None, "--source-noise": "none"}
+    given = {one: getattr(args, one[2:].replace("-", "_"), usual[one]) for one in usual}
+    return [one for one, value in given.items() if value != usual[one]]
+
+
 def check_task(spec: ModelSpec, args: Namespace, task: Any) -> None:
     """Hold the specification against the task's batches and tags.
 
@@ -64,21 +71,17 @@ def check_task(spec: ModelSpec, args: Namespace, task: Any) -> None:
             )
     if not spec.masked_tags:
         return
-    if getattr(args, "source_noise", "none") != "none":
-        raise UserError(
-            "`--tdo-masked-tags` must be 0 with `--source-noise`, whose symbol stands behind the "
-            f"tags; it is {spec.masked_tags}"
-        )
     if target_tag:
         raise UserError(
             "`--tdo-masked-tags` must be 0 with `--decoder-langtok`, where tags are predicted; "
             f"it is {spec.masked_tags}"
         )
     tags = len(getattr(task, "langs", ())) if source_tag else 0
+    tags += len(behind_tags(args))
     if spec.masked_tags > tags:
         raise UserError(
-            f"`--tdo-masked-tags` must be at most {tags}, the language tags of the dictionary; it "
-            f"is {spec.masked_tags}"
+            f"`--tdo-masked-tags` must be at most {tags}, the language tags of the dictionary and "
+            f"what stands behind them; it is {spec.masked_tags}"
         )
 
 

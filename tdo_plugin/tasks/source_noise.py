@@ -127,6 +127,8 @@ class SourceNoise:
         # the padding that makes a vocabulary a multiple of 8 stands for no word
         filler = (one for one in dictionary.symbols if one.startswith("madeupword"))
         left_out = [dictionary.bos(), dictionary.pad(), dictionary.eos(), self._mask]
+        if (tag := getattr(args, "back_translated_tag", None)) is not None:
+            left_out.append(dictionary.index(tag))
         left_out += [dictionary.index(one) for one in (*tags, *filler)]
         words[left_out] = False
         self._disturbed = words.clone()

@@ -28,6 +28,14 @@ from tdo_plugin.tasks.more_data import (
     check_terms,
     check_topology,
 )
+from tdo_plugin.tasks.source_noise import (
+    MASK,
+    SourceNoise,
+    add_mask_symbol,
+    add_noise_options,
+    check_noise_options,
+    no_noise,
+)
 from tdo_plugin.tasks.step_hooks import (
     Sample,
     StepHook,
@@ -116,6 +124,8 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         check_noise_options(args)
         try:
             langs, dicts, training = _manager(args).prepare(cls.load_dictionary, args, **kwargs)
+            if not no_noise(args):
+                add_mask_symbol(list(dicts.values()))
             if training:
                 check_more_data_options(args)
             return cls(args, langs, dicts, training)

@@ -9,14 +9,17 @@ from integration.data import (
     TAG,
     TASK,
     TRAIN,
+    built,
     command,
     databin,
     generate,
     hypotheses,
+    iterate,
     logged,
     succeed,
     train,
 )
+from integration.lone import monolingual
 
 SMALL = ("--tdo-model-dim", "8", "--tdo-heads", "2", "--tdo-ffn-dim", "12")
 TOPOLOGIES = {
@@ -123,6 +126,33 @@ def test_half_precision(precision, tmp_path):
     full = train(tmp_path / "full", *flags)
     for key in ("loss", "reconstruction_nll_loss"):
         assert [one[key] for one in half] == pytest.approx([one[key] for one in full], rel=0.03)
+
+
+@pytest.mark.parametrize("tag", [TAG, ("--decoder-langtok",)], ids=["on the source", "empty"])
+@pytest.mark.parametrize("kind", ["lm", "ae"])
+@pytest.mark.parametrize("normalization", ["sum", "mean"])
+def test_text_without_a_source_has_nothing_to_tell(tag, kind, normalization):
+    """Alone in a batch it adds nothing to the objective; among pairs, the pairs' sources do."""
+    base = [word for word in BASE if word not in TAG]
+    flags = (*base, *TOPOLOGIES["causal"], *tag, *BERT, *NO_DROPOUT)
+    flags += ("--monolingual", str(monolingual()), "--reconstruction-task", kind)
+    task, model, criterion = built(
+        *flags, *TLM, "--reconstruction-normalization", normalization, "--max-tokens", "60"
+    )
+    seen = set()
+    for batch in iterate(task, "train", max_tokens=60):
+        (noised,), _ = task.step_hooks[0].batches(batch, model, 0)
+        fed = noised["net_input"]
+        lone = fed["src_lang_id"].eq(fed["tgt_lang_id"])[:, 0]
+        seen.add((bool(lone.any()), bool(lone.all())))
+        loss, _, logs = criterion(model, noised)
+        loss.backward()
+        assert torch.isfinite(loss)
+        assert (int(logs["reconstruction_ntokens"]) > 0) == (not lone.all())
+        if lone.all():
+            assert loss.item() == logs["loss"].item()
+    assert {(True, True), (False, False)} <= seen
+    assert all(one.grad is None or one.grad.isfinite().all() for one in model.parameters())
 
 
 # --- decoding --------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ def test_rows_with_more_data_get_it(clone: Path) -> None:
     commands = shown(clone, "tlm_table7.sh", "full")
     run = clone / "runs" / "tlm-full" / "mono"
     systems = trained(clone, commands)
-    assert list(systems)[0] == "mono/reverse"
+    assert next(iter(systems)) == "mono/reverse"
     assert systems["mono/reverse"]["--lang-pairs"] == "en-zh"
     more = {
         name.removeprefix("mono/"): (flags.get("--monolingual"), flags.get("--back-translated"))

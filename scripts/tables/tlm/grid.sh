@@ -14,6 +14,7 @@ grid_tables() {
   set_up
   rows=(de-en/grid)
   "scale_$kind"
+  if [[ -n $smoke ]]; then searched="--beam 1 --max-len-a 0 --max-len-b 3"; fi # it stops nowhere
   if [[ $kind == full ]]; then rows+=(en-ro/grid); fi
   if [[ -n $asked ]]; then
     train_for "$asked"
@@ -27,6 +28,7 @@ grid_tables() {
     begin_again "$run" "${rows[@]}" $(also_made)
   fi
   read -ra where <<<"$(machine)"
+  if [[ $kind != full ]]; then where+=(--workers "$jobs"); fi # else one a GPU
   mapfile -t folders < <(corpora)
   prepare_data
   if [[ -n $cells ]]; then some=(--only "$cells"); fi
@@ -34,13 +36,15 @@ grid_tables() {
   for corpus in "${folders[@]}"; do
     write_grid "$corpus"
     tdo grid run "$run/$corpus/grid.json" "$run/$corpus/data" --out "$run/$corpus/grid" \
-      --workers "$jobs" "${where[@]}" ${some[@]+"${some[@]}"} -- "${FLAGS[@]}"
+      "${where[@]}" ${some[@]+"${some[@]}"} -- "${FLAGS[@]}"
     if [[ -z $smoke ]]; then
       tdo grid collect "$run/$corpus/grid.json" "$run/$corpus/data" --out "$run/$corpus/grid" \
         ${best[@]+"${best[@]}"}
     fi
   done
 }
+
+searched="" # options of the search behind the grid's
 
 # wanted_cells WORD...: the command line, where --rows names cells of the grid.
 cells=""
@@ -65,14 +69,15 @@ write_grid() {
   mkdir -p "$folder"
   for name in tlm encoder-decoder; do
     {
-      echo "include $CONFIGS/$name.conf"
+      echo "include '$CONFIGS/$name.conf'"
       echo "directions ${direction[$1]}"
       if ((${#small[@]})); then
         small_flags "$1/$name" | as_lines
       fi
     } >"$folder/$name.conf"
   done
-  sed "s/de-en/${direction[$1]}/" "$CONFIGS/grid.json" >"$folder/grid.json"
+  sed "s/de-en/${direction[$1]}/; s/--protocol tlm/&${searched:+ $searched}/" \
+    "$CONFIGS/grid.json" >"$folder/grid.json"
 }
 
 # as_lines: flags and values, a word a line, as lines of a config.

@@ -6,15 +6,17 @@ REVERSE=mono/reverse # translates that text back
 # prepare_data: the pairs, then what is trained on beside them.
 prepare_data() {
   local folder=$run/mono pair=${direction[mono]}
+  local -a how
   once "$folder/prepared" "$(declare -f "data_$kind" "text_$kind" | cksum)" pairs_and_text
   if [[ " ${rows[*]} " == *-lm\ * ]]; then
     tdo monolingual "$folder/data" --text "${pair#*-}=$folder/alone" --out "$folder/lone"
   fi
   if [[ " ${rows[*]} " == *-back-translation\ * ]]; then
     train_reverse
+    read -ra how <<<"$(search_options) $(machine)"
     tdo backtranslate "$folder/data" --path "$(checkpoint_of "$run/$REVERSE")" \
       --text "${pair#*-}=$folder/alone" --into "${pair%-*}" --out "$folder/synthetic" \
-      --workers "$jobs" "${searched[@]}" $(machine)
+      --workers "$jobs" "${how[@]}"
   fi
 }
 
@@ -53,13 +55,18 @@ own_flags() {
 
 also_made() { echo mono/{data,text,more,multi30k,prepared,alone,lone,synthetic,reverse}; }
 
-# text_SCALE: lines of the target language that no pair has, in RUN/mono/alone. They are searched with the
-# options of `tdo backtranslate` in searched.
-declare -a searched=(--beam 4)
+# search_options: of `tdo backtranslate`; a model of two updates stops nowhere.
+search_options() {
+  if [[ -n $smoke ]]; then
+    echo --beam 1 --max-len-a 1 --max-len-b 1
+  else
+    echo --beam 4
+  fi
+}
 
+# text_SCALE: lines of the target language that no pair has, in RUN/mono/alone.
 text_toy() { alone_of --train 10000 --valid 100 --test 200; }
 
-# a model of two updates stops nowhere
 text_smoke() { alone_of --train 60 --valid 10 --test 10; }
 
 text_multi30k() {

@@ -94,7 +94,8 @@ def test_scores_are_the_librarys(
     np.testing.assert_array_equal(mine[0], mine[2])
     assert len({*mine[0], *mine[1]}) == 4
     checkpoint = tiny / "checkpoints" / "model.ckpt"
-    np.testing.assert_array_equal(Comet(str(checkpoint)).score([FRENCH])[0], mine[1])
+    # processors round a batch of other sentences otherwise
+    np.testing.assert_allclose(Comet(str(checkpoint)).score([FRENCH])[0], mine[1], rtol=1e-5)
 
 
 def test_a_cached_segment_is_not_computed_again(

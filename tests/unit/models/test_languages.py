@@ -98,7 +98,7 @@ REFUSED = {
     ),
     "too many tags": (
         (*BASE, *TDO, "--tdo-masked-tags", "5"),
-        r"`--tdo-masked-tags` must be at most 4, the language tags of the dictionary; it is 5",
+        r"`--tdo-masked-tags` must be at most 4, the language tags of the dictionary and what ",
     ),
     "tags that are predicted": (
         (*BASE, *TDO, "--decoder-langtok", "--tdo-masked-tags", "1"),

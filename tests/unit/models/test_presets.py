@@ -50,6 +50,7 @@ def test_no_name_is_forgotten():
     assert ours(CRITERION_REGISTRY) == {
         "label_smoothed_cross_entropy_terms",
         "label_smoothed_cross_entropy_instrucl",
+        "label_smoothed_cross_entropy_tlm",
         "label_smoothed_cross_entropy_tpdm",
     }
 

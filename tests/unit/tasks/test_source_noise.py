@@ -107,6 +107,16 @@ def test_padding_of_the_vocabulary_is_no_word():
     assert {dictionary[token] for token in found.unique().tolist()} == {"one", "two"}
 
 
+def test_the_tag_of_synthetic_sources_is_no_word():
+    task = task_of("--back-translated-tag", "<bt>", *("--source-noise-rate", "1"))
+    dictionary = task.source_dictionary
+    tag = dictionary.index("<bt>")
+    assert dictionary.symbols[-2:] == ["<bt>", MASK]
+    row = torch.tensor([[dictionary.index("__de__"), tag, *[dictionary.index("one")] * 50]])
+    found = [SourceNoise(task).disturbed(row, [number])[0] for number in range(60)]
+    assert all(one[0, 1] == tag and not one[0, 2:].eq(tag).any() for one in found)
+
+
 # --- in a batch ------------------------------------------------------------------------------
 
 
@@ -214,12 +224,24 @@ def test_a_dictionary_that_has_the_symbol():
         add_mask_symbol([dictionary])
 
 
-def test_tags_behind_which_it_stands():
-    with pytest.raises(UserError, match="`--tdo-masked-tags` must be 0 with `--source-noise`"):
-        task_of("--tdo-masked-tags", "2")
-    args = Namespace(langs=["en", "de"], encoder_langtok="tgt", source_noise="bert")
-    with pytest.raises(UserError, match="`--path` must name a model without `--source-noise`"):
-        Extension(["en", "de"], ["fr"]).arguments(args)
+def test_masked_tags_count_it():
+    """They are the last symbols of the dictionary, whatever these are."""
+    flags = ("--task", "tdo_translation", *FLAGS, *BERT)
+    task, model, _ = built(*flags, "--tdo-masked-tags", "5")
+    (batch, *_) = iterate(task, "train")
+    assert model(**batch["net_input"])[0].size(-1) == len(task.target_dictionary) - 5
+    with pytest.raises(UserError, match="`--tdo-masked-tags` must be at most 5, the language tags"):
+        built(*flags, "--tdo-masked-tags", "6")
+
+
+def test_models_with_it_know_no_more_languages():
+    for option, given in (
+        ("--source-noise", {"source_noise": "bert"}),
+        ("--back-translated-tag", {"back_translated_tag": "<bt>"}),
+    ):
+        args = Namespace(langs=["en", "de"], encoder_langtok="tgt", **given)
+        with pytest.raises(UserError, match=f"`--path` must name a model without `{option}`"):
+            Extension(["en", "de"], ["fr"]).arguments(args)
 
 
 def test_another_dictionary_than_the_checkpoint_s():
