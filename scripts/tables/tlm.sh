@@ -28,28 +28,11 @@ set -euo pipefail
 # shellcheck shell=bash
 # shellcheck disable=SC2034
 source "$(dirname "${BASH_SOURCE[0]}")/tables.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/corpora.sh"
 source "$(dirname "${BASH_SOURCE[0]}")/tlm/scales.sh"
 
 PAPER=tlm
 OPTIONS=${BASH_SOURCE[0]}
-
-# A row is called CORPUS/SYSTEM; each corpus has its folder in RUN, with data and systems.
-corpora() { printf '%s\n' "${rows[@]%%/*}" | sort -u; }
-data_of() { echo "$run/${2%%/*}/data"; }
-
-prepare_data() {
-  local corpus
-  for corpus in $(corpora); do
-    once "$run/$corpus/prepared" "$(declare -f "data_$kind" | cksum)" "data_$kind" "$corpus"
-  done
-}
-
-also_made() {
-  local corpus
-  for corpus in $(corpora); do
-    echo "$corpus"/{data,text,more,multi30k,prepared}
-  done
-}
 
 # config_of CONFIGS SYSTEM: of IWSLT's rows they lie in CONFIGS itself.
 config_of() { echo "$1/${2#de-en/}.conf"; }

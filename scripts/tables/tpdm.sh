@@ -38,6 +38,7 @@ set -euo pipefail
 # shellcheck shell=bash
 # shellcheck disable=SC2034
 source "$(dirname "${BASH_SOURCE[0]}")/tables.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/corpora.sh"
 source "$(dirname "${BASH_SOURCE[0]}")/tpdm/scales.sh"
 
 PAPER=tpdm
@@ -115,24 +116,6 @@ draw_scores() {
       done
     done
     draw_curves "$run/$1/figure1-$corpus" ${lines[@]+"${lines[@]}"}
-  done
-}
-
-# Each corpus has its folder in RUN, with data and systems.
-corpora() { printf '%s\n' "${rows[@]%%/*}" | sort -u; }
-data_of() { echo "$run/${2%%/*}/data"; }
-
-prepare_data() {
-  local corpus
-  for corpus in $(corpora); do
-    once "$run/$corpus/prepared" "$(declare -f "data_$kind" | cksum)" "data_$kind" "$corpus"
-  done
-}
-
-also_made() {
-  local corpus
-  for corpus in $(corpora); do
-    echo "$corpus"/{data,text,multi30k,prepared}
   done
 }
 

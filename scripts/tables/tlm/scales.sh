@@ -98,12 +98,3 @@ corpus_of() {
   tdo preprocess "$folder/text" "$folder/data" --vocab-size "$2" --normalization identity \
     --join-valid 5 --workers 2 --fresh
 }
-
-# keep_pairs TEXT OUT PAIR...: of a text folder.
-keep_pairs() {
-  local pair
-  step mkdir -p "$2"
-  for pair in "${@:3}"; do
-    step cp "$1"/*."$pair".* "$2/"
-  done
-}
