@@ -57,7 +57,7 @@ def collect(
         bold = sys.stdout.isatty() and "NO_COLOR" not in os.environ
         for table in (all_cells(results), *(best_by(results, axis) for axis in axes)):
             print(table.title, "", terminal(table, width, bold), "", table.caption, "", sep="\n")
-        for line in _remarks(done, args.published or grid.published, bool(results.published)):
+        for line in _remarks(done, args.published or grid.published, bool(results.published.rows)):
             print(line)
         for path in write(results, axes, args.out.resolve()):
             print(path, flush=True)

@@ -36,6 +36,7 @@ GRID = k.record(
         "score": LINES,
         "published": k.TEXT,
         "row": k.TEXT,
+        "best": k.map_of(k.record({"published": k.TEXT, "row": k.TEXT}), keys=AXIS),
     },
 )
 # what the runner says itself
@@ -63,8 +64,24 @@ class Further:
 
 
 @dataclass(frozen=True)
+class Beside:
+    """A published table, and a template of the names of its rows."""
+
+    published: str
+    row: str
+
+    def name(self, values: Mapping[str, str]) -> str:
+        """Of the row for these values, by axis."""
+        return self.row.format_map(values)
+
+
+@dataclass(frozen=True)
 class Grid:
-    """A grid as its file has it; `row` is a template, and empty for the names of the cells."""
+    """A grid as its file has it.
+
+    `row` is such a template too, and empty for the names of the cells; `best` has the tables
+    beside the best cells, by axis.
+    """
 
     path: Path
     title: str
@@ -78,6 +95,7 @@ class Grid:
     score: tuple[str, ...] = ()
     published: str | None = None
     row: str = ""
+    best: dict[str, Beside] = field(default_factory=dict)
 
 
 class _Repeated(ValueError):
@@ -102,8 +120,9 @@ def read_grid(path: Path) -> Grid:
     if mistakes:
         text = f"`{path.name}` must be a grid without mistakes; it has {len(mistakes)}: "
         raise UserError(" ".join((text + "; ".join(mistakes)).split()))
-    if "published" in document:
-        published.table(document["published"])
+    for named in (document, *document.get("best", {}).values()):
+        if "published" in named:
+            published.table(named["published"])
     return _grid(path, document)
 
 
@@ -132,14 +151,22 @@ def _contradictions(document: Mapping[str, Any]) -> Iterator[str]:
                     yield f"axes.{axis}.{name}.drops must be other axes ({known}); it has {dropped}"
     if unknown := k.placeholders(document.get("row", "")) - set(axes):
         yield f"row must have no other placeholders than axes; it has {{{min(unknown)}}}"
+    for axis, named in document.get("best", {}).items():
+        if axis not in axes:
+            yield f"best must be of axes ({', '.join(axes) or 'there is none'}); it has {axis}"
+        if k.placeholders(named["row"]) != {axis}:
+            yield f"best.{axis}.row must have the placeholder {{{axis}}} and no other"
     for command, options in MANAGED.items():
         words = [word.partition("=")[0] for word in _words(document.get(command, ()))]
         for option in [one for one in options if one in words]:
             yield f"{command} must go without {option}, which tdo grid sets"
+    # the tables of the best cells have rows of further cells too
+    beside = {"published", "best"} & document.keys()
     named = [f"cells.{name}." for name, cell in document.get("cells", {}).items() if "row" in cell]
-    for where in [*named, *([""] if "row" in document else [])]:
-        if "published" not in document:
-            yield f"{where}row must come with published"
+    for where in () if beside else named:
+        yield f"{where}row must come with published"
+    if "row" in document and "published" not in document:
+        yield "row must come with published"
 
 
 def _is_line(line: object) -> bool:
@@ -184,5 +211,6 @@ def _grid(path: Path, document: Mapping[str, Any]) -> Grid:
         },
         translate=_words(document.get("translate", ())),
         score=_words(document.get("score", ())),
+        best={axis: Beside(**named) for axis, named in document.get("best", {}).items()},
         **given,
     )

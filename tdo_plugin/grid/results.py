@@ -16,6 +16,20 @@ from tdo_plugin.grid.description import Grid
 
 
 @dataclass(frozen=True)
+class Printed:
+    """A published table in the columns that were measured; `rows` are by name."""
+
+    title: str = ""
+    note: str = ""
+    quantities: tuple[Quantity, ...] = ()
+    rows: dict[str, dict[Quantity, float | None]] = field(default_factory=dict)
+
+    def row(self, name: str) -> dict[Quantity, float | None]:
+        """A row; empty where the paper has none of this name."""
+        return self.rows.get(name, {})
+
+
+@dataclass(frozen=True)
 class CellResult:
     """A cell with the run that it shares with others.
 
@@ -25,7 +39,6 @@ class CellResult:
         state: how far that is, or what is wrong with it.
         scores: by quantity; None where it has none.
         parameters: of the model; None where nobody knows.
-        published: by quantity, the paper's; empty where it has no such row.
     """
 
     cell: Cell
@@ -33,7 +46,6 @@ class CellResult:
     state: str
     scores: dict[Quantity, float | None]
     parameters: int | None = None
-    published: dict[Quantity, float | None] = field(default_factory=dict)
 
     def score(self, quantity: Quantity) -> float | None:
         """Its value of a quantity."""
@@ -42,9 +54,13 @@ class CellResult:
 
 @dataclass(frozen=True)
 class Best:
-    """A value of an axis, the best of its cells, how many have a score, and of how many."""
+    """A value of an axis, the best of its cells, how many have a score, and of how many.
+
+    `row` is the value's name in the published table of the axis.
+    """
 
     value: str
+    row: str
     result: CellResult | None
     scored: int
     of: int
@@ -54,16 +70,15 @@ class Best:
 class Results:
     """All cells of a grid. The first of the quantities says which is best.
 
-    `source` is the published table's title, and `note` what a reader must know of it.
+    `published` is the table beside all cells, and `best_published` those beside the best, by axis.
     """
 
     grid: Grid
     sheet: ScoreSheet
     quantities: tuple[Quantity, ...]
     cells: tuple[CellResult, ...]
-    published: tuple[Quantity, ...] = ()
-    source: str = ""
-    note: str = ""
+    published: Printed = Printed()
+    best_published: dict[str, Printed] = field(default_factory=dict)
 
     def best(self, axis: str) -> list[Best]:
         """For each value of an axis the best cell over all others.
@@ -71,11 +86,13 @@ class Results:
         Where the first quantity is equal the next decides; of equal cells it is the first.
         """
         found = []
+        beside = self.grid.best.get(axis)
         for value in self.grid.axes[axis]:
             cells = [one for one in self.cells if one.cell.values.get(axis) == value]
             scored = [one for one in cells if one.score(self.quantities[0]) is not None]
             best = max(scored, key=self._goodness, default=None)
-            found.append(Best(value, best, len(scored), len(cells)))
+            row = beside.name({axis: value}) if beside else ""
+            found.append(Best(value, row, best, len(scored), len(cells)))
         return found
 
     def _goodness(self, result: CellResult) -> list[float]:
@@ -116,6 +133,31 @@ def _whole(sheet: ScoreSheet) -> str:
     return "all" if "all" in sheet.groups else next(iter(sheet.groups))
 
 
+def printed(key: str, table: str, names: Sequence[str], sheet: ScoreSheet) -> Printed:
+    """A published table in the columns that `sheet` has; empty where it has none of them.
+
+    Args:
+        key: of the grid's file, which gives the names.
+        table: such as `tlm:9`.
+        names: of its rows, as the grid has them; one that it lacks stays without figures.
+        sheet: what was measured.
+
+    Raises:
+        UserError: there is no such table, or none of the names is one of its rows.
+    """
+    found = beside(table, sheet)
+    if not found:
+        return Printed()
+    one = found[0]
+    rows = {row.name: dict(zip(one.quantities, row.values, strict=True)) for row in one.rows}
+    if not rows.keys() & set(names):
+        raise UserError(
+            f"`{key}` must come to names of rows of {table}, such as {next(iter(rows))}; "
+            f"it comes to {names[-1]}"
+        )
+    return Printed(one.title, one.note, one.quantities, rows)
+
+
 def _quantity(sheet: ScoreSheet, metric: str, group: str) -> Quantity:
     pooled = Quantity(metric, group, shows_pooled(sheet) and group in sheet.groups)
     return pooled if pooled.measured(sheet) else Quantity(metric, group)
@@ -142,18 +184,10 @@ def gather(
         table: a published one, such as `tlm:9`.
 
     Raises:
-        UserError: a group that the sheet lacks, or a published table without a row of any cell.
+        UserError: a group that the sheet lacks, or a published table without any row of the grid's.
     """
     columns = quantities(sheet, grid.groups)
     scored = {system.name for system in sheet.systems}
-    found = beside(table, sheet) if table else []
-    rows = {row.name: row.values for one in found for row in one.rows}
-    if rows and not rows.keys() & {cell.row for cell in cells}:
-        raise UserError(
-            f"`row` must come to names of rows of {table}, such as {next(iter(rows))}; "
-            f"it comes to {cells[-1].row}"
-        )
-    theirs = found[0].quantities if found else ()
     return Results(
         grid,
         sheet,
@@ -165,11 +199,17 @@ def gather(
                 states[run],
                 {one: one.of(sheet, run) if run in scored else None for one in columns},
                 parameters[run],
-                dict(zip(theirs, rows.get(cell.row, ()), strict=False)),
             )
             for cell in cells
         ),
-        theirs,
-        found[0].title if found else "",
-        found[0].note if found else "",
+        printed("row", table, [cell.row for cell in cells], sheet) if table else Printed(),
+        {
+            axis: printed(
+                f"best.{axis}.row",
+                one.published,
+                [one.name({axis: value}) for value in grid.axes[axis]],
+                sheet,
+            )
+            for axis, one in grid.best.items()
+        },
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,16 +23,18 @@ from tdo_plugin.evaluation.report.table import (
 )
 from tdo_plugin.evaluation.report.text import escape_markdown, markdown
 from tdo_plugin.grid.description import COLUMNS
-from tdo_plugin.grid.results import CellResult, Results
+from tdo_plugin.grid.results import CellResult, Printed, Results
 
 
 def all_cells(results: Results) -> Table:
     """A row for each cell, the axes being labels; what was not measured is shown as absent."""
     axes = tuple(results.grid.axes)
-    columns = zip(_columns(results, results.cells), _published(results), strict=True)
+    theirs = _published(results.published, [one.cell.row for one in results.cells])
     rows = [
         Row(_labels(one, axes), (*own, *paper))
-        for one, (own, paper) in zip(results.cells, columns, strict=True)
+        for one, own, paper in zip(
+            results.cells, _columns(results, results.cells), theirs, strict=True
+        )
     ]
     further = sum(not one.cell.values for one in results.cells)
     blocks = (Block(tuple(rows[:further])), Block(tuple(rows[further:])))
@@ -40,7 +42,7 @@ def all_cells(results: Results) -> Table:
         "grid",
         results.grid.title,
         axes,
-        (*_headings(results), *_published_headings(results)),
+        (*_headings(results), *_published_headings(results, results.published)),
         tuple(block for block in blocks if block.rows),
         " ".join(_caption(results)),
     )
@@ -54,13 +56,15 @@ def best_by(results: Results, axis: str) -> Table:
     chosen = [*further, *(one.result for one in best)]
     counts = ["" for _ in further] + [f"{one.scored}/{one.of}" for one in best]
     names = [None for _ in further] + [one.value for one in best]
+    printed = results.best_published.get(axis, Printed())
+    theirs = _published(printed, [one.cell.row for one in further] + [one.row for one in best])
     rows = [
         Row(
             _labels(result, axes) if result else (str(name), *[ABSENT] * (len(axes) - 1)),
-            (*cells, Cell(count)),
+            (*cells, Cell(count), *paper),
         )
-        for result, name, count, cells in zip(
-            chosen, names, counts, _columns(results, chosen), strict=True
+        for result, name, count, cells, paper in zip(
+            chosen, names, counts, _columns(results, chosen), theirs, strict=True
         )
     ]
     first = results.quantities[0]
@@ -68,10 +72,19 @@ def best_by(results: Results, axis: str) -> Table:
         f"best-{axis}",
         f"{results.grid.title}: best by {axis}",
         axes,
-        (*_headings(results), Column("cells", "scored")),
+        (
+            *_headings(results),
+            Column("cells", "scored"),
+            *_published_headings(results, printed),
+        ),
         (Block(tuple(rows)),),
-        f"The cell with the best {MEASURES[first.metric].name} of each {axis}; of equal ones "
-        "the next column decides. Its other scores are of the same cell.",
+        " ".join(
+            (
+                f"The cell with the best {MEASURES[first.metric].name} of each {axis}; of equal "
+                "ones the next column decides. Its other scores are of the same cell.",
+                *_of_the_paper(printed),
+            )
+        ),
     )
 
 
@@ -86,9 +99,9 @@ def _headings(results: Results) -> list[Column]:
     return [*own, Column("model", "parameters (M)")]
 
 
-def _published_headings(results: Results) -> list[Column]:
-    source = results.source.partition(": ")[0]
-    columns = [one.column(results.sheet) for one in results.published]
+def _published_headings(results: Results, printed: Printed) -> list[Column]:
+    source = printed.title.partition(": ")[0]
+    columns = [one.column(results.sheet) for one in printed.quantities]
     return [Column(f"{source}: {column.over}", column.name) for column in columns]
 
 
@@ -108,17 +121,17 @@ def _size(parameters: int | None) -> Cell:
     return Cell(ABSENT) if parameters is None else Cell(number(parameters / 1e6, 1), parameters)
 
 
-def _published(results: Results) -> list[list[Cell]]:
-    """The paper's cells of each row."""
+def _published(printed: Printed, names: Sequence[str]) -> list[list[Cell]]:
+    """The paper's cells of the rows of these names."""
     cells = [
         score_cells(
-            [one.published.get(quantity) for one in results.cells],
+            [printed.row(name).get(quantity) for name in names],
             MEASURES[quantity.metric],
             absent="",
         )
-        for quantity in results.published
+        for quantity in printed.quantities
     ]
-    return [[column[index] for column in cells] for index in range(len(results.cells))]
+    return [[column[index] for column in cells] for index in range(len(names))]
 
 
 def _caption(results: Results) -> Iterator[str]:
@@ -128,10 +141,14 @@ def _caption(results: Results) -> Iterator[str]:
     shared = [f"{one.cell.name} = {one.run}" for one in results.cells if one.cell.name != one.run]
     if shared:
         yield f"Cells with the same flags, trained once: {', '.join(shared)}."
-    if results.published:
+    yield from _of_the_paper(results.published)
+
+
+def _of_the_paper(printed: Printed) -> Iterator[str]:
+    if printed.rows:
         yield "Published figures are of the paper's own data."
-    if results.note:
-        yield results.note
+    if printed.note:
+        yield printed.note
 
 
 def _whole(one: CellResult) -> bool:
@@ -162,7 +179,7 @@ def _markdown(table: Table) -> str:
 def as_rows(results: Results) -> tuple[list[str], list[list[object]]]:
     """A head, and a row for each cell, not rounded; blank where there is nothing."""
     axes = list(results.grid.axes)
-    paper = [f"published {_key(one)}" for one in results.published]
+    paper = [f"published {_key(one)}" for one in results.published.quantities]
     head = [*COLUMNS[:3], *axes, *map(_key, results.quantities), COLUMNS[3], *paper]
     rows: list[list[object]] = [
         [
@@ -170,7 +187,7 @@ def as_rows(results: Results) -> tuple[list[str], list[list[object]]]:
             *(one.cell.values.get(axis) for axis in axes),
             *(one.score(quantity) for quantity in results.quantities),
             one.parameters,
-            *(one.published.get(quantity) for quantity in results.published),
+            *map(results.published.row(one.cell.row).get, results.published.quantities),
         ]
         for one in results.cells
     ]
@@ -181,21 +198,25 @@ def _key(quantity: Quantity) -> str:
     return f"{quantity.metric} {quantity.group}{', pooled' * quantity.pooled}"
 
 
+def _keyed(values: Mapping[Quantity, float | None]) -> dict[str, float | None]:
+    return {_key(quantity): value for quantity, value in values.items()}
+
+
 def as_json(results: Results, axes: Sequence[str]) -> dict[str, Any]:
     """Everything, with the best cells by name."""
     return {
         "title": results.grid.title,
         "axes": {axis: list(values) for axis, values in results.grid.axes.items()},
-        "published": results.source or None,
+        "published": results.published.title or None,
         "cells": [
             {
                 "cell": one.cell.name,
                 "run": one.run,
                 "state": one.state,
                 "values": one.cell.values,
-                "scores": {_key(key): value for key, value in one.scores.items()},
+                "scores": _keyed(one.scores),
                 "parameters": one.parameters,
-                "published": {_key(key): value for key, value in one.published.items()},
+                "published": _keyed(results.published.row(one.cell.row)),
             }
             for one in results.cells
         ],

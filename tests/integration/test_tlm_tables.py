@@ -8,6 +8,7 @@ from integration.configs import ROOT
 from integration.table_scripts import TABLES, make_clone, script, shown, trained
 
 from tdo_plugin.evaluation.published import published
+from tdo_plugin.evaluation.published import table as table_of
 
 ROWS = {"tlm_table6.sh": "6", "tlm_table7.sh": "7", "tlm_table8.sh": "8"}
 AXES = {"2": "task", "3": "mask", "4": "noise", "5": "schedule"}
@@ -100,6 +101,12 @@ def test_the_grid_is_the_paper_s() -> None:
     assert [cell.row for cell in cells] == [row.name for row in table.rows]
     assert (len(cells), len(runs_of(cells))) == (33, 29)
     assert list(grid.axes) == list(AXES.values())
+    for number, axis in AXES.items():
+        beside = grid.best[axis]
+        values = [beside.name({axis: value}) for value in grid.axes[axis]]
+        printed = table_of(beside.published)
+        assert ["encoder-decoder", *values] == [row.name for row in printed.rows]
+        assert printed.table == number
 
 
 def test_smoke_of_the_grid(clone: Path) -> None:

@@ -47,6 +47,10 @@ def axis(**values: object) -> dict:
     return {"axes": {**AXES, "third": values}}
 
 
+def best(axis: str, table: str, row: str) -> dict:
+    return {"best": {axis: {"published": table, "row": row}}}
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -80,6 +84,11 @@ def axis(**values: object) -> dict:
         ({"row": "{task}"}, "row must come with published"),
         ({"cells": {"x": {"row": "y"}}}, "cells.x.row must come with published"),
         ({"published": "tlm:9", "row": "{mask}"}, "placeholders than axes; it has {mask}"),
+        (best("mask", "tlm:3", "{mask}"), r"best must be of axes \(task, weight\); it has mask"),
+        (best("task", "tlm:2", "{weight}"), r"best.task.row must have the placeholder {task} and"),
+        (best("task", "tlm:2", "LM"), r"best.task.row must have the placeholder {task} and"),
+        (best("task", "tlm:77", "{task}"), "`--published` must be one of tlm:2"),
+        ({"best": {"task": {"row": "{task}"}}}, "best.task.published must be given"),
         ({"published": "tlm:77"}, "`--published` must be one of tlm:2"),
         ({"published": "no:1"}, "`--published` must name one of tdo"),
     ],

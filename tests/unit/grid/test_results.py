@@ -14,7 +14,7 @@ from tdo_plugin.evaluation.scores import DirectionScores, ScoreSheet, SystemScor
 from tdo_plugin.grid.cells import cells_of, runs_of
 from tdo_plugin.grid.description import read_grid
 from tdo_plugin.grid.folder import TRAINED, TRANSLATED
-from tdo_plugin.grid.results import Results, gather, quantities
+from tdo_plugin.grid.results import Printed, Results, gather, quantities
 from tdo_plugin.grid.tables import all_cells, best_by, write
 
 BLEU, TER = Quantity("bleu", "de-en"), Quantity("ter", "de-en")
@@ -124,7 +124,8 @@ def test_a_paper_s_pooled_score_is_the_column_where_there_is_one() -> None:
 def test_published_figures_stand_beside_their_cells(tmp_path: Path) -> None:
     own = {"axes": {"task": AXES["task"]}, "cells": {"encoder-decoder": {}}, **NAMES}
     found = results(tmp_path, {"LM": (33.0, 1.0)}, "tlm:2", **own)
-    assert [one.published for one in found.cells] == [{BLEU: 34.9}, {BLEU: 34.7}, {BLEU: 35.0}]
+    theirs = [found.published.row(one.cell.row) for one in found.cells]
+    assert theirs == [{BLEU: 34.9}, {BLEU: 34.7}, {BLEU: 35.0}]
     table = all_cells(found)
     assert [(one.over, one.name) for one in table.columns] == [
         ("BLEU ↑", "de → en"),
@@ -143,9 +144,38 @@ def test_a_published_table_must_know_some_cell(tmp_path: Path) -> None:
         results(tmp_path, {"ae-1": (1.0, 2.0)}, "tlm:2")
 
 
+BEST = {
+    "axes": {"task": AXES["task"], "weight": AXES["weight"]},
+    "cells": {"base": {"row": "encoder-decoder"}},
+}
+
+
+def test_published_figures_stand_beside_the_best(tmp_path: Path) -> None:
+    named = {"best": {"task": {"published": "tlm:2", "row": "encoder-only, {task}"}}}
+    found = results(tmp_path, {"base": (1.0, 2.0), "AE-1": (33.0, 1.0)}, **BEST, **named)
+    table = best_by(found, "task")
+    assert (table.columns[-1].over, table.columns[-1].name) == (
+        "TLM, Table 2: BLEU ↑",
+        "de → en",
+    )
+    (block,) = table.blocks
+    assert [(row.labels[0], row.cells[-1].text) for row in block.rows] == [
+        *(("base", "34.9"), ("LM", "34.7"), ("AE", "35.0")),
+    ]
+    assert "An encoder-only row is the best of the grid" in table.caption
+    assert len(best_by(found, "weight").columns) == len(table.columns) - 1
+    assert "paper" not in best_by(found, "weight").caption
+
+
+def test_a_published_table_of_the_best_must_know_some_value(tmp_path: Path) -> None:
+    named = {"best": {"task": {"published": "tlm:2", "row": "{task}"}}}
+    with pytest.raises(UserError, match=r"`best.task.row` must .* of tlm:2, .*; it comes to AE"):
+        results(tmp_path, {"base": (1.0, 2.0)}, **BEST, **named)
+
+
 def test_a_published_table_of_other_directions_is_left_out(tmp_path: Path) -> None:
     found = results(tmp_path, SCORES, "tlm:7")
-    assert found.published == () and len(all_cells(found).columns) == 3
+    assert found.published == Printed() and len(all_cells(found).columns) == 3
 
 
 def test_the_table(tmp_path: Path) -> None:
