@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 HELP = "estimate the GPU hours of configs' trainings from their FLOPs"
 
 ROBT = "tdo_robt"
+CRITERIONS = {
+    "label_smoothed_cross_entropy_instrucl": "instrucl",
+    "label_smoothed_cross_entropy_tlm": "reconstruction",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -152,16 +156,27 @@ def _estimate(path: Path, config: Config, args: argparse.Namespace) -> Estimate:
     words = [*config.words(), *sizes, *lengths, "--beam", 1]
     known, _ = parser.parse_known_args(list(map(str, words)))
     model = describe.describe(known)
-    each = model["flops"]["training"]["total"]
+    flops = model["flops"]
+    each = flops["training"]["total"]
+    each += sum(flops[term]["total"] for term in _terms(config) if flops.get(term))
     if robt:
-        each = 2 * each + model["flops"]["generation"]["total"]
+        each = 2 * each + flops["generation"]["total"]
     tokens = config.gpus * config.integer("--max-tokens", 4000) * config.integer("--update-freq", 1)
     sentences = updates * tokens / max(args.source_length, args.target_length)
-    flops = float(sentences * each)
+    total = float(sentences * each)
     return Estimate(
         name=f"{path.resolve().parent.name}/{path.name.removesuffix('.conf')}",
         parameters=model["total_parameters"],
         updates=updates,
-        flops=flops,
-        hours=flops / (args.tflops * 1e12 * args.utilization) / 3600,
+        flops=total,
+        hours=total / (args.tflops * 1e12 * args.utilization) / 3600,
     )
+
+
+def _terms(config: Config) -> list[str]:
+    """The loss terms that are trained on."""
+    flags = config.flags
+    (criterion,) = flags.get("--criterion", [""])
+    named = ",".join(flags.get("--loss-terms", [])).split(",")
+    found = [term for term in (*named, CRITERIONS.get(criterion, "")) if term]
+    return [one for one in found if flags.get(f"--{one}-weight") not in (["0"], ["0.0"])]

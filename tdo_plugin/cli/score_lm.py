@@ -121,24 +121,24 @@ def run(args: argparse.Namespace) -> int:
     tells = _tells_sources(paths, translator)
     with ExitStack() as stack:
         lines = stack.enter_context(complete_file(args.sentences)) if args.sentences else None
-        figures = []
+        summed = []
         for name, task, dataset, source in _sets(args, data, translator, texts, tells):
             found = sorted(
                 translator.likelihoods(task, dataset, source), key=lambda one: one.number
             )
-            figures.append(_summed(name, found))
+            summed.append(_summed(name, found))
             for one in found if lines else ():
                 told = "" if one.source is None else f"{one.source:.6f}\t{one.source_tokens}"
                 print(
                     f"{name}\t{one.number + 1}\t{one.target:.6f}\t{one.target_tokens}\t{told}",
                     file=lines,
                 )
-    rows = [one.as_dict() for one in figures]
+    rows = [one.as_dict() for one in summed]
     if args.json:
         with complete_file(args.json) as stream:
-            json.dump(
-                {"checkpoints": [str(path) for path in paths], "sets": rows}, stream, indent=1
-            )
+            sets = [{name: _finite(one) for name, one in row.items()} for row in rows]
+            content = {"checkpoints": [str(path) for path in paths], "sets": sets}
+            json.dump(content, stream, indent=1)
             stream.write("\n")
     print("\n".join(_table(rows)), flush=True)
     if tells is not None:
@@ -203,6 +203,8 @@ def _tells_sources(paths: Sequence[Path], translator: Translator) -> str | None:
     """Why P(source) is no probability of this model's; None where it is one."""
     from tdo_plugin.checkpoints import read
 
+    if not translator.tags_sources:
+        return "nothing stands before the first token (`--encoder-langtok`)"
     for path, model in zip(paths, translator.models, strict=True):
         spec = getattr(getattr(model, "core", None), "spec", None)
         if spec is None or spec.source_attention != "causal":
@@ -228,6 +230,11 @@ def _summed(name: str, found: Sequence[Likelihood]) -> Figures:
         math.fsum(sources) if sources else None,
         sum(one.source_tokens for one in found),
     )
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no infinity."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> list[str]:

@@ -204,7 +204,8 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
             for key in own:
                 if not key.endswith(("_nll_loss", "_ntokens")):
                     sentences = total("nsentences")
-                    metrics.log_scalar(key, total(key) / sentences, sentences, round=3)
+                    digits = 6 if key.endswith("_weight") else 3  # one that falls is small soon
+                    metrics.log_scalar(key, total(key) / sentences, sentences, round=digits)
                 elif key.endswith("_nll_loss") and tokens:
                     bits = total(key) / tokens / math.log(2)
                     metrics.log_scalar(key, bits, tokens, round=3)

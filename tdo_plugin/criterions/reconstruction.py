@@ -5,6 +5,7 @@ from argparse import Namespace
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from tdo_plugin.criterions.loss_terms import Answer, Request, Sample, TermLoss, Update
 from tdo_plugin.criterions.reconstruction_options import schedule
@@ -51,6 +52,8 @@ class Reconstruction:
             )
         self.padding_idx: int = task.source_dictionary.pad()
         self.tag = tag_sides(args)[0] is not None
+        mark = getattr(args, "back_translated_tag", None)
+        self.mark: int | None = None if mark is None else task.source_dictionary.index(mark)
         if hasattr(args, "arch"):  # a training ends here rather than at its first batch
             self._warn(_checked(spec_of_training(task)), args)
 
@@ -60,9 +63,7 @@ class Reconstruction:
             self._updates = update.number
         if not self._weight:
             return Request()
-        clean = sample.get(CLEAN_SOURCE, sample["net_input"]["src_tokens"])
-        tokens = told(clean, self.options.reconstruction_task, self.tag, self.padding_idx)
-        return Request(reconstructed=(tokens, self.options.label_smoothing))
+        return Request(reconstructed=(self._told(sample), self.options.label_smoothing))
 
     def loss(self, answer: Answer, sample: Sample, update: Update | None = None) -> TermLoss:
         source = sample["net_input"]["src_tokens"]
@@ -71,14 +72,27 @@ class Reconstruction:
         if answer.reconstructed is None:
             return TermLoss(logs["weight"].new_zeros((), dtype=torch.float32), logs)
         loss, nll = answer.reconstructed
-        clean = sample.get(CLEAN_SOURCE, source)
-        tokens = told(clean, self.options.reconstruction_task, self.tag, self.padding_idx)
-        scored = tokens.ne(self.padding_idx).sum()
-        logs |= {"nll_loss": nll.detach(), "ntokens": scored}
+        scored = self._told(sample).ne(self.padding_idx)
+        logs |= {"nll_loss": nll.detach(), "ntokens": scored.sum()}
         if self.options.reconstruction_normalization == "mean":
-            size = len(source) if self.options.sentence_avg else sample["ntokens"]
-            loss = loss * size / scored.clamp(min=1)
+            loss = loss * self._size(scored.any(1), sample) / scored.sum().clamp(min=1)
         return TermLoss(loss * weight, logs)
+
+    def _told(self, sample: Sample) -> Tensor:
+        """What is scored: the undisturbed source, of which the mark of synthetic ones is a tag."""
+        clean = sample.get(CLEAN_SOURCE, sample["net_input"]["src_tokens"])
+        tokens = told(clean, self.options.reconstruction_task, self.tag, self.padding_idx)
+        return (
+            tokens
+            if self.mark is None
+            else tokens.masked_fill(tokens == self.mark, self.padding_idx)
+        )
+
+    def _size(self, sourced: Tensor, sample: Sample) -> Tensor:
+        """Sentences, or tokens of the target, that have a source: what `mean` weighs it by."""
+        if self.options.sentence_avg:
+            return sourced.sum()
+        return (sample["target"].ne(self.padding_idx) & sourced[:, None]).sum()
 
     @property
     def _weight(self) -> float:

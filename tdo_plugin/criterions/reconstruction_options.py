@@ -48,15 +48,16 @@ class ReconstructionOptions(FairseqDataclass):
     reconstruction_slope: float = field(
         default=0.0,
         metadata={
-            "help": "linear: what lambda loses in each update after that; 0: as much as brings it "
-            "to 0 at --max-update"
+            "help": "linear: what lambda loses in each update after that, less than before it; 0: "
+            "as much as brings it to 0 at --max-update"
         },
     )
     reconstruction_normalization: NORMALIZATIONS = field(  # type: ignore[valid-type]
         default="sum",
         metadata={
             "help": "sum: over tokens, as the paper prints both losses, divided by the number of "
-            "the target's; mean: the mean of a source token counts as that of a target token"
+            "the target's; mean: in each batch the mean of a source token counts as that of a "
+            "target token of the sentences with a source"
         },
     )
 
@@ -122,7 +123,7 @@ def check_reconstruction_options(options: Namespace, updates: int) -> None:
     kind = options.reconstruction_schedule
     if not options.reconstruction_weight:
         where = "where `--reconstruction-weight` is 0"
-        left_out(where, "schedule", "tau", "slope", "normalization")
+        left_out(where, "task", "schedule", "tau", "slope", "normalization")
     if kind == "constant":
         left_out("where `--reconstruction-schedule` is constant", "tau", "slope")
         return
@@ -131,9 +132,18 @@ def check_reconstruction_options(options: Namespace, updates: int) -> None:
     check("tau", tau >= 1 or updates > 0, "at least 1 where there is no --max-update")
     if kind != "linear":
         left_out(f"where `--reconstruction-schedule` is {kind}", "slope")
-    elif not options.reconstruction_slope:
+        return
+    tau = tau_of(options, updates)
+    before = (1 - AT_TAU) * options.reconstruction_weight / tau
+    if not options.reconstruction_slope:
+        latest = (1 - AT_TAU) * updates  # or the second step would be the steeper one
         check(
-            "slope",
-            updates > tau_of(options, updates),
-            f"positive, or --max-update ({updates}) above --reconstruction-tau ({tau:g})",
+            "tau",
+            tau < latest,
+            f"below {latest:g}, nine tenths of --max-update, or --reconstruction-slope positive",
         )
+    check(
+        "slope",
+        options.reconstruction_slope < before,
+        f"below {before:g}, what lambda loses in each update before tau",
+    )

@@ -32,6 +32,7 @@ from tdo_plugin.modules.target_store import TargetStore
 from tdo_plugin.modules.translation_model import TranslationModel
 
 MODEL_NAME = "tdo_transformer"
+ONE_MORE = " (--source-noise bert adds one, --back-translated-tag too)"
 CACHE = "tdo_target_cache"  # the cache's place in fairseq's incremental state
 
 
@@ -271,7 +272,7 @@ class TdoTransformer(FairseqEncoderDecoderModel):
                 raise UserError(
                     "the checkpoint must fit the dictionary of the data: it has "
                     f"{len(stored)} entries, the dictionary {len(present)}"
-                    + (" (--source-noise bert adds one)" if len(stored) == len(present) + 1 else "")
+                    + (ONE_MORE if abs(len(stored) - len(present)) == 1 else "")
                 )
         misfits = sorted(
             [name for name in state_dict if name not in own]

@@ -10,6 +10,8 @@ from typing import Any
 from torch import Tensor
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.tasks.source_noise import SourceNoise
+from tdo_plugin.tasks.step_hooks import batches_of
 from tdo_plugin.tasks.tdo_translation import TdoTranslationTask
 
 
@@ -42,7 +44,8 @@ def first_batches(words: Sequence[str], count: int) -> list[Batch]:
     """The batches that `fairseq-train` would begin with, on one worker.
 
     Its task reads and samples the data, and its iterator batches and shuffles it; no model is
-    built.
+    built. Sources are disturbed where --source-noise says so; what --task tdo_robt makes of a batch
+    takes a model and is not shown.
 
     Args:
         words: fairseq-train's arguments; the task is to be `tdo_translation`.
@@ -75,7 +78,11 @@ def first_batches(words: Sequence[str], count: int) -> list[Batch]:
     except AssertionError as error:
         raise UserError(" ".join(str(error).split())) from None
     batches = epoch.next_epoch_itr(shuffle=cfg.dataset.curriculum < 1)
-    found = [_read(task, batch) for batch in islice(batches, count)]
+    noise = [hook for hook in task.step_hooks if isinstance(hook, SourceNoise)]
+    found = []
+    for update, batch in enumerate(islice(batches, count)):
+        ((disturbed,), _) = batches_of(noise, batch, None, update)
+        found.append(_read(task, disturbed))
     if not found:
         raise UserError(
             f"`--batches` must leave a sentence; all are longer than {limits} tokens, as "

@@ -96,8 +96,8 @@ def add_mask_symbol(dictionaries: Sequence[Dictionary]) -> None:
     for one in {id(one): one for one in dictionaries}.values():
         if MASK in one:
             raise UserError(
-                f"`--source-noise` must be none with a dictionary that has {MASK} already; it is "
-                "bert"
+                f"`--source-noise` must be none with a dictionary that has {MASK} already, as "
+                "--lang-tok-style mbart adds it; it is bert"
             )
         one.add_symbol(MASK)
 

@@ -67,9 +67,9 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
     target language of each sentence. Checkpoints remember their dictionary and languages, and do
     not load beside others. Trained directions need no validation set. With ``--eval-translation``
     a validation translates, too. Data are loaded without reading them (``--data-loading``). What
-    a batch becomes before it is trained on is a list, ``step_hooks``; ``--source-noise`` is one
-    of them. Criterions are
-    told of each update, and what they train beside the model is in the checkpoint (``remember``).
+    a batch becomes before it is trained on is a list, ``step_hooks``; ``--source-noise`` is one of
+    them. Criterions are told of each update, and what they train beside the model is in the
+    checkpoint (``remember``).
     """
 
     tells_languages = True  # in every batch, which models with parts for each language ask

@@ -87,7 +87,8 @@ def _begin_and_end(grid: Path, out: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
     )
-    while not list((out / "all-no" / "checkpoints").glob("checkpoint_*.pt")):
+    # the one that a training goes on from, which is written last
+    while not (out / "all-no" / "checkpoints" / "checkpoint_last.pt").is_file():
         assert process.poll() is None, process.communicate()
         time.sleep(0.02)
     process.send_signal(signal.SIGTERM)

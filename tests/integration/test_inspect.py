@@ -100,6 +100,16 @@ def test_batches_show_what_the_model_is_fed(inspect, tags, source, previous) -> 
         assert y in own
 
 
+def test_batches_show_noise(inspect) -> None:
+    noise = ("--source-noise", "bert", "--source-noise-rate", "1", "--source-noise-mask", "1")
+    printed, _ = inspect(prepared().root, "--batches", "2", *noise, "--source-noise-random", "0")
+    rows = shown(printed)
+    assert rows
+    for _, source, *_ in rows:
+        tag, *words, end = re.sub(r"<pad>\*\d+ ", "", source).split()
+        assert re.fullmatch(r"__\w+__", tag) and end == "</s>" and set(words) == {"<mask>"}
+
+
 def test_batches_are_those_of_a_training(inspect) -> None:
     flags = ("--encoder-langtok", "tgt", "--max-tokens", "200", "--seed", "5")
     flags += ("--sampling-method", "temperature", "--sampling-temperature", "2")

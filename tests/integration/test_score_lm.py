@@ -2,6 +2,7 @@
 
 import json
 import math
+import shutil
 from pathlib import Path
 
 import pytest
@@ -33,10 +34,16 @@ def score(capsys):
     return run
 
 
-def by_hand(path, direction="en-de"):
-    """(log P(target | source), its tokens, log P(source), its tokens), sentence by sentence."""
-    (model,), base = load_models([path], prepared())
-    model.eval()
+def by_hand(*paths, direction="en-de", given=0):
+    """(log P(target | source), its tokens, log P(source), its tokens), sentence by sentence.
+
+    Several models mix their probabilities; `given` are symbols that the target begins with.
+    """
+    models, base = load_models(list(paths), prepared())
+
+    def mixed(each):
+        return (sum(one[0].softmax(-1) for one in each) / len(models)).log()
+
     task = task_of(base, direction)
     task.load_dataset("test")
     dataset = task.dataset("test")
@@ -44,11 +51,15 @@ def by_hand(path, direction="en-de"):
     for number in range(len(dataset)):
         batch = dataset.collater([dataset[number]])
         fed = batch["net_input"]
-        log_probs = model(**fed)[0][0].log_softmax(-1)
-        target, source = batch["target"][0], fed["src_tokens"][0]
-        last = model.core.spec.source_layers
-        state = model.core.encode(source[None], (last,)).states[last]
-        own = model.core.logits(model.core.stack.readout(state))[0].log_softmax(-1)
+        log_probs = mixed([model.eval()(**fed)[0] for model in models])[given:]
+        target, source = batch["target"][0][given:], fed["src_tokens"][0]
+        told = []
+        for model in models:
+            last = model.core.spec.source_layers
+            state = model.source_state(fed, (last,))
+            features = model.core.stack.readout(state.states[last], state.languages)
+            told.append(model.core.logits(features))
+        own = mixed(told)
         of_target = sum(log_probs[place, token] for place, token in enumerate(target))
         of_source = sum(own[place, token] for place, token in enumerate(source[1:]))
         found.append((of_target.item(), len(target), of_source.item(), len(source) - 1))
@@ -81,6 +92,61 @@ def test_pairs(score, tmp_path):
     assert f"{first['joint_perplexity']:.3f}" in shown
 
 
+@pytest.mark.parametrize(
+    "flags",
+    [((), ("--reconstruction-weight", "0.5")), (("--tdo-laln", "both"),)],
+    ids=["an ensemble", "language-aware norms"],
+)
+def test_several_models_and_languages(flags, score, tmp_path):
+    paths = [trained(*CAUSAL, *TLM, *own) for own in flags]
+    told = ("--sentences", tmp_path / "found")
+    code, _, said = score("--path", ":".join(map(str, paths)), "--pairs", "en-de", *told)
+    assert code == 0 and "left out" not in said
+    rows = [[float(one) for one in row.split("\t")[2:]] for row in lines(tmp_path / "found")]
+    wanted = by_hand(*paths)
+    for row, own in zip(rows, wanted, strict=True):
+        assert row == pytest.approx(own, abs=1e-3)
+
+
+def test_all_models_of_an_ensemble_tell_their_sources(score):
+    paths = trained(*CAUSAL, *TLM), trained(*CAUSAL)
+    for order in (paths, paths[::-1]):
+        _, shown, said = score("--path", ":".join(map(str, order)), "--pairs", "en-de")
+        assert "the model was not trained to" in said and "source" not in shown
+
+
+def test_a_given_tag_is_not_scored(score, tmp_path):
+    """Wherever padding stands."""
+    path = trained(*CAUSAL, "--decoder-langtok", "--left-pad-target", "True")
+    code, _, _ = score("--path", path, "--pairs", "en-de", "--sentences", tmp_path / "found")
+    assert code == 0, said
+    rows = [[float(one) for one in row.split("\t")[2:4]] for row in lines(tmp_path / "found")]
+    wanted = [own[:2] for own in by_hand(path, given=1)]
+    assert len({many for _, many in wanted}) > 1
+    for row, own in zip(rows, wanted, strict=True):
+        assert row == pytest.approx(own, abs=1e-3)
+
+
+def test_a_model_that_has_diverged(score, tmp_path):
+    from tdo_plugin.evaluation.decoding.likelihood import perplexity
+
+    assert perplexity(-1e6, 10) == math.inf
+    checkpoint = torch.load(trained(*CAUSAL, *TLM), weights_only=False)
+    for name, one in checkpoint["model"].items():
+        if "embeddings" in name:
+            one *= 1e4
+    torch.save(checkpoint, tmp_path / "far.pt")
+    files = ("--json", tmp_path / "found.json")
+    code, shown, _ = score("--path", tmp_path / "far.pt", "--pairs", "en-de", *files)
+    assert code == 0 and "inf" in shown
+
+    def refuse(constant):
+        raise AssertionError(constant)
+
+    (found,) = json.loads((tmp_path / "found.json").read_text(), parse_constant=refuse)["sets"]
+    assert found["target_perplexity"] is None
+
+
 def test_the_validation_s_perplexity(score):
     """As a training and `tdo translate --perplexity` measure it."""
     from tdo_plugin.evaluation.decoding.options import DecodingOptions
@@ -100,11 +166,13 @@ def test_the_validation_s_perplexity(score):
         ((*TLM, "--reconstruction-task", "ae"), "the model was not trained to"),
         ((*TLM, "--reconstruction-weight", "0"), "the model was not trained to"),
         ((), "the model was not trained to"),
+        ((*TLM, "--langtoks", "{'main': (None, 'tgt')}"), "nothing stands before the first token"),
     ],
 )
-def test_where_the_source_s_is_no_probability(flags, why, score):
-    code, shown, said = score("--path", trained(*CAUSAL, *flags), "--pairs", "en-de")
-    assert code == 0
+def test_where_the_source_s_is_no_probability(flags, why, score, tmp_path):
+    path = shutil.copy(trained(*CAUSAL, *flags), tmp_path)  # its own has a colon
+    code, shown, said = score("--path", path, "--pairs", "en-de")
+    assert code == 0, said
     assert why in said
     assert "source" not in shown and "target perplexity" in shown
 
@@ -118,7 +186,7 @@ def test_text_alone(tags, score, tmp_path):
     text = lines(sorted(folder.glob("test*.de"))[0])[:5]
     file.write_text("\n".join([*text[:2], "", *text[2:]]) + "\n", encoding="utf-8")
     code, _, _ = score("--path", path, "--text", f"de={file}", "--sentences", tmp_path / "found")
-    assert code == 0
+    assert code == 0, said
     (model,), base = load_models([path], prepared())
     model.eval()
     dictionary = base.source_dictionary

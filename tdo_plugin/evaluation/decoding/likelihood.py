@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tdo_plugin.modules.instrucl import instruction_index
 from tdo_plugin.modules.reconstruction import told
 
 
@@ -61,8 +62,11 @@ def likelihoods(
 
 
 def perplexity(total: float, tokens: int) -> float:
-    """exp of the mean negative log-likelihood of a token."""
-    return math.exp(-total / tokens)
+    """exp of the mean negative log-likelihood of a token; infinite beyond what a float holds."""
+    try:
+        return math.exp(-total / tokens)
+    except OverflowError:
+        return math.inf
 
 
 def forces_prefix(task: Any) -> bool:
@@ -76,7 +80,7 @@ def _target(models: Sequence[Any], task: Any, sample: dict[str, Any]) -> tuple[T
     target = sample["target"]
     kept = target.ne(task.target_dictionary.pad())
     if forces_prefix(task):
-        kept[:, 0] = False
+        kept.scatter_(1, instruction_index(~kept)[:, None], False)
     each = [
         model.get_normalized_probs(model(**sample["net_input"]), log_probs=True) for model in models
     ]

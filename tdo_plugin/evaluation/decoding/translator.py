@@ -205,6 +205,11 @@ class Translator:
         task.load_dataset(split)
         return task
 
+    @property
+    def tags_sources(self) -> bool:
+        """Whether a language tag stands before each source."""
+        return self._task.args.langtoks["main"][0] is not None
+
     def text_alone(self, language: str, lines: Sequence[str]) -> tuple[Any, Any]:
         """Lines of plain text as targets without a source, and the task that they are of.
 

@@ -64,6 +64,28 @@ def test_robt_trains_twice_and_decodes_once(config: Path, tmp_path: Path) -> Non
     assert ratio == pytest.approx(2 + model["generation"]["total"] / model["training"]["total"])
 
 
+@pytest.mark.parametrize(
+    ("lines", "terms"),
+    [
+        ("--criterion label_smoothed_cross_entropy_tlm", ["reconstruction"]),
+        ("--criterion label_smoothed_cross_entropy_tlm\n--reconstruction-weight 0", []),
+        ("--criterion label_smoothed_cross_entropy_instrucl", ["instrucl"]),
+        (
+            "--criterion label_smoothed_cross_entropy_terms\n--loss-terms instrucl,reconstruction",
+            ["instrucl", "reconstruction"],
+        ),
+    ],
+)
+def test_loss_terms_cost(config: Path, tmp_path: Path, lines: str, terms: list[str]) -> None:
+    more = tmp_path / "more.conf"
+    more.write_text(f"include one.conf\n{lines}\n")
+    model = described()["flops"]
+    added = sum(model[one]["total"] for one in terms) / model["training"]["total"]
+    ratio = made(more, "--source-length", "20").flops / made(config, "--source-length", "20").flops
+    assert ratio == pytest.approx(1 + added)
+    assert not terms or added > 0
+
+
 def test_equal_configs_are_counted(config: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["estimate", str(config), str(config)]) == 0
     lines = capsys.readouterr().out.splitlines()

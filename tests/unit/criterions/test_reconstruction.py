@@ -26,10 +26,23 @@ EXACT = {"rtol": 0, "atol": 1e-9}
 
 
 def made(*flags, topology="prefix", base=BASE):
-    """(task, model, criterion, a mixed batch) in float64."""
+    """(task, model, criterion, a mixed batch) in float64.
+
+    Words are left out of the sources, which otherwise have as many as their targets.
+    """
     task, model, criterion = built(*base, *TOPOLOGIES[topology], *SMALL, *flags)
     (batch, *_) = [one for one in iterate(task, "train") if len(one["id"]) > 4]
+    for row in batch["net_input"]["src_tokens"]:
+        cut(row, task.source_dictionary.pad())
     return task, model.double().eval(), criterion, batch
+
+
+def cut(row, pad, keep=3):
+    """Leave of a source, padded on the left, its first token and the last of it."""
+    words = row[row != pad]
+    kept = torch.cat((words[:1], words[1:][1 - keep :]))
+    row.fill_(pad)
+    row[len(row) - len(kept) :] = kept
 
 
 def gradients(model, loss):
@@ -38,15 +51,16 @@ def gradients(model, loss):
     return {name: one.grad.clone() for name, one in model.named_parameters()}
 
 
-def told_by_hand(model, batch, kind, pad, smoothing=0.1):
+def told_by_hand(model, batch, kind, pad, smoothing=0.1, tag=True):
     """Loss, likelihood and number of tokens, of each source alone and unpadded."""
+    first = 1 if tag or kind == "lm" else 0
     loss, nll, count = 0.0, 0.0, 0
     for row in batch["net_input"]["src_tokens"]:
         row = row[row != pad]
         last = model.core.spec.source_layers
         state = model.core.encode(row[None], (last,)).states[last]
         log_probs = model.core.logits(model.core.stack.readout(state))[0].log_softmax(-1)
-        for place in range(1, len(row)):
+        for place in range(first, len(row)):
             own = log_probs[place - (kind == "lm")]
             likelihood = own[row[place]]
             other = smoothing / (len(own) - 1)
@@ -66,6 +80,7 @@ def test_the_sum_of_both_losses(topology, kind, normalization):
     _, _, plain, _ = made(*PLAIN, topology=topology)
     told, nll, count = told_by_hand(model, batch, kind, task.source_dictionary.pad())
     target, size, _ = plain(model, batch)
+    assert count != size
     wanted = target + 0.7 * told * (size / count if normalization == "mean" else 1)
     loss, own_size, logs = criterion(model, batch)
     torch.testing.assert_close(loss, wanted, **EXACT)
@@ -77,6 +92,54 @@ def test_the_sum_of_both_losses(topology, kind, normalization):
     assert float(logs["objective"]) == pytest.approx(loss.item())
     assert float(logs["reconstruction_nll_loss"]) == pytest.approx(nll)
     assert int(logs["reconstruction_ntokens"]) == count
+
+
+@pytest.mark.parametrize("kind", ["lm", "ae"])
+def test_without_a_tag(kind):
+    """Auto-encoding tells the first token too; before it nothing stands that could."""
+    made_of = {"base": WITHOUT_TAG}
+    task, model, criterion, batch = made(*TLM, "--reconstruction-task", kind, **made_of)
+    pad = task.source_dictionary.pad()
+    told, _, count = told_by_hand(model, batch, kind, pad, tag=False)
+    loss, _, logs = criterion(model, batch)
+    torch.testing.assert_close(loss - logs["loss"], told, **EXACT)
+    assert int(logs["reconstruction_ntokens"]) == count
+
+
+@pytest.mark.parametrize("sentences", [False, True])
+def test_means_are_of_sentences_with_a_source(sentences):
+    """A source that is its tag has nothing to tell, and its target does not count."""
+    flags = ("--reconstruction-normalization", "mean", *["--sentence-avg"] * sentences)
+    task, model, criterion, batch = made(*TLM, *flags)
+    pad, eos = task.source_dictionary.pad(), task.source_dictionary.eos()
+    sources = batch["net_input"]["src_tokens"]
+    for row in sources[:2]:
+        (tag,) = row[row != pad][:1]
+        row.fill_(pad)
+        row[-1] = tag
+    assert not sources[:2].eq(eos).any()
+    told, _, count = told_by_hand(model, batch, "lm", pad)
+    size = len(sources) - 2 if sentences else batch["target"][2:].ne(pad).sum()
+    loss, _, logs = criterion(model, batch)
+    torch.testing.assert_close(loss - logs["loss"], told * size / count, **EXACT)
+
+
+@pytest.mark.parametrize("kind", ["lm", "ae"])
+def test_the_mark_of_synthetic_sources_is_not_told(kind):
+    """It is a tag: masked it has no logit at all."""
+    flags = ("--reconstruction-task", kind, "--back-translated-tag", "<bt>")
+    task, model, criterion, batch = made(*TLM, *flags, "--tdo-masked-tags", "1")
+    mark = task.source_dictionary.index("<bt>")
+    _, _, plain = criterion(model, batch)
+    sources = batch["net_input"]["src_tokens"]
+    pad = task.source_dictionary.pad()
+    for row in sources:
+        row[(row != pad).nonzero()[1]] = mark  # behind the tag
+    tokens, _ = criterion.terms["reconstruction"].request(model, batch).reconstructed
+    assert not tokens.eq(mark).any()
+    loss, _, logs = criterion(model, batch)
+    assert loss.isfinite()
+    assert plain["reconstruction_ntokens"] - logs["reconstruction_ntokens"] == len(sources)
 
 
 def test_means_with_sentence_avg():
@@ -92,12 +155,17 @@ def test_what_is_reported():
     """Bits of a scored token, and lambda."""
     _, model, criterion, batch = made(*TLM, "--reconstruction-weight", "0.25")
     logs = [criterion(model, batch)[2] for _ in range(2)]
+    assert logs[0]["ntokens"] != logs[0]["reconstruction_ntokens"]
     with metrics.aggregate() as found:
         criterion.reduce_metrics(logs)
     bits = logs[0]["reconstruction_nll_loss"] / logs[0]["reconstruction_ntokens"] / math.log(2)
     values = found.get_smoothed_values()
     assert values["reconstruction_nll_loss"] == pytest.approx(float(bits), abs=1e-3)
     assert values["reconstruction_weight"] == pytest.approx(0.25)
+    _, model, criterion, batch = made(*TLM, "--reconstruction-weight", "0.00025")
+    with metrics.aggregate() as found:
+        criterion.reduce_metrics([criterion(model, batch)[2]])
+    assert found.get_smoothed_values()["reconstruction_weight"] == pytest.approx(0.00025)
     assert "reconstruction_ntokens" not in values
 
 

@@ -45,6 +45,9 @@ def test_linear_in_two_steps(weight):
     # the second slope is the smaller one
     first, tau, later = weights((199, 200, 201), **given)
     assert first - tau > tau - later > 0
+    # which one that is a little slower is, too
+    slope = 0.9 * weight / 200 - 1e-5
+    assert weights((201,), **given, slope=slope)[0] < later
 
 
 def test_the_second_slope():
@@ -92,7 +95,19 @@ REFUSED = {
     ),
     "tau after the end": (
         {"schedule": "linear", "tau": 1000},
-        r"`--reconstruction-slope` must be positive, or --max-update \(1000\) above --reconstruct",
+        "`--reconstruction-tau` must be below 900, nine tenths of --max-update, or --recon",
+    ),
+    "a second step that is steeper": (
+        {"schedule": "linear", "tau": 0.9},
+        "`--reconstruction-tau` must be below 900, nine tenths of --max-update, or --recon",
+    ),
+    "a steeper slope": (
+        {"schedule": "linear", "tau": 100, "weight": 0.5, "slope": 0.005},
+        "`--reconstruction-slope` must be below 0.0045, what lambda loses in each update before",
+    ),
+    "a task of nothing": (
+        {"task": "ae", "weight": 0.0},
+        "`--reconstruction-task` must be left out where `--reconstruction-weight` is 0",
     ),
     "a schedule of nothing": (
         {**LINEAR, "weight": 0.0},

@@ -246,5 +246,21 @@ def test_models_with_it_know_no_more_languages():
 
 def test_another_dictionary_than_the_checkpoint_s():
     noisy, plain = task_of(), tasks.setup_task(built("--task", "tdo_translation", *FLAGS)[0].args)
-    with pytest.raises(UserError, match="--source-noise"):
-        plain.load_state_dict(noisy.state_dict())
+    for own, other in ((plain, noisy), (noisy, plain)):
+        with pytest.raises(UserError, match="`--source-noise` must be none or not none as for"):
+            own.load_state_dict(other.state_dict())
+
+
+def test_another_model_than_the_checkpoint_s():
+    """As `--finetune-from-model` meets it, before any task does."""
+    noisy, plain = (built("--task", "tdo_translation", *FLAGS, *flags)[1] for flags in (BERT, ()))
+    for own, other in ((plain, noisy), (noisy, plain)):
+        with pytest.raises(UserError, match=r"\(--source-noise bert adds one, --back-translated-t"):
+            own.load_state_dict(other.state_dict())
+
+
+@pytest.mark.parametrize("loading", ["lean", "fairseq"])
+def test_each_language_s_dictionary_has_the_symbol(loading):
+    """fairseq's loading has one object for each."""
+    task = task_of("--data-loading", loading)
+    assert {one.index(MASK) for one in task.dicts.values()} == {len(task.source_dictionary) - 1}
