@@ -193,11 +193,11 @@ def run_stages(
 
 def _machine(args: argparse.Namespace, most: int) -> tuple[list[str], dict[str, str]]:
     """A device for each worker, and the workers' environment."""
-    from tdo_plugin.launch.environment import cores, settings
+    from tdo_plugin.launch.environment import cores, settings, threads_each
 
     gpus = gpus_here(args)
     if gpus:
         count = args.workers or gpus
         return [f"cuda:{number % gpus}" for number in range(count)], settings(gpus)
     count = min(args.workers or cores(), most)
-    return ["cpu"] * count, settings(0, max(1, cores() // count))
+    return ["cpu"] * count, settings(0, threads_each(count))

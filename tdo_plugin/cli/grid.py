@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import sys
 import time
@@ -201,6 +200,7 @@ def _run(args: argparse.Namespace, grid: Grid, runs: tuple[Run, ...], behind: Se
     from tdo_plugin.grid.cells import chosen_runs
     from tdo_plugin.grid.folder import folders
     from tdo_plugin.grid.running import Plan, check, deal, run_all
+    from tdo_plugin.launch.environment import threads_each
 
     if args.task is not None and args.only:
         raise UserError(f"`--task` must be left out with --only; it is {args.task}")
@@ -208,7 +208,7 @@ def _run(args: argparse.Namespace, grid: Grid, runs: tuple[Run, ...], behind: Se
     data.select(grid.directions, option="directions")
     chosen = chosen_runs(runs, args.only, args.task)
     gpus, workers = _machine(args, len(chosen))
-    threads = None if gpus or "OMP_NUM_THREADS" in os.environ else _threads(workers)
+    threads = None if gpus else threads_each(workers)
     plan = Plan(data.root, tuple(behind), deal(workers, gpus, args.gpus_each), threads, args.fresh)
     found = folders(grid, chosen, args.out.resolve(), data.root, behind)
     if args.dry_run:
@@ -246,12 +246,6 @@ def _at_least_one(args: argparse.Namespace, *options: str) -> None:
         value = getattr(args, option)
         if value is not None and value < 1:
             raise UserError(f"`--{option.replace('_', '-')}` must be at least 1; it is {value}")
-
-
-def _threads(workers: int) -> int:
-    from tdo_plugin.launch.environment import cores
-
-    return max(1, cores() // workers)
 
 
 def _show(found: Sequence[RunFolder], plan: Plan) -> int:

@@ -34,6 +34,14 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
+def threads_each(count: int) -> int | None:
+    """CPU threads of each of `count` processes that share the cores.
+
+    None where the user has set `OMP_NUM_THREADS`, which they inherit.
+    """
+    return None if "OMP_NUM_THREADS" in os.environ else max(1, cores() // count)
+
+
 def visible_gpu(index: int) -> str:
     """The index-th GPU among those that the user left visible, for `CUDA_VISIBLE_DEVICES`."""
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tdo_plugin.launch.environment import settings
+from tdo_plugin.launch.environment import cores, settings, threads_each
 
 FAULTS = """
 import resource, torch
@@ -47,3 +47,11 @@ def test_freed_memory_is_not_fetched_anew() -> None:
         return int(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
 
     assert faults(**settings(0)) < faults() / 4
+
+
+def test_processes_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    assert threads_each(1) == cores()
+    assert threads_each(10**6) == 1
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert threads_each(1) is None
