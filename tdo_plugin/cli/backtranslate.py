@@ -83,13 +83,14 @@ def run(args: argparse.Namespace) -> int:
     _check(args)
     data = read_data_folder(args.data.resolve())
     texts = LoneTexts(data, texts_of(args.text))
+    texts.check()
     pairs = _pairs(args, texts)
     if args.sampling and args.beam is None:
         args.beam = 1
     options = decoding_options(args, protocol(None))
     settings = {
         **texts.settings,
-        "pairs": ["-".join(pair) for pair in pairs],
+        "pairs": sorted("-".join(pair) for pair in pairs),
         "max_ratio": args.max_ratio,
         "max_pieces": args.max_pieces,
         "search": settings_of(options),
@@ -125,7 +126,6 @@ def _pairs(args: argparse.Namespace, texts: LoneTexts) -> list[tuple[str, str]]:
     Raises:
         UserError: languages that the data folder lacks, or a text that is translated into none.
     """
-    assert texts.settings  # what is wrong with the text comes first
     for language in args.into:
         if language not in texts.data.languages:
             raise UserError(
@@ -160,6 +160,7 @@ def _make(
     from tdo_plugin.provenance import made_by
 
     out, workers = folder.root, args.workers or cores()
+    _check_languages(options, pairs)
     cleaned = texts.write(out, workers)
     for language, facts in cleaned.items():
         say(line_of(language, facts))
@@ -170,8 +171,6 @@ def _make(
         key = _digest([settings["search"], args.part_lines, settings["model"], sha256(text)])
         parts = parts_of(text, f"{target}-{source}", args.part_lines, decoded / key)
         jobs[source, target] = key, parts
-    _forget(decoded, {key for key, _ in jobs.values()})
-    _check_languages(options, jobs)
     todo = [job for _, parts in jobs.values() for job in parts if not job.is_whole(out)]
     whole = sum(len(parts) for _, parts in jobs.values()) - len(todo)
     if whole:
@@ -189,6 +188,7 @@ def _make(
         "checkpoints": [describe(path) for path in options.checkpoints],
         **made_by(shlex.join(["tdo", *sys.argv[1:]])),
     }
+    _forget(decoded, {key for key, _ in jobs.values()})  # not before: they took long
     folder.finish(settings, {**outcome, "texts": cleaned, **how})
     return 0
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from tdo_plugin.evaluation.decoding.pool import Event, Work
     from tdo_plugin.evaluation.protocols import Protocol
 
-SIZES = ("max_tokens", "batch_size")  # of a batch
+# the size of a batch changes nothing but rounding
+FREE = ("checkpoints", "max_tokens", "batch_size")
 
 
 def path_option(parser: argparse.ArgumentParser) -> None:
@@ -150,10 +151,7 @@ def settings_of(options: DecodingOptions) -> dict[str, Any]:
 
     from tdo_plugin.data.files import sha256
 
-    settings = asdict(options)
-    # the size of a batch changes rounding only, but which draw is whose where words are drawn
-    for name in ("checkpoints", *(() if options.sampling else SIZES)):
-        del settings[name]
+    settings = {name: value for name, value in asdict(options).items() if name not in FREE}
     return {**settings, "checkpoints_sha256": [sha256(path) for path in options.checkpoints]}
 
 

@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
     check_counts(args)
     texts = LoneTexts(read_data_folder(args.data.resolve()), texts_of(args.text))
-    assert texts.settings  # what is wrong with the text is told before a folder is made
+    texts.check()  # before a folder is made
     out, workers = args.out.resolve(), args.workers or cores()
     with alone(out):
         make_monolingual(texts, out, args.max_pieces, workers, args.fresh, say)

@@ -47,9 +47,8 @@ class LoneTexts:
     data: DataFolder
     files: Mapping[str, Sequence[Path]]
 
-    @cached_property
-    def settings(self) -> dict[str, Any]:
-        """All that what is made of them depends on.
+    def check(self) -> None:
+        """Find out what is wrong before anything is read.
 
         Raises:
             UserError: a language that the data folder lacks, or a missing file.
@@ -63,6 +62,10 @@ class LoneTexts:
             for path in paths:
                 if not path.is_file():
                     raise UserError(f"`--text` must name text files; {path} is none")
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """All that what is made of them depends on."""
         return {
             "model": taken_model(self.data.root, "DATA"),
             "form": read_text_form(self.data.root).stored(),

@@ -80,7 +80,7 @@ class FurtherFolder:
                 "text or with other settings"
             )
         others = [path for path in self.root.glob("*") if not path.name.startswith(".")]
-        if others and not self.begun.is_file():
+        if others and not (self.begun.is_file() or self.mark.is_file()):
             raise UserError(
                 f"`--out` must be a new folder, or one of {self.kind.command}; {self.root} has "
                 "something else"

@@ -24,6 +24,7 @@ from tdo_plugin.tasks.loading import (
 from tdo_plugin.tasks.more_data import (
     MoreDataManager,
     add_more_data_options,
+    check_mark,
     check_more_data_options,
     check_terms,
     check_topology,
@@ -122,6 +123,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         """
         check_loading_options(args)
         check_noise_options(args)
+        check_mark(args)
         try:
             langs, dicts, training = _manager(args).prepare(cls.load_dictionary, args, **kwargs)
             if not no_noise(args):

@@ -233,13 +233,106 @@ def test_a_killed_run_goes_on_where_it_was(text, tmp_path, capsys, monkeypatch):
         assert (out / path.name).read_bytes() == path.read_bytes()
 
 
-def test_another_search_is_another_translation(here, text, tmp_path, capsys):
-    """Of a run that was stopped with other settings nothing is taken."""
+def stopped(out, *words):
+    """A run that ends when all parts are translated."""
     from unittest import mock
 
-    out, words = tmp_path / "synthetic", ("--text", text["fr"], "--into", "en")
     with mock.patch("tdo_plugin.corpora.synthetic.make_further", side_effect=KeyboardInterrupt):
-        make(out, *words, "--beam", "1", "--max-ratio", "50", code=130)
+        make(out, *words, code=130)
+
+
+def sets_of(out):
+    return {path.name: path.read_bytes() for path in sorted(out.glob("train.*"))}
+
+
+def test_parts_outlive_a_mistake(here, text, tmp_path, capsys):
+    """They took long: another model or search does not remove them, but a finished run does."""
+    out, words = tmp_path / "out", ("--text", text["fr"], "--into", "en", "--max-ratio", "50")
+    stopped(out, *words, "--beam", "1")
+    before = snapshot(out / "work" / "decoded")
+    assert before
+    flags = ("--langs", "en,de", "--lang-pairs", "en-de,de-en")
+    make(out, *words, "--path", trained(*flags, "--max-update", "2"), code=2)
+    assert snapshot(out / "work" / "decoded") == before
+    stopped(out, *words, "--beam", "2")
+    assert before.items() < snapshot(out / "work" / "decoded").items()
+    capsys.readouterr()
+    make(out, *words, "--beam", "1")
+    assert "1 of 1 parts are whole already" in capsys.readouterr().err
+    assert snapshot(out / "work" / "decoded") == before
+
+
+@pytest.mark.parametrize(
+    "earlier", [("--part-lines", "3"), ("--max-ratio", "10"), ("--max-pieces", "4")]
+)
+def test_what_a_stopped_run_left_changes_nothing(earlier, here, text, tmp_path):
+    words = ("--text", text["de"], "--into", "en", "--beam", "1", "--max-ratio", "50")
+    words = (*words, "--part-lines", "4")
+    make(tmp_path / "once", *words)
+    stopped(tmp_path / "twice", *words, *earlier)
+    make(tmp_path / "twice", *words)
+    assert sets_of(tmp_path / "twice") == sets_of(tmp_path / "once") != {}
+
+
+def test_fresh_begins_anew_in_its_own_folder(here, text, tmp_path, capsys):
+    """Also where the parts were removed to save room; until the end it is no whole folder."""
+    import shutil
+
+    from tdo_plugin.data.further import BACK_TRANSLATED, read_further
+    from tdo_plugin.errors import UserError
+
+    out, words = tmp_path / "out", ("--text", text["fr"], "--into", "en", "--max-ratio", "50")
+    make(out, *words, "--beam", "1")
+    assert read_further(out, BACK_TRANSLATED)
+    shutil.rmtree(out / "work")
+    stopped(out, *words, "--beam", "2", "--fresh")
+    with pytest.raises(UserError, match="must be a folder that tdo backtranslate finished"):
+        read_further(out, BACK_TRANSLATED)
+    make(out, *words, "--beam", "2")
+    make(tmp_path / "new", *words, "--beam", "2")
+    assert sets_of(out) == sets_of(tmp_path / "new")
+
+
+def test_the_order_of_languages_is_no_setting(here, text, tmp_path, capsys):
+    out, words = tmp_path / "out", ("--text", text["fr"], "--beam", "1", "--max-ratio", "50")
+    make(out, *words, "--into", "en,de")
+    make(out, *words, "--into", "de,en")
+    assert "is whole already" in capsys.readouterr().err
+
+
+def test_draws_do_not_depend_on_batches(here, text, tmp_path):
+    words = ("--text", text["de"], "--into", "en", "--sampling", "--max-ratio", "100")
+    make(tmp_path / "wide", *words)
+    make(tmp_path / "narrow", *words, "--batch-size", "3")
+    assert sets_of(tmp_path / "wide") == sets_of(tmp_path / "narrow")
+
+
+def test_what_is_no_text_is_no_translation(tmp_path):
+    """Tags and unknown words would be read as letters."""
+    from types import SimpleNamespace
+
+    options = DecodingOptions((trained("--source-noise", "bert"),), beam=1)
+    with kept_logging():
+        no_text = load(Work(options, prepared(), tmp_path), "cpu").no_text
+    logging.disable(logging.NOTSET)
+    assert no_text == {"<unk>", "__en__", "__de__", "__fr__", "<mask>"}
+    found = ["▁one ▁t wo", "▁one <unk>", "__de__ ▁one", "▁un k"]
+    translator = SimpleNamespace(
+        no_text=no_text,
+        too_long=lambda *_, **__: [],
+        translate_lines=lambda *_, **__: [SimpleNamespace(pieces=one) for one in found],
+    )
+    text = tmp_path / "text"
+    text.write_text("a\n" * 4, encoding="utf-8")
+    (job,) = parts_of(text, "de-en", 4, tmp_path)
+    job.perform(translator, prepared(), tmp_path, lambda _: None)
+    assert job.place.read_text("utf-8").split("\n") == ["one two", "", "", "unk", ""]
+
+
+def test_another_search_is_another_translation(here, text, tmp_path, capsys):
+    """Of a run that was stopped with other settings nothing is taken."""
+    out, words = tmp_path / "synthetic", ("--text", text["fr"], "--into", "en")
+    stopped(out, *words, "--beam", "1", "--max-ratio", "50")
     (before,) = (out / "work" / "decoded").iterdir()
     capsys.readouterr()
     make(out, *words, "--beam", "2", "--max-ratio", "50")
@@ -269,6 +362,14 @@ BAD = {
         "`--beam` must be left out with --sampling, which draws once; it is 3",
     ),
     "draws of a search": (("--sampling-topk", "3"), "`--sampling-topk` must be above 0 and come"),
+    "a seed too large": (
+        ("--sampling", "--seed", str(2**63)),
+        rf"`--seed` must be below 2\*\*63; it is {2**63}",
+    ),
+    "longer than the model": (
+        ("--min-len", "1900", "--max-len-b", "2000"),
+        r"`--min-len` must be at most \d+, which the model can hold; it is 1900",
+    ),
     "no worker": (("--workers", "0"), "`--workers` must be at least 1; it is 0"),
     "no pieces": (("--max-pieces", "0"), "`--max-pieces` must be at least 1; it is 0"),
     "no text": (("--text", "fr=no.txt"), "`--text` must name text files; no.txt is none"),

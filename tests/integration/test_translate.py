@@ -135,6 +135,7 @@ def test_draws_follow_the_seed():
     assert first == decoded("de-fr", seed=7, **options)
     assert first != decoded("de-fr", seed=8, **options)
     assert first != decoded("de-fr", beam=1)
+    assert first == decoded("de-fr", seed=7, batch_size=3, **options)
 
 
 def test_the_gnmt_penalty_divides_by_its_formula():

@@ -69,6 +69,8 @@ class DecodingOptions:
         for name, option in NUMBERS.items():
             if not math.isfinite(getattr(self, name)):
                 raise UserError(f"`{option}` must be a number; it is {getattr(self, name)}")
+        if self.seed >= 2**63:
+            raise UserError(f"`--seed` must be below 2**63; it is {self.seed}")
         if self.temperature <= 0:
             raise UserError(f"`--temperature` must be above 0; it is {self.temperature}")
         if self.min_len > self.max_len_b:

@@ -208,6 +208,7 @@ def _receive(pool: _Pool, worker: _Worker) -> Event:
         return Event(kind, job, sentences=value)
     if kind == "unusable":
         if not pool.ready:
+            worker.job = None  # it is leaving by itself
             raise UserError(value)
         pool.retire(worker)
         return Event("failed", job, text=f"its worker could not load the model: {value}")

@@ -62,7 +62,7 @@ class TextJob:
     def perform(
         self, translator: Translator, data: DataFolder, out: Path, progress: Callable[[int], None]
     ) -> None:
-        """Translate; a line that is too long for the model becomes an empty one.
+        """Translate; an empty line stands for one too long for the model, or with no text alone.
 
         Raises:
             UserError: the model does not know the languages.
@@ -73,8 +73,10 @@ class TextJob:
         found = translator.translate_lines(
             self.direction, lines, progress, prepared=True, draw=self.part
         )
+        no_text = translator.no_text  # which would be read as text again, letter by letter
+        pieces = ("" if no_text.intersection(one.pieces.split()) else one.pieces for one in found)
         self.place.parent.mkdir(parents=True, exist_ok=True)
-        write_text(self.place, (join_pieces(one.pieces) for one in found))
+        write_text(self.place, map(join_pieces, pieces))
 
 
 def parts_of(text: Path, direction: str, lines: int, folder: Path) -> list[TextJob]:

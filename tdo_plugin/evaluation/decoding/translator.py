@@ -13,6 +13,7 @@ import torch
 
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.data.segmentation import load_model
+from tdo_plugin.data.textfolder import count_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding.early_stop import EarlyStop
 from tdo_plugin.evaluation.decoding.length_penalty import length_exponent
@@ -54,6 +55,12 @@ class Translator:
         self.form = read_text_form(data.root)
         self.models, self._task = load_models(options.checkpoints, data)
         self.languages = tuple(self._task.langs)
+        longest = min(model.max_decoder_positions() for model in self.models) - 1
+        if options.min_len > longest:
+            raise UserError(
+                f"`--min-len` must be at most {longest}, which the model can hold; "
+                f"it is {options.min_len}"
+            )
         self._generation = GenerationConfig(
             beam=options.beam,
             max_len_a=options.max_len_a,
@@ -107,7 +114,7 @@ class Translator:
             lines: plain text.
             progress: called with the number of sentences after each batch.
             prepared: whether the lines are tokenized and cased as the model knows them.
-            draw: added to the seed, for lines whose draws are to be others.
+            draw: beside the seed, for lines whose draws are to be others.
 
         Raises:
             UserError: as `translate_test`.
@@ -206,6 +213,13 @@ class Translator:
         return task
 
     @property
+    def no_text(self) -> frozenset[str]:
+        """What stands for no text among pieces: the unknown word, and tags behind the words."""
+        dictionary = self._task.target_dictionary
+        words = count_lines(self.data.root / "dict.txt")
+        return frozenset((dictionary.unk_word, *dictionary.symbols[dictionary.nspecial + words :]))
+
+    @property
     def tags_sources(self) -> bool:
         """Whether a language tag stands before each source."""
         return self._task.args.langtoks["main"][0] is not None
@@ -283,10 +297,15 @@ class Translator:
     ) -> list[Hypothesis]:
         from fairseq import utils
 
+        from tdo_plugin.evaluation.decoding.draws import SentenceSampling
         from tdo_plugin.models.narrow_search import narrow
 
-        torch.manual_seed(self.options.seed + draw)
         generator = narrow(task.build_generator(self.models, self._generation))
+        if self.options.sampling:
+            key = self.options.seed, draw
+            generator.search = SentenceSampling(
+                task.target_dictionary, self.options.sampling_topk, key
+            )
         generator.len_penalty = length_exponent(
             self.options.length_penalty, self.options.penalty_form
         )

@@ -3,6 +3,7 @@
 from tdo_plugin.tasks.more_data.manager import MoreDataManager
 from tdo_plugin.tasks.more_data.options import (
     add_more_data_options,
+    check_mark,
     check_more_data_options,
     check_terms,
     check_topology,
@@ -11,6 +12,7 @@ from tdo_plugin.tasks.more_data.options import (
 __all__ = [
     "MoreDataManager",
     "add_more_data_options",
+    "check_mark",
     "check_more_data_options",
     "check_terms",
     "check_topology",

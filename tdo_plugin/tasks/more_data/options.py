@@ -8,6 +8,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Collection
 from typing import Any
 
+from tdo_plugin.data.further import BACK_TRANSLATED, MONOLINGUAL
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.languages import tag_sides
 
@@ -73,6 +74,13 @@ def check_more_data_options(args: Namespace) -> None:
             )
         if folder is not None:
             _check_folder(option, folder, args)
+    for option in ("sampling_weights", "extra_data"):
+        for key in getattr(args, option, None) or ():
+            if key.partition(":")[0] in (MONOLINGUAL.name, BACK_TRANSLATED.name):
+                raise UserError(
+                    f"`--{option.replace('_', '-')}` must leave out further data, which has "
+                    f"--monolingual, --back-translated and options of these; it has {key}"
+                )
     alone = getattr(args, "monolingual", None) is not None
     if alone and args.lang_tok_replacing_bos_eos and not tag_sides(args)[1]:
         raise UserError(
@@ -80,6 +88,17 @@ def check_more_data_options(args: Namespace) -> None:
             "--monolingual: a sentence without a source has no end there that a tag could replace; "
             "it is on"
         )
+
+
+def check_mark(args: Namespace) -> None:
+    """Refuse the mark of synthetic sources where nothing puts it into the dictionary.
+
+    Raises:
+        UserError: data is loaded in fairseq's way.
+    """
+    given = getattr(args, "back_translated_tag", None) is not None
+    if given and getattr(args, "data_loading", "lean") != "lean":
+        raise UserError("`--data-loading` must be lean with --back-translated-tag; it is fairseq")
 
 
 def _check_folder(option: str, folder: str, args: Namespace) -> None:

@@ -15,6 +15,8 @@ LINES = ["é one", "two", "three", "four five", "long", "six", "seven"]
 class Upper:
     """Translates by capital letters; says what it was asked."""
 
+    no_text = frozenset(["<unk>"])
+
     def __init__(self) -> None:
         self.asked: list[tuple[str, int, int]] = []
 

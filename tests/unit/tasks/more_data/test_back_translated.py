@@ -191,6 +191,16 @@ def test_what_cannot_be(name):
     assert "\n" not in str(raised.value)
 
 
+def test_a_tag_needs_the_loading_that_adds_it():
+    """Also where no folder is given, and a model is only used."""
+    flags = ("--back-translated-tag", "<bt>", "--data-loading", "fairseq")
+    message = "`--data-loading` must be lean with --back-translated-tag; it is fairseq"
+    with pytest.raises(UserError, match=message):
+        built(*FLAGS, *TAG, *flags)
+    with pytest.raises(UserError, match=message):
+        generation("--task", "tdo_translation", *TASK, *TAG, *flags, "-s", "en", "-t", "de")
+
+
 def test_a_rate_of_nothing():
     with pytest.raises(UserError, match="`--back-translated-upsampling` must be left out without"):
         built(*FLAGS, *TAG, "--back-translated-upsampling", "2")

@@ -152,15 +152,20 @@ def test_much_text_is_drawn_as_often_as_it_goes(draw):
             assert 11 * times <= found <= 12 * times
 
 
-def test_epochs_draw_other_sentences():
-    task = lone_task(*TAG, "--monolingual-share", "0.1")  # 16 of 50
+@pytest.mark.parametrize(
+    "draw", [(), ("--virtual-epoch-size", "160", "--virtual-epoch-draw", "keyed")]
+)
+def test_epochs_draw_other_sentences(draw):
+    """Passes too, where a virtual epoch is a whole one."""
+    flags = (*TAG, "--monolingual-share", "0.1", *draw)
+    task = lone_task(*flags)  # 16 of 50
     first, second = (
         Counter(row for row in rows_of(task, epoch=epoch) if row[0][0] == row[0][1])
         for epoch in (1, 2)
     )
     assert sum(first.values()) == sum(second.values()) == 16
     assert first != second
-    again = lone_task(*TAG, "--monolingual-share", "0.1")
+    again = lone_task(*flags)
     assert Counter(row for row in rows_of(again, epoch=2) if row[0][0] == row[0][1]) == second
 
 
@@ -231,6 +236,14 @@ REFUSED = {
     "fairseq's loading": (
         (*TAG, "--data-loading", "fairseq"),
         "`--data-loading` must be lean with --monolingual; it is fairseq",
+    ),
+    "weights of it": (
+        (*TAG, "--sampling-weights", "{'main:en-de': 1, 'monolingual:de-de': 5}"),
+        "`--sampling-weights` must leave out further data.*; it has monolingual:de-de",
+    ),
+    "it as fairseq's further data": (
+        (*TAG, "--extra-data", "{'monolingual': 'folder'}"),
+        "`--extra-data` must leave out further data.*; it has monolingual",
     ),
     "no tag": ((), "`--decoder-langtok` must be on, or `--encoder-langtok` tgt.*; it is None"),
     "the source's tag": (
