@@ -11,14 +11,14 @@ PACKAGE = Path(__file__).parents[2] / "tdo_plugin"
 # a room may import from the rooms named, and from itself
 ALLOWED = {
     "modules": set(),
-    "analysis": {"modules", "errors"},
-    "models": {"modules", "errors"},
+    "analysis": {"modules", "neuron_files", "errors"},
+    "models": {"modules", "neuron_files", "errors"},
     "criterions": {"models", "modules", "errors"},
     "tasks": {"models", "modules", "metrics", "data", "errors"},
     "data": {"errors"},
     "metrics": {"data", "errors"},
     "corpora": {"metrics", "data", "errors"},
-    "evaluation": {"models", "modules", "metrics", "data", "checkpoints", "errors"},
+    "evaluation": {"models", "modules", "metrics", "data", "checkpoints", "neuron_files", "errors"},
     "launch": {"data", "errors"},
     "grid": {"evaluation", "launch", "data", "errors"},
 }

@@ -1,0 +1,218 @@
+"""Files of neurons' importance, and of masks that say which neurons a language pair uses.
+
+Both are safetensors files with one tensor for each module and a description in the header.
+
+Shapes: P language pairs, W neurons of a module.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from tdo_plugin.errors import UserError
+
+VERSION = "1"
+GENERAL = "general/"  # before a module's name: its general neurons, (W,)
+
+MODULE = re.compile(
+    r"(?P<stack>encoder_layers|decoder_layers|layers)\.(?P<index>\d+)\."
+    r"(?P<part>attention|cross_attention|merged_attention|feed_forward)\."
+    r"(?P<neurons>query|key|value|out|inner|outer)"
+)
+
+
+class Place(NamedTuple):
+    """Where a module of neurons stands.
+
+    Attributes:
+        stack: `encoder`, `decoder` or `layers` (of a decoder-only model).
+        layer: from 1.
+        part: such as `cross_attention` or `feed_forward`.
+        neurons: `query`, `key`, `value`, `out`, `inner` or `outer`.
+    """
+
+    stack: str
+    layer: int
+    part: str
+    neurons: str
+
+
+def place_of(module: str) -> Place:
+    """Where a module stands, by its name in the stack of layers.
+
+    Raises:
+        ValueError: there are no neurons of that name.
+    """
+    found = MODULE.fullmatch(module)
+    if not found:
+        raise ValueError(f"{module} is no module with neurons")
+    stack = found["stack"].removesuffix("_layers")
+    return Place(stack, int(found["index"]) + 1, found["part"], found["neurons"])
+
+
+def digest_of(parameters: Mapping[str, Tensor]) -> str:
+    """SHA-256 of a model's parameters, by name, type, shape and content; the same in any file."""
+    digest = hashlib.sha256()
+    for name in sorted(parameters):
+        value = parameters[name].detach().cpu().contiguous()
+        digest.update(f"{name} {value.dtype} {list(value.shape)}\n".encode())
+        digest.update(value.flatten().view(torch.uint8).numpy())
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class Importance:
+    """How much each neuron matters to each language pair (Xie et al., 2021, equations 7 and 8).
+
+    Attributes:
+        method: `taylor` or `absolute`.
+        pairs: such as `de-en`, in the order of rows.
+        modules: theta of each module's neurons, (P, W) in float64, in the model's order.
+        sides: of each module, `source` where no target passes its layer, else `target`.
+        checkpoint: :func:`digest_of` the model's parameters.
+        about: what else is to be known, for readers: split, sentences and the like.
+        digest: SHA-256 of the file; empty before it is written.
+    """
+
+    kind: ClassVar[str] = "neuron importance"
+
+    method: str
+    pairs: Sequence[str]
+    modules: Mapping[str, Tensor]
+    sides: Mapping[str, str]
+    checkpoint: str
+    about: Mapping[str, Any] = field(default_factory=dict)
+    digest: str = ""
+
+    def write(self, path: Path) -> None:
+        """To a file that appears only complete."""
+        described = {"method": self.method, "sides": dict(self.sides)}
+        _write(path, self, self.modules, described)
+
+    @classmethod
+    def read(cls, path: Path, option: str = "FILE") -> Importance:
+        """From a file.
+
+        Args:
+            path: of it.
+            option: which named it, for messages.
+
+        Raises:
+            UserError: it is missing, damaged, or something else.
+        """
+        tensors, header, digest = _read(path, cls.kind, option)
+        modules = {name: tensors[name] for name in header["modules"]}
+        for name, theta in modules.items():
+            if theta.shape[0] != len(header["pairs"]) or not torch.isfinite(theta).all():
+                raise UserError(
+                    f"`{option}` must have a finite row for each of {len(header['pairs'])} pairs; "
+                    f"{name} in {path} has not"
+                )
+        return cls(
+            header["method"],
+            tuple(header["pairs"]),
+            modules,
+            header["sides"],
+            header["checkpoint"],
+            header["about"],
+            digest,
+        )
+
+
+@dataclass(frozen=True)
+class Masks:
+    """Which neurons each language pair uses, the general ones included.
+
+    Attributes:
+        pairs: such as `de-en`, in the order of rows.
+        modules: boolean (P, W), true where a pair uses a neuron, in the model's order.
+        general: boolean (W,), true where a neuron is every pair's.
+        checkpoint: digest of the parameters whose neurons were allocated.
+        about: what else is to be known, for readers: share, threshold and the like.
+        digest: SHA-256 of the file; empty before it is written.
+    """
+
+    kind: ClassVar[str] = "neuron masks"
+
+    pairs: Sequence[str]
+    modules: Mapping[str, Tensor]
+    general: Mapping[str, Tensor]
+    checkpoint: str
+    about: Mapping[str, Any] = field(default_factory=dict)
+    digest: str = ""
+
+    def write(self, path: Path) -> None:
+        """To a file that appears only complete."""
+        general = {GENERAL + name: mask for name, mask in self.general.items()}
+        _write(path, self, {**self.modules, **general}, {})
+
+    @classmethod
+    def read(cls, path: Path, option: str = "FILE") -> Masks:
+        """As :meth:`Importance.read`."""
+        tensors, header, digest = _read(path, cls.kind, option)
+        names = [name for name in header["modules"] if not name.startswith(GENERAL)]
+        modules = {name: tensors[name].bool() for name in names}
+        general = {name: tensors[GENERAL + name].bool() for name in names}
+        for name, mask in modules.items():
+            if mask.shape != (len(header["pairs"]), len(general[name])):
+                raise UserError(
+                    f"`{option}` must have a row for each of {len(header['pairs'])} pairs; "
+                    f"{name} in {path} has not"
+                )
+        return cls(
+            tuple(header["pairs"]), modules, general, header["checkpoint"], header["about"], digest
+        )
+
+
+def _write(
+    path: Path, what: Importance | Masks, tensors: Mapping[str, Tensor], described: dict[str, Any]
+) -> None:
+    header = {
+        **described,
+        "pairs": list(what.pairs),
+        "modules": list(tensors),
+        "checkpoint": what.checkpoint,
+        "about": dict(what.about),
+    }
+    partial = path.with_name(path.name + ".partial")
+    kept = {
+        name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format)
+        for name, tensor in tensors.items()
+    }
+    metadata = {"kind": what.kind, "version": VERSION, "description": json.dumps(header)}
+    try:
+        save_file(kept, partial, metadata)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+    os.replace(partial, path)
+
+
+def _read(path: Path, kind: str, option: str) -> tuple[dict[str, Tensor], dict[str, Any], str]:
+    if not path.is_file():
+        raise UserError(f"`{option}` must be a file of {kind}; {path} is none")
+    try:
+        with safe_open(path, "pt") as stream:
+            found = stream.metadata() or {}
+            if (found.get("kind"), found.get("version")) != (kind, VERSION):
+                said = found.get("kind") or "something else"
+                raise UserError(f"`{option}` must be a file of {kind}; {path} is {said}")
+            header: dict[str, Any] = json.loads(found["description"])
+            tensors = {name: stream.get_tensor(name) for name in header["modules"]}
+    except (SafetensorError, KeyError, json.JSONDecodeError) as error:
+        raise UserError(f"`{option}` must be a file of {kind}; {path}: {error}") from None
+    except OSError as error:
+        raise UserError(f"`{option}` must be readable; {path}: {error.strerror}") from None
+    return tensors, header, hashlib.sha256(path.read_bytes()).hexdigest()
