@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -17,6 +17,9 @@ from torch import Tensor
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding.loading import has_set, load_models, task_of
+
+if TYPE_CHECKING:
+    from tdo_plugin.modules.languages import Languages
 
 BATCH = 8000  # source tokens
 
@@ -103,12 +106,12 @@ class FrozenModel:
 
     def batches(
         self, direction: str, cut: Cut, sampling: Sampling
-    ) -> Iterator[tuple[Tensor, Tensor, Tensor | None]]:
+    ) -> Iterator[tuple[Tensor, Tensor, Languages | None]]:
         """Sources of a direction, of about one length together.
 
         Returns:
-            Lines (B,) in the set, source tokens (B, S), and the index (B,) of the target language
-            where the model asks for it.
+            Lines (B,) in the set, source tokens (B, S), and the sentences' languages (B,) where the
+            model asks for them.
 
         Raises:
             UserError: the folder has no such set, or the model cannot take a sentence of it.
@@ -132,7 +135,7 @@ class FrozenModel:
         for numbers in _packed(chosen, sizes):
             batch = dataset.collater([dataset[number] for number in numbers])
             fed = batch["net_input"]
-            languages = languages_of(self.spec, fed.get("tgt_lang_id"))
+            languages = languages_of(self.core, fed.get("src_lang_id"), fed.get("tgt_lang_id"))
             yield (
                 batch["id"],
                 fed["src_tokens"].to(self.device),

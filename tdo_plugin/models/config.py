@@ -22,6 +22,7 @@ from tdo_plugin.modules.spec import (
     Start,
     TokenGate,
     Topology,
+    ZeroShotNeurons,
 )
 
 TOPOLOGIES = ChoiceEnum(get_args(Topology))
@@ -35,6 +36,7 @@ STARTS = ChoiceEnum(get_args(Start))
 LANGUAGE_NORMS = ChoiceEnum(get_args(LanguageNorms))
 LANGUAGE_TRANSFORMATIONS = ChoiceEnum(get_args(LanguageTransformations))
 TOKEN_GATES = ChoiceEnum(get_args(TokenGate))
+ZERO_SHOT_NEURONS = ChoiceEnum(get_args(ZeroShotNeurons))
 
 
 @dataclass
@@ -160,6 +162,20 @@ class TdoConfig(FairseqDataclass):
         metadata={
             "help": "TPDM: whether each token is disentangled is drawn from its own learned "
             "probability (GTPDM), and how"
+        },
+    )
+    tdo_neuron_masks: str = field(
+        default="",
+        metadata={
+            "help": "file of `tdo allocate` that says which neurons each language pair uses; all "
+            "others are zero, in training and in decoding"
+        },
+    )
+    tdo_zero_shot_neurons: ZERO_SHOT_NEURONS = field(  # type: ignore[valid-type]
+        default="union",
+        metadata={
+            "help": "what pairs without a mask use: the neurons of all pairs with their source "
+            "language and of all with their target language, or the general neurons alone"
         },
     )
     tdo_masked_tags: int = field(

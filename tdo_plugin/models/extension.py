@@ -103,6 +103,8 @@ def extend(
             grown = torch.cat(parts) if len(parts) > 1 else stored
             assert grown.shape == own.shape, name
             own.copy_(grown)
+    if old.core.neurons is not None and new.core.neurons is not None:
+        new.core.neurons.take(**old.core.neurons.state_dict())
     return new
 
 

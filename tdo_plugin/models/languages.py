@@ -2,35 +2,46 @@
 
 from argparse import Namespace
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from torch import Tensor
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.language_transformation import LanguageTransformation
+from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.norm import LanguageNorm
 from tdo_plugin.modules.spec import ModelSpec
 from tdo_plugin.modules.translation_model import TranslationModel
 
 
-def languages_of(spec: ModelSpec, tgt_lang_id: Tensor | None) -> Tensor | None:
-    """Index (B,) of each sentence's target language, from 0; None where nothing asks for it.
+def languages_of(
+    core: TranslationModel, src_lang_id: Tensor | None, tgt_lang_id: Tensor | None
+) -> Languages | None:
+    """What the model's parts have of their own for each sentence; None where nothing asks.
 
     Args:
-        spec: the model's.
+        core: the model.
+        src_lang_id: (B, 1), from 1.
         tgt_lang_id: (B, 1), from 1.
 
     Raises:
         UserError: the batch does not tell it.
     """
-    if not spec.language_aware:
+    spec = core.spec
+    if not (spec.language_aware or spec.pair_aware):
         return None
-    if tgt_lang_id is None:
+    if tgt_lang_id is None or (spec.pair_aware and src_lang_id is None):
         raise UserError(
-            f"{_part(spec)} needs the target language of every sentence, as batches of "
+            f"{_part(spec)} needs the languages of every sentence, as batches of "
             "`--task tdo_translation` tell it; this batch has none"
         )
-    return tgt_lang_id.flatten() - 1
+    targets = tgt_lang_id.flatten() - 1
+    found = Languages.of_targets(targets) if spec.language_aware else Languages()
+    if core.neurons is not None:
+        assert src_lang_id is not None
+        found = replace(found, neurons=core.neurons(src_lang_id.flatten() - 1, targets))
+    return found
 
 
 def tag_sides(args: Namespace) -> tuple[str | None, bool]:
@@ -58,7 +69,7 @@ def check_task(spec: ModelSpec, args: Namespace, task: Any) -> None:
             or tags are to be predicted that are masked.
     """
     source_tag, target_tag = tag_sides(args)
-    if spec.language_aware:
+    if spec.language_aware or spec.pair_aware:
         if not getattr(task, "tells_languages", False):
             raise UserError(
                 f"`--task` must be tdo_translation or a task built on it for {_part(spec)}, which "
@@ -124,4 +135,10 @@ def _grown(stored: Tensor | None, own: Tensor, name: str) -> dict[str, Tensor]:
 
 
 def _part(spec: ModelSpec) -> str:
-    return "`--tdo-laln`" if spec.laln != "none" else "`--tdo-lalt`"
+    """The option of a part that asks for languages."""
+    asked = {
+        "laln": spec.laln != "none",
+        "lalt": spec.lalt != "none",
+        "neuron-masks": spec.neuron_masks != "",
+    }
+    return next(f"`--tdo-{name}`" for name, asks in asked.items() if asks)

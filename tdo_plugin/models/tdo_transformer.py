@@ -24,6 +24,7 @@ from torch import Tensor
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.config import TdoConfig, spec_from_args
 from tdo_plugin.models.languages import check_task, grown, languages_of
+from tdo_plugin.models.neuron_masks import add_neuron_masks, with_masks
 from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.dropout import PlainDropout
 from tdo_plugin.modules.source_state import Reading, SourceState
@@ -61,7 +62,8 @@ class SourceStream(_Borrowed, FairseqEncoder):
         tgt_lang_id: Tensor | None = None,
     ) -> SourceState:
         """The source (B, S) through its layers; what the model does not ask for is not read."""
-        return self.core.encode(src_tokens, languages=languages_of(self.core.spec, tgt_lang_id))
+        languages = languages_of(self.core, src_lang_id, tgt_lang_id)
+        return self.core.encode(src_tokens, languages=languages)
 
     def reorder_encoder_out(self, encoder_out: SourceState, new_order: Tensor) -> SourceState:
         """For target rows in a new order (R'): a sentence is never stored twice for its beams."""
@@ -137,6 +139,7 @@ class TdoTransformer(FairseqEncoderDecoderModel):
     """
 
     builder: type[Builder] = Builder
+    for_training = True  # or only to be looked at, as the task says that built it
 
     def __init__(self, encoder: SourceStream, decoder: TargetStream) -> None:
         super().__init__(encoder, decoder)
@@ -161,7 +164,10 @@ class TdoTransformer(FairseqEncoderDecoderModel):
             core = cls.builder(spec, source.pad()).build(len(source), len(target))
         except SpecError as error:
             raise UserError(str(error)) from None
-        return cls(SourceStream(source, core), TargetStream(target, core))
+        add_neuron_masks(core, task)
+        model = cls(SourceStream(source, core), TargetStream(target, core))
+        model.for_training = getattr(task, "training", True)
+        return model
 
     def forward(
         self,
@@ -202,7 +208,7 @@ class TdoTransformer(FairseqEncoderDecoderModel):
         """
         if smoothed_source is not None:
             source_states = {*source_states, self.core.spec.source_layers}
-        languages = languages_of(self.core.spec, tgt_lang_id)
+        languages = languages_of(self.core, src_lang_id, tgt_lang_id)
         own = Reading(
             src_tokens,
             source_states,
@@ -223,7 +229,8 @@ class TdoTransformer(FairseqEncoderDecoderModel):
 
     def source_state(self, net_input: Mapping[str, Any], wanted: Collection[int]) -> SourceState:
         """A batch's sources alone, with the outputs of the layers that are wanted, from 1."""
-        languages = languages_of(self.core.spec, net_input.get("tgt_lang_id"))
+        ids = (net_input.get(key) for key in ("src_lang_id", "tgt_lang_id"))
+        languages = languages_of(self.core, *ids)
         return self.core.encode(net_input["src_tokens"], wanted, languages)
 
     def prepare_for_inference_(self, cfg: Any) -> None:
@@ -264,7 +271,10 @@ class TdoTransformer(FairseqEncoderDecoderModel):
         Raises:
             UserError: on other dictionaries, other languages or another architecture.
         """
-        state_dict = grown(state_dict, self.core, args or model_cfg) if strict else state_dict
+        if strict:
+            command = args or model_cfg
+            state_dict = with_masks(state_dict, self.core, command, self.for_training)
+            state_dict = grown(state_dict, self.core, command)
         own = self.state_dict()
         for name in ("core.embeddings.source.weight", "core.embeddings.target.weight"):
             stored, present = state_dict.get(name), own.get(name)

@@ -13,7 +13,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from tdo_plugin.modules.dropout import PlainDropout
+from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.linear import Linear, lean_linear
+from tdo_plugin.modules.neuron_gate import NeuronOutput
 
 
 class KeyValue(NamedTuple):
@@ -27,22 +29,24 @@ class Projection(Linear):
     """A linear projection whose single outputs can be hooked.
 
     The weight is its own parameter, also where several projections are computed in one product;
-    ``output`` is an identity that every path passes, a named point for hooks and gates: (N, out) of
-    all streams that pass the layer side by side, else (rows, length, out).
+    ``output`` is a point that every path passes, an identity or a gate: (N, out) of all streams
+    that pass the layer side by side, else (rows, length, out).
     """
 
     def __init__(self, in_features: int, out_features: int, gain: float = 1.0) -> None:
         super().__init__(in_features, out_features)
         nn.init.xavier_uniform_(self.weight, gain=gain)
         nn.init.zeros_(self.bias)
-        self.output = nn.Identity()
+        self.output = NeuronOutput()
 
-    def forward(self, x: Tensor) -> Tensor:
-        result: Tensor = self.output(super().forward(x))
+    def forward(self, x: Tensor, languages: Languages | None = None) -> Tensor:
+        result: Tensor = self.output(super().forward(x), languages)
         return result
 
 
-def project_packed(x: Tensor, *projections: Projection) -> list[Tensor]:
+def project_packed(
+    x: Tensor, languages: Languages | None, *projections: Projection
+) -> list[Tensor]:
     """Several projections of ``x`` (..., D), in one matrix product where that pays.
 
     Packing copies the weights; with few rows that costs more than the products, and in a search
@@ -50,24 +54,27 @@ def project_packed(x: Tensor, *projections: Projection) -> list[Tensor]:
     """
     few = x.numel() < x.size(-1) ** 2 // 2
     if few or not torch.is_grad_enabled() or torch.is_autocast_enabled(x.device.type):
-        return project_apart(x, *projections)
+        return project_apart(x, languages, *projections)
     bias = torch.cat([part.bias for part in projections])
     weights = [part.weight for part in projections]
     packed = lean_linear(x, bias, *weights)
     outputs = packed.split([part.out_features for part in projections], -1)
-    return [part.output(output) for part, output in zip(projections, outputs, strict=True)]
+    return [
+        part.output(output, languages) for part, output in zip(projections, outputs, strict=True)
+    ]
 
 
-def project_apart(x: Tensor, *projections: Projection) -> list[Tensor]:
+def project_apart(x: Tensor, languages: Languages | None, *projections: Projection) -> list[Tensor]:
     """The same, each in a product of its own."""
-    return [part(x) for part in projections]
+    return [part(x, languages) for part in projections]
 
 
 class MultiheadAttention(nn.Module):
     """Scaled dot-product attention (Vaswani et al., 2017), softmax scale 1 / sqrt(E).
 
     Query, key and value start Xavier-uniform with gain 1 / sqrt(2), the output projection with
-    gain 1 and zero bias, as fairseq starts them.
+    gain 1 and zero bias, as fairseq starts them. Projections are told the languages of the
+    positions that they get, which gates ask for.
 
     Args:
         model_dim: D.
@@ -93,19 +100,20 @@ class MultiheadAttention(nn.Module):
         self.out = Projection(model_dim, model_dim)
 
     def queries_keys_values(
-        self, x: Tensor, shapes: Sequence[tuple[int, int]]
+        self, x: Tensor, shapes: Sequence[tuple[int, int]], languages: Languages | None = None
     ) -> list[tuple[Tensor, KeyValue]]:
         """Of several streams side by side, each one's queries, keys and values.
 
         Args:
             x: (N, D), the streams one after the other.
             shapes: of each stream, rows and length; N is the sum of their products.
+            languages: of the positions, (N,).
 
         Returns:
             Queries (rows, H, length, E) and keys and values of the same, for each stream.
         """
         sizes = [rows * length for rows, length in shapes]
-        kinds = self._project(x, self.query, self.key, self.value)
+        kinds = self._project(x, languages, self.query, self.key, self.value)
         streams = zip(*(kind.split(sizes) for kind in kinds), strict=True)
         split = [
             [self._split_heads(part.view(*shape, part.size(1))) for part in stream]
@@ -113,22 +121,30 @@ class MultiheadAttention(nn.Module):
         ]
         return [(query, KeyValue(key, value)) for query, key, value in split]
 
-    def queries(self, x: Tensor) -> Tensor:
+    def queries(self, x: Tensor, languages: Languages | None = None) -> Tensor:
         """(rows, length, D) to (rows, H, length, E)."""
-        return self._split_heads(self.query(x))
+        return self._split_heads(self.query(x, languages))
 
-    def queries_values(self, x: Tensor) -> tuple[Tensor, Tensor]:
+    def queries_values(
+        self, x: Tensor, languages: Languages | None = None
+    ) -> tuple[Tensor, Tensor]:
         """(rows, length, D) to queries (rows, H, length, E) and values in one piece, as ``x``."""
-        query, value = self._project(x, self.query, self.value)
+        query, value = self._project(x, languages, self.query, self.value)
         return self._split_heads(query), value
 
-    def keys_values(self, x: Tensor) -> KeyValue:
+    def keys_values(self, x: Tensor, languages: Languages | None = None) -> KeyValue:
         """(rows, length, D) to keys and values, each (rows, H, length, E)."""
-        return KeyValue(*map(self._split_heads, self._project(x, self.key, self.value)))
+        return KeyValue(*map(self._split_heads, self._project(x, languages, self.key, self.value)))
 
-    def attend(self, query: Tensor, memory: KeyValue, mask: Tensor | None) -> Tensor:
+    def attend(
+        self,
+        query: Tensor,
+        memory: KeyValue,
+        mask: Tensor | None,
+        languages: Languages | None = None,
+    ) -> Tensor:
         """:meth:`mix` and the output projection: (R, T, D)."""
-        projected: Tensor = self.out(self.mix(query, memory, mask))
+        projected: Tensor = self.out(self.mix(query, memory, mask), languages)
         return projected
 
     def mix(self, query: Tensor, memory: KeyValue, mask: Tensor | None) -> Tensor:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.linear import Linear
 from tdo_plugin.modules.source_part import SourcePart
 
@@ -57,7 +58,7 @@ class Head(nn.Module):
         self.outer = outer
         self.output_norm = output_norm
 
-    def forward(self, x: Tensor, languages: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, languages: Languages | None = None) -> Tensor:
         """(..., D) to (..., width of the second layer)."""
         output: Tensor = self.outer(F.relu(self.norm(self.inner(x), languages)))
         return output if self.output_norm is None else self.output_norm(output, languages)
@@ -94,11 +95,11 @@ class Disentangler(SourcePart):
         self.positional = positional
         self.gate = gate
 
-    def source(self, x: Tensor, languages: Tensor | None = None) -> Tensor:
+    def source(self, x: Tensor, languages: Languages | None = None) -> Tensor:
         embedded: Tensor = self.semantic(x, languages)
         return embedded
 
-    def among(self, x: Tensor, streams: Sequence[Stream], languages: Tensor | None) -> Tensor:
+    def among(self, x: Tensor, streams: Sequence[Stream], languages: Languages | None) -> Tensor:
         semantic = self.source(x, languages)
         begin = 0
         for one in streams:

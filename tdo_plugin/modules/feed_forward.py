@@ -4,7 +4,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from tdo_plugin.modules.dropout import PlainDropout
+from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.linear import Linear
+from tdo_plugin.modules.neuron_gate import NeuronOutput
 
 
 class FeedForward(nn.Module):
@@ -19,15 +21,16 @@ class FeedForward(nn.Module):
     def __init__(self, model_dim: int, inner_dim: int, activation_dropout: PlainDropout) -> None:
         super().__init__()
         self.inner = Linear(model_dim, inner_dim)
-        self.inner_output = nn.Identity()
+        self.inner_output = NeuronOutput()
         self.outer = Linear(inner_dim, model_dim)
-        self.outer_output = nn.Identity()
+        self.outer_output = NeuronOutput()
         self.activation_dropout = activation_dropout
 
-    def forward(self, x: Tensor) -> Tensor:
-        """(..., D) to (..., D)."""
-        inner = F.relu(self.inner_output(self.inner(x)))
-        outer: Tensor = self.outer_output(self.outer(self.activation_dropout(inner)))
+    def forward(self, x: Tensor, languages: Languages | None = None) -> Tensor:
+        """(..., D) to (..., D), told the languages of the positions."""
+        inner = F.relu(self.inner_output(self.inner(x), languages))
+        outer: Tensor = self.outer(self.activation_dropout(inner))
+        outer = self.outer_output(outer, languages)
         return outer
 
 
@@ -42,7 +45,7 @@ class Adaptation(nn.Module):
         self.feed_forward = feed_forward
         self.dropout = dropout
 
-    def forward(self, x: Tensor, languages: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, languages: Languages | None = None) -> Tensor:
         """(..., D) to (..., D); languages make no difference."""
-        adapted: Tensor = x + self.dropout(self.feed_forward(x))
+        adapted: Tensor = x + self.dropout(self.feed_forward(x, languages))
         return adapted

@@ -9,6 +9,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
+from tdo_plugin.modules.languages import Languages
+
 
 def _identity(weight: Tensor) -> None:
     nn.init.zeros_(weight)
@@ -49,7 +51,7 @@ class LanguageTransformation(nn.Module):
         with torch.no_grad():
             STARTS[start](self.weight)
 
-    def forward(self, x: Tensor, languages: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, languages: Languages | None = None) -> Tensor:
         """(..., D) to (..., D), given the language of each position, broadcastable to (...).
 
         Positions of one language are brought together, so that each takes part in one product.
@@ -57,9 +59,9 @@ class LanguageTransformation(nn.Module):
         Raises:
             ValueError: the languages are not given.
         """
-        if languages is None:
+        if languages is None or languages.target is None:
             raise ValueError("a language-aware transformation needs the language of every sentence")
-        rows = languages.expand(x.shape[:-1]).flatten()
+        rows = languages.target.expand(x.shape[:-1]).flatten()
         order = rows.argsort(stable=True)
         sizes = torch.bincount(rows, minlength=len(self.weight)).tolist()
         groups = x.flatten(0, -2).index_select(0, order).split(sizes)

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from tdo_plugin.modules.attention import KeyValue, MultiheadAttention
 from tdo_plugin.modules.disentangler import Disentangled
 from tdo_plugin.modules.feed_forward import FeedForward
+from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.masks import SourceMask, TargetMask
 from tdo_plugin.modules.recipe import note
 from tdo_plugin.modules.residual import Residual
@@ -36,7 +37,7 @@ class Stream:
 
     wants_disentangled = False  # whether a layer gives it the source's disentangled embeddings
 
-    def __init__(self, shape: tuple[int, int], languages: Tensor | None = None) -> None:
+    def __init__(self, shape: tuple[int, int], languages: Languages | None = None) -> None:
         self.shape = shape
         self.languages = languages
 
@@ -76,7 +77,7 @@ class Surroundings:
 
     memories: Sequence[KeyValue]
     mask: TargetMask
-    languages: Tensor | None = None
+    languages: Languages | None = None
     store: TargetStore | None = None
 
 
@@ -88,7 +89,7 @@ class TargetLayer(nn.Module):
 
     store: type[TargetStore] = TargetCache
 
-    def memory(self, source: Tensor, languages: Tensor | None = None) -> KeyValue:
+    def memory(self, source: Tensor, languages: Languages | None = None) -> KeyValue:
         """Keys and values (B, H, S, E) that the target reads.
 
         Args:
@@ -138,7 +139,7 @@ class JointLayer(TargetLayer):
         self.between = between or Unchanged()
 
     def streams(
-        self, x: Tensor, streams: Sequence[Stream], languages: Tensor | None = None
+        self, x: Tensor, streams: Sequence[Stream], languages: Languages | None = None
     ) -> Tensor:
         """Streams one layer on, each linear transformation in one product for all.
 
@@ -152,15 +153,18 @@ class JointLayer(TargetLayer):
         x = self.attention_residual.after(carried, attended, languages)
         return self._feed_forward(self.between.streams(x, streams, languages), languages)
 
-    def _attended(self, x: Tensor, streams: Sequence[Stream], languages: Tensor | None) -> Tensor:
+    def _attended(
+        self, x: Tensor, streams: Sequence[Stream], languages: Languages | None
+    ) -> Tensor:
         """What attention adds to ``x`` (N, D); its own tensors do not outlive it."""
         normed = self.attention_residual.before(x, languages)
-        parts = self.attention.queries_keys_values(normed, [one.shape for one in streams])
+        shapes = [one.shape for one in streams]
+        parts = self.attention.queries_keys_values(normed, shapes, languages)
         mixed = [
             one.mix(self.attention, query, own)
             for (query, own), one in zip(parts, streams, strict=True)
         ]
-        attended: Tensor = self.attention.out(_assembled(mixed))
+        attended: Tensor = self.attention.out(_assembled(mixed), languages)
         return attended
 
     def source_at(
@@ -169,7 +173,7 @@ class JointLayer(TargetLayer):
         memory: KeyValue,
         mask: SourceMask,
         positions: Tensor,
-        languages: Tensor | None = None,
+        languages: Languages | None = None,
     ) -> Tensor:
         """The source (B, S, D) one layer on at one position (B,) of each sentence: (B, D).
 
@@ -178,31 +182,34 @@ class JointLayer(TargetLayer):
         """
         rows = torch.arange(len(x), device=x.device)
         chosen = x[rows, positions][:, None]
-        query = self.attention.queries(self.attention_residual.before(chosen, languages))
-        attended = self.attention.attend(query, memory, mask.at(positions))
+        query = self.attention.queries(self.attention_residual.before(chosen, languages), languages)
+        attended = self.attention.attend(query, memory, mask.at(positions), languages)
         carried = self.carried.source(chosen, languages)
         x = self.attention_residual.after(carried, attended, languages)
         return self._feed_forward(self.between.source(x, languages), languages)[:, 0]
 
     def rest(
-        self, x: Tensor, memory: KeyValue, mask: Tensor | None, languages: Tensor | None = None
+        self, x: Tensor, memory: KeyValue, mask: Tensor | None, languages: Languages | None = None
     ) -> Tensor:
         """As of a target, positions (B, L, D) one layer on, given all keys and values they see."""
-        query = self.attention.queries(self.attention_residual.before(x, languages))
+        query = self.attention.queries(self.attention_residual.before(x, languages), languages)
         return self._looking(x, query, memory, mask, languages)
 
-    def memory(self, source: Tensor, languages: Tensor | None = None) -> KeyValue:
-        return self.attention.keys_values(self.attention_residual.before(source, languages))
+    def memory(self, source: Tensor, languages: Languages | None = None) -> KeyValue:
+        normed = self.attention_residual.before(source, languages)
+        return self.attention.keys_values(normed, languages)
 
     def target(self, x: Tensor, around: Surroundings, index: int) -> Tensor:
-        normed = self.attention_residual.before(x, around.languages)
-        query, own = self.attention.queries(normed), self.attention.keys_values(normed)
+        languages = around.languages
+        normed = self.attention_residual.before(x, languages)
+        query = self.attention.queries(normed, languages)
+        own = self.attention.keys_values(normed, languages)
         if around.store is None:
             pairs = zip(around.memories[index], own, strict=True)
             joint = KeyValue(*(torch.cat(pair, 2) for pair in pairs))
         else:
             joint = around.store.extend(index, own, around.memories)
-        return self._looking(x, query, joint, around.mask.joint, around.languages)
+        return self._looking(x, query, joint, around.mask.joint, languages)
 
     def _looking(
         self,
@@ -210,14 +217,14 @@ class JointLayer(TargetLayer):
         query: Tensor,
         memory: KeyValue,
         mask: Tensor | None,
-        languages: Tensor | None,
+        languages: Languages | None,
     ) -> Tensor:
         """Target positions (R, L, D) one layer on, given their queries."""
-        attended = self.attention.attend(query, memory, mask)
+        attended = self.attention.attend(query, memory, mask, languages)
         return self._feed_forward(self.attention_residual.after(x, attended, languages), languages)
 
-    def _feed_forward(self, x: Tensor, languages: Tensor | None) -> Tensor:
-        output = self.feed_forward(self.feed_forward_residual.before(x, languages))
+    def _feed_forward(self, x: Tensor, languages: Languages | None) -> Tensor:
+        output = self.feed_forward(self.feed_forward_residual.before(x, languages), languages)
         return self.feed_forward_residual.after(x, output, languages)
 
 
@@ -241,22 +248,26 @@ class CrossAttentionLayer(TargetLayer):
         self.cross_attention_residual = cross_attention_residual
         self.feed_forward_residual = feed_forward_residual
 
-    def memory(self, source: Tensor, languages: Tensor | None = None) -> KeyValue:
-        return self.cross_attention.keys_values(source)
+    def memory(self, source: Tensor, languages: Languages | None = None) -> KeyValue:
+        return self.cross_attention.keys_values(source, languages)
 
     def target(self, x: Tensor, around: Surroundings, index: int) -> Tensor:
         languages, mask = around.languages, around.mask
         normed = self.attention_residual.before(x, languages).flatten(0, 1)
-        ((query, own),) = self.attention.queries_keys_values(normed, [(x.size(0), x.size(1))])
+        shape = x.size(0), x.size(1)
+        spread = None if languages is None else languages.expand(shape).flatten()
+        ((query, own),) = self.attention.queries_keys_values(normed, [shape], spread)
         so_far = own if around.store is None else around.store.extend(index, own)
-        attended = self.attention.attend(query, so_far, mask.over_target)
+        attended = self.attention.attend(query, so_far, mask.over_target, languages)
         x = self.attention_residual.after(x, attended, languages)
 
-        query = self.cross_attention.queries(self.cross_attention_residual.before(x, languages))
-        attended = self.cross_attention.attend(query, around.memories[index], mask.over_source)
+        normed = self.cross_attention_residual.before(x, languages)
+        query = self.cross_attention.queries(normed, languages)
+        memory = around.memories[index]
+        attended = self.cross_attention.attend(query, memory, mask.over_source, languages)
         x = self.cross_attention_residual.after(x, attended, languages)
 
-        output = self.feed_forward(self.feed_forward_residual.before(x, languages))
+        output = self.feed_forward(self.feed_forward_residual.before(x, languages), languages)
         return self.feed_forward_residual.after(x, output, languages)
 
 

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from tdo_plugin.modules.attention import KeyValue, MultiheadAttention
 from tdo_plugin.modules.feed_forward import FeedForward
+from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.layer import Surroundings, TargetLayer
 from tdo_plugin.modules.residual import Residual
 from tdo_plugin.modules.running_sums import RunningSums
@@ -36,21 +37,22 @@ class MergedAttentionLayer(TargetLayer):
         self.attention_residual = attention_residual
         self.feed_forward_residual = feed_forward_residual
 
-    def memory(self, source: Tensor, languages: Tensor | None = None) -> KeyValue:
-        return self.merged_attention.keys_values(source)
+    def memory(self, source: Tensor, languages: Languages | None = None) -> KeyValue:
+        return self.merged_attention.keys_values(source, languages)
 
     def target(self, x: Tensor, around: Surroundings, index: int) -> Tensor:
         languages, mask = around.languages, around.mask
         normed = self.attention_residual.before(x, languages)
-        query, own = self.merged_attention.queries_values(normed)
+        query, own = self.merged_attention.queries_values(normed, languages)
         found = self.merged_attention.mix(query, around.memories[index], mask.over_source)
         if around.store is None:
             merged = found + mean_of_visible(own, mask.target[:, 0])
         else:
             merged = found + around.store.mean(index, own)
-        x = self.attention_residual.after(x, self.merged_attention.out(merged), languages)
+        attended = self.merged_attention.out(merged, languages)
+        x = self.attention_residual.after(x, attended, languages)
 
-        output = self.feed_forward(self.feed_forward_residual.before(x, languages))
+        output = self.feed_forward(self.feed_forward_residual.before(x, languages), languages)
         return self.feed_forward_residual.after(x, output, languages)
 
 

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.recipe import note
 
 
@@ -26,7 +27,7 @@ class LayerNorm(nn.LayerNorm):
         super().__init__(model_dim)
         self.remade = remade
 
-    def forward(self, x: Tensor, languages: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, languages: Languages | None = None) -> Tensor:
         """(..., D) to (..., D); languages make no difference."""
         return self._made(partial(_normed, self.eps), x, self.weight, self.bias)
 
@@ -51,25 +52,23 @@ class LanguageNorm(LayerNorm):
         self.weight = nn.Parameter(torch.ones(rows, model_dim))
         self.bias = nn.Parameter(torch.zeros(rows, model_dim))
 
-    def forward(self, x: Tensor, languages: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, languages: Languages | None = None) -> Tensor:
         """(..., D) to (..., D), given the row of each position, broadcastable to (...).
 
         Raises:
             ValueError: the languages are not given.
         """
-        if languages is None:
+        if languages is None or languages.norm is None:
             raise ValueError("a language-aware norm needs the language of every sentence")
         make = partial(_language_normed, self.eps)
-        return self._made(make, x, self.weight, self.bias, languages)
+        return self._made(make, x, self.weight, self.bias, languages.norm)
 
 
 def _normed(eps: float, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     return F.layer_norm(x, weight.shape, weight, bias, eps)
 
 
-def _language_normed(
-    eps: float, x: Tensor, weight: Tensor, bias: Tensor, languages: Tensor
-) -> Tensor:
+def _language_normed(eps: float, x: Tensor, weight: Tensor, bias: Tensor, rows: Tensor) -> Tensor:
     normed = F.layer_norm(x, weight.shape[-1:], eps=eps)
-    gains, biases = F.embedding(languages, weight), F.embedding(languages, bias)
+    gains, biases = F.embedding(rows, weight), F.embedding(rows, bias)
     return torch.addcmul(biases.to(normed), normed, gains.to(normed))

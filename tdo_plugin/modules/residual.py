@@ -3,6 +3,7 @@
 from torch import Tensor, nn
 
 from tdo_plugin.modules.dropout import PlainDropout
+from tdo_plugin.modules.languages import Languages
 
 
 class Residual(nn.Module):
@@ -16,11 +17,11 @@ class Residual(nn.Module):
         self.norm = norm
         self.dropout = dropout
 
-    def before(self, x: Tensor, languages: Tensor | None = None) -> Tensor:
+    def before(self, x: Tensor, languages: Languages | None = None) -> Tensor:
         """What the sublayer reads, (..., D)."""
         raise TypeError(f"{type(self).__name__} has no place for its norm; use a subclass")
 
-    def after(self, x: Tensor, output: Tensor, languages: Tensor | None = None) -> Tensor:
+    def after(self, x: Tensor, output: Tensor, languages: Languages | None = None) -> Tensor:
         """The stream ``x`` with the sublayer's ``output`` added, (..., D)."""
         raise TypeError(f"{type(self).__name__} has no place for its norm; use a subclass")
 
@@ -28,10 +29,10 @@ class Residual(nn.Module):
 class PostNormResidual(Residual):
     """norm(x + dropout(f(x))) (Vaswani et al., 2017)."""
 
-    def before(self, x: Tensor, languages: Tensor | None = None) -> Tensor:
+    def before(self, x: Tensor, languages: Languages | None = None) -> Tensor:
         return x
 
-    def after(self, x: Tensor, output: Tensor, languages: Tensor | None = None) -> Tensor:
+    def after(self, x: Tensor, output: Tensor, languages: Languages | None = None) -> Tensor:
         normed: Tensor = self.norm(x + self.dropout(output), languages)
         return normed
 
@@ -39,10 +40,10 @@ class PostNormResidual(Residual):
 class PreNormResidual(Residual):
     """x + dropout(f(norm(x)))."""
 
-    def before(self, x: Tensor, languages: Tensor | None = None) -> Tensor:
+    def before(self, x: Tensor, languages: Languages | None = None) -> Tensor:
         normed: Tensor = self.norm(x, languages)
         return normed
 
-    def after(self, x: Tensor, output: Tensor, languages: Tensor | None = None) -> Tensor:
+    def after(self, x: Tensor, output: Tensor, languages: Languages | None = None) -> Tensor:
         added: Tensor = x + self.dropout(output)
         return added

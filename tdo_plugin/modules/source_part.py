@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor, nn
 
+from tdo_plugin.modules.languages import Languages
+
 if TYPE_CHECKING:
     from tdo_plugin.modules.layer import Stream
 
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 class SourcePart(nn.Module):
     """A part that a layer applies to source positions; targets pass it by, unchanged."""
 
-    def source(self, x: Tensor, languages: Tensor | None = None) -> Tensor:
+    def source(self, x: Tensor, languages: Languages | None = None) -> Tensor:
         """Source positions, (..., D) to (..., D).
 
         Args:
@@ -28,7 +30,7 @@ class SourcePart(nn.Module):
         raise TypeError(f"{type(self).__name__} does nothing; use a subclass")
 
     def streams(
-        self, x: Tensor, streams: Sequence[Stream], languages: Tensor | None = None
+        self, x: Tensor, streams: Sequence[Stream], languages: Languages | None = None
     ) -> Tensor:
         """Streams side by side, (N, D) to (N, D).
 
@@ -44,7 +46,7 @@ class SourcePart(nn.Module):
         changed = self.among(x.index_select(0, sources), streams, own)
         return x.index_copy(0, sources, changed)
 
-    def among(self, x: Tensor, streams: Sequence[Stream], languages: Tensor | None) -> Tensor:
+    def among(self, x: Tensor, streams: Sequence[Stream], languages: Languages | None) -> Tensor:
         """The sources of all streams, one after the other, (n, D) to (n, D)."""
         return self.source(x, languages)
 
@@ -52,11 +54,11 @@ class SourcePart(nn.Module):
 class Unchanged(SourcePart):
     """Nothing stands there."""
 
-    def source(self, x: Tensor, languages: Tensor | None = None) -> Tensor:
+    def source(self, x: Tensor, languages: Languages | None = None) -> Tensor:
         return x
 
     def streams(
-        self, x: Tensor, streams: Sequence[Stream], languages: Tensor | None = None
+        self, x: Tensor, streams: Sequence[Stream], languages: Languages | None = None
     ) -> Tensor:
         return x
 
@@ -64,7 +66,7 @@ class Unchanged(SourcePart):
 class Cut(SourcePart):
     """A residual connection that carries nothing on at source positions (Liu et al., 2021)."""
 
-    def source(self, x: Tensor, languages: Tensor | None = None) -> Tensor:
+    def source(self, x: Tensor, languages: Languages | None = None) -> Tensor:
         return torch.zeros_like(x)
 
 

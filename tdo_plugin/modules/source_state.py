@@ -11,6 +11,7 @@ from torch import Tensor
 
 from tdo_plugin.modules.attention import KeyValue
 from tdo_plugin.modules.disentangler import Disentangled
+from tdo_plugin.modules.languages import Languages
 
 
 @dataclass(frozen=True)
@@ -23,8 +24,7 @@ class Reading:
         points: layers, from 1, each with the one real position (B,) of each sentence at which its
             output is wanted.
         memories: whether a target will read the source.
-        languages: index (B,) of each sentence's target language, from 0; None where the model does
-            not ask for it.
+        languages: of the sentences, (B,); None where the model does not ask for them.
         disentangled: whether the embeddings of TPDM are wanted, of a source that a target reads.
     """
 
@@ -32,7 +32,7 @@ class Reading:
     states: Collection[int] = ()
     points: Sequence[tuple[int, Tensor]] = ()
     memories: bool = True
-    languages: Tensor | None = None
+    languages: Languages | None = None
     disentangled: bool = False
 
     def __post_init__(self) -> None:
@@ -54,7 +54,7 @@ class SourceState:
             adaptation or final norm.
         points: such outputs (B, D) at one position of each sentence, in the order of asking.
         beams: how many target rows share a sentence.
-        languages: index (B,) of each sentence's target language, if the model asks for it.
+        languages: of the sentences, (B,), if the model asks for them.
         disentangled: the embeddings of TPDM, where they were asked for and the model has it.
     """
 
@@ -63,7 +63,7 @@ class SourceState:
     states: dict[int, Tensor] = field(default_factory=dict)
     points: Sequence[Tensor] = ()
     beams: int = 1
-    languages: Tensor | None = None
+    languages: Languages | None = None
     disentangled: Disentangled | None = None
 
     @property

@@ -15,6 +15,7 @@ DecoderAttention = Literal["separate", "merged"]
 Start = Literal["standard", "depth-scaled", "depth-scaled-quarter"]
 LanguageNorms = Literal["none", "source", "target", "both"]
 LanguageTransformations = Literal["none", "identity", "xavier", "authors"]
+ZeroShotNeurons = Literal["union", "general"]
 TokenGate = Literal["none", "relaxed-bernoulli", "hard-concrete"]
 
 # What is computed in a faster way than a textbook's, and may be computed in the textbook's.
@@ -56,8 +57,10 @@ class ModelSpec:
     the languages, and is 0 without them. ``cut_residual`` and ``tpdm_layer`` are layers of the
     source, from 1, or 0 for none: where the residual connection around the attention is cut, and
     where a module disentangles position from meaning, with a gate for each token that
-    ``tpdm_gate`` says how to draw. ``masked_tags`` last entries of the target's vocabulary
-    are never predicted. ``plain`` names what is not to be computed in a faster way (see ``PLAIN``).
+    ``tpdm_gate`` says how to draw. ``neuron_masks`` is a file that says which neurons each pair of
+    languages uses, ``zero_shot_neurons`` which ones other pairs do. ``masked_tags`` last entries of
+    the target's vocabulary are never predicted. ``plain`` names what is not to be computed in a
+    faster way (see ``PLAIN``).
 
     Raises:
         SpecError: on unknown or contradictory values, all of them in one message.
@@ -90,6 +93,8 @@ class ModelSpec:
     cut_residual: int = 0
     tpdm_layer: int = 0
     tpdm_gate: TokenGate = "none"
+    neuron_masks: str = ""
+    zero_shot_neurons: ZeroShotNeurons = "union"
     masked_tags: int = 0
     max_source_positions: int = 1024
     max_target_positions: int = 1024
@@ -105,6 +110,11 @@ class ModelSpec:
     def language_aware(self) -> bool:
         """Whether any part asks for the target language."""
         return self.laln != "none" or self.lalt != "none"
+
+    @property
+    def pair_aware(self) -> bool:
+        """Whether any part asks for both languages of a sentence."""
+        return self.neuron_masks != ""
 
     @property
     def source_layers(self) -> int:
@@ -165,6 +175,11 @@ class ModelSpec:
             problems.append(
                 "`--langs` must name languages where `--tdo-laln` or `--tdo-lalt` is not none, and "
                 f"only there does the model count them; they are {self.num_languages}"
+            )
+        if self.zero_shot_neurons != "union" and not self.neuron_masks:
+            problems.append(
+                f"`{_flag('zero_shot_neurons')}` must be left out where `{_flag('neuron_masks')}` "
+                f"is; it is {self.zero_shot_neurons}"
             )
         if self.position_embedding == "sinusoidal" and self.model_dim in (1, 2, 3):
             problems.append(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from torch import Tensor, nn
 
+from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.layer import JointLayer, Surroundings, TargetLayer
 from tdo_plugin.modules.masks import SourceMask, TargetMask
 from tdo_plugin.modules.source_state import Reading, SourceState
@@ -17,7 +18,7 @@ from tdo_plugin.modules.target_store import TargetStore
 class Parts(nn.Sequential):
     """Parts one after the other, each told the languages of the positions."""
 
-    def forward(self, x: Tensor, languages: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, languages: Languages | None = None) -> Tensor:
         """(..., D) to (..., D)."""
         for part in self:
             x = part(x, languages)
@@ -89,12 +90,12 @@ class Stack(nn.Module):
         states = self.source(embedded, masks, readings)
         return states, self.target(x, states[0], mask)
 
-    def readout(self, x: Tensor, languages: Tensor | None = None) -> Tensor:
+    def readout(self, x: Tensor, languages: Languages | None = None) -> Tensor:
         """The source's last state (B, S, D) as the output projection reads a target's.
 
         Args:
             x: the output of the last layer that sources pass.
-            languages: index (B,) of each sentence's target language, where the model asks for it.
+            languages: of the sentences, (B,), where the model asks for them.
         """
         raise TypeError(f"{type(self).__name__} has no layers; use a subclass")
 
@@ -156,7 +157,7 @@ class DecoderOnlyStack(Stack):
         left: Tensor = self.exit(pair.target, pair.target_languages)
         return [one.state for one in sources], left
 
-    def readout(self, x: Tensor, languages: Tensor | None = None) -> Tensor:
+    def readout(self, x: Tensor, languages: Languages | None = None) -> Tensor:
         """As :meth:`Stack.readout`: through what the target passes after the last layer."""
         features: Tensor = self.exit(x, None if languages is None else languages[:, None])
         return features
@@ -211,7 +212,7 @@ class EncoderDecoderStack(Stack):
             way.leave_at(number)
         return [one.state for one in sources]
 
-    def readout(self, x: Tensor, languages: Tensor | None = None) -> Tensor:
+    def readout(self, x: Tensor, languages: Languages | None = None) -> Tensor:
         """As :meth:`Stack.readout`: what the decoder reads."""
         features: Tensor = self.entry(x, None if languages is None else languages[:, None])
         return features
@@ -220,5 +221,6 @@ class EncoderDecoderStack(Stack):
         """Keys and values of the final state, for each target layer."""
         for source, x in way.parts():
             if isinstance(source, Source) and source.reading.memories:
-                final = self.entry(x, source.languages)
-                source.memories += [layer.memory(final) for layer in self.target_layers]
+                languages = source.languages
+                final = self.entry(x, languages)
+                source.memories += [layer.memory(final, languages) for layer in self.target_layers]

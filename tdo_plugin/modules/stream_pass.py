@@ -11,6 +11,7 @@ from torch import Tensor
 
 from tdo_plugin.modules.attention import KeyValue, MultiheadAttention
 from tdo_plugin.modules.disentangler import Disentangled
+from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.layer import JointLayer, Stream, beside
 from tdo_plugin.modules.masks import SourceMask, TargetMask
 from tdo_plugin.modules.source_state import Reading, SourceState
@@ -28,17 +29,17 @@ class JointRows:
     source: int | None = None
     target: int | None = None
 
-    def of_source(self, languages: Tensor | None) -> Tensor | None:
+    def of_source(self, languages: Languages | None) -> Languages | None:
         """The rows, given the languages."""
         return _rows(languages, self.source)
 
-    def of_target(self, languages: Tensor | None) -> Tensor | None:
+    def of_target(self, languages: Languages | None) -> Languages | None:
         """The rows, given the languages."""
         return _rows(languages, self.target)
 
 
-def _rows(languages: Tensor | None, one: int | None) -> Tensor | None:
-    return languages if languages is None or one is None else torch.full_like(languages, one)
+def _rows(languages: Languages | None, one: int | None) -> Languages | None:
+    return languages if languages is None or one is None else languages.with_norm(one)
 
 
 class PassingStream(Stream):
@@ -52,7 +53,7 @@ class PassingStream(Stream):
     """
 
     def __init__(
-        self, shape: tuple[int, int], last: int, whole: bool, languages: Tensor | None
+        self, shape: tuple[int, int], last: int, whole: bool, languages: Languages | None
     ) -> None:
         super().__init__(shape, languages)
         self.last, self.whole = last, whole
@@ -172,7 +173,7 @@ class Pair(PassingStream):
         if self.source.languages is not None and self.target_languages is not None:
             of_source = self.source.languages.expand(-1, self._start)
             of_target = self.target_languages.expand(-1, self.shape[1] - self._start)
-            self.languages = torch.cat([of_source, of_target], 1)
+            self.languages = Languages.joined([of_source, of_target], 1)
 
     @property
     def target(self) -> Tensor:
@@ -224,7 +225,7 @@ class StreamPass:
 
     def enter(
         self,
-        entry: Callable[[Tensor, Tensor | None], Tensor],
+        entry: Callable[[Tensor, Languages | None], Tensor],
         rows: JointRows,
         pair: Pair | None = None,
     ) -> None:
@@ -282,9 +283,9 @@ class StreamPass:
             self._x = beside([x.flatten(0, 1) for _, x in kept])
             self._languages = self._spread()
 
-    def _spread(self) -> Tensor | None:
+    def _spread(self) -> Languages | None:
         """The languages of all positions, (N,)."""
         known = [
             one.languages.expand(one.shape) for one in self._going if one.languages is not None
         ]
-        return beside([one.flatten() for one in known]) if known else None
+        return Languages.joined([one.flatten() for one in known]) if known else None

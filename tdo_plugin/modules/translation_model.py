@@ -11,9 +11,11 @@ from torch import Tensor, nn
 
 from tdo_plugin.modules.dropout import PlainDropout
 from tdo_plugin.modules.embeddings import Embeddings
+from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.linear import Linear
 from tdo_plugin.modules.linear_cross_entropy import linear_cross_entropy
 from tdo_plugin.modules.masks import SourceMask, target_mask
+from tdo_plugin.modules.neuron_masks import NeuronMasks
 from tdo_plugin.modules.positions import count_positions
 from tdo_plugin.modules.source_state import Reading, SourceState
 from tdo_plugin.modules.spec import ModelSpec
@@ -54,18 +56,19 @@ class TranslationModel(nn.Module):
         self.source_positions = source_positions
         self.target_positions = target_positions
         self.dropout = dropout
+        self.neurons: NeuronMasks | None = None  # masks of neurons, where there are any
         assert embeddings.source.padding_idx is not None
         self.padding_idx: int = embeddings.source.padding_idx
 
     def encode(
-        self, src_tokens: Tensor, wanted: Collection[int] = (), languages: Tensor | None = None
+        self, src_tokens: Tensor, wanted: Collection[int] = (), languages: Languages | None = None
     ) -> SourceState:
         """The source stream of ``src_tokens`` (B, S), padded on either side.
 
         Args:
             src_tokens: token ids.
             wanted: layers, from 1, whose outputs are kept in the state.
-            languages: index (B,) of each sentence's target language, where the model asks for it.
+            languages: of the sentences, (B,), where the model asks for them.
         """
         return self.read([Reading(src_tokens, wanted, languages=languages)])[0]
 

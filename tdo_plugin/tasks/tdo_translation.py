@@ -44,6 +44,7 @@ from tdo_plugin.tasks.step_hooks import (
     in_update,
     summed,
     unsynchronized,
+    unwrapped,
 )
 from tdo_plugin.tasks.validation import Validation, add_validation_options, validation_of
 
@@ -287,6 +288,12 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
                 )
         losses, sizes, own = zip(*steps, strict=True)
         return sum(losses), sum(sizes), {**summed(own), **logs}
+
+    def optimizer_step(self, optimizer: Any, model: Any, update_num: int) -> None:
+        """As fairseq's; what belongs to neurons that no pair uses stays as it is."""
+        neurons = getattr(getattr(unwrapped(model), "core", None), "neurons", None)
+        with nullcontext() if neurons is None else neurons.still():
+            super().optimizer_step(optimizer, model, update_num)
 
     def begin_epoch(self, epoch: int, model: Any) -> None:
         """As fairseq's; before the first update, ``--eval-translation`` is made ready.

@@ -4,6 +4,8 @@ from dataclasses import replace
 
 from parity.cases import PAD
 
+from tdo_plugin.modules.languages import Languages
+
 
 def languages_of(tokens, count):
     """Language (B,) of each sentence, from 0, told by its first real token, as by a tag."""
@@ -18,7 +20,10 @@ def tell_languages(model):
         return model
 
     def told(readings):
-        return [replace(one, languages=languages_of(one.tokens, count)) for one in readings]
+        return [
+            replace(one, languages=Languages.of_targets(languages_of(one.tokens, count)))
+            for one in readings
+        ]
 
     model.read = lambda readings: read(told(readings))
     model.forward = lambda readings, previous: forward(told(readings), previous)

@@ -7,6 +7,7 @@ from parity.cases import LANGUAGE_AWARE, NUMBERS, PAD, TWO_STAGE, VOCABULARY, na
 from tdo_plugin.models.languages import grown
 from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.language_transformation import LanguageTransformation
+from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.norm import LanguageNorm
 from tdo_plugin.modules.source_state import Reading
 from tdo_plugin.modules.spec import ModelSpec
@@ -41,7 +42,8 @@ def without_languages(case):
 def features(model, batch, languages):
     """In one pass, source and target side by side."""
     source, previous, _ = batch
-    return model([Reading(source, languages=languages)], previous)[1][previous.ne(PAD)]
+    told = None if languages is None else Languages.of_targets(languages)
+    return model([Reading(source, languages=told)], previous)[1][previous.ne(PAD)]
 
 
 @pytest.mark.parametrize("case", LANGUAGE_AWARE, ids=name_of)
@@ -56,7 +58,9 @@ def test_a_plain_checkpoint_starts_from_the_same_function(case, batch):
     for languages in (LANGUAGES, torch.zeros(4, dtype=torch.long)):
         torch.testing.assert_close(features(aware, batch, languages), expected, **EXACT)
     source, previous, _ = batch
-    stepwise = aware.decode(previous, aware.encode(source, languages=LANGUAGES))
+    stepwise = aware.decode(
+        previous, aware.encode(source, languages=Languages.of_targets(LANGUAGES))
+    )
     torch.testing.assert_close(stepwise[previous.ne(PAD)], expected, **EXACT)
 
 
@@ -65,13 +69,18 @@ def test_languages_of_a_batch_do_not_mix(case, batch):
     """Sentences of two languages together, and each language in a batch of its own."""
     model = moved(build(**case))
     source, previous, _ = batch
-    mixed = model([Reading(source, languages=LANGUAGES)], previous)[1]
+    mixed = model([Reading(source, languages=Languages.of_targets(LANGUAGES))], previous)[1]
     for language in (0, 1):
         rows = LANGUAGES.eq(language)
-        own = model([Reading(source[rows], languages=LANGUAGES[rows])], previous[rows])[1]
+        own = model(
+            [Reading(source[rows], languages=Languages.of_targets(LANGUAGES[rows]))], previous[rows]
+        )[1]
         real = previous[rows].ne(PAD)
         torch.testing.assert_close(own[real], mixed[rows][real], **EXACT)
-        other = model([Reading(source[rows], languages=1 - LANGUAGES[rows])], previous[rows])[1]
+        other = model(
+            [Reading(source[rows], languages=Languages.of_targets(1 - LANGUAGES[rows]))],
+            previous[rows],
+        )[1]
         assert not torch.isclose(own[real], other[real], atol=1e-6).all(-1).any()
 
 

@@ -5,6 +5,7 @@ import torch
 from parity.cases import CASES, PAD, TWO_STAGE, name_of
 from parity.reference import Reference
 
+from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.source_state import Reading
 from tdo_plugin.modules.translation_model import TranslationModel
 
@@ -32,7 +33,7 @@ def language_model(model, previous):
 
 def features(model, source, previous):
     """By the way of training: source and target side by side."""
-    languages = LANGUAGES if model.spec.language_aware else None
+    languages = Languages.of_targets(LANGUAGES) if model.spec.language_aware else None
     reading = Reading(source, languages=languages)
     if "streams" in model.spec.plain:
         return model([reading], previous)[1]

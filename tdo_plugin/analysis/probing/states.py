@@ -11,12 +11,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.source_state import Reading
 from tdo_plugin.modules.translation_model import TranslationModel
 
 # number of the direction; line of each sentence in its set (B,); source tokens (B, S), padded on
 # either side; index (B,) of its target language, where the model asks for it
-Batch = tuple[int, Tensor, Tensor, "Tensor | None"]
+Batch = tuple[int, Tensor, Tensor, "Languages | None"]
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from integration.data import (
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.cross_entropy import smoothed_cross_entropy
 from tdo_plugin.modules.instrucl import identity_source
+from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.source_state import Reading
 
 BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, "--dropout", "0")
@@ -36,12 +37,14 @@ def test_ids_of_the_batch_reach_the_parts():
     batch = iterate(task, "train")[0]["net_input"]
     assert len(batch["tgt_lang_id"].unique()) > 1
     logits, _ = moved(model)(**batch)
-    source = Reading(batch["src_tokens"], languages=batch["tgt_lang_id"][:, 0] - 1)
+    source = Reading(
+        batch["src_tokens"], languages=Languages.of_targets(batch["tgt_lang_id"][:, 0] - 1)
+    )
     features = model.core([source], batch["prev_output_tokens"])[1]
     torch.testing.assert_close(logits, model.core.logits(features), rtol=0, atol=0)
     without = {**batch, "tgt_lang_id": None}
     for call in (lambda: model(**without), lambda: model.encoder(batch["src_tokens"])):
-        with pytest.raises(UserError, match="`--tdo-laln` needs the target language of every"):
+        with pytest.raises(UserError, match="`--tdo-laln` needs the languages of every"):
             call()
 
 
@@ -52,7 +55,7 @@ def test_identity_pairs_are_of_their_targets_language():
     found = criterion(model, batch)[2]["instrucl_loss"]
     net_input, pad = batch["net_input"], task.source_dictionary.pad()
     layer = criterion.terms["instrucl"].layer(model)
-    languages = net_input["tgt_lang_id"][:, 0] - 1
+    languages = Languages.of_targets(net_input["tgt_lang_id"][:, 0] - 1)
     tags = []
     for tokens in (
         net_input["src_tokens"],

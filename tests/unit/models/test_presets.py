@@ -114,6 +114,8 @@ def test_command_line_overrides(arch):
         "--tdo-cut-residual": 1,
         "--tdo-tpdm-layer": 1,
         "--tdo-tpdm-gate": "hard-concrete",
+        "--tdo-neuron-masks": "FILE",
+        "--tdo-zero-shot-neurons": "general",
         "--tdo-plain": "masks,weights",
         "--max-source-positions": 77,
         "--max-target-positions": 88,
@@ -128,6 +130,7 @@ def test_command_line_overrides(arch):
     assert spec.decoder_attention == ("merged" if "encoder" in arch else "separate")
     assert (spec.laln, spec.lalt, spec.masked_tags) == ("source", "authors", 3)
     assert (spec.cut_residual, spec.tpdm_layer, spec.tpdm_gate) == (1, 1, "hard-concrete")
+    assert (spec.neuron_masks, spec.zero_shot_neurons) == ("FILE", "general")
     assert spec.num_languages == 5
     assert (spec.stage1_ffn_dim, spec.stage2_ffn_dim) == (24, 40)
     assert (spec.max_source_positions, spec.max_target_positions) == (77, 88)

@@ -124,6 +124,7 @@ def test_every_option_reaches_the_specification():
         "tdo_masked_tags": "2",
         "tdo_cut_residual": "1",
         "tdo_tpdm_layer": "2",
+        "tdo_neuron_masks": "FILE",
         "tdo_plain": "dropout,tags",
     }
     encoder_decoder = {
@@ -133,11 +134,13 @@ def test_every_option_reaches_the_specification():
     }
     options = {name for name in TdoConfig.__dataclass_fields__ if name != "_name"}
     gated = {"tdo_tpdm_gate": "relaxed-bernoulli"}
-    assert options == {"tdo_topology", *changed, *encoder_decoder, *gated}
+    masked = {"tdo_zero_shot_neurons": "general"}
+    assert options == {"tdo_topology", *changed, *encoder_decoder, *gated, *masked}
     for base, changes in (
         (TDO, changed),
         ((*TDO, *ENCODER_DECODER), encoder_decoder),
         ((*TDO, "--tdo-tpdm-layer", "1"), gated),
+        ((*TDO, "--tdo-neuron-masks", "FILE"), masked),
     ):
         plain = spec_of(*base)
         for name, value in changes.items():

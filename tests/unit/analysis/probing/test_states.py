@@ -5,6 +5,7 @@ import torch
 
 from tdo_plugin.analysis.probing.states import read_states
 from tdo_plugin.modules.builder import Builder
+from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.spec import ModelSpec
 
 PAD, EOS, TAG = 1, 2, 20
@@ -47,7 +48,8 @@ def batch(sentences, left, width=0):
 
 
 def languages(model, count):
-    return torch.tensor([0, 1, 1])[:count] if model.spec.language_aware else None
+    rows = torch.tensor([0, 1, 1])[:count]
+    return Languages.of_targets(rows) if model.spec.language_aware else None
 
 
 @pytest.mark.parametrize("topology", TOPOLOGIES)

@@ -1,0 +1,137 @@
+"""Masks of neurons from their file into a model, and from and into checkpoints."""
+
+from argparse import Namespace
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.modules.neuron_masks import NeuronMasks
+from tdo_plugin.modules.translation_model import TranslationModel
+from tdo_plugin.neuron_files import Masks, digest_of
+
+OPTION = "--tdo-neuron-masks"
+PREFIX = "core.neurons."
+
+
+def add_neuron_masks(core: TranslationModel, task: Any) -> None:
+    """Give a model the gates that its specification asks for, and the masks of the file.
+
+    A model that is not to be trained has its masks from the checkpoint, where the file is gone.
+
+    Raises:
+        UserError: the file is missing for training, or fits neither the model nor the task.
+    """
+    spec = core.spec
+    if not spec.neuron_masks:
+        return
+    core.neurons = NeuronMasks(core.stack, len(task.langs), spec.zero_shot_neurons)
+    path = Path(spec.neuron_masks)
+    if not task.training and not path.is_file():
+        return
+    masks = Masks.read(path, OPTION)
+    _check_modules(masks, core.neurons.widths, path)
+    if task.training:
+        _check_pairs(masks, task.lang_pairs, path)
+    core.neurons.checkpoint = masks.checkpoint
+    core.neurons.take(
+        torch.cat(list(masks.modules.values()), 1),
+        torch.cat(list(masks.general.values())),
+        _indices(masks, list(task.langs), path),
+        torch.tensor(list(bytes.fromhex(masks.digest)), dtype=torch.uint8),
+    )
+
+
+def with_masks(
+    state: Mapping[str, Any], core: TranslationModel, args: Any, training: bool
+) -> Mapping[str, Any]:
+    """A checkpoint's parameters as the model expects them: with the masks that it goes by.
+
+    Args:
+        state: of the checkpoint.
+        core: the model; where its file of masks is gone it takes the checkpoint's.
+        args: of the command, for whether an optimizer's state comes along.
+        training: whether the model is to be trained.
+
+    Raises:
+        UserError: the checkpoint was trained with other masks, with some where the model has none,
+            or is not the one whose neurons were allocated.
+    """
+    own, stored = core.neurons, state.get(PREFIX + "digest")
+    if own is None:
+        if stored is not None:
+            raise UserError(
+                f"`{OPTION}` must name the masks that the checkpoint was trained with; it is none"
+            )
+        return state
+    if stored is None:
+        _check_beginning(state, core, args, training)
+        return {**state, **own.state_dict(prefix=PREFIX)}
+    if not len(own.masks):
+        own.take(**{name: state[PREFIX + name] for name in own.state_dict()})
+    elif not torch.equal(own.digest, stored.to(own.digest)):
+        raise UserError(
+            f"`{OPTION}` must name the masks that the checkpoint was trained with; "
+            f"{core.spec.neuron_masks} has others"
+        )
+    return state
+
+
+def _check_beginning(
+    state: Mapping[str, Any], core: TranslationModel, args: Any, training: bool
+) -> None:
+    """Raise UserError unless masks may begin to hold with this checkpoint."""
+    assert core.neurons is not None
+    if not training:
+        raise UserError(
+            f"`{OPTION}` must be left out with a checkpoint that was trained without masks; it is "
+            f"{core.spec.neuron_masks}"
+        )
+    args = args or Namespace()
+    resumes = getattr(args, "reset_optimizer", None) is False
+    if resumes and not getattr(args, "finetune_from_model", None):
+        raise UserError(
+            f"`--finetune-from-model` must name the checkpoint whose neurons were allocated, or "
+            f"`--reset-optimizer` be given, where `{OPTION}` begins; neither is"
+        )
+    if core.neurons.checkpoint != digest_of(state):
+        raise UserError(
+            f"`{OPTION}` must be of the checkpoint that training goes on from; "
+            f"{core.spec.neuron_masks} is of another"
+        )
+
+
+def _check_modules(masks: Masks, widths: Mapping[str, int], path: Path) -> None:
+    found = {name: len(mask) for name, mask in masks.general.items()}
+    for name in dict.fromkeys([*widths, *found]):
+        if found.get(name) != widths.get(name):
+            here, there = found.get(name, "no"), widths.get(name, "none")
+            raise UserError(
+                f"`{OPTION}` must fit the architecture; {path} has {here} neurons of {name}, the "
+                f"model {there}"
+            )
+    if list(found) != list(widths):
+        raise UserError(f"`{OPTION}` must have modules in the model's order; {path} has not")
+
+
+def _check_pairs(masks: Masks, trained: list[str], path: Path) -> None:
+    if missing := [pair for pair in trained if pair not in masks.pairs]:
+        raise UserError(
+            f"`{OPTION}` must have a mask of every pair that is trained; {path} has none of "
+            f"{', '.join(missing[:8])}" + (", ..." if len(missing) > 8 else "")
+        )
+
+
+def _indices(masks: Masks, languages: list[str], path: Path) -> Tensor:
+    """Source and target of each pair by their place among the languages, (P, 2)."""
+    for pair in masks.pairs:
+        if unknown := [one for one in pair.split("-") if one not in languages]:
+            raise UserError(
+                f"`{OPTION}` must be of the languages of `--langs`; {path} has {pair}, "
+                f"{unknown[0]} is none of them"
+            )
+    places = [[languages.index(one) for one in pair.split("-")] for pair in masks.pairs]
+    return torch.tensor(places)

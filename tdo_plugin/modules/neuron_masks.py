@@ -1,0 +1,154 @@
+"""Which neurons each pair of languages uses, and the gates that are told (Xie et al., 2021).
+
+Shapes: B sentences, P pairs with masks of their own, W all neurons of a stack.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from tdo_plugin.modules.attention import MultiheadAttention
+from tdo_plugin.modules.feed_forward import FeedForward
+from tdo_plugin.modules.neuron_gate import NeuronGate
+from tdo_plugin.modules.neurons import points, projections
+
+
+class NeuronMasks(nn.Module):
+    """Puts a gate behind every projection of a stack, and knows each pair's row.
+
+    Its buffers are all that a checkpoint needs to know. Without masks, as it is made, it waits for
+    :meth:`take`.
+
+    Args:
+        stack: of layers, the points of whose neurons become gates.
+        num_languages: how many the model knows.
+        zero_shot: of pairs without a mask of their own, `union` of those of the pairs with their
+            source language and of those with their target language, or the `general` neurons
+            alone; these too where there is no such pair.
+    """
+
+    masks: Tensor
+    general: Tensor
+    pairs: Tensor
+    digest: Tensor
+    rows: Tensor
+
+    def __init__(self, stack: nn.Module, num_languages: int, zero_shot: str = "union") -> None:
+        super().__init__()
+        self.zero_shot = zero_shot
+        self.checkpoint = ""  # digest of the parameters whose neurons were allocated, where known
+        # parts of the stack, which registers their parameters
+        self._projections = projections(stack)
+        self._widths = [part.out_features for part in self._projections.values()]
+        self._gates: tuple[NeuronGate, ...] = ()
+        self._readers = _readers(stack)
+        none = torch.zeros(0, sum(self._widths), dtype=torch.bool)
+        self._gates = tuple(NeuronGate(part) for part in none.split(self._widths, 1))
+        for gate, name in zip(self._gates, points(stack), strict=True):
+            _replace(stack, name, gate)
+        self.register_buffer("masks", none)
+        self.register_buffer("general", torch.zeros(sum(self._widths), dtype=torch.bool))
+        self.register_buffer("pairs", torch.zeros(0, 2, dtype=torch.long))
+        self.register_buffer("digest", torch.zeros(32, dtype=torch.uint8))
+        # the row of each pair, -1 where it has none yet
+        rows = torch.full((num_languages, num_languages), -1)
+        self.register_buffer("rows", rows, persistent=False)
+
+    @property
+    def widths(self) -> dict[str, int]:
+        """How many neurons each projection has, by its name in the stack, in order."""
+        return {name: width for name, width in zip(self._projections, self._widths, strict=True)}
+
+    def take(self, masks: Tensor, general: Tensor, pairs: Tensor, digest: Tensor) -> None:
+        """Go by these from now on.
+
+        Args:
+            masks: boolean (P, W), the modules side by side in the order of :attr:`widths`.
+            general: boolean (W,).
+            pairs: index of source and target language from 0, (P, 2).
+            digest: SHA-256 of the file that they are from, (32,) bytes.
+        """
+        device = self.masks.device
+        self.masks, self.general = masks.bool().to(device), general.bool().to(device)
+        self.pairs, self.digest = pairs.to(device), digest.to(device)
+        self.rows = torch.full_like(self.rows, -1, device=device)
+        self.rows[self.pairs[:, 0], self.pairs[:, 1]] = torch.arange(len(pairs), device=device)
+        for gate, part in zip(self._gates, self.masks.split(self._widths, 1), strict=True):
+            gate.masks = part.clone()
+
+    def forward(self, sources: Tensor, targets: Tensor) -> Tensor:
+        """The row (B,) of each sentence's pair in the gates, given its languages from 0, (B,)."""
+        rows = self.rows[sources, targets]
+        new = rows < 0
+        if bool(new.any()):
+            pairs = torch.stack([sources, targets], 1)[new].unique(dim=0)
+            for source, target in pairs.tolist():
+                self._add(source, target)
+            rows = self.rows[sources, targets]
+        return rows
+
+    def mask_of(self, source: int, target: int) -> Tensor:
+        """Which neurons a pair uses, (W,)."""
+        own = (self.pairs == self.pairs.new_tensor([source, target])).all(1)
+        if not own.any() and self.zero_shot == "union":
+            own = (self.pairs[:, 0] == source) | (self.pairs[:, 1] == target)
+        return self.masks[own].any(0) | self.general
+
+    @contextmanager
+    def still(self) -> Iterator[None]:
+        """Keep parameters of neurons that no pair uses as they are, whatever an optimizer does.
+
+        Their gradient is zero, but a weight decay would move them.
+        """
+        unused = ~(self.masks.any(0) | self.general)
+        kept = [
+            (parameter, where, parameter.detach()[where].clone())
+            for parameter, where in (self._unused(unused) if bool(unused.any()) else ())
+        ]
+        try:
+            yield
+        finally:
+            with torch.no_grad():
+                for parameter, where, values in kept:
+                    parameter[where] = values
+
+    def _unused(self, unused: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+        """Parameters and, of each, the entries (as it) that make or read unused neurons."""
+        for name, out in zip(self._projections, unused.split(self._widths), strict=True):
+            part = self._projections[name]
+            if out.any():
+                yield part.weight, out[:, None].expand_as(part.weight)
+                yield part.bias, out
+            if name in self._readers and out.any():
+                reader = self._projections[self._readers[name]]
+                yield reader.weight, out.expand_as(reader.weight)
+
+    def _add(self, source: int, target: int) -> None:
+        """A row for a pair without a mask of its own."""
+        mask = self.mask_of(source, target)
+        self.rows[source, target] = len(self._gates[0].masks)
+        for gate, part in zip(self._gates, mask.split(self._widths), strict=True):
+            gate.extend(part)
+
+
+def _replace(stack: nn.Module, projection: str, gate: NeuronGate) -> None:
+    """Put a gate where a projection's output passes."""
+    above, _, last = projection.rpartition(".")
+    parent = stack.get_submodule(above)
+    if isinstance(parent, FeedForward):
+        setattr(parent, f"{last}_output", gate)
+    else:
+        parent.get_submodule(last).output = gate
+
+
+def _readers(stack: nn.Module) -> dict[str, str]:
+    """By projection that which alone reads its outputs, input by input."""
+    found = {}
+    for name, part in stack.named_modules():
+        if isinstance(part, MultiheadAttention):
+            found[f"{name}.value"] = f"{name}.out"
+        elif isinstance(part, FeedForward):
+            found[f"{name}.inner"] = f"{name}.outer"
+    return found
