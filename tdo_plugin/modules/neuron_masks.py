@@ -76,7 +76,7 @@ class NeuronMasks(nn.Module):
         self.rows = torch.full_like(self.rows, -1, device=device)
         self.rows[self.pairs[:, 0], self.pairs[:, 1]] = torch.arange(len(pairs), device=device)
         for gate, part in zip(self._gates, self.masks.split(self._widths, 1), strict=True):
-            gate.masks = part.clone()
+            gate.take(part)
 
     def forward(self, sources: Tensor, targets: Tensor) -> Tensor:
         """The row (B,) of each sentence's pair in the gates, given its languages from 0, (B,)."""

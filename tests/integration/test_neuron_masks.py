@@ -1,0 +1,99 @@
+"""Training on with masks of neurons, resuming it, and decoding, from the command line."""
+
+import pytest
+import torch
+from integration.data import (
+    BOTH_WAYS,
+    CROSS_ENTROPY,
+    ENCODER_DECODER,
+    TAG,
+    TASK,
+    TDO,
+    TRAIN,
+    built,
+    databin,
+    generate,
+    hypotheses,
+    scores,
+    train,
+)
+from integration.masks import write_masks
+
+from tdo_plugin import cli
+from tdo_plugin.errors import UserError
+from tdo_plugin.modules.neurons import projections
+from tdo_plugin_checkpoint import safe_load
+
+BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, "--disable-validation", *CROSS_ENTROPY)
+SYSTEMS = {"two-stage": TDO, "encoder-decoder": (*TDO, *ENCODER_DECODER)}
+GENERATE = ("--task", "tdo_translation", *TASK, *TAG, "--beam", "3", "--max-len-b", "8")
+EN_FR = ("-s", "en", "-t", "fr", "--gen-subset", "test")
+DE_FR = ("-s", "de", "-t", "fr", "--gen-subset", "test")
+
+
+@pytest.fixture(params=SYSTEMS)
+def begun(request, tmp_path):
+    """Flags of a plain training, its checkpoint, and masks of that."""
+    flags = (*BASE, *SYSTEMS[request.param])
+    train(tmp_path / "plain", *flags, "--max-update", "2")
+    start = tmp_path / "plain" / "checkpoint_last.pt"
+    core = built(*flags)[1].core
+    file = write_masks(tmp_path / "masks", core, BOTH_WAYS.split(","), safe_load(start)["model"])
+    on = (*flags, "--tdo-neuron-masks", str(file), "--finetune-from-model", str(start))
+    return core, start, on
+
+
+def test_trained_on_resumed_and_decoded(begun, tmp_path):
+    core, start, on = begun
+    on = (*on, "--weight-decay", "0.1")
+    through = train(tmp_path / "through", *on, "--max-update", "4")
+    parts = train(tmp_path / "parts", *on, "--max-update", "2")
+    assert parts + train(tmp_path / "parts", *on, "--max-update", "4") == through
+
+    path = tmp_path / "parts" / "checkpoint_last.pt"
+    before, after = safe_load(start)["model"], safe_load(path)["model"]
+    for name in projections(core.stack):
+        old, new = (one[f"core.stack.{name}.weight"] for one in (before, after))
+        assert torch.equal(old[-1], new[-1]), f"the last of {name} is no pair's"
+        assert not torch.equal(old[0], new[0])
+
+    for direction in (EN_FR, DE_FR):
+        narrow, whole = (
+            generate("--path", path, *GENERATE, *direction, *more)
+            for more in ((), ("--whole-search",))
+        )
+        assert len(hypotheses(narrow)) == 6
+        assert hypotheses(narrow) == hypotheses(whole)
+        assert scores(narrow) == pytest.approx(scores(whole), abs=1e-3)
+
+    # the masks do something, and do it wherever the file is
+    told = generate("--path", path, *GENERATE, *EN_FR)
+    (tmp_path / "masks").rename(tmp_path / "elsewhere")
+    assert hypotheses(generate("--path", path, *GENERATE, *EN_FR)) == hypotheses(told)
+    overrides = str({"tdo_neuron_masks": str(tmp_path / "elsewhere")})
+    again = generate("--path", path, *GENERATE, *EN_FR, "--model-overrides", overrides)
+    assert hypotheses(again) == hypotheses(told)
+    others = write_masks(tmp_path / "others", core, BOTH_WAYS.split(","), seed=2)
+    for given, match in (("", "it is none"), (str(others), "has others")):
+        with pytest.raises(UserError, match=match):
+            overrides = str({"tdo_neuron_masks": given})
+            generate("--path", path, *GENERATE, *EN_FR, "--model-overrides", overrides)
+
+
+def test_averaged_and_extended(begun, tmp_path, capsys):
+    _, _, on = begun
+    train(tmp_path / "run", *on, "--max-update", "4", "--save-interval-updates", "2")
+    average = tmp_path / "average.pt"
+    words = ["average", "--inputs", str(tmp_path / "run"), "--last", "2", "--output", str(average)]
+    assert cli.main(words) == 0
+    stored = safe_load(tmp_path / "run" / "checkpoint_last.pt")["model"]
+    averaged = safe_load(average)["model"]
+    for name in ("masks", "general", "pairs", "digest"):
+        assert torch.equal(averaged[f"core.neurons.{name}"], stored[f"core.neurons.{name}"])
+    (tmp_path / "masks").unlink()
+    assert len(hypotheses(generate("--path", average, *GENERATE, *EN_FR))) == 6
+    out = tmp_path / "extended.pt"
+    extend = ["extend", str(databin()), "--path", str(average), "--languages", "it"]
+    assert cli.main([*extend, "--output", str(out)]) == 0, capsys.readouterr().err
+    grown = safe_load(out)["model"]
+    assert torch.equal(grown["core.neurons.masks"], stored["core.neurons.masks"])

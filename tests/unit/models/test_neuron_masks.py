@@ -1,0 +1,154 @@
+"""Masks of neurons at fairseq's border: the file, the pairs of a batch, checkpoints."""
+
+import copy
+from argparse import Namespace
+
+import pytest
+import torch
+from integration.data import BOTH_WAYS, ENCODER_DECODER, TAG, TASK, TDO, TRAIN, built, iterate
+from integration.masks import masks_of, write_masks
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.models.neuron_masks import add_neuron_masks
+from tdo_plugin.modules.languages import Languages
+from tdo_plugin.modules.source_state import Reading
+from tdo_plugin.neuron_files import Masks
+
+BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, "--dropout", "0")
+PAIRS = BOTH_WAYS.split(",")
+
+
+@pytest.fixture(params=[(), ENCODER_DECODER], ids=["two-stage", "encoder-decoder"])
+def plain(request):
+    """Flags and model without masks."""
+    flags = (*BASE, *TDO, *request.param)
+    return flags, built(*flags)[1]
+
+
+@pytest.fixture
+def file(tmp_path, plain):
+    """Masks of that model."""
+    _, model = plain
+    return write_masks(tmp_path / "masks", model.core, PAIRS, model.state_dict())
+
+
+def masked(flags, file, *more):
+    return built(*flags, "--tdo-neuron-masks", str(file), *more)
+
+
+def test_pairs_of_the_batch_reach_the_gates(plain, file):
+    flags, _ = plain
+    task, model, _ = masked(flags, file)
+    model.double()
+    batch = iterate(task, "train")[0]["net_input"]
+    assert len(torch.cat([batch["src_lang_id"], batch["tgt_lang_id"]], 1).unique(dim=0)) > 2
+    stored = Masks.read(file)
+    assert torch.equal(model.core.neurons.masks, torch.cat(list(stored.modules.values()), 1))
+    languages = task.langs
+    rows = [
+        stored.pairs.index(f"{languages[source - 1]}-{languages[target - 1]}")
+        for source, target in zip(
+            batch["src_lang_id"].flatten(), batch["tgt_lang_id"].flatten(), strict=True
+        )
+    ]
+    logits = model(**batch)[0]
+    reading = Reading(batch["src_tokens"], languages=Languages(neurons=torch.tensor(rows)))
+    expected = model.core.logits(model.core([reading], batch["prev_output_tokens"])[1])
+    torch.testing.assert_close(logits, expected, rtol=0, atol=0)
+    state = model.encoder(
+        batch["src_tokens"], src_lang_id=batch["src_lang_id"], tgt_lang_id=batch["tgt_lang_id"]
+    )
+    decoded = model.decoder(batch["prev_output_tokens"], state)[0]
+    torch.testing.assert_close(decoded, logits, rtol=0, atol=1e-12)
+    for missing in ("src_lang_id", "tgt_lang_id"):
+        with pytest.raises(UserError, match="`--tdo-neuron-masks` needs the languages of every"):
+            model(**{**batch, missing: None})
+
+
+def test_the_file_must_fit(tmp_path, plain):
+    flags, model = plain
+    write = lambda **how: write_masks(tmp_path / "masks", model.core, **{"pairs": PAIRS, **how})  # noqa: E731
+
+    def refused(match):
+        with pytest.raises(UserError, match=match) as caught:
+            masked(flags, tmp_path / "masks")
+        assert "\n" not in str(caught.value)
+
+    refused(r"`--tdo-neuron-masks` must be a file of neuron masks; .*masks is none")
+    (tmp_path / "masks").write_text("no safetensors")
+    refused("must be a file of neuron masks")
+    write(pairs=PAIRS[1:])
+    refused("must have a mask of every pair that is trained; .* none of en-de")
+    write(pairs=[*PAIRS, "en-cs"])
+    refused("must be of the languages of `--langs`; .* has en-cs, cs is none of them")
+    right = masks_of(model.core, PAIRS)
+    first = next(iter(right.modules))
+    for change, match in (
+        (lambda one: {name: mask for name, mask in one.items() if name != first}, "has no neurons"),
+        (lambda one: {**one, first: one[first][..., 1:]}, f"7 neurons of {first}, the model 8"),
+        (
+            lambda one: {**one, "layers.7.attention.out": one[first]},
+            "7.attention.out, the model n",
+        ),
+    ):
+        parts = change(right.modules), change(right.general)
+        Masks(right.pairs, *parts, right.checkpoint).write(tmp_path / "masks")
+        refused(match)
+
+
+def test_masks_begin_with_the_checkpoint_that_was_measured(plain, file, tmp_path):
+    flags, model = plain
+    new = masked(flags, file)[1]
+    state, begins = model.state_dict(), Namespace(reset_optimizer=True)
+    new.load_state_dict(state, args=begins)
+    for name, value in state.items():
+        assert torch.equal(new.state_dict()[name], value)
+    with pytest.raises(UserError, match="`--finetune-from-model` must name the checkpoint whose"):
+        new.load_state_dict(state, args=Namespace(reset_optimizer=False))
+    other = copy.deepcopy(state)
+    next(iter(other.values())).add_(1)
+    with pytest.raises(UserError, match="must be of the checkpoint that training goes on from"):
+        new.load_state_dict(other, args=begins)
+    new.for_training = False
+    with pytest.raises(UserError, match="must be left out with a checkpoint that was trained with"):
+        new.load_state_dict(state, args=begins)
+
+
+def test_a_checkpoint_goes_with_its_masks(plain, file, tmp_path):
+    flags, model = plain
+    state = masked(flags, file)[1].state_dict()
+    again = masked(flags, file)[1]
+    again.load_state_dict(state)
+    with pytest.raises(UserError, match=r"must name the masks that the .* it is none"):
+        model.load_state_dict(state)
+    another = write_masks(tmp_path / "other", model.core, PAIRS, model.state_dict(), seed=2)
+    with pytest.raises(UserError, match=r"the checkpoint was trained with; .*other has"):
+        masked(flags, another)[1].load_state_dict(state)
+
+
+def test_without_the_file_a_checkpoint_has_its_own(plain, file):
+    flags, _ = plain
+    task, trained, _ = masked(flags, file)
+    batch = iterate(task, "train")[0]["net_input"]
+    expected = trained(**batch)[0]
+    state = copy.deepcopy(trained.state_dict())
+    file.unlink()
+    with pytest.raises(UserError, match="must be a file of neuron masks"):
+        masked(flags, file)
+    bare = built(*flags)[1]
+    looking = Namespace(langs=task.langs, training=False)
+    object.__setattr__(bare.core.spec, "neuron_masks", str(file))
+    add_neuron_masks(bare.core, looking)
+    bare.for_training = False
+    bare.load_state_dict(state)
+    torch.testing.assert_close(bare(**batch)[0], expected, rtol=0, atol=0)
+
+
+def test_zero_shot_pairs_follow_the_flag(plain, file):
+    flags, _ = plain
+    for rule, differs in (("union", True), ("general", False)):
+        model = masked(flags, file, "--tdo-zero-shot-neurons", rule)[1]
+        neurons = model.core.neurons
+        assert bool((neurons.mask_of(1, 2) != neurons.general).any()) == differs
+    with pytest.raises(UserError, match="`--tdo-zero-shot-neurons` must be left out where"):
+        built(*flags, "--tdo-zero-shot-neurons", "general")
