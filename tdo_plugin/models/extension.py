@@ -57,12 +57,17 @@ class Extension:
         Where tags stand on the target they are, the new ones too.
 
         Raises:
-            UserError: the model has no tags, or another symbol behind them.
+            UserError: the model has no tags, or another symbol behind them, or masks of neurons.
         """
         if options := behind_tags(args):
             raise UserError(
                 f"`--path` must name a model without `{options[0]}`: new tags would stand before "
                 "its last symbol and move it; this one has it"
+            )
+        if masks := getattr(args, "tdo_neuron_masks", ""):
+            raise UserError(
+                "`--path` must name a model without `--tdo-neuron-masks`, which say nothing of new "
+                f"languages: extend the one that they began with; this one has {masks}"
             )
         on_source, on_target = tag_sides(args)
         if not (on_source or on_target):
@@ -103,8 +108,6 @@ def extend(
             grown = torch.cat(parts) if len(parts) > 1 else stored
             assert grown.shape == own.shape, name
             own.copy_(grown)
-    if old.core.neurons is not None and new.core.neurons is not None:
-        new.core.neurons.take(**old.core.neurons.state_dict())
     return new
 
 

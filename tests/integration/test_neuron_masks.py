@@ -80,7 +80,7 @@ def test_trained_on_resumed_and_decoded(begun, tmp_path):
             generate("--path", path, *GENERATE, *EN_FR, "--model-overrides", overrides)
 
 
-def test_averaged_and_extended(begun, tmp_path, capsys):
+def test_averaged(begun, tmp_path):
     _, _, on = begun
     train(tmp_path / "run", *on, "--max-update", "4", "--save-interval-updates", "2")
     average = tmp_path / "average.pt"
@@ -92,8 +92,14 @@ def test_averaged_and_extended(begun, tmp_path, capsys):
         assert torch.equal(averaged[f"core.neurons.{name}"], stored[f"core.neurons.{name}"])
     (tmp_path / "masks").unlink()
     assert len(hypotheses(generate("--path", average, *GENERATE, *EN_FR))) == 6
-    out = tmp_path / "extended.pt"
-    extend = ["extend", str(databin()), "--path", str(average), "--languages", "it"]
-    assert cli.main([*extend, "--output", str(out)]) == 0, capsys.readouterr().err
-    grown = safe_load(out)["model"]
-    assert torch.equal(grown["core.neurons.masks"], stored["core.neurons.masks"])
+
+
+def test_masks_say_nothing_of_new_languages(begun, tmp_path, capsys):
+    _, _, on = begun
+    train(tmp_path / "run", *on, "--max-update", "1")
+    path, out = tmp_path / "run" / "checkpoint_last.pt", tmp_path / "extended.pt"
+    words = ["extend", str(databin()), "--path", str(path), "--languages", "it"]
+    assert cli.main([*words, "--output", str(out)]) == 2
+    said = capsys.readouterr().err.strip().splitlines()
+    assert len(said) == 1 and "must name a model without `--tdo-neuron-masks`" in said[0]
+    assert not out.exists()
