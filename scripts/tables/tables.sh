@@ -39,6 +39,7 @@ runs_of() { echo "$2=$run/$1/output"; }      # ROW NAME: what is scored, NAME=FO
 translate_row() { translate "$1" --pairs "$2"; } # ROW DIRECTIONS
 draw_figures() { :; }                        # TABLE DIRECTIONS
 also_made() { :; }                           # what else of RUN --fresh removes
+between_trainings() { :; }                   # what is made of `first` for `second`
 prepare_data() {
   once "$run/prepared" "$(declare -f "data_$kind" | cksum)" "data_$kind"
 }
@@ -167,6 +168,7 @@ train_rows() {
   say "training of ${first[*]}"
   train_systems "$run" "$run/data" "$CONFIGS" "$jobs" "$threads" "${first[@]}" -- "${FLAGS[@]}"
   ((${#second[@]})) || return 0
+  between_trainings
   say "training of ${second[*]}"
   train_systems "$run" "$run/data" "$CONFIGS" "$jobs" "$threads" "${second[@]}" -- "${FLAGS[@]}"
 }
@@ -180,9 +182,16 @@ estimate_hours() {
   done
   tdo estimate "${configs[@]}" ${estimated[@]+"${estimated[@]}"}
   ((${#second[@]})) || return 0
-  done=$(config_flags "$CONFIGS/$(begun_from "${second[0]}").conf" | sed -n 's/^--max-update //p')
-  configs=("${second[@]/#/$CONFIGS/}")
-  tdo estimate --done "$done" "${configs[@]/%/.conf}" ${estimated[@]+"${estimated[@]}"}
+  configs=()
+  for one in "${second[@]}"; do
+    configs+=("$(config_of "$CONFIGS" "$one")")
+  done
+  done=0
+  if [[ $BEGIN == --restore-file ]]; then
+    one=$(config_of "$CONFIGS" "$(begun_from "${second[0]}")")
+    done=$(config_flags "$one" | sed -n 's/^--max-update //p')
+  fi
+  tdo estimate --done "$done" "${configs[@]}" ${estimated[@]+"${estimated[@]}"}
 }
 
 # translate SYSTEM FLAG...: by the paper's protocol, into RUN/SYSTEM/output unless the flags say where.
@@ -249,11 +258,15 @@ show_commands() {
   step() { show "$@"; }
   tee() { cat; }
   prepare_data
-  for one in "${first[@]}" ${second[@]+"${second[@]}"}; do
+  for one in "${first[@]}" between ${second[@]+"${second[@]}"}; do
+    if [[ $one == between ]]; then
+      between_trainings
+      continue
+    fi
     mapfile -t own < <(own_flags "$one")
     base=$(begun_from "$one")
     if [[ -n $base ]]; then
-      own+=(--restore-file "$run/$base/checkpoints/checkpoint_last.pt")
+      own+=("$BEGIN" "$run/$base/checkpoints/checkpoint_last.pt")
     fi
     tdo train "$(config_of "$CONFIGS" "$one")" "$(data_of "$run/data" "$one")" \
       --save-dir "$run/$one/checkpoints" "${FLAGS[@]}" ${own[@]+"${own[@]}"}

@@ -39,11 +39,11 @@ set -euo pipefail
 # shellcheck disable=SC2034
 source "$(dirname "${BASH_SOURCE[0]}")/tables.sh"
 source "$(dirname "${BASH_SOURCE[0]}")/corpora.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/seeds.sh"
 source "$(dirname "${BASH_SOURCE[0]}")/tpdm/scales.sh"
 
 PAPER=tpdm
 OPTIONS=${BASH_SOURCE[0]}
-VALUED+=(--seeds)
 BASELINE="*: MNMT-base"
 
 # paper_row CORPUS NAME: a row by its names in the paper's tables, which name its config as well.
@@ -63,26 +63,8 @@ main_rows() {
   done
 }
 
-# seeded SYSTEM: a name for its training of each seed; the first is called as the system.
-seeded() {
-  local seed
-  echo "$1"
-  for ((seed = 2; seed <= seeds; seed++)); do
-    echo "$1-seed-$seed"
-  done
-}
-
 # systems_of ROW DIRECTIONS: its trainings; a pivot's are those of the model that is taken twice.
 systems_of() { seeded "${1/piv-m/mnmt}"; }
-
-# runs_of ROW NAME: what is scored. `tdo report` knows trainings of one system by such names.
-runs_of() {
-  local one seed=0
-  for one in $(seeded "$1"); do
-    seed=$((seed + 1))
-    echo "$2$( ((seeds == 1)) || echo ", seed $seed")=$run/$one/output"
-  done
-}
 
 # translate_row ROW DIRECTIONS: hypotheses in the folders of `runs_of`.
 translate_row() {
@@ -126,9 +108,7 @@ own_flags() {
   if ((${#small[@]})); then
     small_flags "$1"
   fi
-  if [[ $1 == *-seed-* ]]; then
-    printf '%s\n' --seed "${1##*-seed-}"
-  fi
+  seed_flags "$1"
 }
 
 # make_checkpoint FOLDER LAST: the checkpoint that validation chose is tested as it is.

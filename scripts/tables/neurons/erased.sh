@@ -1,0 +1,84 @@
+# A model some of whose neurons are erased. Sourced by neurons_figure5.sh, after neurons.sh.
+# shellcheck shell=bash
+# shellcheck disable=SC2034
+
+# erased: what is erased, each a name and the options that say it.
+erased() {
+  local pair
+  echo "general --general 0.2"
+  for pair in $(erased_pairs); do
+    echo "specific-$pair --specific 0.5 --pair $pair"
+  done
+}
+
+# erased_pairs: whose own neurons are, as in the paper; at other scales the first three.
+erased_pairs() {
+  if [[ $kind == full ]]; then
+    printf '%s\n' it-en ro-it en-ro
+  else
+    trained_directions many-to-many | head -n 3
+  fi
+}
+
+# erasures ROW: of each training of the row, SYSTEM NAME OPTION... a line.
+erasures() {
+  local one what
+  for one in $(seeded "$1"); do
+    while read -r what; do
+      echo "$one $what"
+    done < <(erased)
+  done
+}
+
+# folder_of SYSTEM NAME: where an erasure is.
+folder_of() { echo "$run/$1/erased/$2"; }
+
+# translate_row ROW DIRECTIONS: the model whole, then each erasure of it.
+translate_row() {
+  local one name
+  local -a flags
+  for one in $(seeded "$1"); do
+    translate "$one" --pairs "$2"
+  done
+  while read -r one name flags; do
+    read -ra flags <<<"$flags"
+    step mkdir -p "$(folder_of "$one" "$name")"
+    once "$(folder_of "$one" "$name")/made" "$(cat "$run/$one/averaged")" \
+      erase "$one" "$name" "${flags[@]}"
+    tdo translate "$(data_of "$run/data" "$one")" --path "$(folder_of "$one" "$name")/checkpoint.pt" \
+      --out "$(folder_of "$one" "$name")/output" --workers "$jobs" --protocol "$PAPER" --pairs "$2"
+  done < <(erasures "$1")
+}
+
+# erase SYSTEM NAME OPTION...
+erase() {
+  local folder
+  folder=$(folder_of "$1" "$2")
+  rm -rf "$folder"/{checkpoint.pt,output}
+  tdo erase --path "$(checkpoint_of "$run/$1")" --output "$folder/checkpoint.pt" --seed 1 "${@:3}"
+}
+
+# runs_of ROW NAME: the whole model, and each erasure.
+runs_of() {
+  local one name seed
+  for one in $(seeded "$1"); do
+    seed=""
+    if ((seeds > 1)); then
+      seed=", seed $([[ $one == *-seed-* ]] && echo "${one##*-seed-}" || echo 1)"
+    fi
+    echo "$2$seed=$run/$one/output"
+    while read -r name _; do
+      echo "$2 without $name$seed=$(folder_of "$one" "$name")/output"
+    done < <(erased)
+  done
+}
+
+# draw_figures FIGURE DIRECTIONS
+draw_figures() {
+  local name
+  local -a places=()
+  while read -r name _; do
+    places+=("${names[0]} without $name=$name")
+  done < <(erased)
+  sweep "$1" erased --per-direction --baseline "${names[0]}" -- "${places[@]}"
+}

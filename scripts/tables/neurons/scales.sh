@@ -1,0 +1,110 @@
+# The scales of the neuron allocation tables: their data, and what a system takes at each. Sourced by
+# neurons.sh.
+# shellcheck shell=bash
+# shellcheck disable=SC2034
+
+# Each scale sets, where it is not the paper's,
+#   small       flags behind a config's
+#   updates     of the pre-training; training on takes half as many, a model of one direction as many as
+#               its share of the pre-training comes to, twice over
+#   measures    options of `tdo score`
+#   importance  options of `tdo importance`
+#   others      the languages of a corpus beside English
+declare -a small=() importance=()
+declare -A others=()
+updates=""
+
+scale_toy() {
+  smaller toy
+  small+=(--num-workers 0)
+  others=([many-to-many]="de fr es ru" [one-to-many]="de fr es ru ja tr")
+  updates=2000
+  measures=(--lid corpus --tokenizer language)
+}
+
+scale_smoke() {
+  scale_toy
+  small+=(--max-tokens 300 --validate-interval-updates 2 --save-interval-updates 2)
+  importance=(--sentences 20)
+  updates=2
+}
+
+scale_multi30k() {
+  smaller multi30k
+  others=([many-to-many]="de fr cs" [one-to-many]="de fr cs")
+  updates=1500
+  measures=(--lid corpus)
+}
+
+scale_full() {
+  others=([one-to-many]="cs el es fi hu lt lv pl pt sk sl sv")
+  measures=(--lid corpus)
+  take_all_gpus
+}
+
+# smaller NAME: take the flags of a scale.
+smaller() {
+  mapfile -t small < <(flags_of_scale "$1")
+  names=("${names[@]/#/like }")
+}
+
+# train_for N: so many updates of the pre-training; the last of each training is validated.
+train_for() {
+  updates_asked $((2 * $(flag_of_scale "$scale" --validate-interval-updates)))
+  updates=$1
+}
+
+# small_flags SYSTEM: a row's flags behind its config's, a word a line.
+small_flags() {
+  ((${#small[@]})) || return 0
+  local count=$updates
+  case $1 in
+    */masked* | */expansion-masked* | */continued*) count=$((updates / 2)) ;;
+    */target-specific* | */adapter*) count=$((updates * 3 / 2)) ;;
+    */individual/*) count=$((updates / 2)) ;;
+  esac
+  printf '%s\n' "${small[@]}" --max-update $((count < 2 ? 2 : count))
+}
+
+# trained_directions CORPUS: a line each.
+trained_directions() {
+  local language
+  if [[ $1 == many-to-many && $kind == full ]]; then
+    printf '%s\n' it-en en-it ro-en en-ro nl-en en-nl it-ro ro-it
+    return
+  fi
+  for language in ${others[$1]}; do
+    echo "en-$language"
+    if [[ $1 == many-to-many ]]; then echo "$language-en"; fi
+  done
+}
+
+# tested CORPUS: the directions that are translated.
+tested() { if [[ $1 == many-to-many ]]; then echo supervised; else echo 'en-*'; fi; }
+
+# data_SCALE CORPUS: its data folder.
+data_toy() {
+  corpus_of "$1" 2000 --train 8000 --valid 100 --test 200
+}
+
+data_smoke() {
+  corpus_of "$1" 450 --train 60 --valid 10 --test 10
+}
+
+data_multi30k() {
+  tdo prepare multi30k --variant disjoint --out "$run/$1/multi30k" ${from[@]+"${from[@]}"}
+  tdo preprocess "$run/$1/multi30k/work/text" "$run/$1/data" --vocab-size 8000
+}
+
+data_full() {
+  local -A called=([many-to-many]=iwslt17 [one-to-many]=europarl-12)
+  tdo prepare "${called[$1]}" --out "$run/$1/data" ${from[@]+"${from[@]}"}
+}
+
+# corpus_of CORPUS VOCABULARY OPTION...
+corpus_of() {
+  local languages="en ${others[$1]}"
+  tdo corpus --out "$run/$1/text" --languages "${languages// /,}" "${@:3}" --seed 1 --force
+  tdo preprocess "$run/$1/text" "$run/$1/data" --vocab-size "$2" --normalization identity \
+    --workers 2 --fresh
+}
