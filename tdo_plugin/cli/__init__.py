@@ -19,6 +19,7 @@ COMMANDS = (
     "corpus",
     "curve",
     "describe",
+    "erase",
     "estimate",
     "extend",
     "flags",

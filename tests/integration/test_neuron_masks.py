@@ -103,3 +103,28 @@ def test_masks_say_nothing_of_new_languages(begun, tmp_path, capsys):
     said = capsys.readouterr().err.strip().splitlines()
     assert len(said) == 1 and "must name a model without `--tdo-neuron-masks`" in said[0]
     assert not out.exists()
+
+
+def test_erased(begun, tmp_path, capsys):
+    core, start, on = begun
+    train(tmp_path / "run", *on, "--max-update", "1")
+    path, out = tmp_path / "run" / "checkpoint_last.pt", tmp_path / "erased.pt"
+    words = ["erase", "--path", str(path), "--output", str(out)]
+    for given, match in (
+        ((), "must erase a neuron"),
+        (("--general", "1.5"), "`--general` must be from 0 to 1; it is 1.5"),
+        (("--specific", "0.5"), "`--specific` and `--pair` must come together"),
+        (("--specific", "0.5", "--pair", "en-xx"), "`--pair` must be of two of en, de, fr, es"),
+        (("--specific", "0.5", "--pair", "de-fr"), "must be one that the model's masks know"),
+        (("--general", "0.5", "--path", str(start)), "that was trained with --tdo-neuron-masks"),
+    ):
+        assert cli.main([*words, *given]) == 2
+        said = capsys.readouterr().err.strip().splitlines()
+        assert len(said) == 1 and match in said[0]
+        assert not out.exists()
+    assert cli.main([*words, "--general", "1"]) == 0
+    stored = safe_load(out)["model"]
+    assert not stored["core.neurons.general"].any()
+    assert len(hypotheses(generate("--path", out, *GENERATE, *EN_FR))) == 6
+    assert cli.main([*words, "--general", "1"]) == 2  # it is there already
+    assert "is there already" in capsys.readouterr().err

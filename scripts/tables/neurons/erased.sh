@@ -35,13 +35,13 @@ folder_of() { echo "$run/$1/erased/$2"; }
 
 # translate_row ROW DIRECTIONS: the model whole, then each erasure of it.
 translate_row() {
-  local one name
+  local one name options
   local -a flags
   for one in $(seeded "$1"); do
     translate "$one" --pairs "$2"
   done
-  while read -r one name flags; do
-    read -ra flags <<<"$flags"
+  while read -r one name options; do
+    read -ra flags <<<"$options"
     step mkdir -p "$(folder_of "$one" "$name")"
     once "$(folder_of "$one" "$name")/made" "$(cat "$run/$one/averaged")" \
       erase "$one" "$name" "${flags[@]}"

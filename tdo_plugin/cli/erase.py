@@ -1,0 +1,99 @@
+"""`tdo erase`: a checkpoint with masks, some of whose neurons are always zero."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from pathlib import Path
+from typing import Any
+
+from tdo_plugin.cli.average import check_output, make_folder
+from tdo_plugin.errors import UserError
+
+HELP = "erase a random share of a masked model's neurons, to see what they were for"
+
+PREFIX = "core.neurons."
+KEPT = ("masks", "general", "pairs", "digest")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add = parser.add_argument
+    add("--path", type=Path, required=True, metavar="CKPT", help="trained with --tdo-neuron-masks")
+    add(
+        "--general",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help="of the general neurons, all modules together (default 0)",
+    )
+    add(
+        "--specific",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help="of the neurons that --pair uses and that are not general (default 0)",
+    )
+    add("--pair", metavar="A-B", help="for --specific")
+    add("--seed", type=int, default=1, metavar="N", help="of the draw (default 1)")
+    add("--output", type=Path, required=True, metavar="FILE", help="the checkpoint to write")
+    add("--force", action="store_true", help="replace the output where it is there already")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Erase and write; says how many."""
+    check_output(args.output, args.force)
+    for option in ("general", "specific"):
+        if not 0 <= getattr(args, option) <= 1:
+            raise UserError(f"`--{option}` must be from 0 to 1; it is {getattr(args, option)}")
+    if bool(args.specific) != bool(args.pair):
+        raise UserError("`--specific` and `--pair` must come together; one of them is missing")
+    if not 0 <= args.seed < 2**63:
+        raise UserError(f"`--seed` must be from 0 to 2**63 - 1; it is {args.seed}")
+    logging.disable(logging.INFO)  # fairseq, which reading a checkpoint imports, greets everybody
+    try:
+        return _run(args)
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+def _run(args: argparse.Namespace) -> int:
+    from tdo_plugin.analysis.neurons.erasure import Erasure, erased
+    from tdo_plugin.checkpoints import read
+    from tdo_plugin_checkpoint import save_whole
+
+    state = read(args.path, "--path")
+    if PREFIX + "masks" not in state["model"]:
+        raise UserError(
+            f"`--path` must name a model that was trained with --tdo-neuron-masks; {args.path} was "
+            "not"
+        )
+    pair = args.pair and _pair(args.pair, state.get("task_state", {}).get("languages", []))
+    stored = {name: state["model"][PREFIX + name] for name in KEPT}
+    found, gone = erased(stored, Erasure(args.general, args.specific, pair, args.seed))
+    model = {**state["model"], **{PREFIX + name: value for name, value in found.items()}}
+    make_folder(args.output)
+    save_whole({**_elsewhere(state, args), "model": model}, str(args.output))
+    print(f"{gone} of {stored['masks'].size(1)} neurons are erased")
+    print(f"written: {args.output} ({args.output.stat().st_size / 2**20:.1f} MiB)")
+    return 0
+
+
+def _elsewhere(state: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
+    """The checkpoint, whose masks are no longer those of their file."""
+    cfg = dict(state["cfg"])
+    model = argparse.Namespace(**vars(cfg["model"]))
+    model.tdo_neuron_masks = f"{args.output}, of which neurons are erased"
+    dropped = ("last_optimizer_state",)  # of use to a training alone
+    return {
+        **{key: value for key, value in state.items() if key not in dropped},
+        "cfg": {**cfg, "model": model},
+    }
+
+
+def _pair(text: str, languages: list[str]) -> tuple[int, int]:
+    source, _, target = text.partition("-")
+    for language in (source, target):
+        if language not in languages:
+            raise UserError(f"`--pair` must be of two of {', '.join(languages)}; it is {text}")
+    return languages.index(source), languages.index(target)
