@@ -106,7 +106,7 @@ def test_masks_say_nothing_of_new_languages(begun, tmp_path, capsys):
 
 
 def test_erased(begun, tmp_path, capsys):
-    core, start, on = begun
+    _, start, on = begun
     train(tmp_path / "run", *on, "--max-update", "1")
     path, out = tmp_path / "run" / "checkpoint_last.pt", tmp_path / "erased.pt"
     words = ["erase", "--path", str(path), "--output", str(out)]

@@ -1,0 +1,83 @@
+"""Time of an update with masks of neurons over one without.
+
+    python benchmarks/neuron_masks.py [--size base|small] [--data FOLDER] [--rounds N]
+        [--batch-tokens N] [--sentence-length N] [--vocabulary N] [--options WORDS]
+        [--device cpu|cuda] [--precision fp32|fp16|bf16] [--json FILE]
+
+The two take turns on the same batches, which mix the pairs of four languages, each round in another
+order. Their model is that of the neuron allocation paper's tables (configs/neurons-tables), whose
+masks leave each pair 93 of 100 neurons; `small` has its shape, not its size.
+
+An update is fairseq's `Trainer.train_step`, with the optimiser.
+
+The table and the JSON file have each system's median seconds, and its time over that of the plain
+update of the same round: median, least and most.
+"""
+
+from __future__ import annotations
+
+import shlex
+import tempfile
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from speed import in_turns
+from speed.plan import Setting
+from speed.running import Training
+
+from tdo_plugin.modules.neurons import projections
+from tdo_plugin.neuron_files import Masks
+
+CONFIG = (
+    Path(__file__).resolve().parents[1] / "configs/neurons-tables/many-to-many/multilingual.conf"
+)
+SIZES = {
+    "small": Setting(128, 512, 4, 6, 8000, batch_tokens=1000),
+    "base": Setting(512, 2048, 8, 12, 40_000, batch_tokens=1000),
+}
+SHARE = 0.93  # with a tenth of the neurons not general, which a pair has a third of
+METRIC = "update with masks of neurons"
+
+
+def write_masks(path: Path, training: Training, directions: list[str]) -> None:
+    """Masks at random for that model."""
+    draws = torch.Generator().manual_seed(1)
+    modules, general = {}, {}
+    for name, part in projections(training.model.core.stack).items():
+        modules[name] = torch.rand(len(directions), part.out_features, generator=draws) < SHARE
+        general[name] = modules[name].all(0)
+    Masks(tuple(directions), modules, general, "").write(path)
+
+
+def trainings(case: in_turns.Case, folder: Path) -> dict[str, Training]:
+    """Each system, ready for its first update."""
+    shape = case.setting
+    layers = ("--tdo-encoder-layers", shape.depth // 2, "--tdo-decoder-layers", shape.depth // 2)
+    sizes = ("--tdo-model-dim", shape.model_dim, "--tdo-ffn-dim", shape.ffn_dim)
+    own = (*layers, *sizes, "--tdo-heads", shape.heads)
+    extra = [*map(str, own), *shlex.split(case.options)]
+    plain, masked, file = folder / "plain", folder / "masked", folder / "masks"
+    for place in (plain, masked):
+        place.mkdir()
+    found = {"plain": Training(case.job(str(CONFIG), *extra), plain)}
+    write_masks(file, found["plain"], ["-".join(pair) for pair in case.text.directions])
+    extra += ["--tdo-neuron-masks", str(file)]
+    return {**found, "masked": Training(case.job(str(CONFIG), *extra), masked)}
+
+
+def measure(args: Namespace, case: in_turns.Case, say: Callable[[str], None]) -> in_turns.Seconds:
+    """Each system's seconds, round by round."""
+    with tempfile.TemporaryDirectory() as folder:
+        ways = {name: training.run for name, training in trainings(case, Path(folder)).items()}
+        return in_turns.turns(ways, args.rounds, say)
+
+
+def main() -> None:
+    """Measure, print, write."""
+    in_turns.run(__doc__, SIZES, METRIC, measure)
+
+
+if __name__ == "__main__":
+    main()
