@@ -14,6 +14,7 @@ from tdo_plugin_messages import CLOSED, one_line, reader_is_gone
 COMMANDS = (
     "doctor",
     "allocate",
+    "analyze",
     "average",
     "backtranslate",
     "bench",
