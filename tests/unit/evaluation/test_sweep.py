@@ -25,6 +25,11 @@ def test_systems_stand_where_they_were_put():
     }
 
 
+def test_numbers_are_in_their_order():
+    given = ["k = 0.7=10", "k = 0=9", "base=-1"]
+    assert [value for _, value in placed(given, SHEET)] == ["-1", "9", "10"]
+
+
 def test_words_keep_their_order():
     found = placed(["k = 0.7=much", "k = 0=0"], SHEET)
     assert list(found) == [("", "much"), ("", "0")] and not numeric(found)

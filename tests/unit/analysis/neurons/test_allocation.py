@@ -94,6 +94,12 @@ def test_shares_and_ties():
     assert int(general_neurons(theta, 0.51).sum()) == 3  # 2.55 of them
 
 
+def test_among_many_that_are_equal_the_first_are_general():
+    theta = (torch.arange(2048) % 3).double()[None]
+    expected = [neuron for neuron in range(2048) if neuron % 3 == 2][:205]
+    assert general_neurons(theta, 0.1).nonzero()[:, 0].tolist() == expected
+
+
 def test_each_module_has_its_own_share():
     own = table()
     low = Importance("taylor", PAIRS, {SOURCE: THETA, TARGET: THETA / 100}, own.sides, "c")
