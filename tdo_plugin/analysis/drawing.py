@@ -37,6 +37,12 @@ def plain(axes: Iterable[Axes]) -> None:
         axis.set_axisbelow(True)
 
 
+def text(name: str) -> str:
+    """A name as a legend shows it as it is: neither a formula nor left out for its first sign."""
+    escaped = name.replace("$", r"\$")
+    return f"\u200b{escaped}" if escaped.startswith("_") else escaped
+
+
 def save(figure: Figure, path: Path) -> None:
     """Write a figure; the file appears only complete, and equal figures make equal files.
 

@@ -13,6 +13,8 @@ from tdo_plugin_messages import CLOSED, one_line, reader_is_gone
 
 COMMANDS = (
     "doctor",
+    "allocate",
+    "analyze",
     "average",
     "backtranslate",
     "bench",

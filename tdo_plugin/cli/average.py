@@ -73,17 +73,17 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-def check_output(output: Path, force: bool) -> None:
+def check_output(output: Path, force: bool, option: str = "--output") -> None:
     """Raise UserError where a file cannot be written, or only over another."""
     if output.is_dir():
-        raise UserError(f"`--output` must be a file; {output} is a folder")
+        raise UserError(f"`{option}` must be a file; {output} is a folder")
     if output.exists() and not force:
         raise UserError(
-            f"`--output` must be new, or `--force` given to replace it; {output} is there already"
+            f"`{option}` must be new, or `--force` given to replace it; {output} is there already"
         )
 
 
-def make_folder(output: Path) -> None:
+def make_folder(output: Path, option: str = "--output") -> None:
     """Make the folder of a file that is to be written.
 
     Raises:
@@ -93,7 +93,7 @@ def make_folder(output: Path) -> None:
         output.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(
-            f"`--output` must be writable; {error.filename}: {error.strerror}"
+            f"`{option}` must be writable; {error.filename}: {error.strerror}"
         ) from None
 
 

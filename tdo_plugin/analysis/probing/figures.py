@@ -7,7 +7,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tdo_plugin.analysis.drawing import DPI, plain, save
+from tdo_plugin.analysis.drawing import DPI, plain, save, text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +40,7 @@ def draw_lines(
 
     figure, axis = _empty(6.4, title)
     for name, points in lines.items():
-        axis.plot(*zip(*points, strict=True), marker="o", markersize=3, label=_text(name))
+        axis.plot(*zip(*points, strict=True), marker="o", markersize=3, label=text(name))
     axis.axhline(guess, color=GREY, linestyle="--", linewidth=1, label=GUESS)
     axis.set_xlabel(xlabel)
     axis.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
@@ -75,7 +75,7 @@ def draw_classes(
         shift = (number - (len(bars) - 1) / 2) * width
         at = [place + shift for place in places]
         heights = [values[one] for one in classes]
-        axis.bar(at, heights, 0.92 * width, color=f"C{number}", alpha=0.6, label=_text(name))
+        axis.bar(at, heights, 0.92 * width, color=f"C{number}", alpha=0.6, label=text(name))
     for number, name in enumerate(bars):
         axis.axhline(overall[name], color=f"C{number}", linestyle=":", linewidth=1.4)
     for place, one in zip(places, classes, strict=True):
@@ -125,9 +125,3 @@ def _finish(figure: Figure, axis: Axes, paths: Sequence[Path]) -> None:
     plain([axis])
     for path in paths:
         save(figure, path)
-
-
-def _text(name: str) -> str:
-    """A name as it is: neither a formula nor left out for its first character."""
-    escaped = name.replace("$", r"\$")
-    return f"\u200b{escaped}" if escaped.startswith("_") else escaped

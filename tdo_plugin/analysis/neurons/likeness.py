@@ -1,0 +1,104 @@
+"""How alike language pairs are, by their neurons.
+
+Shapes: P language pairs, W neurons of a module.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+import torch
+from torch import Tensor
+
+from tdo_plugin.analysis.neurons.specific import specific_neurons
+from tdo_plugin.errors import UserError
+from tdo_plugin.neuron_files import Importance, Masks, place_of
+
+Kind = tuple[str, str, str]  # stack, part and neurons, as in `Place`
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Pairs grouped step by step, the most alike first.
+
+    Attributes:
+        steps: of each step the two groups that are joined, their distance, and how many pairs they
+            have. Groups are numbers: the pairs' from 0, then those of the steps.
+        order: pairs by number, such that no lines of the tree cross.
+        lines: of the picture, the four corners of each step along the pairs, at 5, 15, 25, ...
+        heights: the same corners' distances.
+    """
+
+    steps: list[tuple[int, int, float, int]]
+    order: list[int]
+    lines: list[list[float]]
+    heights: list[list[float]]
+
+
+def jaccard(masks: Masks) -> Tensor:
+    """Of each two pairs, the specific neurons of both over those of either, (P, P).
+
+    All modules count together. Two pairs without any are equal, 1.
+    """
+    own = torch.cat(list(specific_neurons(masks).values()), 1).double()
+    both = own @ own.T
+    counts = both.diagonal()
+    either = counts[:, None] + counts - both
+    return torch.where(either > 0, both / either.clamp(min=1), 1.0)
+
+
+def spearman(theta: Tensor) -> Tensor:
+    """Of each two pairs the rank correlation of their neurons' importance, (P, P).
+
+    Not a number where all neurons are equally important to a pair.
+
+    Args:
+        theta: importance, (P, W).
+    """
+    return torch.corrcoef(torch.stack([_ranks(row) for row in theta])).reshape(2 * [len(theta)])
+
+
+def _ranks(values: Tensor) -> Tensor:
+    """From 1; equal ones have the mean of theirs."""
+    _, inverse, counts = values.unique(return_inverse=True, return_counts=True)
+    last = counts.cumsum(0).double()
+    return (last - (counts - 1) / 2)[inverse]
+
+
+def spearman_by_kind(importance: Importance) -> dict[Kind, Tensor]:
+    """:func:`spearman` of each kind of module, the mean over layers, (P, P)."""
+    found: dict[Kind, list[Tensor]] = {}
+    for name, theta in importance.modules.items():
+        place = place_of(name)
+        kind = (place.stack, place.part, place.neurons)
+        found.setdefault(kind, []).append(spearman(theta))
+    return {kind: torch.stack(each).nanmean(0) for kind, each in found.items()}
+
+
+def check_scipy(option: str) -> None:
+    """Raise UserError where :func:`tree` could not be had."""
+    if find_spec("scipy") is None:
+        raise UserError(
+            f"`{option}` must have scipy to group pairs with (pip install 'tdo_plugin[report]'); "
+            "it is not installed"
+        )
+
+
+def tree(likeness: Tensor) -> Tree:
+    """Group pairs by average linkage on 1 - likeness.
+
+    Args:
+        likeness: of two pairs or more, (P, P), symmetric, from 0 to 1.
+    """
+    from scipy.cluster.hierarchy import dendrogram, linkage
+    from scipy.spatial.distance import squareform
+
+    steps = linkage(squareform((1 - likeness).numpy(), checks=False), "average")
+    drawn = dendrogram(steps, no_plot=True)
+    return Tree(
+        [(int(one), int(other), float(height), int(count)) for one, other, height, count in steps],
+        drawn["leaves"],
+        drawn["icoord"],
+        drawn["dcoord"],
+    )

@@ -1,0 +1,69 @@
+"""How many specific neurons pairs have, by layer and by module (Xie et al., 2021, section 5.2).
+
+Shapes: P language pairs, W neurons of a module.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import fmean
+
+from torch import Tensor
+
+from tdo_plugin.neuron_files import Masks, place_of
+
+
+@dataclass(frozen=True)
+class Specific:
+    """The specific neurons of a layer or module: those that are not every pair's.
+
+    Attributes:
+        neurons: how many there are.
+        of_pairs: how many of them each pair has.
+    """
+
+    neurons: int
+    of_pairs: tuple[int, ...]
+
+    @property
+    def scores(self) -> tuple[float, ...]:
+        """Each pair's share of them; not a number where there are none.
+
+        Of a layer this is LScore (equation 10).
+        """
+        return tuple(
+            count / self.neurons if self.neurons else float("nan") for count in self.of_pairs
+        )
+
+    @property
+    def mean(self) -> float:
+        """The pairs' mean share. Of a module this is MScore (equation 11)."""
+        return fmean(self.scores)
+
+
+def specific_neurons(masks: Masks) -> dict[str, Tensor]:
+    """For each module which neurons a pair has that are not every pair's, (P, W)."""
+    return {name: mask & ~masks.general[name] for name, mask in masks.modules.items()}
+
+
+def by_module(masks: Masks) -> dict[str, Specific]:
+    """Specific neurons of every module."""
+    return {
+        name: Specific(int((~masks.general[name]).sum()), tuple(own.sum(1).tolist()))
+        for name, own in specific_neurons(masks).items()
+    }
+
+
+def by_layer(masks: Masks) -> dict[tuple[str, int], Specific]:
+    """Specific neurons of every layer, by its stack and number."""
+    found: dict[tuple[str, int], list[Specific]] = {}
+    for name, one in by_module(masks).items():
+        place = place_of(name)
+        found.setdefault((place.stack, place.layer), []).append(one)
+    return {
+        layer: Specific(
+            sum(one.neurons for one in modules),
+            tuple(map(sum, zip(*(one.of_pairs for one in modules), strict=True))),
+        )
+        for layer, modules in found.items()
+    }

@@ -1,0 +1,174 @@
+"""`tdo allocate`: which neurons are every language pair's, and which only some pairs'."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tdo_plugin.errors import UserError
+
+if TYPE_CHECKING:
+    from tdo_plugin.analysis.neurons.allocation import Summary
+    from tdo_plugin.evaluation.report.table import Table
+    from tdo_plugin.neuron_files import Importance
+
+HELP = "divide a model's neurons into general ones and those of single language pairs"
+
+NAMED = 4  # in a warning, before the rest is counted
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add = parser.add_argument
+    add("file", type=Path, metavar="FILE", help="what `tdo importance` wrote")
+    add(
+        "--general",
+        type=float,
+        default=0.9,
+        metavar="RHO",
+        help="share of each module's neurons that all pairs use (default 0.9)",
+    )
+    add(
+        "--threshold",
+        type=float,
+        default=0.7,
+        metavar="K",
+        help="other neurons are of the pairs to which they matter at least K times as much as to "
+        "the pair to which they matter most (default 0.7)",
+    )
+    add(
+        "--by",
+        # as analysis.neurons.allocation.WAYS; importing it would load torch
+        choices=("pair", "source", "target", "separate"),
+        default="pair",
+        help="what neurons are given to: language pairs, source languages, target languages, or "
+        "separate: source languages where no target passes a layer, else target languages "
+        "(default: pair)",
+    )
+    add("--pairs", metavar="P,P", help="allocate to these pairs alone (default: all of FILE)")
+    add("--out", type=Path, required=True, metavar="MASKS", help="the file of masks to write")
+    add("--force", action="store_true", help="replace MASKS where it is there already")
+    add("--json", type=Path, metavar="FILE", help="write the summary")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Allocate, write, and say what came out."""
+    from tdo_plugin.analysis.neurons.allocation import allocate, chosen, summarize
+    from tdo_plugin.cli.average import check_output, make_folder
+    from tdo_plugin.data.files import write_text
+    from tdo_plugin.evaluation.report.text import terminal
+    from tdo_plugin.neuron_files import Importance, Masks
+    from tdo_plugin.provenance import made_by
+
+    _check(args)
+    check_output(args.out, args.force, "--out")
+    importance = Importance.read(args.file)
+    if args.pairs:
+        importance = chosen(importance, wanted_pairs(args.pairs, importance))
+    modules, general = allocate(importance, args.general, args.threshold, args.by)
+    command = made_by(shlex.join(["tdo", *sys.argv[1:]]))
+    settings = {
+        "general": args.general,
+        "threshold": args.threshold,
+        "by": args.by,
+        "method": importance.method,
+        "importance": importance.digest,
+    }
+    masks = Masks(
+        importance.pairs, modules, general, importance.checkpoint, {**settings, **command}
+    )
+    make_folder(args.out, "--out")
+    masks.write(args.out)
+    summary = summarize(masks, args.by, importance.sides)
+    for line in _warnings(summary):
+        print(f"tdo allocate: warning: {line}", file=sys.stderr)
+    width = shutil.get_terminal_size((100, 24)).columns
+    print(*_totals(summary), "", terminal(_table(summary), width, bold=False), "", sep="\n")
+    print(f"written: {args.out}")
+    if args.json:
+        record = {"settings": settings, **asdict(summary), **command}
+        write_text(args.json, [json.dumps(record, indent=1, ensure_ascii=False)])
+        print(args.json.resolve())
+    return 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    for option in ("general", "threshold"):
+        value = getattr(args, option)
+        if not 0 <= value <= 1:
+            raise UserError(f"`--{option}` must be from 0 to 1; it is {value:g}")
+    if args.json and (args.json.is_dir() or not args.json.absolute().parent.is_dir()):
+        raise UserError(f"`--json` must be a file in a folder that is there; it is {args.json}")
+    taken = {args.file.resolve(): "FILE"}
+    for option, path in (("--out", args.out), ("--json", args.json)):
+        if path and (name := taken.setdefault(path.resolve(), option)) != option:
+            raise UserError(f"`{option}` must be another file than {name}; it is {path}")
+
+
+def wanted_pairs(text: str, importance: Importance) -> list[str]:
+    """The pairs that `--pairs` names.
+
+    Raises:
+        UserError: one is not in the file.
+    """
+    pairs = text.split(",")
+    if unknown := [pair for pair in pairs if pair not in importance.pairs]:
+        raise UserError(
+            f"`--pairs` must be of {', '.join(importance.pairs)}; it has {unknown[0] or 'nothing'}"
+        )
+    return pairs
+
+
+def _totals(summary: Summary) -> list[str]:
+    lines = [
+        f"{summary.neurons:,} neurons in {summary.modules} modules: {summary.general:,} general, "
+        f"{summary.specific:,} specific"
+    ]
+    if summary.groups is not None:
+        lines.append(f"a specific neuron is shared by {summary.groups:.2f} groups on average")
+    return lines
+
+
+def _table(summary: Summary) -> Table:
+    from tdo_plugin.evaluation.report.table import Block, Cell, Column, Row, Table, number
+
+    names = ("specific", "alone", "of all neurons, %", "modules without specific")
+    rows = [
+        Row(
+            (pair,),
+            (
+                Cell(f"{one.specific:,}"),
+                Cell(f"{one.alone:,}"),
+                Cell(number(100 * one.share, 1)),
+                Cell(str(one.without_specific)),
+            ),
+        )
+        for pair, one in summary.pairs.items()
+    ]
+    columns = tuple(Column("", name) for name in names)
+    return Table("allocation", "", ("pair",), columns, (Block(tuple(rows)),))
+
+
+def _warnings(summary: Summary) -> list[str]:
+    silent = [
+        f"{pair} in {name}" for pair, one in summary.pairs.items() for name in one.without_any
+    ]
+    poor = [pair for pair, one in summary.pairs.items() if not one.specific]
+    lines = []
+    if silent:
+        lines.append(f"no neuron at all: {_some(silent)}")
+    if poor:
+        lines.append(f"no specific neuron in any module: {_some(poor)}")
+    return lines
+
+
+def _some(names: Sequence[str]) -> str:
+    rest = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {rest} more" if rest > 0 else "")

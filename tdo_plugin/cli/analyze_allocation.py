@@ -1,0 +1,140 @@
+"""`tdo analyze neurons allocation`: figure 3, and how alike the pairs' neurons are."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tdo_plugin.errors import UserError
+
+if TYPE_CHECKING:
+    from tdo_plugin.analysis.neurons.likeness import Tree
+    from tdo_plugin.analysis.neurons.specific import Specific
+    from tdo_plugin.cli.analyze_output import Analysis, Numbers
+    from tdo_plugin.evaluation.report.table import Table
+    from tdo_plugin.neuron_files import Place
+
+HELP = "where language pairs have neurons of their own, and how many any two have in common"
+
+Layers = Mapping[tuple[str, int], "Specific"]
+Modules = Mapping["Place", "Specific"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("file", type=Path, metavar="MASKS", help="what `tdo allocate` wrote")
+
+
+def run(args: argparse.Namespace) -> Analysis:
+    """Read masks; count specific neurons, and compare the pairs."""
+    from tdo_plugin.analysis.neurons import figures, likeness
+    from tdo_plugin.analysis.neurons.specific import by_layer, by_module
+    from tdo_plugin.cli.analyze_output import Analysis, Numbers, matrix
+    from tdo_plugin.neuron_files import Masks, place_of
+
+    if not args.no_figures:
+        likeness.check_scipy("--out")
+    masks = Masks.read(args.file, "MASKS")
+    pairs = masks.pairs
+    layers = by_layer(masks)
+    modules = {place_of(name): one for name, one in by_module(masks).items()}
+    if not any(one.neurons for one in layers.values()):
+        raise UserError(f"`MASKS` must have specific neurons; all of {args.file} are general")
+    tables = [_layers_table(layers, pairs), _modules_table(modules)]
+    numbers = {"layers": _layers_numbers(layers, pairs), "modules": _modules_numbers(modules)}
+    pictures = {
+        "layers": partial(
+            figures.draw_layers,
+            {key: one.scores for key, one in layers.items()},
+            pairs,
+            "each pair's share of a layer's specific neurons",
+        ),
+        "modules": partial(
+            figures.draw_modules,
+            {key: one.mean for key, one in modules.items()},
+            "pairs' mean share of a module's specific neurons",
+        ),
+    }
+    if len(pairs) == 1:
+        return Analysis(tables, ["One pair alone is like no other."], numbers, pictures)
+    alike = likeness.jaccard(masks)
+    title = "specific neurons of both pairs over those of either"
+    tables.append(matrix(title.capitalize(), alike, pairs))
+    rows = [(pair, *values) for pair, values in zip(pairs, alike.tolist(), strict=True)]
+    numbers["alike"] = Numbers(("pair", *pairs), rows)
+    if not args.no_figures:
+        tree = likeness.tree(alike)
+        numbers["tree"] = _tree_numbers(tree, pairs)
+        pictures["alike"] = partial(figures.draw_likeness, alike, tree, pairs, title)
+    return Analysis(tables, [], numbers, pictures)
+
+
+def _layers_table(layers: Layers, pairs: Sequence[str]) -> Table:
+    from tdo_plugin.cli.analyze_output import cell
+    from tdo_plugin.evaluation.report.table import Block, Column, Row, Table
+
+    blocks = [
+        Block(
+            tuple(
+                Row((str(layer),), tuple(cell(score, 3) for score in layers[stack, layer].scores))
+                for _, layer in members
+            ),
+            stack,
+        )
+        for stack, members in groupby(layers, key=lambda key: key[0])
+    ]
+    columns = tuple(Column("", pair) for pair in pairs)
+    return Table("layers", "LScore, by layer and pair", ("layer",), columns, tuple(blocks))
+
+
+def _modules_table(modules: Modules) -> Table:
+    from tdo_plugin.cli.analyze_output import cell
+    from tdo_plugin.evaluation.report.table import ABSENT, Block, Cell, Column, Row, Table
+
+    kinds = sorted(dict.fromkeys(place[2:] for place in modules), key=lambda kind: kind[0])
+    blocks = []
+    for stack, members in groupby(
+        dict.fromkeys(place[:2] for place in modules), lambda key: key[0]
+    ):
+        rows = []
+        for _, layer in members:
+            own = {place[2:]: one for place, one in modules.items() if place[:2] == (stack, layer)}
+            cells = [cell(own[kind].mean, 3) if kind in own else Cell(ABSENT) for kind in kinds]
+            rows.append(Row((str(layer),), tuple(cells)))
+        blocks.append(Block(tuple(rows), stack))
+    columns = tuple(Column(part.replace("_", " "), neurons) for part, neurons in kinds)
+    return Table("modules", "MScore, by layer and module", ("layer",), columns, tuple(blocks))
+
+
+def _layers_numbers(layers: Layers, pairs: Sequence[str]) -> Numbers:
+    from tdo_plugin.cli.analyze_output import Numbers
+
+    rows = [
+        (*key, pair, count, one.neurons, score)
+        for key, one in layers.items()
+        for pair, count, score in zip(pairs, one.of_pairs, one.scores, strict=True)
+    ]
+    return Numbers(("stack", "layer", "pair", "neurons", "of", "lscore"), rows)
+
+
+def _modules_numbers(modules: Modules) -> Numbers:
+    from tdo_plugin.cli.analyze_output import Numbers
+
+    rows = [(*place, one.neurons, one.mean) for place, one in modules.items()]
+    return Numbers(("stack", "layer", "part", "neurons", "of", "mscore"), rows)
+
+
+def _tree_numbers(tree: Tree, pairs: Sequence[str]) -> Numbers:
+    """A row for each step; a group of an earlier one is called by its number."""
+    from tdo_plugin.cli.analyze_output import Numbers
+
+    names = [*pairs, *(f"step {number}" for number in range(1, len(tree.steps) + 1))]
+    rows = [
+        (number, names[one], names[other], distance, count)
+        for number, (one, other, distance, count) in enumerate(tree.steps, start=1)
+    ]
+    return Numbers(("step", "one", "other", "distance", "pairs"), rows)

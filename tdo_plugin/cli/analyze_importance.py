@@ -1,0 +1,146 @@
+"""`tdo analyze neurons importance`: the curves of figure 2, and how alike pairs are."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tdo_plugin.errors import UserError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from tdo_plugin.analysis.neurons.likeness import Kind
+    from tdo_plugin.cli.analyze_output import Analysis, Numbers
+    from tdo_plugin.evaluation.report.table import Table
+    from tdo_plugin.neuron_files import Importance
+
+HELP = "how much each neuron matters to each language pair, and how alike the pairs are in it"
+
+MOST = 8  # pairs in a picture, unless more are asked for
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add = parser.add_argument
+    add("file", type=Path, metavar="FILE", help="what `tdo importance` wrote")
+    add(
+        "--pairs",
+        metavar="P,P",
+        help=f"of these pairs alone (default: all, and the first {MOST} in pictures)",
+    )
+    add(
+        "--modules",
+        metavar="PATTERN",
+        help="draw modules such as decoder_layers.5.feed_forward.* (default: the inner neurons of "
+        "the feed-forward network of the source's last layer and of the target's)",
+    )
+
+
+def run(args: argparse.Namespace) -> Analysis:
+    """Read importance; compare the pairs."""
+    from tdo_plugin.analysis.neurons.allocation import chosen
+    from tdo_plugin.analysis.neurons.figures import draw_importance
+    from tdo_plugin.analysis.neurons.likeness import spearman_by_kind
+    from tdo_plugin.cli.allocate import wanted_pairs
+    from tdo_plugin.cli.analyze_output import Analysis, Numbers
+    from tdo_plugin.neuron_files import Importance
+
+    importance = Importance.read(args.file)
+    if args.pairs:
+        importance = chosen(importance, wanted_pairs(args.pairs, importance))
+    modules = wanted_modules(importance, args.modules)
+    pairs = importance.pairs if args.pairs else importance.pairs[:MOST]
+    remarks = []
+    if len(pairs) < len(importance.pairs):
+        remarks.append(
+            f"Pictures show the first {len(pairs)} of {len(importance.pairs)} pairs; "
+            "--pairs names others."
+        )
+    numbers, pictures = {}, {}
+    for name in modules:
+        theta = importance.modules[name]
+        numbers[name] = Numbers(
+            ("neuron", *importance.pairs),
+            [(neuron, *values) for neuron, values in enumerate(theta.T.tolist())],
+        )
+        label = f"importance ({importance.method})"
+        pictures[name] = partial(draw_importance, theta[: len(pairs)], pairs, name, label)
+    if len(importance.pairs) == 1:
+        return Analysis((), [*remarks, "One pair alone is like no other."], numbers, pictures)
+    alike = spearman_by_kind(importance)
+    numbers["alike"] = _numbers(alike, importance)
+    return Analysis(_tables(alike, importance), remarks, numbers, pictures)
+
+
+def wanted_modules(importance: Importance, pattern: str | None) -> list[str]:
+    """The modules to draw.
+
+    Raises:
+        UserError: a pattern that fits none.
+    """
+    if pattern is not None:
+        found = [name for name in importance.modules if fnmatchcase(name, pattern)]
+        if not found:
+            raise UserError(
+                f"`--modules` must fit modules such as {next(iter(importance.modules))}; "
+                f"{pattern} fits none"
+            )
+        return found
+    last = {
+        importance.sides[name]: name
+        for name in importance.modules
+        if name.endswith("feed_forward.inner")
+    }
+    return list(last.values())
+
+
+def _numbers(alike: Mapping[Kind, Tensor], importance: Importance) -> Numbers:
+    from tdo_plugin.cli.analyze_output import Numbers
+
+    rows = [
+        (*kind, importance.pairs[one], importance.pairs[other], float(found[one, other]))
+        for kind, found in alike.items()
+        for one, other in combinations(range(len(importance.pairs)), 2)
+    ]
+    return Numbers(("stack", "part", "neurons", "pair", "other", "spearman"), rows)
+
+
+def _tables(alike: Mapping[Kind, Tensor], importance: Importance) -> list[Table]:
+    import torch
+
+    from tdo_plugin.cli.analyze_output import cell, matrix
+    from tdo_plugin.evaluation.report.table import Block, Cell, Column, Row, Table
+
+    mean = torch.stack(list(alike.values())).nanmean(0)
+    rows = []
+    for kind, found in alike.items():
+        values = {
+            f"{importance.pairs[one]} {importance.pairs[other]}": float(found[one, other])
+            for one, other in combinations(range(len(importance.pairs)), 2)
+            if not found[one, other].isnan()
+        }
+        least, most = (take(values, key=values.__getitem__, default="") for take in (min, max))
+        average = sum(values.values()) / len(values) if values else float("nan")
+        cells = [cell(average, 2)]
+        for name in (least, most):
+            cells += [cell(values.get(name, float("nan")), 2), Cell(name)]
+        rows.append(Row(kind, tuple(cells)))
+    columns = [Column("", "mean")]
+    for name in ("least alike", "most alike"):
+        columns += [Column(name, ""), Column(name, "pairs")]
+    title = "Rank correlation of importance between two pairs, mean over layers"
+    kinds = Table(
+        "kinds",
+        title,
+        ("stack", "part", "neurons"),
+        tuple(columns),
+        (Block(tuple(rows)),),
+    )
+    title = "Rank correlation of importance, mean over these kinds of module"
+    return [kinds, matrix(title, mean, importance.pairs)]

@@ -1,0 +1,160 @@
+"""Allocations that were worked out by hand."""
+
+import pytest
+import torch
+
+from tdo_plugin.analysis.neurons.allocation import (
+    allocate,
+    chosen,
+    general_neurons,
+    groups_of,
+    important,
+    summarize,
+)
+from tdo_plugin.neuron_files import Importance, Masks
+
+PAIRS = ("it-en", "ro-en", "en-it", "en-ro")
+SOURCE, TARGET = "encoder_layers.0.feed_forward.inner", "decoder_layers.0.attention.query"
+# of four neurons the first is the most important on average, 8, against 4.5, 4 and 0
+THETA = torch.tensor(
+    [
+        [8.0, 9.0, 4.0, 0.0],
+        [8.0, 4.0, 4.0, 0.0],
+        [8.0, 1.0, 4.0, 0.0],
+        [8.0, 4.0, 4.0, 0.0],
+    ],
+    dtype=torch.float64,
+)
+# The second neuron at k = 0.5. By pair the most is 9, and only it-en has 4.5. By source it has 9,
+# ro 4, en the mean of 1 and 4. By target en has the mean of 9 and 4, it 1, ro 4.
+SECOND = {"pair": [1, 0, 0, 0], "source": [1, 0, 0, 0], "target": [1, 1, 0, 1]}
+
+
+def table(pairs=PAIRS, theta=THETA) -> Importance:
+    sides = {SOURCE: "source", TARGET: "target"}
+    return Importance("taylor", pairs, {SOURCE: theta, TARGET: theta}, sides, "c")
+
+
+def masks(by: str, share: float = 0.25, threshold: float = 0.5, own: Importance | None = None):
+    own = own or table()
+    modules, general = allocate(own, share, threshold, by)
+    return Masks(own.pairs, modules, general, own.checkpoint)
+
+
+def test_groups():
+    assert groups_of(PAIRS, "pair", "source") == list(PAIRS)
+    assert groups_of(PAIRS, "source", "target") == ["it", "ro", "en", "en"]
+    assert groups_of(PAIRS, "target", "source") == ["en", "en", "it", "ro"]
+    assert groups_of(PAIRS, "separate", "source") == ["it", "ro", "en", "en"]
+    assert groups_of(PAIRS, "separate", "target") == ["en", "en", "it", "ro"]
+
+
+@pytest.mark.parametrize(
+    ("by", "of_source", "of_target"),
+    [
+        ("pair", "pair", "pair"),
+        ("source", "source", "source"),
+        ("target", "target", "target"),
+        ("separate", "source", "target"),
+    ],
+)
+def test_every_way_by_hand(by, of_source, of_target):
+    found = masks(by)
+    for name, way in ((SOURCE, of_source), (TARGET, of_target)):
+        assert found.general[name].tolist() == [True, False, False, False]
+        assert found.modules[name][:, 0].all()
+        assert found.modules[name][:, 1].int().tolist() == SECOND[way]
+        # equally important to all, and unimportant to all
+        assert found.modules[name][:, 2].all() and found.modules[name][:, 3].all()
+
+
+def test_a_group_s_importance_is_the_mean_of_its_pairs():
+    theta = torch.tensor([[7.0], [4.0], [10.0], [1.0]], dtype=torch.float64)
+    own = table(theta=theta)  # en has the mean of 7 and 4, it 10, ro 1
+    at = {k: masks("target", 0, k, own).modules[TARGET][:, 0].int().tolist() for k in (0.55, 0.56)}
+    assert at == {0.55: [1, 1, 1, 0], 0.56: [0, 0, 1, 0]}
+
+
+def test_threshold_at_its_ends():
+    theta = torch.tensor([[3.0, 5.0, 0.0], [2.0, 5.0, 0.0], [0.0, 1.0, 0.0]])
+    assert important(theta, 0, PAIRS[:3]).all()
+    assert important(theta, 1, PAIRS[:3]).int().tolist() == [[1, 1, 1], [0, 1, 1], [0, 0, 1]]
+
+
+def test_a_pair_exactly_at_the_threshold_has_the_neuron():
+    assert important(torch.tensor([[4.0], [2.0]]), 0.5, ["a", "b"]).all()
+
+
+def test_shares_and_ties():
+    theta = torch.tensor([[1.0, 2.0, 2.0, 0.0, 2.0], [1.0, 2.0, 2.0, 6.0, 2.0]])
+    assert not general_neurons(theta, 0).any()
+    assert general_neurons(theta, 1).all()
+    assert general_neurons(theta, 0.2).tolist() == [False, False, False, True, False]
+    assert general_neurons(theta, 0.6).tolist() == [False, True, True, True, False]
+    assert int(general_neurons(theta, 0.51).sum()) == 3  # 2.55 of them
+
+
+def test_among_many_that_are_equal_the_first_are_general():
+    theta = (torch.arange(2048) % 3).double()[None]
+    expected = [neuron for neuron in range(2048) if neuron % 3 == 2][:205]
+    assert general_neurons(theta, 0.1).nonzero()[:, 0].tolist() == expected
+
+
+def test_each_module_has_its_own_share():
+    own = table()
+    low = Importance("taylor", PAIRS, {SOURCE: THETA, TARGET: THETA / 100}, own.sides, "c")
+    _, general = allocate(low, 0.5, 0.5, "pair")
+    assert [int(one.sum()) for one in general.values()] == [2, 2]
+
+
+def test_some_pairs_alone():
+    own = chosen(table(), ["en-it", "it-en"])
+    assert own.pairs == ["it-en", "en-it"]
+    assert own.modules[SOURCE][:, 1].tolist() == [9.0, 1.0]
+    # over these two, the second neuron's mean is 5
+    assert masks("pair", own=own).modules[SOURCE][:, 1].tolist() == [True, False]
+
+
+def test_a_single_pair_has_everything():
+    assert all(
+        one.all() for one in masks("pair", 0.25, 1, chosen(table(), ["ro-en"])).modules.values()
+    )
+
+
+def test_summary_by_hand():
+    found = summarize(masks("separate"), "separate", table().sides)
+    assert (found.modules, found.neurons, found.general, found.specific) == (2, 8, 2, 6)
+    # second neuron: one source, two targets; third and fourth: three groups each, in both modules
+    assert found.groups == (1 + 2 + 4 * 3) / 6
+    first = found.pairs["it-en"]
+    assert (first.specific, first.alone, first.share) == (6, 1, 1.0)
+    last = found.pairs["en-it"]
+    assert (last.specific, last.alone, last.share) == (4, 0, 6 / 8)
+    assert last.without_specific == 0 and last.without_any == ()
+
+
+def test_alone_is_a_group_s():
+    """Both pairs into English have what no other target has."""
+    theta = torch.tensor([[9.0], [9.0], [1.0], [1.0]])
+    own = table(theta=theta)
+    by_target = summarize(masks("target", 0, 0.5, own), "target", own.sides)
+    assert [one.alone for one in by_target.pairs.values()] == [2, 2, 0, 0]
+    assert by_target.groups == 1
+    by_pair = summarize(masks("pair", 0, 0.5, own), "pair", own.sides)
+    assert [one.alone for one in by_pair.pairs.values()] == [0, 0, 0, 0]
+    assert by_pair.groups == 2
+
+
+def test_summary_of_pairs_without_neurons():
+    theta = torch.tensor([[9.0, 9.0], [1.0, 1.0], [1.0, 1.0], [1.0, 9.0]])
+    own = table(theta=theta)
+    none = summarize(masks("pair", 0, 0.5, own), "pair", own.sides).pairs["ro-en"]
+    assert none.without_any == (SOURCE, TARGET)
+    assert (none.specific, none.without_specific, none.share) == (0, 2, 0)
+    some = summarize(masks("pair", 0.5, 0.5, own), "pair", own.sides).pairs["ro-en"]
+    assert some.without_any == () and some.without_specific == 2
+
+
+def test_summary_without_specific_neurons():
+    found = summarize(masks("pair", 1), "pair", table().sides)
+    assert (found.specific, found.groups) == (0, None)

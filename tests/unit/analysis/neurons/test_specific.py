@@ -1,0 +1,43 @@
+"""LScore and MScore that were counted by hand."""
+
+import math
+
+from unit.analysis.neurons.files import masks_of
+
+from tdo_plugin.analysis.neurons.specific import Specific, by_layer, by_module, specific_neurons
+
+PAIRS = ["a-b", "b-a", "a-c"]
+QUERY = "encoder_layers.0.attention.query"
+INNER = "encoder_layers.0.feed_forward.inner"
+SECOND = "encoder_layers.1.feed_forward.inner"
+# 1 is a-b's, 2 b-a's, 4 a-c's
+MASKS = masks_of({QUERY: "GG17", INNER: "4G33", SECOND: "GGGG"}, PAIRS)
+
+
+def test_general_neurons_are_nobody_s():
+    assert specific_neurons(MASKS)[QUERY].int().tolist() == [
+        [0, 0, 1, 1],
+        [0, 0, 0, 1],
+        [0, 0, 0, 1],
+    ]
+    assert not specific_neurons(MASKS)[SECOND].any()
+
+
+def test_counts_of_modules_and_their_mscore():
+    found = by_module(MASKS)
+    assert found[QUERY] == Specific(2, (2, 1, 1))
+    assert found[INNER] == Specific(3, (2, 2, 1))
+    assert math.isclose(found[QUERY].mean, (2 / 2 + 1 / 2 + 1 / 2) / 3)
+    assert math.isclose(found[INNER].mean, (2 / 3 + 2 / 3 + 1 / 3) / 3)
+
+
+def test_lscore_is_of_all_modules_of_a_layer():
+    found = by_layer(MASKS)
+    assert list(found) == [("encoder", 1), ("encoder", 2)]
+    assert found["encoder", 1].scores == (4 / 5, 3 / 5, 2 / 5)
+
+
+def test_without_specific_neurons_there_is_no_score():
+    none = by_layer(MASKS)["encoder", 2]
+    assert none == Specific(0, (0, 0, 0))
+    assert all(map(math.isnan, (*none.scores, none.mean)))

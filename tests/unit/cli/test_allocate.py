@@ -1,0 +1,137 @@
+"""`tdo allocate` from its command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from tdo_plugin import cli
+from tdo_plugin.neuron_files import Importance, Masks
+
+NAME = "encoder_layers.0.attention.out"
+PAIRS = ["it-en", "en-it", "ro-en"]
+THETA = torch.tensor([[5.0, 9.0, 1.0], [5.0, 2.0, 8.0], [5.0, 1.0, 7.0]])
+
+
+@pytest.fixture
+def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file of importance, in the working folder."""
+    monkeypatch.chdir(tmp_path)
+    Importance("absolute", PAIRS, {NAME: THETA}, {NAME: "source"}, "d" * 64).write(
+        tmp_path / "importance"
+    )
+    return tmp_path / "importance"
+
+
+def allocate(*words: object) -> int:
+    return cli.main(["allocate", "importance", "--out", "masks", *map(str, words)])
+
+
+def test_a_file_of_masks_that_says_how_it_was_made(written, capsys):
+    assert allocate("--general", 0.34, "--threshold", 0.8, "--json", "summary.json") == 0
+    masks = Masks.read(Path("masks"))
+    assert (masks.pairs, masks.checkpoint) == (tuple(PAIRS), "d" * 64)
+    # means 5, 4, 5.33: the third is general; 5 is all pairs'; 9 is it-en's
+    assert masks.general[NAME].tolist() == [False, False, True]
+    assert masks.modules[NAME].int().tolist() == [[1, 1, 1], [1, 0, 1], [1, 0, 1]]
+    importance = Importance.read(written)
+    settings = {"general": 0.34, "threshold": 0.8, "by": "pair", "method": "absolute"}
+    settings["importance"] = importance.digest
+    assert masks.about.items() >= settings.items()
+    assert {"command", "versions", "commit"} <= masks.about.keys()
+    summary = json.loads(Path("summary.json").read_text())
+    assert summary["settings"] == settings
+    assert summary["pairs"]["it-en"] == {
+        "specific": 2,
+        "alone": 1,
+        "share": 1.0,
+        "without_specific": 0,
+        "without_any": [],
+    }
+    output = capsys.readouterr()
+    assert "3 neurons in 1 modules: 1 general, 2 specific" in output.out
+    assert "shared by 2.00 groups" in output.out
+    assert output.err == ""
+
+
+def test_the_paper_s_constants_are_the_defaults(written):
+    assert allocate() == 0
+    about = Masks.read(Path("masks")).about
+    assert (about["general"], about["threshold"], about["by"]) == (0.9, 0.7, "pair")
+
+
+@pytest.mark.parametrize(
+    ("by", "second"),
+    [
+        ("pair", [1, 0, 0]),
+        ("source", [1, 0, 0]),
+        ("target", [1, 0, 1]),  # en has the mean of 9 and 1, and both its pairs get what it gets
+        ("separate", [1, 0, 0]),  # an encoder's, so as by source
+    ],
+)
+def test_every_way_has_a_row_for_each_pair(written, by, second):
+    assert allocate("--by", by, "--general", 0, "--threshold", 1) == 0
+    assert Masks.read(Path("masks")).modules[NAME][:, 1].int().tolist() == second
+
+
+def test_some_pairs(written):
+    assert allocate("--pairs", "ro-en,it-en", "--general", 0, "--threshold", 1) == 0
+    masks = Masks.read(Path("masks"))
+    assert masks.pairs == ("it-en", "ro-en")
+    assert masks.modules[NAME].int().tolist() == [[1, 1, 0], [1, 0, 1]]
+    assert allocate("--pairs", "ro-en", "--general", 0, "--threshold", 1, "--force") == 0
+    assert Masks.read(Path("masks")).modules[NAME].all()
+
+
+def test_pairs_that_go_without_are_told_in_a_line_each(written, capsys):
+    theta = torch.tensor([[9.0, 9.0]] + 6 * [[1.0, 1.0]])
+    pairs = [f"en-{code}" for code in ("a", "b", "c", "d", "e", "f", "g")]
+    Importance("taylor", pairs, {NAME: theta}, {NAME: "source"}, "d").write(written)
+    assert allocate("--general", 0) == 0
+    none, poor = capsys.readouterr().err.splitlines()
+    named = ", ".join(f"en-{code} in {NAME}" for code in "bcde")
+    assert none == f"tdo allocate: warning: no neuron at all: {named} and 2 more"
+    assert poor == (
+        "tdo allocate: warning: no specific neuron in any module: en-b, en-c, en-d, en-e and 2 more"
+    )
+    assert allocate("--general", 0.5, "--force") == 0
+    assert "no neuron at all" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--general", "1.1"], "`--general` must be from 0 to 1; it is 1.1"),
+        (["--general", "-0.1"], "`--general` must be from 0 to 1; it is -0.1"),
+        (["--threshold", "nan"], "`--threshold` must be from 0 to 1; it is nan"),
+        (["--threshold", "2"], "`--threshold` must be from 0 to 1; it is 2"),
+        (["--pairs", "it-en,de-en"], "`--pairs` must be of it-en, en-it, ro-en; it has de-en"),
+        (["--pairs", "it-en,"], "`--pairs` must be of it-en, en-it, ro-en; it has nothing"),
+        (["--out", "."], "`--out` must be a file; . is a folder"),
+        (["--out", "there"], "`--out` must be new, or `--force` given to replace it"),
+        (["--out", "importance", "--force"], "`--out` must be another file than FILE; it is imp"),
+        (["--json", "masks"], "`--json` must be another file than --out; it is masks"),
+        (["--json", "none/x"], "`--json` must be a file in a folder that is there; it is none/x"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_input_is_one_line(written, capsys, words, message):
+    Path("there").write_text("kept")
+    assert allocate(*words) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"tdo allocate: error: {message}") and error.count("\n") == 1
+    assert sorted(path.name for path in Path().iterdir()) == ["importance", "there"]
+    assert Path("there").read_text() == "kept"
+
+
+def test_other_files_are_refused(written, capsys):
+    words = ["--out", "masks", "--general", "0"]
+    assert cli.main(["allocate", "none", *words]) == 2
+    assert "must be a file of neuron importance; none is none" in capsys.readouterr().err
+    Path("text").write_text("no such thing")
+    assert cli.main(["allocate", "text", *words]) == 2
+    assert allocate() == 0
+    assert cli.main(["allocate", "masks", "--out", "again"]) == 2
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.endswith("must be a file of neuron importance; masks is neuron masks")

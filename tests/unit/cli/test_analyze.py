@@ -1,0 +1,257 @@
+"""`tdo analyze neurons` from its command line: every part's files, and what is refused."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from unit.analysis.neurons.files import importance_of, masks_of
+from unit.evaluation.sweeps import sheet
+
+from tdo_plugin import cli
+from tdo_plugin.analysis import drawing
+from tdo_plugin.analysis.neurons import likeness
+from tdo_plugin.evaluation.scores import as_json
+
+PAIRS = ["it-en", "en-it", "ro-en"]
+ENCODER, DECODER = (f"{stack}_layers.1.feed_forward.inner" for stack in ("encoder", "decoder"))
+QUERY, INNER = "encoder_layers.0.attention.query", "encoder_layers.1.feed_forward.inner"
+BLEU = {
+    "multilingual": {"it-en": 30.0, "en-it": 20.0},
+    "TE, k = 0, seed 1": {"it-en": 30.0, "en-it": 21.0},
+    "TE, k = 0, seed 2": {"it-en": 31.0, "en-it": 22.0},
+    "TE, k = 1": {"it-en": 29.0, "en-it": 20.0},
+}
+SWEEP = ("sweep", "scores.json", "--x", "TE, k = 1=TE:1", "TE, k = 0=TE:0")
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with a file of each kind."""
+    monkeypatch.chdir(tmp_path)
+    importance_of(PAIRS, 2, 6, 10).write(tmp_path / "importance")
+    masks_of({QUERY: "GG17", INNER: "GGGG"}, PAIRS).write(tmp_path / "masks")
+    masks_of({QUERY: "GGGG"}, PAIRS).write(tmp_path / "general")
+    Path("scores.json").write_text(json.dumps(as_json(sheet(BLEU))), encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def analyze(capsys: pytest.CaptureFixture[str]):
+    """Run a part; returns what it printed."""
+
+    def run(*words: str, code: int = 0) -> str:
+        assert cli.main(["analyze", "neurons", *words, "--out", "out"]) == code
+        return capsys.readouterr().out
+
+    return run
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    with (Path("out") / f"{name}.csv").open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def written() -> set[str]:
+    return {path.name for path in Path("out").iterdir()} - {".lock"}
+
+
+def files(numbers: list[str], pictures: list[str]) -> set[str]:
+    drawn = {f"{name}{suffix}" for name in pictures for suffix in (".png", ".svg")}
+    return drawn | {f"{name}.csv" for name in numbers}
+
+
+def drawn(name: str) -> str:
+    assert (Path("out") / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    return (Path("out") / f"{name}.svg").read_text(encoding="utf-8")
+
+
+# --- importance ------------------------------------------------------------------------------
+
+
+def test_importance(analyze):
+    output = analyze("importance", "importance")
+    assert written() == files([ENCODER, DECODER, "alike"], [ENCODER, DECODER])
+    own = importance_of(PAIRS, 2, 6, 10)
+    found = [[float(row[pair]) for pair in PAIRS] for row in rows(ENCODER)]
+    assert found == own.modules[ENCODER].T.tolist()
+    assert [row["neuron"] for row in rows(ENCODER)] == [str(one) for one in range(10)]
+    texts = drawn(DECODER)
+    assert all(f">{one}<" in texts for one in (*PAIRS, DECODER, "importance (taylor)"))
+    alike = rows("alike")
+    assert len(alike) == 16 * 3
+    kind = ("encoder", "feed_forward", "inner")
+    (row,) = (
+        row
+        for row in alike
+        if (*list(row.values())[:3],) == kind and (row["pair"], row["other"]) == ("it-en", "ro-en")
+    )
+    assert float(row["spearman"]) == float(likeness.spearman_by_kind(own)[kind][0, 2])
+    assert "least alike" in output and "mean over these kinds of module" in output
+
+
+def test_importance_of_some_pairs_and_modules(analyze):
+    words = ("--pairs", "ro-en", "--modules", "*_layers.0.attention.[qk]*")
+    assert "One pair alone is like no other." in analyze("importance", "importance", *words)
+    names = [
+        f"{s}_layers.0.attention.{n}" for s in ("encoder", "decoder") for n in ("query", "key")
+    ]
+    assert written() == files(names, names)
+    assert list(rows(names[0])[0]) == ["neuron", "ro-en"]
+    assert ">it-en<" not in drawn(names[0])
+
+
+def test_pictures_of_many_pairs_show_the_first(analyze):
+    pairs = [f"en-{code}" for code in "abcdefghij"]
+    importance_of(pairs, 1, 4, 4).write(Path("many"))
+    assert "Pictures show the first 8 of 10 pairs" in analyze("importance", "many")
+    name = "encoder_layers.0.feed_forward.inner"
+    assert ">en-h<" in drawn(name) and ">en-i<" not in drawn(name)
+    assert len(rows(name)[0]) == 11
+    assert "Pictures" not in analyze("importance", "many", "--pairs", ",".join(pairs))
+    assert ">en-j<" in drawn(name)
+
+
+def test_one_stage_has_no_source_side(analyze):
+    own = importance_of(PAIRS, 1, 4, 4)
+    modules = {name: own.modules[name] for name in own.modules if name.startswith("decoder")}
+    type(own)("taylor", PAIRS, modules, dict.fromkeys(modules, "target"), "c").write(Path("one"))
+    analyze("importance", "one")
+    name = "decoder_layers.0.feed_forward.inner"
+    assert written() == files([name, "alike"], [name])
+
+
+# --- allocation ------------------------------------------------------------------------------
+
+
+def test_allocation(analyze):
+    output = analyze("allocation", "masks")
+    names = ["layers", "modules", "alike"]
+    assert written() == files([*names, "tree"], names)
+    assert [tuple(row.values()) for row in rows("layers")] == [
+        ("encoder", "1", "it-en", "2", "2", "1.0"),
+        ("encoder", "1", "en-it", "1", "2", "0.5"),
+        ("encoder", "1", "ro-en", "1", "2", "0.5"),
+        *(("encoder", "2", pair, "0", "0", "") for pair in PAIRS),
+    ]
+    first, second = (tuple(row.values()) for row in rows("modules"))
+    assert first[:5] == ("encoder", "1", "attention", "query", "2")
+    assert float(first[5]) == pytest.approx(2 / 3)
+    assert second == ("encoder", "2", "feed_forward", "inner", "0", "")
+    assert [tuple(row.values()) for row in rows("alike")] == [
+        ("it-en", "1.0", "0.5", "0.5"),
+        ("en-it", "0.5", "1.0", "1.0"),
+        ("ro-en", "0.5", "1.0", "1.0"),
+    ]
+    assert [tuple(row.values()) for row in rows("tree")] == [
+        ("1", "en-it", "ro-en", "0.0", "2"),
+        ("2", "it-en", "step 1", "0.5", "3"),
+    ]
+    assert ">LScore<" in drawn("layers") and ">ro-en<" in drawn("layers")
+    assert ">attention, query<" in drawn("modules")
+    assert ">0.50<" in drawn("alike")
+    assert "LScore, by layer and pair" in output and "0.667" in output
+
+
+def test_allocation_to_one_pair(analyze):
+    masks_of({QUERY: "GG11"}, PAIRS[:1]).write(Path("one"))
+    assert "One pair alone is like no other." in analyze("allocation", "one")
+    assert written() == files(["layers", "modules"], ["layers", "modules"])
+
+
+def test_allocation_without_libraries(analyze, monkeypatch, capsys):
+    for module in (drawing, likeness):
+        with monkeypatch.context() as missing:
+            missing.setattr(module, "find_spec", lambda name: None)
+            assert cli.main(["analyze", "neurons", "allocation", "masks", "--out", "out"]) == 2
+            assert "is not installed\n" in capsys.readouterr().err
+            assert not Path("out").exists()
+    for module in (drawing, likeness):
+        monkeypatch.setattr(module, "find_spec", lambda name: None)
+    analyze("allocation", "masks", "--no-figures")
+    assert written() == files(["layers", "modules", "alike"], [])
+
+
+# --- sweep -----------------------------------------------------------------------------------
+
+
+def test_numbers_make_a_curve(analyze):
+    output = analyze(*SWEEP, "--x-label", "k", "--baseline", "multilingual")
+    assert written() == files(["sweep"], ["curve"])
+    found = [tuple(row.values()) for row in rows("sweep")]
+    assert found == [
+        ("TE", "0", "it-en", "2", "0.5", "0.0", "1.0"),
+        ("TE", "0", "en-it", "2", "1.5", "1.0", "2.0"),
+        ("TE", "0", "mean", "2", "1.0", "0.5", "1.5"),
+        ("TE", "1", "it-en", "1", "-1.0", "-1.0", "-1.0"),
+        ("TE", "1", "en-it", "1", "0.0", "0.0", "0.0"),
+        ("TE", "1", "mean", "1", "-0.5", "-0.5", "-0.5"),
+    ]
+    picture = drawn("curve")
+    for wanted in ("k", "TE", "Δ BLEU", "mean over 2 directions, against multilingual"):
+        assert f">{wanted}<" in picture
+    assert "+1.00  +0.50 to +1.50" in output
+
+
+def test_without_a_baseline_scores_are_as_they_are(analyze):
+    analyze(*SWEEP)
+    assert [row["mean"] for row in rows("sweep")] == [
+        "30.5",
+        "21.5",
+        "26.0",
+        "29.0",
+        "20.0",
+        "24.5",
+    ]
+    assert ">BLEU<" in drawn("curve")
+
+
+def test_words_make_bars_and_so_do_numbers_by_direction(analyze):
+    words = ("--x", "TE, k = 1=erased", "multilingual=all")
+    analyze("sweep", "scores.json", *words)
+    assert written() == files(["sweep"], ["bars"])
+    assert all(f">{name}<" in drawn("bars") for name in ("it-en", "en-it", "mean", "erased", "all"))
+    analyze(*SWEEP, "--per-direction", "--x-label", "k")
+    assert written() == files(["sweep"], ["bars"])
+    assert all(f">{name}<" in drawn("bars") for name in ("it-en", "mean", "TE, 0", "TE, 1", "k"))
+
+
+def test_no_figures(analyze):
+    analyze(*SWEEP, "--no-figures")
+    assert written() == files(["sweep"], [])
+
+
+# --- what is refused -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["importance", "masks"], "must be a file of neuron importance; masks is neuron masks"),
+        (["importance", "none"], "must be a file of neuron importance; none is none"),
+        (["importance", "importance", "--pairs", "x-y"], "`--pairs` must be of it-en, en-it, "),
+        (
+            ["importance", "importance", "--modules", "layers.*"],
+            "`--modules` must fit modules such as encoder_layers.0.attention.query; layers.* fits",
+        ),
+        (["allocation", "importance"], "`MASKS` must be a file of neuron masks; importance is"),
+        (["allocation", "general"], "`MASKS` must have specific neurons; all of general are gen"),
+        (["sweep", "masks", "--x", "a=1"], "`SCORES` must be a scores.json of tdo score; masks"),
+        ([*SWEEP, "--x", "other=1"], "`--x` must name a system of multilingual, TE, k = 0, TE,"),
+        ([*SWEEP, "--baseline", "other"], "`--baseline` must name a system of multilingual, "),
+        ([*SWEEP, "--metric", "chrf"], "`SCORES` must have chrF++ of every direction for each"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_input_is_one_line(capsys, words, message):
+    assert cli.main(["analyze", "neurons", *words, "--out", "out"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("tdo analyze: error: ") and error.count("\n") == 1
+    assert message in error
+    assert not Path("out").exists()
+
+
+def test_a_file_is_no_folder(capsys):
+    words = ["allocation", "masks", "--out", "general"]
+    assert cli.main(["analyze", "neurons", *words]) == 2
+    assert "`--out` must be a folder to write to" in capsys.readouterr().err

@@ -1,0 +1,87 @@
+"""Scores over a choice, by hand."""
+
+import pytest
+from unit.evaluation.sweeps import sheet
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.sweep import MEAN, members, numeric, placed, points
+
+BLEU = {
+    "base, seed 1": {"a-b": 10.0, "b-a": 20.0},
+    "base, seed 2": {"a-b": 12.0, "b-a": 20.0},
+    "k = 0.7, seed 1": {"a-b": 13.0, "b-a": 21.0},
+    "k = 0.7, seed 2": {"a-b": 15.0, "b-a": 27.0},
+    "k = 0": {"a-b": 11.0, "b-a": 0.0},
+}
+SHEET = sheet(BLEU)
+SEEDS = ["k = 0.7, seed 1", "k = 0.7, seed 2"]
+
+
+def test_systems_stand_where_they_were_put():
+    assert placed(["k = 0.7=0.7", "k = 0=0"], SHEET) == {("", "0"): ["k = 0"], ("", "0.7"): SEEDS}
+    assert placed([f"{SEEDS[0]}=TE:0.7", f"{SEEDS[1]}=TE:0.70", "k = 0=AV:1"], SHEET) == {
+        ("TE", "0.7"): SEEDS,
+        ("AV", "1"): ["k = 0"],
+    }
+
+
+def test_numbers_are_in_their_order():
+    given = ["k = 0.7=10", "k = 0=9", "base=-1"]
+    assert [value for _, value in placed(given, SHEET)] == ["-1", "9", "10"]
+
+
+def test_words_keep_their_order():
+    found = placed(["k = 0.7=much", "k = 0=0"], SHEET)
+    assert list(found) == [("", "much"), ("", "0")] and not numeric(found)
+    assert numeric(placed(["k = 0=-1e3"], SHEET))
+    assert not numeric(placed(["k = 0=nan"], SHEET))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["k = 0.7"], "`--x` must name a system of base, k = 0.7, k = 0; it names k "),
+        (["k"], r"`--x` must be SYSTEM=\[LINE:\]VALUE; it is k"),
+        (["k = 0="], r"`--x` must be SYSTEM=\[LINE:\]VALUE; it is k = 0="),
+        (["k = 0=TE:"], r"`--x` must be SYSTEM=\[LINE:\]VALUE; it is k = 0=TE:"),
+        (["=1"], r"`--x` must be SYSTEM=\[LINE:\]VALUE; it is =1"),
+        (["other=1"], "`--x` must name a system of base, k = 0.7, k = 0; it names other"),
+        (["k = 0.7=1", f"{SEEDS[1]}=2"], "`--x` must name each system once; k = 0.7, seed 2 is"),
+    ],
+)
+def test_places_that_are_refused(given, message):
+    with pytest.raises(UserError, match=message):
+        placed(given, SHEET)
+
+
+def test_means_and_spreads_over_seeds():
+    nought, most = points(SHEET, placed(["k = 0=0", "k = 0.7=0.7"], SHEET), "bleu")
+    assert most.scores == {"a-b": (13, 15), "b-a": (21, 27), MEAN: (17, 21)}
+    assert (most.mean("a-b"), most.mean(MEAN), most.spread(MEAN)) == (14, 19, (17, 21))
+    assert nought.scores[MEAN] == (5.5,)
+    assert (nought.name, most.name) == ("0", "0.7")
+
+
+def test_differences_are_from_the_baseline_s_mean():
+    baseline = members("base", SHEET, "--baseline")
+    (found,) = points(SHEET, placed(["k = 0.7=TE:0.7"], SHEET), "bleu", baseline)
+    assert found.scores == {"a-b": (2, 4), "b-a": (1, 7), MEAN: (1.5, 5.5)}
+    assert found.name == "TE, 0.7"
+
+
+def test_means_are_those_of_the_sheet():
+    own = sheet(BLEU, skip_zeros=True)
+    (found,) = points(own, placed(["k = 0=0"], own), "bleu")
+    assert found.scores[MEAN] == (11,) == (own.mean("k = 0", "all", "bleu"),)
+
+
+def test_scores_that_are_missing():
+    own = sheet({"one": {"a-b": 1.0, "b-a": 1.0}, "two": {"a-b": 1.0}})
+    message = "`SCORES` must have BLEU of every direction for each system; two has none of b-a"
+    with pytest.raises(UserError, match=message):
+        points(own, placed(["two=1"], own), "bleu")
+    with pytest.raises(UserError, match="must have chrF"):
+        points(own, placed(["one=1"], own), "chrf")
+    none = sheet({"one": {}})
+    with pytest.raises(UserError, match="must have scores of a direction"):
+        points(none, placed(["one=1"], none), "bleu")
