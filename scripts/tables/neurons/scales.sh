@@ -5,8 +5,7 @@
 
 # Each scale sets, where it is not the paper's,
 #   small       flags behind a config's
-#   updates     of the pre-training; training on takes half as many, a model of one direction as many as
-#               its share of the pre-training comes to, twice over
+#   updates     of the pre-training; training on takes half as many, and so does a model of one direction
 #   measures    options of `tdo score`
 #   importance  options of `tdo importance`
 #   others      the languages of a corpus beside English
@@ -58,12 +57,19 @@ train_for() {
 small_flags() {
   ((${#small[@]})) || return 0
   local count=$updates
+  printf '%s\n' "${small[@]}"
+  if [[ $1 == */expansion* ]]; then # as wide beside the scale's as the paper's 3000 beside 2048
+    printf '%s\n' --tdo-ffn-dim $(($(flag_of_scale "$scale" --tdo-ffn-dim) * 3000 / 2048))
+  fi
   case $1 in
-    */masked* | */expansion-masked* | */continued*) count=$((updates / 2)) ;;
+    *masked* | */continued*)
+      flags_of_scale on
+      count=$((updates / 2))
+      ;;
     */target-specific* | */adapter*) count=$((updates * 3 / 2)) ;;
     */individual/*) count=$((updates / 2)) ;;
   esac
-  printf '%s\n' "${small[@]}" --max-update $((count < 2 ? 2 : count))
+  printf '%s\n' --max-update $((count < 2 ? 2 : count))
 }
 
 # trained_directions CORPUS: a line each.
