@@ -63,7 +63,7 @@ def place_of(module: str) -> Place:
 
 
 def digest_of(parameters: Mapping[str, Tensor]) -> str:
-    """SHA-256 of a model's parameters, by name, type, shape and content; the same in any file."""
+    """SHA-256 of tensors, by name, type, shape and content; the same in any file."""
     digest = hashlib.sha256()
     for name in sorted(parameters):
         value = parameters[name].detach().cpu().contiguous()
@@ -83,7 +83,8 @@ class Importance:
         sides: of each module, `source` where no target passes its layer, else `target`.
         checkpoint: :func:`digest_of` the model's parameters.
         about: what else is to be known, for readers: split, sentences and the like.
-        digest: SHA-256 of the file; empty before it is written.
+        digest: SHA-256 of pairs and tensors; whoever writes the same again has the same. Empty
+            before it is written.
     """
 
     kind: ClassVar[str] = "neuron importance"
@@ -141,7 +142,8 @@ class Masks:
         general: boolean (W,), true where a neuron is every pair's.
         checkpoint: digest of the parameters whose neurons were allocated.
         about: what else is to be known, for readers: share, threshold and the like.
-        digest: SHA-256 of the file; empty before it is written.
+        digest: SHA-256 of pairs and tensors; whoever writes the same again has the same. Empty
+            before it is written.
     """
 
     kind: ClassVar[str] = "neuron masks"
@@ -215,4 +217,5 @@ def _read(path: Path, kind: str, option: str) -> tuple[dict[str, Tensor], dict[s
         raise UserError(f"`{option}` must be a file of {kind}; {path}: {error}") from None
     except OSError as error:
         raise UserError(f"`{option}` must be readable; {path}: {error.strerror}") from None
-    return tensors, header, hashlib.sha256(path.read_bytes()).hexdigest()
+    content = f"{','.join(header['pairs'])} {digest_of(tensors)}"
+    return tensors, header, hashlib.sha256(content.encode()).hexdigest()

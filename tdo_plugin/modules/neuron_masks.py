@@ -68,7 +68,7 @@ class NeuronMasks(nn.Module):
             masks: boolean (P, W), the modules side by side in the order of :attr:`widths`.
             general: boolean (W,).
             pairs: index of source and target language from 0, (P, 2).
-            digest: SHA-256 of the file that they are from, (32,) bytes.
+            digest: SHA-256 of what the file says, (32,) bytes.
         """
         device = self.masks.device
         self.masks, self.general = masks.bool().to(device), general.bool().to(device)

@@ -1,0 +1,94 @@
+"""Files of importance and of masks: what is read is what was written, and what else is refused."""
+
+import pytest
+import torch
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.neuron_files import Importance, Masks, digest_of, place_of
+
+NAMES = ("decoder_layers.2.cross_attention.key", "encoder_layers.0.feed_forward.inner")
+THETA = {name: torch.rand(2, 3 + at, dtype=torch.float64) for at, name in enumerate(NAMES)}
+ON = {name: theta > 0.5 for name, theta in THETA.items()}
+PAIRS = ("de-en", "en-de")
+
+
+def importance(**changed):
+    sides = dict.fromkeys(NAMES, "target")
+    values = {"method": "taylor", "pairs": PAIRS, "modules": THETA, "sides": sides}
+    return Importance(**{**values, "checkpoint": "abc", "about": {"split": "train"}, **changed})
+
+
+def masks(**changed):
+    values = {"pairs": PAIRS, "modules": ON, "general": {name: one[0] for name, one in ON.items()}}
+    return Masks(**{**values, "checkpoint": "abc", "about": {}, **changed})
+
+
+@pytest.mark.parametrize("made", [importance, masks])
+def test_read_as_written(made, tmp_path):
+    made().write(tmp_path / "file")
+    found = type(made()).read(tmp_path / "file")
+    assert list(found.modules) == list(NAMES), "the model's order, not the file's"
+    for field in ("pairs", "checkpoint", "about", "method", "sides"):
+        assert getattr(found, field, None) == getattr(made(), field, None)
+    for part in ("modules", "general"):
+        for name, tensor in getattr(made(), part, {}).items():
+            assert torch.equal(getattr(found, part)[name], tensor)
+            assert getattr(found, part)[name].dtype == tensor.dtype
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_the_digest_is_of_the_content(tmp_path):
+    def digest(**changed):
+        masks(**changed).write(tmp_path / "file")
+        return Masks.read(tmp_path / "file").digest
+
+    first = digest()
+    assert digest(about={"made": "later"}) == first
+    assert digest(pairs=PAIRS[::-1]) != first
+    assert digest(modules={name: ~one for name, one in ON.items()}) != first
+    assert digest(general={name: one[1] for name, one in ON.items()}) != first
+
+
+def test_a_writing_that_fails_leaves_nothing(tmp_path):
+    importance().write(tmp_path / "file")
+    before = (tmp_path / "file").read_bytes()
+    with pytest.raises(TypeError):
+        importance(about={"unwritable": object()}).write(tmp_path / "file")
+    assert (tmp_path / "file").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_what_is_refused(tmp_path):
+    def refused(kind, match):
+        with pytest.raises(UserError, match=match) as caught:
+            kind.read(tmp_path / "file", "--option")
+        assert str(caught.value).startswith("`--option` must") and "\n" not in str(caught.value)
+
+    refused(Masks, "must be a file of neuron masks; .* is none")
+    (tmp_path / "file").write_bytes(b"\0" * 100)
+    refused(Importance, "must be a file of neuron importance")
+    importance().write(tmp_path / "file")
+    refused(Masks, "must be a file of neuron masks; .* is neuron importance")
+    (tmp_path / "file").write_bytes((tmp_path / "file").read_bytes()[:-8])
+    refused(Importance, "must be a file of neuron importance; ")
+    importance(modules={name: theta[:1] for name, theta in THETA.items()}).write(tmp_path / "file")
+    refused(Importance, "must have a finite row for each of 2 pairs")
+    importance(modules={**THETA, NAMES[0]: THETA[NAMES[0]] / 0}).write(tmp_path / "file")
+    refused(Importance, "must have a finite row for each of 2 pairs")
+    masks(pairs=(*PAIRS, "en-fr")).write(tmp_path / "file")
+    refused(Masks, "must have a row for each of 3 pairs")
+
+
+def test_digests_of_parameters():
+    one = {"a": torch.arange(6.0), "b": torch.tensor(3)}
+    assert digest_of(one) == digest_of(dict(reversed(one.items())))
+    assert digest_of(one) != digest_of({**one, "a": one["a"].view(2, 3)})
+    assert digest_of(one) != digest_of({**one, "a": one["a"].half()})
+    assert digest_of(one) != digest_of({"a": one["a"], "c": one["b"]})
+
+
+def test_places():
+    assert place_of(NAMES[0]) == ("decoder", 3, "cross_attention", "key")
+    assert place_of("layers.11.attention.out") == ("layers", 12, "attention", "out")
+    with pytest.raises(ValueError, match=r"entry\.0 is no module with neurons"):
+        place_of("entry.0")
