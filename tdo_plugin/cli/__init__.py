@@ -24,6 +24,7 @@ COMMANDS = (
     "flags",
     "generate",
     "grid",
+    "importance",
     "inspect",
     "monolingual",
     "prepare",
