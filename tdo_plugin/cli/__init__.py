@@ -27,6 +27,7 @@ COMMANDS = (
     "flags",
     "generate",
     "grid",
+    "importance",
     "inspect",
     "monolingual",
     "prepare",

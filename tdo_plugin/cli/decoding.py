@@ -14,7 +14,7 @@ from tdo_plugin.launch.options import device_options, gpus_here
 if TYPE_CHECKING:
     from tdo_plugin.evaluation.decoding.jobs import AnyJob
     from tdo_plugin.evaluation.decoding.options import DecodingOptions
-    from tdo_plugin.evaluation.decoding.pool import Event, Work
+    from tdo_plugin.evaluation.decoding.pool import AnyWork, Event
     from tdo_plugin.evaluation.protocols import Protocol
 
 # the size of a batch changes nothing but rounding
@@ -157,7 +157,7 @@ def settings_of(options: DecodingOptions) -> dict[str, Any]:
 
 def run_stages(
     stages: Sequence[Sequence[AnyJob]],
-    work: Work,
+    work: AnyWork,
     args: argparse.Namespace,
     unit: str = "directions",
     seen: Callable[[Event], object] = lambda event: None,

@@ -38,12 +38,12 @@ class Sampling:
     """Which lines of a cut are taken; the same ones whatever the model.
 
     Attributes:
-        sentences: at most, of each direction.
+        sentences: at most, of each direction; None: all.
         longest: most tokens of a source, tag and end symbol included; longer ones are left out.
         seed: of the draw; sets of the same size give the same lines.
     """
 
-    sentences: int
+    sentences: int | None
     longest: int
     seed: int
 
@@ -55,12 +55,19 @@ class FrozenModel:
         path: of the checkpoint.
         data: a folder with its dictionary.
         device: where to compute.
+        dtype: of the parameters.
 
     Raises:
         UserError: the checkpoint is none of this package's models, or does not fit the data.
     """
 
-    def __init__(self, path: Path, data: DataFolder, device: torch.device) -> None:
+    def __init__(
+        self,
+        path: Path,
+        data: DataFolder,
+        device: torch.device,
+        dtype: torch.dtype = torch.float32,
+    ) -> None:
         from tdo_plugin.models.tdo_transformer import TdoTransformer
 
         (model,), self._task = load_models([path], data)
@@ -70,7 +77,8 @@ class FrozenModel:
                 f"{type(model).__name__}"
             )
         self.path, self.device = path, device
-        self.core = model.eval().requires_grad_(False).core.to(device)
+        self.model = model.eval().requires_grad_(False).to(device, dtype)
+        self.core = self.model.core
         self.spec = self.core.spec
 
     @property
@@ -119,20 +127,8 @@ class FrozenModel:
         from tdo_plugin.models.languages import languages_of
 
         dataset = self._dataset(direction, cut)
-        sizes = {number: dataset.size(number)[0] for number in _lines(len(dataset), cut)}
-        short = [number for number, size in sizes.items() if size <= sampling.longest]
-        order = np.random.default_rng(sampling.seed).permutation(len(short))
-        chosen = sorted(
-            (short[place] for place in order[: sampling.sentences]),
-            key=lambda number: (sizes[number], number),
-        )
-        limit = self.spec.max_source_positions
-        if chosen and sizes[chosen[-1]] > limit:
-            raise UserError(
-                f"`--longest` must be at most {limit}, the longest source that {self.path} takes; "
-                f"it is {sampling.longest}"
-            )
-        for numbers in _packed(chosen, sizes):
+        lengths = {number: dataset.size(number)[:1] for number in _lines(len(dataset), cut)}
+        for numbers in self._drawn(lengths, sampling, BATCH):
             batch = dataset.collater([dataset[number] for number in numbers])
             fed = batch["net_input"]
             languages = languages_of(self.core, fed.get("src_lang_id"), fed.get("tgt_lang_id"))
@@ -141,6 +137,54 @@ class FrozenModel:
                 fed["src_tokens"].to(self.device),
                 None if languages is None else languages.to(self.device),
             )
+
+    def samples(
+        self, direction: str, cut: Cut, sampling: Sampling, tokens: int
+    ) -> Iterator[dict[str, Any]]:
+        """Sentence pairs of a direction, of about one length together, as fairseq's batches.
+
+        Args:
+            direction: such as `de-fr`.
+            cut: what of its set.
+            sampling: which lines; ``longest`` holds for either side.
+            tokens: of a batch at most, of its longer side with padding.
+
+        Raises:
+            UserError: as :meth:`batches`.
+        """
+        from fairseq import utils
+
+        dataset = self._dataset(direction, cut)
+        lengths = {number: dataset.size(number) for number in _lines(len(dataset), cut)}
+        for numbers in self._drawn(lengths, sampling, tokens):
+            batch = dataset.collater([dataset[number] for number in numbers])
+            yield utils.apply_to_sample(lambda tensor: tensor.to(self.device), batch)
+
+    def _drawn(
+        self, lengths: dict[int, tuple[int, ...]], sampling: Sampling, tokens: int
+    ) -> Iterator[list[int]]:
+        """The numbers of each batch, given the length of each line's source, and of its target.
+
+        Raises:
+            UserError: the model cannot take one of them.
+        """
+        sizes = {number: max(sides) for number, sides in lengths.items()}
+        short = [number for number, size in sizes.items() if size <= sampling.longest]
+        order = np.random.default_rng(sampling.seed).permutation(len(short))
+        chosen = sorted(
+            (short[place] for place in order[: sampling.sentences]),
+            key=lambda number: (sizes[number], number),
+        )
+        limits = self.spec.max_source_positions, self.spec.max_target_positions
+        # of each side that is there the longest
+        longest = [max(side) for side in zip(*(lengths[one] for one in chosen), strict=True)]
+        for side, limit, found in zip(("source", "target"), limits, longest, strict=False):
+            if found > limit:
+                raise UserError(
+                    f"`--longest` must be at most {limit}, the longest {side} that {self.path} "
+                    f"takes; it is {sampling.longest}"
+                )
+        return _packed(chosen, sizes, tokens)
 
     def _dataset(self, direction: str, cut: Cut) -> Any:
         task = task_of(self._task, direction)
@@ -158,15 +202,26 @@ def check_sets(data: DataFolder, directions: tuple[str, ...], cut: Cut, hint: st
         )
 
 
+def lines_of(data: DataFolder, split: str, direction: str) -> int:
+    """How many lines the first shard of a set has; the folder must hold it."""
+    from fairseq.data import indexed_dataset
+
+    source, target = direction.split("-")
+    pairs = (direction, f"{target}-{source}")
+    prefixes = [str(data.root / f"{split}.{pair}.{source}") for pair in pairs]
+    (prefix, *_) = [one for one in prefixes if Path(f"{one}.idx").is_file()]
+    return len(indexed_dataset.make_dataset(prefix, indexed_dataset.infer_dataset_impl(prefix)))
+
+
 def _lines(count: int, cut: Cut) -> range:
     return range(round(cut.start * count), round(cut.stop * count))
 
 
-def _packed(numbers: list[int], sizes: dict[int, int]) -> Iterator[list[int]]:
+def _packed(numbers: list[int], sizes: dict[int, int], tokens: int) -> Iterator[list[int]]:
     """Sentences in their order, as many as fit a batch when all are as long as the longest."""
     batch: list[int] = []
     for number in numbers:
-        if batch and (len(batch) + 1) * sizes[number] > BATCH:
+        if batch and (len(batch) + 1) * sizes[number] > tokens:
             yield batch
             batch = []
         batch.append(number)

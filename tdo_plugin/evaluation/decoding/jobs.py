@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.data.files import sha256, write_text
@@ -34,7 +34,7 @@ class AnyJob(Protocol):
     """What one worker does at a time; hashable.
 
     Attributes:
-        sentences: how many it translates.
+        sentences: how many it goes through.
         name: what progress calls it.
         target: the language that it puts out.
         counts: whether progress counts it among those to do.
@@ -54,9 +54,9 @@ class AnyJob(Protocol):
         ...
 
     def perform(
-        self, translator: Translator, data: DataFolder, out: Path, progress: Callable[[int], None]
+        self, loaded: Any, data: DataFolder, out: Path, progress: Callable[[int], None]
     ) -> None:
-        """Translate and write; raises UserError where that cannot be."""
+        """Do it with what the worker has loaded; raises UserError where that cannot be."""
         ...
 
 

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.errors import UserError
@@ -32,14 +32,38 @@ if TYPE_CHECKING:
 PATIENCE = 10  # seconds that a worker gets to end by itself
 
 
+class AnyWork(Protocol):
+    """What every worker of a run needs to know, and how it gets what its jobs perform with."""
+
+    @property
+    def data(self) -> DataFolder: ...
+    @property
+    def out(self) -> Path: ...
+    @property
+    def checkpoints(self) -> tuple[Path, ...]: ...
+
+    def load(self, device: str) -> Any:
+        """In the worker's process; raises UserError where the model cannot be loaded."""
+        ...
+
+
 @dataclass(frozen=True)
 class Work:
-    """What every worker of a run needs to know."""
+    """What every worker of a run that decodes needs to know."""
 
     options: DecodingOptions
     data: DataFolder
     out: Path
     user_dir: Path | None = None
+
+    @property
+    def checkpoints(self) -> tuple[Path, ...]:
+        """What the worker loads."""
+        return self.options.checkpoints
+
+    def load(self, device: str) -> Translator:
+        """What the jobs perform with."""
+        return load(self, device)
 
 
 @dataclass(frozen=True)
@@ -65,7 +89,7 @@ class Event:
 class _Worker:
     """One process, the connection to it, and the job that it has."""
 
-    def __init__(self, work: Work, device: str) -> None:
+    def __init__(self, work: AnyWork, device: str) -> None:
         context = multiprocessing.get_context("spawn")
         self.device = device
         self.connection, other = context.Pipe()
@@ -105,7 +129,7 @@ class _Worker:
 class _Pool:
     """The workers of a run, one a device, started when there is something for them to do."""
 
-    def __init__(self, work: Work, devices: Sequence[str], environment: dict[str, str]) -> None:
+    def __init__(self, work: AnyWork, devices: Sequence[str], environment: dict[str, str]) -> None:
         self._work, self._environment = work, environment
         self._free = deque(devices)
         self.workers: list[_Worker] = []
@@ -154,7 +178,7 @@ class _Pool:
 
 def run_jobs(
     stages: Sequence[Sequence[AnyJob]],
-    work: Work,
+    work: AnyWork,
     devices: Sequence[str],
     environment: dict[str, str],
 ) -> Iterator[Event]:
@@ -228,13 +252,13 @@ def _variables(environment: dict[str, str]) -> Iterator[None]:
         os.environ.update(before)
 
 
-def _serve(connection: Connection, work: Work, device: str) -> None:
+def _serve(connection: Connection, work: AnyWork, device: str) -> None:
     """A worker's life: load the model, do what comes, until the other end is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers
     signal.signal(signal.SIGTERM, _end)
     try:
-        translator = load(work, device)
-        connection.send(("ready", [describe(path) for path in work.options.checkpoints]))
+        loaded = work.load(device)
+        connection.send(("ready", [describe(path) for path in work.checkpoints]))
     except BrokenPipeError:  # the parent has ended
         return
     except Exception as error:
@@ -249,7 +273,7 @@ def _serve(connection: Connection, work: Work, device: str) -> None:
         while True:
             job = connection.recv()
             try:
-                job.perform(translator, work.data, work.out, progress)
+                job.perform(loaded, work.data, work.out, progress)
             except BrokenPipeError:
                 raise
             except Exception as error:
@@ -272,17 +296,24 @@ def load(work: Work, device: str) -> Translator:
     Raises:
         UserError: see `Translator`.
     """
+    begin(device, work.user_dir)
+    import torch
+
+    from tdo_plugin.evaluation.decoding.translator import Translator
+
+    return Translator(work.options, work.data, torch.device(device))
+
+
+def begin(device: str, user_dir: Path | None) -> None:
+    """What comes before a model is loaded: silence, a package with models, the device."""
     logging.disable(logging.INFO)
     import torch
     from fairseq import utils
 
-    from tdo_plugin.evaluation.decoding.translator import Translator
-
-    if work.user_dir:
-        utils.import_user_module(Namespace(user_dir=str(work.user_dir)))
+    if user_dir:
+        utils.import_user_module(Namespace(user_dir=str(user_dir)))
     if device.startswith("cuda"):
         torch.cuda.set_device(torch.device(device))
-    return Translator(work.options, work.data, torch.device(device))
 
 
 def _reason(error: BaseException) -> str:

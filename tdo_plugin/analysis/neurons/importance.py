@@ -1,0 +1,165 @@
+"""How much each neuron matters to what a model computes (Xie et al., 2021, section 3.1).
+
+Shapes: B sentences, S source, T target, N positions that a module computes at once, W its neurons.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+
+class Method(NamedTuple):
+    """What a position adds to the sum of a neuron.
+
+    Attributes:
+        by_gradient: whether the loss's gradient is needed.
+        value: of activations (N, W) and gradients (N, W), which are the activations again where
+            they are not needed; (N, W).
+    """
+
+    by_gradient: bool
+    value: Callable[[Tensor, Tensor], Tensor]
+
+
+METHODS = {
+    # equation 7: the loss's change, to first order, if the neuron were 0 at this position
+    "taylor": Method(True, lambda activation, gradient: (gradient * activation).abs()),
+    # equation 8
+    "absolute": Method(False, lambda activation, _: activation.abs()),
+}
+
+
+class RealPositions:
+    """Where the real positions are in whatever a module computes, told by how many it computes.
+
+    A module sees the source, the target, or [source ; target] row by row: B * S, B * T or
+    B * (S + T) positions, which are three different numbers as S and T are not alike
+    (:func:`unlike`).
+
+    Args:
+        source: boolean (B, S), true where there is no padding.
+        target: boolean (B, T), likewise.
+
+    Raises:
+        ValueError: S and T are alike.
+    """
+
+    def __init__(self, source: Tensor, target: Tensor) -> None:
+        if source.size(1) == target.size(1):
+            raise ValueError(f"source and target are both {source.size(1)} long")
+        both = torch.cat([source, target], 1)
+        self._places = {
+            one.numel(): one.flatten().nonzero()[:, 0] for one in (source, target, both)
+        }
+
+    def of(self, values: Tensor) -> Tensor:
+        """The real positions of (N, W) or (B, length, W), one after the other.
+
+        Raises:
+            ValueError: they are positions of something else.
+        """
+        flat = values.flatten(0, -2)
+        if len(flat) not in self._places:
+            raise ValueError(
+                f"{len(flat)} positions are neither source's nor target's, nor both together: "
+                f"{', '.join(map(str, self._places))}"
+            )
+        return flat.index_select(0, self._places[len(flat)])
+
+
+def unlike(source: Tensor, target: Tensor, padding: int) -> Tensor:
+    """The target (B, T), with a column of padding behind it where it is as long as the source."""
+    if source.size(1) != target.size(1):
+        return target
+    return nn.functional.pad(target, (0, 1), value=padding)
+
+
+class NeuronMeans:
+    """Means over positions, padding left out, gathered batch by batch.
+
+    Args:
+        points: the modules whose outputs are neurons, by name.
+        method: what is averaged.
+        scale: the loss is multiplied by it before the backward pass, and gradients divided by it
+            afterwards, so that a number format with few exponents can hold them.
+    """
+
+    def __init__(self, points: Mapping[str, nn.Module], method: Method, scale: float = 1.0) -> None:
+        self._points, self._method, self._scale = points, method, scale
+        self.positions = dict.fromkeys(points, 0)
+        self._sums: dict[str, Tensor] = {}
+
+    def add(self, real: RealPositions, loss: Callable[[], Tensor]) -> float:
+        """One forward pass and, where gradients are needed, one backward pass.
+
+        Nothing is added to the gradients of parameters, which need not require any.
+
+        Args:
+            real: positions of the batch.
+            loss: runs the model, and gives the loss summed over the batch's tokens.
+
+        Returns:
+            the loss.
+        """
+        method = self._method
+        with torch.set_grad_enabled(method.by_gradient), self._seen() as outputs:
+            found = loss()
+        activations = [output for _, output in outputs]
+        gradients: Sequence[Tensor] = activations
+        if method.by_gradient:
+            # 0 where the loss does not depend on it
+            gradients = torch.autograd.grad(
+                found * self._scale, activations, materialize_grads=True
+            )
+        for (name, output), gradient in zip(outputs, gradients, strict=True):
+            self._add(name, real.of(output.detach()), real.of(gradient.detach()))
+        return float(found.detach())
+
+    @property
+    def means(self) -> dict[str, Tensor]:
+        """Of each module's neurons, (W,) in float64, on the CPU.
+
+        Raises:
+            ValueError: a module has computed nothing.
+        """
+        idle = [name for name, count in self.positions.items() if not count]
+        if idle:
+            raise ValueError(f"{idle[0]} has not computed anything")
+        return {name: (self._sums[name] / count).cpu() for name, count in self.positions.items()}
+
+    def _add(self, name: str, activation: Tensor, gradient: Tensor) -> None:
+        self.positions[name] += len(activation)
+        single = torch.promote_types(activation.dtype, torch.float32)
+        scale = self._scale if self._method.by_gradient else 1.0
+        value = self._method.value(activation.to(single), gradient.to(single) / scale)
+        summed = value.sum(0, dtype=torch.float64)
+        self._sums[name] = self._sums[name] + summed if name in self._sums else summed
+
+    @contextmanager
+    def _seen(self) -> Iterator[list[tuple[str, Tensor]]]:
+        """The outputs of all points, in the order of their calls, each with the point's name."""
+        outputs: list[tuple[str, Tensor]] = []
+
+        def hook_of(name: str) -> Callable[[nn.Module, object, Tensor], Tensor]:
+            def hook(_: nn.Module, __: object, output: Tensor) -> Tensor:
+                # of frozen parameters the first points alone; all that follows depends on them
+                if self._method.by_gradient and not output.requires_grad:
+                    output = output.detach().requires_grad_()
+                outputs.append((name, output))
+                return output
+
+            return hook
+
+        handles = [
+            point.register_forward_hook(hook_of(name)) for name, point in self._points.items()
+        ]
+        try:
+            yield outputs
+        finally:
+            for handle in handles:
+                handle.remove()

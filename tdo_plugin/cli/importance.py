@@ -1,0 +1,279 @@
+"""``tdo importance``: how much each neuron matters to each language pair."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tdo_plugin.cli.decoding import machine_options, run_stages, say
+from tdo_plugin.errors import UserError
+
+if TYPE_CHECKING:
+    from tdo_plugin.cli.importance_jobs import ImportanceJob, ImportanceWork
+    from tdo_plugin.data.databin import DataFolder
+    from tdo_plugin.neuron_files import Importance
+
+HELP = "how much each neuron matters to each language pair"
+METHODS = ("taylor", "absolute")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add = parser.add_argument
+    add("--path", type=Path, required=True, metavar="CKPT", help="checkpoint of the model")
+    add("--data", type=Path, required=True, metavar="DATA", help="folder with its dictionary")
+    add("--out", type=Path, required=True, metavar="FILE", help="of the importance")
+    add(
+        "--method",
+        choices=METHODS,
+        default="taylor",
+        help="mean of |gradient * activation|, or of |activation| (default taylor)",
+    )
+    add(
+        "--pairs",
+        metavar="P",
+        help="language pairs such as de-en,en-* (default: all that are trained)",
+    )
+    add(
+        "--split",
+        choices=("train", "valid", "test"),
+        default="train",
+        help="of the data (default train)",
+    )
+    add(
+        "--sentences",
+        default="10000",
+        metavar="N",
+        help="of each pair, drawn at random, or all (default 10000)",
+    )
+    add(
+        "--longest",
+        type=int,
+        default=256,
+        metavar="N",
+        help="leave sentences of more tokens on either side out (default 256)",
+    )
+    add("--seed", type=int, default=1, metavar="N", help="of the draw (default 1)")
+    add(
+        "--label-smoothing",
+        type=float,
+        metavar="X",
+        help="of the loss (default: the checkpoint's criterion's)",
+    )
+    add("--max-tokens", type=int, default=4000, metavar="N", help="of a batch (default 4000)")
+    add(
+        "--precision",
+        choices=("fp32", "fp16", "bf16"),
+        default="fp32",
+        help="number format of the model; sums are always in double precision (default fp32)",
+    )
+    add("--fresh", action="store_true", help="begin again, whatever is there")
+    machine_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure every pair; write the file; print a table."""
+    from tdo_plugin.data.databin import read_data_folder
+    from tdo_plugin.data.lock import alone
+
+    sentences = _check(args)
+    out = args.out.absolute()
+    if out.is_dir() or not out.parent.is_dir():
+        raise UserError(f"`--out` must be a file in a folder that is there; it is {args.out}")
+    data = read_data_folder(args.data.resolve())
+    work = _work(args, data, sentences, out.with_name(out.name + ".parts"))
+    if out.exists() and not args.fresh:
+        found = _same(out, work)
+        say("it is done already")
+        _show(found, out)
+        return 0
+    jobs = [_job(work, pair) for pair in work.settings.pairs]
+    with alone(work.out):
+        try:
+            if args.fresh:
+                for part in work.out.glob("*.safetensors"):
+                    part.unlink()
+            for part in sorted(work.out.glob("*.safetensors")):
+                _same(part, work)
+            todo = [job for job in jobs if not job.is_whole(work.out)]
+            if len(todo) < len(jobs):
+                say(f"{len(jobs) - len(todo)} of {len(jobs)} pairs are whole already")
+            failed = run_stages([todo], work, args, unit="pairs")
+            if failed:
+                say(f"error: {failed} of {len(jobs)} pairs failed; the same command goes on")
+                return 1
+            _join(jobs, work, data).write(out)
+            shutil.rmtree(work.out)
+        finally:
+            if not any(work.out.glob("*.safetensors")):
+                shutil.rmtree(work.out, ignore_errors=True)
+    _show(_same(out, work), out)
+    return 0
+
+
+def _check(args: argparse.Namespace) -> int | None:
+    """How many sentences; None: all.
+
+    Raises:
+        UserError: options that make no sense.
+    """
+    for option in ("longest", "max_tokens", "workers"):
+        value = getattr(args, option)
+        if value is not None and value < 1:
+            name = option.replace("_", "-")
+            raise UserError(f"`--{name}` must be at least 1; it is {value}")
+    if not 0 <= args.seed < 2**63:
+        raise UserError(f"`--seed` must be from 0 to 2**63 - 1; it is {args.seed}")
+    if args.label_smoothing is not None and not 0 <= args.label_smoothing < 1:
+        raise UserError(
+            f"`--label-smoothing` must be from 0 to below 1; it is {args.label_smoothing}"
+        )
+    if args.sentences == "all":
+        return None
+    if not args.sentences.isdecimal() or not int(args.sentences):
+        raise UserError(f"`--sentences` must be all or at least 1; it is {args.sentences}")
+    return int(args.sentences)
+
+
+def _work(
+    args: argparse.Namespace, data: DataFolder, sentences: int | None, parts: Path
+) -> ImportanceWork:
+    """What is to be done.
+
+    Raises:
+        UserError: a checkpoint or pairs that cannot be.
+    """
+    from tdo_plugin.checkpoints import read
+    from tdo_plugin.cli.importance_jobs import ImportanceWork, Settings
+    from tdo_plugin.data.databin import MARK
+    from tdo_plugin.data.files import sha256
+    from tdo_plugin.evaluation.decoding.loading import check_languages, known_languages
+    from tdo_plugin.neuron_files import digest_of
+
+    path = args.path.absolute()
+    state = read(path, "--path")
+    known = known_languages(path)
+    pairs = _pairs(args, data)
+    for pair in pairs:
+        check_languages(known, pair)
+    smoothing = args.label_smoothing
+    settings = Settings(
+        args.split,
+        sentences,
+        args.longest,
+        args.seed,
+        _smoothing_of(state) if smoothing is None else smoothing,
+        args.precision,
+        sha256(data.root / MARK),
+        pairs,
+    )
+    checkpoint = digest_of(state["model"])
+    return ImportanceWork(
+        path, checkpoint, args.method, settings, args.max_tokens, data, parts, args.user_dir
+    )
+
+
+def _pairs(args: argparse.Namespace, data: DataFolder) -> tuple[str, ...]:
+    from tdo_plugin.data.databin import matching
+    from tdo_plugin.evaluation.decoding.loading import has_set
+    from tdo_plugin.evaluation.frozen import Cut, check_sets
+
+    if args.pairs is None:
+        check_sets(data, data.directions, Cut(args.split), " (`--pairs` can name others)")
+        return data.directions
+    there = [
+        one
+        for one in dict.fromkeys((*data.directions, *data.test_directions))
+        if has_set(data, args.split, one)
+    ]
+    found = {one.strip(): matching(one, there) for one in args.pairs.split(",")}
+    for name, pairs in found.items():
+        if not pairs:
+            raise UserError(
+                f"`--pairs` must be pairs with a {args.split} set in {data.root}; {name} is not one"
+            )
+    return tuple(dict.fromkeys(pair for pairs in found.values() for pair in pairs))
+
+
+def _smoothing_of(state: dict[str, Any]) -> float:
+    """Of the criterion that a checkpoint was trained by; 0 if it has none."""
+    cfg = state.get("cfg") or {}
+    given = cfg.get("criterion") if cfg else state.get("args")
+    options = given if isinstance(given, Mapping) else vars(given) if given else {}
+    return float(options.get("label_smoothing") or 0.0)
+
+
+def _job(work: ImportanceWork, pair: str) -> ImportanceJob:
+    """The job of a pair."""
+    from tdo_plugin.cli.importance_jobs import ImportanceJob
+    from tdo_plugin.evaluation.frozen import lines_of
+
+    lines = lines_of(work.data, work.settings.split, pair)
+    return ImportanceJob(pair, min(lines, work.settings.sentences or lines))
+
+
+def _same(path: Path, work: ImportanceWork) -> Importance:
+    """A file that this run could have made.
+
+    Raises:
+        UserError: it could not.
+    """
+    from tdo_plugin.neuron_files import Importance
+
+    found = Importance.read(path, "--out")
+    own: dict[str, Any] = {
+        "checkpoint": work.checkpoint, "method": work.method, **work.settings.as_dict()
+    }  # fmt: skip
+    before = {
+        "checkpoint": found.checkpoint, "method": found.method, **found.about.get("settings", {})
+    }  # fmt: skip
+    differing = [name for name, value in own.items() if before.get(name) != value]
+    if differing:
+        raise UserError(
+            f"`--out` must be a new file, or --fresh given; {path} was made with other "
+            f"{', '.join(differing)}"
+        )
+    return found
+
+
+def _join(jobs: list[ImportanceJob], work: ImportanceWork, data: DataFolder) -> Importance:
+    """All parts in one, in the order of the pairs."""
+    import torch
+
+    from tdo_plugin.neuron_files import Importance
+    from tdo_plugin.provenance import made_by
+
+    parts = [_same(job.part(work.out), work) for job in jobs]
+    first = parts[0]
+    return Importance(
+        work.method,
+        work.settings.pairs,
+        {name: torch.cat([part.modules[name] for part in parts]) for name in first.modules},
+        first.sides,
+        work.checkpoint,
+        {
+            "settings": work.settings.as_dict(),
+            "of_pairs": {k: v for part in parts for k, v in part.about["of_pairs"].items()},
+            "path": str(work.path),
+            "data": str(data.root),
+            "max_tokens": work.max_tokens,
+            **made_by(shlex.join(["tdo", *sys.argv[1:]])),
+        },
+    )
+
+
+def _show(found: Importance, out: Path) -> None:
+    """Print what was measured, and where it is."""
+    rows = [("pair", "sentences", "positions", "seconds", "loss per token")]
+    for pair, one in found.about["of_pairs"].items():
+        counts = [f"{one[name]:,}" for name in ("sentences", "positions")]
+        rows.append((pair, *counts, f"{one['seconds']:.1f}", f"{one['loss']:.3f}"))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        print("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)))
+    print(out, flush=True)

@@ -1,0 +1,141 @@
+"""Importance of neurons against finite differences, and against one sentence at a time."""
+
+import pytest
+import torch
+from parity.cases import CASES, PAD, name_of
+from parity.test_streams import padding_first
+
+from tdo_plugin.analysis.neurons.importance import (
+    METHODS,
+    Method,
+    NeuronMeans,
+    RealPositions,
+    unlike,
+)
+from tdo_plugin.modules.cross_entropy import smoothed_cross_entropy
+from tdo_plugin.modules.neurons import points, projections
+from tdo_plugin.modules.source_state import Reading
+
+SIGNED = Method(True, lambda activation, gradient: activation * gradient)
+EXACT = {"rtol": 1e-9, "atol": 1e-11}
+STEP = 1e-5
+
+
+def apart(model, source, previous):
+    """The streams one after the other."""
+    return model.decode(previous, model.encode(source))
+
+
+def beside(model, source, previous):
+    """The streams side by side."""
+    return model([Reading(source)], previous)[1]
+
+
+def loss_of(model, way, source, previous, target):
+    logits = model.logits(way(model, source, previous))
+    return smoothed_cross_entropy(logits.flatten(0, 1), target.flatten(), 0.1, PAD)[0].sum()
+
+
+def measured(model, way, method, batches):
+    found = NeuronMeans(points(model.stack), method)
+    for source, previous, target in batches:
+        previous, target = unlike(source, previous, PAD), unlike(source, target, PAD)
+        real = RealPositions(source.ne(PAD), previous.ne(PAD))
+        found.add(real, lambda: loss_of(model, way, source, previous, target))  # noqa: B023
+    return found
+
+
+def padded(batch, side):
+    source, previous, target = batch
+    if side == "source right, target left":
+        return source.flip(1), padding_first(previous), padding_first(target)
+    return batch
+
+
+def sentences(batch):
+    """Each alone, without padding."""
+    return [tuple(row[row.ne(PAD)][None] for row in rows) for rows in zip(*batch, strict=True)]
+
+
+def one_at_a_time(model, batch, absolute):
+    """Sums of each neuron, and numbers of positions, by plain autograd."""
+    sums, counts = {}, {}
+    for source, previous, target in sentences(batch):
+        for name, point in points(model.stack).items():
+            seen = []
+            handle = point.register_forward_hook(lambda *call, seen=seen: seen.append(call[2]))
+            loss = loss_of(model, apart, source, previous, target)
+            handle.remove()
+            for output in seen:
+                (gradient,) = torch.autograd.grad(loss, output, retain_graph=True)
+                value = (output if absolute else output * gradient).detach().abs()
+                rows = value.reshape(-1, value.size(-1))
+                for row in rows:
+                    sums[name] = sums.get(name, 0) + row
+                counts[name] = counts.get(name, 0) + len(rows)
+    return sums, counts
+
+
+WAYS = pytest.mark.parametrize("way", [apart, beside])
+SIDES = pytest.mark.parametrize("side", ["source left, target right", "source right, target left"])
+
+
+@SIDES
+@WAYS
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_the_signed_sum_is_the_slope_of_the_loss(case, way, side, make_model, batch):
+    """Scaling a neuron by 1 - e at all positions changes the loss by -e * sum(gradient * value)."""
+    model = make_model(**case).requires_grad_(False)
+    batch = padded(batch, side)
+    found = measured(model, way, SIGNED, [batch])
+    for place, (name, point) in enumerate(points(model.stack).items()):
+        neuron = place % projections(model.stack)[name].out_features
+        losses = []
+        for step in (STEP, -STEP):
+            factor = torch.ones(projections(model.stack)[name].out_features).double()
+            factor[neuron] -= step
+            handle = point.register_forward_hook(lambda *call, by=factor: call[2] * by)
+            losses.append(float(loss_of(model, apart, *batch)))
+            handle.remove()
+        slope = (losses[0] - losses[1]) / (2 * STEP)
+        summed = float(found.means[name][neuron]) * found.positions[name]
+        assert slope == pytest.approx(-summed, rel=1e-5, abs=1e-7), name
+
+
+@SIDES
+@WAYS
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_padded_batches_are_one_sentence_at_a_time(case, way, side, make_model, batch):
+    model = make_model(**case)
+    for method in METHODS:
+        sums, counts = one_at_a_time(model, batch, absolute=method == "absolute")
+        assert not any(one.grad is not None for one in model.parameters())
+        for batches in ([padded(batch, side)], sentences(batch)):
+            found = measured(model, way, METHODS[method], batches)
+            assert found.positions == counts
+            for name, mean in found.means.items():
+                assert mean.dtype == torch.float64 and mean.shape == sums[name].shape
+                torch.testing.assert_close(mean, sums[name] / counts[name], **EXACT)
+
+
+def test_positions_of_each_role(make_model, batch):
+    """Sources have 13 tokens here, targets 14."""
+    two_stages = {"topology": "decoder-only", "num_layers": 3, "target_layer": 1}
+    found = measured(make_model(**two_stages), beside, METHODS["taylor"], [batch]).positions
+    assert found["layers.0.feed_forward.inner"] == found["layers.0.attention.key"] == 13
+    assert found["layers.1.attention.query"] == found["layers.1.feed_forward.outer"] == 27
+    # of the last layer nobody reads more of the source than keys and values
+    assert found["layers.2.attention.key"] == found["layers.2.attention.value"] == 27
+    assert found["layers.2.attention.query"] == found["layers.2.feed_forward.inner"] == 14
+
+    sides = {"topology": "encoder-decoder", "encoder_layers": 1, "decoder_layers": 1}
+    found = measured(make_model(**sides), beside, METHODS["taylor"], [batch]).positions
+    assert found["encoder_layers.0.attention.out"] == 13
+    assert found["decoder_layers.0.attention.key"] == 14
+    assert found["decoder_layers.0.cross_attention.query"] == 14
+    assert found["decoder_layers.0.cross_attention.key"] == 13
+
+    merged = make_model(**sides, decoder_attention="merged")
+    found = measured(merged, beside, METHODS["absolute"], [batch]).positions
+    assert found["decoder_layers.0.merged_attention.value"] == 27
+    assert found["decoder_layers.0.merged_attention.key"] == 13

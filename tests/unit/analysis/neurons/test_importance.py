@@ -1,0 +1,113 @@
+"""Sums over real positions, and what is refused."""
+
+import pytest
+import torch
+from torch import nn
+
+from tdo_plugin.analysis.neurons.importance import METHODS, NeuronMeans, RealPositions, unlike
+
+REAL = RealPositions(
+    torch.tensor([[False, True, True], [True, True, True]]),
+    torch.tensor([[True, False], [True, True]]),
+)
+
+
+def test_positions_are_told_by_their_number():
+    source = torch.arange(6.0).view(2, 3, 1)
+    target = torch.arange(4.0).view(2, 2, 1)
+    both = torch.arange(10.0)[:, None]
+    assert REAL.of(source)[:, 0].tolist() == [1, 2, 3, 4, 5]
+    assert REAL.of(source.flatten(0, 1))[:, 0].tolist() == [1, 2, 3, 4, 5]
+    assert REAL.of(target)[:, 0].tolist() == [0, 2, 3]
+    assert REAL.of(both)[:, 0].tolist() == [1, 2, 3, 5, 6, 7, 8, 9]
+    with pytest.raises(ValueError, match="5 positions are neither"):
+        REAL.of(both[:5])
+
+
+def test_alike_sides_are_made_unlike():
+    tokens = torch.full((2, 3), 7)
+    assert unlike(tokens, tokens, 1).tolist() == [[7, 7, 7, 1]] * 2
+    assert unlike(tokens, tokens[:, :2], 1).shape == (2, 2)
+    with pytest.raises(ValueError, match="both 3 long"):
+        RealPositions(tokens.eq(7), tokens.eq(7))
+
+
+class Doubled(nn.Module):
+    """Two points, of which the second gets what the first gives."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Identity(), nn.Identity()
+
+    def forward(self, x):
+        return (self.second(self.first(x) * 2) * self.weights).sum()
+
+
+def model_of(weights):
+    model = Doubled()
+    model.weights = weights
+    return model, {"first": model.first, "second": model.second}
+
+
+def test_absolute_values_are_taken_of_each_position():
+    x = torch.tensor([[1.0], [-3.0], [9.0], [1.0]])  # the second row of (2, 2) is padding
+    model, points = model_of(torch.tensor([[5.0], [5.0], [0.0], [5.0]]))
+    found = NeuronMeans(points, METHODS["taylor"])
+    assert found.add(REAL, lambda: model(x)) == 10 * (1 - 3 + 1)
+    # 10 * |1|, 0 and 10 * |1| of three positions, whose sum with signs is no other; then 10 * |-3|
+    assert found.means["first"].tolist() == [pytest.approx(20 / 3)]
+    assert found.means["second"].tolist() == [pytest.approx(20 / 3)]
+    x[2] = -1.0
+    model.weights = torch.full((4, 1), 5.0)
+    found.add(REAL, lambda: model(x))
+    assert found.means["first"].tolist() == [pytest.approx(50 / 6)]
+    assert found.positions == {"first": 6, "second": 6}
+
+
+def test_absolute_activations_need_no_gradient():
+    model, points = model_of(torch.ones(4, 1))
+    found = NeuronMeans(points, METHODS["absolute"], scale=4.0)
+
+    def loss():
+        assert not torch.is_grad_enabled()
+        return model(torch.tensor([[1.0], [5.0], [-3.0], [2.0]]))
+
+    found.add(REAL, loss)
+    assert {name: mean.item() for name, mean in found.means.items()} == {"first": 2, "second": 4}
+
+
+def test_a_scaled_loss_changes_nothing():
+    x = torch.randn(4, 3, dtype=torch.float64)
+    model, points = model_of(torch.randn(4, 3, dtype=torch.float64))
+    means = []
+    for scale in (1.0, 128.0):
+        found = NeuronMeans(points, METHODS["taylor"], scale)
+        found.add(REAL, lambda: model(x))
+        means.append(found.means["first"])
+    assert torch.equal(*means)
+
+
+def test_sums_are_in_double_precision():
+    """100,000 positions of 0.1 in half precision would stop at 256."""
+    size = 2**17
+    real = RealPositions(torch.ones(1, size, dtype=torch.bool), torch.ones(1, 1, dtype=torch.bool))
+    point = nn.Identity()
+    found = NeuronMeans({"point": point}, METHODS["absolute"])
+    x = torch.full((size, 1), 0.1, dtype=torch.float16)
+    found.add(real, lambda: point(x).sum())
+    assert found.means["point"].item() == float(x[0])
+
+
+def test_hooks_are_gone_even_after_a_mistake():
+    model, points = model_of(torch.ones(4, 1))
+    found = NeuronMeans(points, METHODS["taylor"])
+    with pytest.raises(RuntimeError):
+        found.add(REAL, lambda: model(torch.ones(4, 2)) / model(torch.ones(3, 7)))
+    assert not model.first._forward_hooks and not model.second._forward_hooks
+
+
+def test_a_module_that_computes_nothing_is_no_mean():
+    found = NeuronMeans({"idle": nn.Identity()}, METHODS["absolute"])
+    found.add(REAL, lambda: torch.zeros(()))
+    with pytest.raises(ValueError, match="idle has not computed"):
+        _ = found.means
