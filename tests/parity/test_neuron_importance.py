@@ -48,7 +48,8 @@ def measured(model, way, method, batches):
 def padded(batch, side):
     source, previous, target = batch
     if side == "source right, target left":
-        return source.flip(1), padding_first(previous), padding_first(target)
+        last = padding_first(source.flip(1)).flip(1)
+        return last, padding_first(previous), padding_first(target)
     return batch
 
 
@@ -61,61 +62,65 @@ def one_at_a_time(model, batch, absolute):
     """Sums of each neuron, and numbers of positions, by plain autograd."""
     sums, counts = {}, {}
     for source, previous, target in sentences(batch):
-        for name, point in points(model.stack).items():
-            seen = []
-            handle = point.register_forward_hook(lambda *call, seen=seen: seen.append(call[2]))
-            loss = loss_of(model, apart, source, previous, target)
+        seen = []
+        handles = [
+            point.register_forward_hook(lambda *call, name=name: seen.append((name, call[2])))  # noqa: B023
+            for name, point in points(model.stack).items()
+        ]
+        loss = loss_of(model, apart, source, previous, target)
+        for handle in handles:
             handle.remove()
-            for output in seen:
-                (gradient,) = torch.autograd.grad(loss, output, retain_graph=True)
-                value = (output if absolute else output * gradient).detach().abs()
-                rows = value.reshape(-1, value.size(-1))
-                for row in rows:
-                    sums[name] = sums.get(name, 0) + row
-                counts[name] = counts.get(name, 0) + len(rows)
+        for name, output in seen:
+            (gradient,) = torch.autograd.grad(loss, output, retain_graph=True)
+            value = (output if absolute else output * gradient).detach().abs()
+            rows = value.reshape(-1, value.size(-1))
+            sums[name] = sums.get(name, 0) + sum(rows)
+            counts[name] = counts.get(name, 0) + len(rows)
     return sums, counts
 
 
-WAYS = pytest.mark.parametrize("way", [apart, beside])
-SIDES = pytest.mark.parametrize("side", ["source left, target right", "source right, target left"])
+SIDES = ("source left, target right", "source right, target left")
+WAYS = [(way, side) for way in (apart, beside) for side in SIDES]
 
 
-@SIDES
-@WAYS
+def slope_of(model, point, width, neuron, batch):
+    """Of the loss, as a neuron's value is multiplied by 1 - e at all positions, at e = 0."""
+    losses = []
+    for step in (STEP, -STEP):
+        factor = torch.ones(width).double()
+        factor[neuron] -= step
+        handle = point.register_forward_hook(lambda *call, by=factor: call[2] * by)
+        losses.append(float(loss_of(model, apart, *batch)))
+        handle.remove()
+    return (losses[0] - losses[1]) / (2 * STEP)
+
+
 @pytest.mark.parametrize("case", CASES, ids=name_of)
-def test_the_signed_sum_is_the_slope_of_the_loss(case, way, side, make_model, batch):
-    """Scaling a neuron by 1 - e at all positions changes the loss by -e * sum(gradient * value)."""
+def test_the_signed_sum_is_the_slope_of_the_loss(case, make_model, batch):
     model = make_model(**case).requires_grad_(False)
-    batch = padded(batch, side)
-    found = measured(model, way, SIGNED, [batch])
+    found = [measured(model, way, SIGNED, [padded(batch, side)]) for way, side in WAYS]
     for place, (name, point) in enumerate(points(model.stack).items()):
-        neuron = place % projections(model.stack)[name].out_features
-        losses = []
-        for step in (STEP, -STEP):
-            factor = torch.ones(projections(model.stack)[name].out_features).double()
-            factor[neuron] -= step
-            handle = point.register_forward_hook(lambda *call, by=factor: call[2] * by)
-            losses.append(float(loss_of(model, apart, *batch)))
-            handle.remove()
-        slope = (losses[0] - losses[1]) / (2 * STEP)
-        summed = float(found.means[name][neuron]) * found.positions[name]
-        assert slope == pytest.approx(-summed, rel=1e-5, abs=1e-7), name
+        width = projections(model.stack)[name].out_features
+        neuron = place % width
+        slope = slope_of(model, point, width, neuron, batch)
+        for one in found:
+            summed = float(one.means[name][neuron]) * one.positions[name]
+            assert slope == pytest.approx(-summed, rel=1e-5, abs=1e-7), name
 
 
-@SIDES
-@WAYS
 @pytest.mark.parametrize("case", CASES, ids=name_of)
-def test_padded_batches_are_one_sentence_at_a_time(case, way, side, make_model, batch):
+def test_padded_batches_are_one_sentence_at_a_time(case, make_model, batch):
     model = make_model(**case)
     for method in METHODS:
         sums, counts = one_at_a_time(model, batch, absolute=method == "absolute")
+        for way, side in WAYS:
+            for batches in ([padded(batch, side)], sentences(batch)):
+                found = measured(model, way, METHODS[method], batches)
+                assert found.positions == counts
+                for name, mean in found.means.items():
+                    assert mean.dtype == torch.float64 and mean.shape == sums[name].shape
+                    torch.testing.assert_close(mean, sums[name] / counts[name], **EXACT)
         assert not any(one.grad is not None for one in model.parameters())
-        for batches in ([padded(batch, side)], sentences(batch)):
-            found = measured(model, way, METHODS[method], batches)
-            assert found.positions == counts
-            for name, mean in found.means.items():
-                assert mean.dtype == torch.float64 and mean.shape == sums[name].shape
-                torch.testing.assert_close(mean, sums[name] / counts[name], **EXACT)
 
 
 def test_positions_of_each_role(make_model, batch):

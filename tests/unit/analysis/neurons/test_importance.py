@@ -95,6 +95,7 @@ def test_sums_are_in_double_precision():
     found = NeuronMeans({"point": point}, METHODS["absolute"])
     x = torch.full((size, 1), 0.1, dtype=torch.float16)
     found.add(real, lambda: point(x).sum())
+    assert found.means["point"].dtype == torch.float64
     assert found.means["point"].item() == float(x[0])
 
 

@@ -1,0 +1,192 @@
+"""How well importance tells what a neuron's removal does to the loss.
+
+    python benchmarks/neuron_removal.py --path CKPT --data DATA --importance FILE --pair SRC-TGT
+        [--neurons N] [--sentences N] [--split train|valid|test] [--seed N] [--json FILE]
+
+Of every kind of neuron a sample is removed, one at a time, by setting its output to 0 at all
+positions, and the loss of the same sentences is summed again. Its change, without sign, is
+correlated (Spearman, Pearson) with theta of the file, and with |sum over positions of gradient *
+activation|. The second is the change to first order; theta has the absolute value of each position
+before the mean (Xie et al., 2021, equation 7), so that positions do not cancel out. The difference
+between the two rows is what that costs, or gains.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from tdo_plugin.analysis.neurons.importance import Method, NeuronMeans, RealPositions
+from tdo_plugin.cli.importance_jobs import unlike_sides
+from tdo_plugin.data.databin import read_data_folder
+from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.frozen import Cut, FrozenModel, Sampling
+from tdo_plugin.modules.neurons import points
+from tdo_plugin.neuron_files import Importance, place_of
+
+SIGNED = Method(True, lambda activation, gradient: activation * gradient)
+LONGEST, TOKENS = 256, 4000
+
+
+def losses(model: FrozenModel, samples: Sequence[dict[str, Any]], smoothing: float) -> list[Any]:
+    """Of each batch its real positions, and what computes its loss."""
+    found = []
+    for sample in samples:
+        fed, target, pad = unlike_sides(model, sample)
+        real = RealPositions(fed["src_tokens"].ne(pad), fed["prev_output_tokens"].ne(pad))
+
+        def loss(fed: Any = fed, target: Any = target) -> torch.Tensor:
+            return model.model(**fed, smoothed_target=(target, smoothing))[1]["cross_entropy"][0]
+
+        found.append((real, loss))
+    return found
+
+
+def removed(model: FrozenModel, batches: Sequence[Any], name: str, neuron: int) -> float:
+    """The loss without a neuron."""
+
+    def hook(_: Any, __: Any, output: torch.Tensor) -> torch.Tensor:
+        kept = output.clone()
+        kept[..., neuron] = 0
+        return kept
+
+    handle = points(model.core.stack)[name].register_forward_hook(hook)
+    try:
+        return whole(batches)
+    finally:
+        handle.remove()
+
+
+def whole(batches: Sequence[Any]) -> float:
+    """The loss of all batches."""
+    with torch.no_grad():
+        return sum(float(loss()) for _, loss in batches)
+
+
+def kind_of(name: str) -> str:
+    """Such as `decoder cross_attention value`."""
+    place = place_of(name)
+    return f"{place.stack} {place.part} {place.neurons}"
+
+
+def sampled(widths: Mapping[str, int], count: int, seed: int) -> list[tuple[str, int]]:
+    """So many neurons of every kind, or all of it, drawn over its layers."""
+    kinds: dict[str, list[tuple[str, int]]] = {}
+    for name, width in widths.items():
+        kinds.setdefault(kind_of(name), []).extend((name, neuron) for neuron in range(width))
+    drawn = np.random.default_rng(seed)
+    return [
+        one[place]
+        for one in kinds.values()
+        for place in sorted(drawn.permutation(len(one))[:count].tolist())
+    ]
+
+
+def ranks(values: Sequence[float]) -> np.ndarray:
+    """From 0; equal values have the mean of theirs."""
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    return (ends - (counts + 1) / 2)[place]
+
+
+def correlations(told: Sequence[float], change: Sequence[float]) -> dict[str, float | None]:
+    """Spearman's and Pearson's; None where either does not vary."""
+
+    def pearson(x: np.ndarray, y: np.ndarray) -> float | None:
+        if np.ptp(x) == 0 or np.ptp(y) == 0:
+            return None
+        return float(np.corrcoef(x, y)[0, 1])
+
+    return {
+        "spearman": pearson(ranks(told), ranks(change)),
+        "pearson": pearson(np.asarray(told), np.asarray(change)),
+    }
+
+
+def measure(args: argparse.Namespace, say: Callable[[str], None]) -> list[dict[str, Any]]:
+    """A record of each neuron that was removed."""
+    found = Importance.read(args.importance, "--importance")
+    if args.pair not in found.pairs:
+        raise UserError(f"`--pair` must be one of {', '.join(found.pairs)}; it is {args.pair}")
+    row = list(found.pairs).index(args.pair)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    # differences of losses want more digits than single precision has
+    model = FrozenModel(args.path, read_data_folder(args.data.resolve()), device, torch.float64)
+    sampling = Sampling(args.sentences, LONGEST, args.seed)
+    samples = list(model.samples(args.pair, Cut(args.split), sampling, TOKENS))
+    batches = losses(model, samples, found.about["settings"]["label_smoothing"])
+    signed = NeuronMeans(points(model.core.stack), SIGNED)
+    before = sum(signed.add(*batch) for batch in batches)
+    means = signed.means
+    neurons = sampled({name: len(mean) for name, mean in means.items()}, args.neurons, args.seed)
+    records = []
+    for number, (name, neuron) in enumerate(neurons, start=1):
+        change = removed(model, batches, name, neuron) - before
+        told = float(means[name][neuron]) * signed.positions[name]
+        records.append(
+            {
+                "module": name,
+                "neuron": neuron,
+                "change": change,
+                "theta": float(found.modules[name][row, neuron]),
+                "signed": abs(told),
+            }
+        )
+        if number % 100 == 0:
+            say(f"{number} of {len(neurons)} neurons")
+    return records
+
+
+def summary(records: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """By kind, and overall."""
+    kinds: dict[str, list[dict[str, Any]]] = {}
+    for record in records:
+        for kind in (kind_of(record["module"]), "all"):
+            kinds.setdefault(kind, []).append(record)
+    return {
+        kind: {
+            "neurons": len(own),
+            **{
+                what: correlations([one[what] for one in own], [abs(one["change"]) for one in own])
+                for what in ("theta", "signed")
+            },
+        }
+        for kind, own in sorted(kinds.items(), key=lambda item: item[0] == "all")
+    }
+
+
+def main() -> None:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    add = parser.add_argument
+    for name in ("path", "data", "importance"):
+        add(f"--{name}", type=Path, required=True)
+    add("--pair", required=True)
+    add("--neurons", type=int, default=20, help="of each kind (default 20)")
+    add("--sentences", type=int, default=200)
+    add("--split", choices=("train", "valid", "test"), default="train")
+    add("--seed", type=int, default=1)
+    add("--json", type=Path)
+    args = parser.parse_args()
+    records = measure(args, lambda line: print(line, flush=True))
+    found = summary(records)
+    print(f"{'kind':38}{'neurons':>8}{'theta: rho':>12}{'r':>7}{'|sum|: rho':>12}{'r':>7}")
+    for kind, one in found.items():
+        cells = [one[what][name] for what in ("theta", "signed") for name in one[what]]
+        shown = ["-" if cell is None else f"{cell:.3f}" for cell in cells]
+        widths = zip(shown, (12, 7, 12, 7), strict=True)
+        row = "".join(cell.rjust(width) for cell, width in widths)
+        print(f"{kind:38}{one['neurons']:>8}{row}")
+    if args.json:
+        content = {"summary": found, "neurons": records}
+        args.json.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
