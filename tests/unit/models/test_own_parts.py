@@ -91,7 +91,7 @@ def test_a_checkpoint_goes_by_its_own_order_of_pairs():
 
 
 def test_a_checkpoint_of_other_pairs():
-    task, model, _ = built(*BASE, *TDO, *ADAPTERS)
+    _, model, _ = built(*BASE, *TDO, *ADAPTERS)
     state = dict(model.state_dict())
     for pairs in (state[KEY][:-1], state[KEY].flip(1)[:1].expand_as(state[KEY])):
         with pytest.raises(UserError, match=r"`--lang-pairs` must be the pairs that the check"):
