@@ -8,6 +8,7 @@ from parity.test_languages import build, moved
 from tdo_plugin.models.languages import grown
 from tdo_plugin.modules.adapters import PairAdapters
 from tdo_plugin.modules.languages import Languages
+from tdo_plugin.modules.neuron_masks import NeuronMasks
 from tdo_plugin.modules.source_state import Reading
 from tdo_plugin.modules.target_attention import TargetProjection
 
@@ -147,3 +148,42 @@ def test_mixed_precision(way, batch):
     torch.testing.assert_close(found.float()[real], expected[real], rtol=0.1, atol=0.3)
     half = features(model.to(torch.bfloat16), source, previous, ROWS)
     torch.testing.assert_close(half.float()[real], expected[real], rtol=0.1, atol=0.5)
+
+
+def test_masks_of_neurons_hold_in_target_attention(batch):
+    """What no pair uses neither speaks nor learns, nor moves while it is kept still."""
+    model = moved(build(**ENCDEC, **TARGETS))
+    model.neurons = NeuronMasks(model.stack, 4)
+    width = sum(model.neurons.widths.values())
+    used = torch.rand(width) < 0.6
+    digest = torch.zeros(32, dtype=torch.uint8)
+    model.neurons.take(used[None].expand(4, -1), used, torch.tensor([[0, 1]]).expand(4, -1), digest)
+    source, previous, _ = batch
+    languages = Languages(norm=ROWS, target=ROWS, neurons=torch.zeros_like(ROWS))
+    output = model([Reading(source, languages=languages)], previous)[1]
+    (output * torch.randn_like(output)).sum().backward()
+    before, off = model.stack.state_dict(), 0
+    before = {name: one.clone() for name, one in before.items()}
+    with model.neurons.still(), torch.no_grad():
+        for parameter in model.stack.parameters():
+            parameter.add_(1.0)
+    pieces = zip(model.neurons.widths, used.split([*model.neurons.widths.values()]), strict=True)
+    for name, mask in pieces:
+        part = model.stack.get_submodule(name)
+        for kind, one in part.named_parameters():
+            own = (slice(None), ~mask) if isinstance(part, TargetProjection) else ~mask
+            assert not one.grad[own].any(), f"{name}.{kind}"
+            assert torch.equal(one[own], before[f"{name}.{kind}"][own]), f"{name}.{kind}"
+            off += int((~mask).sum())
+    assert off
+
+
+@pytest.mark.parametrize("way", [WAYS[0], WAYS[4]], ids=name_of)
+def test_depth_scales_the_start_of_each_language(way):
+    model = build(**{**way, **TARGETS, "model_dim": 32, "init": "depth-scaled"})
+    for name, part in parts_of(model).items():
+        depth = int(name.split("layers.")[1].split(".")[0]) + 1
+        packed = ".attention." in f".{name}." and not name.endswith("out")
+        limit = (6 / (32 * (4 if packed else 2)) / depth) ** 0.5
+        for matrix in part.weight:
+            assert 0.95 * limit < matrix.abs().max() <= limit, name
