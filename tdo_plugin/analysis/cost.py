@@ -29,6 +29,7 @@ PARTS = (
     "stage1_layers",
     "stage2_layers",
     "adaptation",
+    "adapters",
     "lalt",
     "tpdm",
     "final_norms",
@@ -83,6 +84,8 @@ def _part(model: TranslationModel, name: str) -> str:
     place = name.split(".")
     if "between" in place:
         return "tpdm"
+    if "adapters" in place:
+        return "adapters"
     if place[0] == "embeddings":
         return "embeddings"
     if place[0] in ("source_positions", "target_positions"):
@@ -116,6 +119,7 @@ class Flops:
         vocabulary: the output projection.
         lalt: the source's transformation for its target language.
         tpdm: the heads and gate of TPDM; in training its generator and losses too.
+        adapters: of language pairs, at the end of layers.
     """
 
     layers: int = 0
@@ -124,6 +128,7 @@ class Flops:
     vocabulary: int = 0
     lalt: int = 0
     tpdm: int = 0
+    adapters: int = 0
 
     @property
     def total(self) -> int:
@@ -217,6 +222,7 @@ class FlopModel:
             layers=4 * self._unit + self._ffn(inner),
             attention=4 * length * self.spec.model_dim,
             tpdm=(layer == self.spec.tpdm_layer) * 4 * self._unit,
+            adapters=self._adapter(),
         )
 
     def generation(self, source_length: int, target_length: int, beam: int) -> Flops:
@@ -257,6 +263,7 @@ class FlopModel:
         layer = Flops(
             layers=length * (2 * products * self._unit + self._ffn(spec.stage2_ffn_dim)),
             attention=4 * pairs * spec.model_dim,
+            adapters=length * self._adapter(),
         )
         logits = Flops(vocabulary=2 * length * spec.model_dim * self.target_vocabulary)
         return count * layer + self._adaptation(length) + logits
@@ -272,6 +279,7 @@ class FlopModel:
         return Flops(
             layers=length * (8 * self._unit + self._ffn(inner)),
             attention=self._source_attention(length),
+            adapters=length * self._adapter(),
         )
 
     def _last_layer_rest(self, length: int) -> Flops:
@@ -279,6 +287,7 @@ class FlopModel:
         return Flops(
             layers=length * (4 * self._unit + self._ffn(self.spec.stage2_ffn_dim)),
             attention=self._source_attention(length),
+            adapters=length * self._adapter(),
         )
 
     def _source_attention(self, length: int) -> int:
@@ -293,6 +302,10 @@ class FlopModel:
     def _ffn(self, inner: int) -> int:
         """An FFN at one position."""
         return 4 * self.spec.model_dim * inner
+
+    def _adapter(self) -> int:
+        """A layer's adapter at one position, where the model has them."""
+        return self._ffn(self.spec.adapter_dim)
 
     def _entry(self, length: int) -> Flops:
         """What stands on the source where the target enters."""

@@ -36,7 +36,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=0,
         metavar="K",
-        help="languages of --tdo-laln and --tdo-lalt",
+        help="languages of --tdo-laln, --tdo-lalt and --tdo-target-attention",
+    )
+    add(
+        "--num-pairs",
+        type=int,
+        default=0,
+        metavar="P",
+        help="language pairs of --tdo-adapter-dim",
     )
     add("--source-length", type=int, default=30, metavar="S", help="with tag and end (default 30)")
     add("--target-length", type=int, default=30, metavar="T", help="with the end (default 30)")
@@ -104,11 +111,15 @@ def describe(args: argparse.Namespace) -> dict[str, Any]:
 
     _check(args, list(PRESETS))
     fill(args, PRESETS[args.arch])
-    if not args.num_languages and {args.tdo_laln, args.tdo_lalt} != {"none"}:
+    aware = {args.tdo_laln, args.tdo_lalt, args.tdo_target_attention} != {"none"}
+    if not args.num_languages and aware:
         raise UserError(
-            "`--num-languages` must be given with `--tdo-laln` or `--tdo-lalt`; it is not"
+            "`--num-languages` must be given with `--tdo-laln`, `--tdo-lalt` or "
+            "`--tdo-target-attention`; it is not"
         )
-    spec = spec_from_args(args, args.num_languages)
+    if not args.num_pairs and args.tdo_adapter_dim:
+        raise UserError("`--num-pairs` must be given with `--tdo-adapter-dim`; it is not")
+    spec = spec_from_args(args, args.num_languages, args.num_pairs)
     target_vocabulary = args.target_vocab_size or args.vocab_size
     count = count_parameters(outline(spec, args.vocab_size, target_vocabulary))
     flops = FlopModel(spec, target_vocabulary)
@@ -175,6 +186,7 @@ def table(description: dict[str, Any]) -> str:
         stages[0]: part["stage1_layers"],
         stages[1]: part["stage2_layers"],
         "adaptation": part["adaptation"],
+        "adapters": part["adapters"],
         "LALT": part["lalt"],
         "TPDM": part["tpdm"],
         "final norms": part["final_norms"],
@@ -240,11 +252,18 @@ def _unusual(spec: dict[str, Any]) -> dict[str, str]:
 
 
 def _language_aware(spec: dict[str, Any]) -> dict[str, str]:
+    rows = {}
+    if spec["num_pairs"]:
+        rows["by language pair"] = f"adapters ({spec['adapter_dim']}), {spec['num_pairs']} pairs"
     if not spec["num_languages"]:
-        return {}
-    parts = {"LALN": spec["laln"], "LALT": spec["lalt"]}
+        return rows
+    parts = {
+        "LALN": spec["laln"],
+        "LALT": spec["lalt"],
+        "attention": spec["target_attention"],
+    }
     chosen = ", ".join(f"{name} ({how})" for name, how in parts.items() if how != "none")
-    return {"by target language": f"{chosen}, {spec['num_languages']} languages"}
+    return {"by target language": f"{chosen}, {spec['num_languages']} languages", **rows}
 
 
 def _rows(pairs: dict[str, str]) -> list[str]:

@@ -46,7 +46,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=100,
         metavar="K",
-        help="languages of --tdo-laln and --tdo-lalt (default 100)",
+        help="languages of --tdo-laln, --tdo-lalt and --tdo-target-attention (default 100)",
+    )
+    add(
+        "--num-pairs",
+        type=int,
+        default=198,
+        metavar="P",
+        help="language pairs of --tdo-adapter-dim (default 198, of 99 languages with English)",
     )
     add("--source-length", type=int, default=30, metavar="S", help="with tag and end (default 30)")
     add("--target-length", type=int, default=30, metavar="T", help="with the end (default 30)")
@@ -153,6 +160,7 @@ def _estimate(path: Path, config: Config, args: argparse.Namespace) -> Estimate:
     robt = config.flags.get("--task") == [ROBT]
     lengths = ["--source-length", args.source_length, "--target-length", args.target_length]
     sizes = ["--vocab-size", args.vocab_size, "--num-languages", args.num_languages]
+    sizes += ["--num-pairs", args.num_pairs]
     words = [*config.words(), *sizes, *lengths, "--beam", 1]
     known, _ = parser.parse_known_args(list(map(str, words)))
     model = describe.describe(known)

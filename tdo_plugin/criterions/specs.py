@@ -4,6 +4,7 @@ from argparse import Namespace
 from typing import Any
 
 from tdo_plugin.models.config import spec_from_args
+from tdo_plugin.models.language_pairs import trained_pairs
 from tdo_plugin.modules.spec import ModelSpec
 
 
@@ -22,4 +23,4 @@ def spec_of_training(task: Any) -> ModelSpec | None:
     args = getattr(task, "args", Namespace())
     if not hasattr(args, "tdo_topology"):
         return None
-    return spec_from_args(args, len(getattr(task, "langs", ())))
+    return spec_from_args(args, len(getattr(task, "langs", ())), len(trained_pairs(args)))

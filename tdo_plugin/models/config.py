@@ -20,6 +20,7 @@ from tdo_plugin.modules.spec import (
     SourceAttention,
     SpecError,
     Start,
+    TargetAttention,
     TokenGate,
     Topology,
     ZeroShotNeurons,
@@ -36,6 +37,7 @@ STARTS = ChoiceEnum(get_args(Start))
 LANGUAGE_NORMS = ChoiceEnum(get_args(LanguageNorms))
 LANGUAGE_TRANSFORMATIONS = ChoiceEnum(get_args(LanguageTransformations))
 TOKEN_GATES = ChoiceEnum(get_args(TokenGate))
+TARGET_ATTENTIONS = ChoiceEnum(get_args(TargetAttention))
 ZERO_SHOT_NEURONS = ChoiceEnum(get_args(ZeroShotNeurons))
 
 
@@ -143,6 +145,20 @@ class TdoConfig(FairseqDataclass):
             "uniform"
         },
     )
+    tdo_target_attention: TARGET_ATTENTIONS = field(  # type: ignore[valid-type]
+        default="none",
+        metadata={
+            "help": "target-specific attention: query, key, value and output projections of each "
+            "target language, in an encoder-decoder's cross-attention or in all attentions"
+        },
+    )
+    tdo_adapter_dim: int = field(
+        default=0,
+        metadata={
+            "help": "inner size of an adapter for each trained language pair at the end of every "
+            "layer; 0: none"
+        },
+    )
     tdo_cut_residual: int = field(
         default=0,
         metadata={
@@ -194,12 +210,13 @@ class TdoConfig(FairseqDataclass):
     )
 
 
-def spec_from_args(args: Namespace, num_languages: int = 0) -> ModelSpec:
+def spec_from_args(args: Namespace, num_languages: int = 0, num_pairs: int = 0) -> ModelSpec:
     """The validated specification of what the command line says.
 
     Args:
         args: older checkpoints' lack the newer options.
         num_languages: of the task; what has no part for each language does not ask for it.
+        num_pairs: likewise, that are trained.
 
     Raises:
         UserError: naming every value that is wrong.
@@ -209,7 +226,7 @@ def spec_from_args(args: Namespace, num_languages: int = 0) -> ModelSpec:
         for option in fields(TdoConfig)
         if option.name not in ("_name", "tdo_ffn_dim")
     }
-    aware = (values["tdo_laln"], values["tdo_lalt"]) != ("none", "none")
+    aware = {values[f"tdo_{name}"] for name in ("laln", "lalt", "target_attention")} != {"none"}
     one_stage = values["tdo_topology"] == "decoder-only" and values["tdo_target_layer"] == 0
     if one_stage and values["tdo_stage1_ffn_dim"]:
         raise UserError(
@@ -225,6 +242,7 @@ def spec_from_args(args: Namespace, num_languages: int = 0) -> ModelSpec:
             num_layers=values.pop("tdo_layers"),
             num_heads=values.pop("tdo_heads"),
             num_languages=num_languages if aware else 0,
+            num_pairs=num_pairs if values["tdo_adapter_dim"] else 0,
             max_source_positions=getattr(args, "max_source_positions", 1024),
             max_target_positions=getattr(args, "max_target_positions", 1024),
             **{name.removeprefix("tdo_"): value for name, value in values.items()},

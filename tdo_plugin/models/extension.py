@@ -1,4 +1,4 @@
-"""A trained model with more languages: a tag, norms' rows and a transformation for each.
+"""A trained model with more languages: a tag, and rows of all parts for each language.
 
 Shapes: K languages, V entries of a vocabulary, D model width.
 """
@@ -16,6 +16,7 @@ from tdo_plugin.models.languages import behind_tags, tag_sides
 from tdo_plugin.models.tdo_transformer import TdoTransformer
 from tdo_plugin.modules.language_transformation import LanguageTransformation
 from tdo_plugin.modules.norm import LanguageNorm
+from tdo_plugin.modules.target_attention import TargetProjection
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Extension:
         Where tags stand on the target they are, the new ones too.
 
         Raises:
-            UserError: the model has no tags, or another symbol behind them, or masks of neurons.
+            UserError: the model has no tags, another symbol behind them, masks or adapters.
         """
         if options := behind_tags(args):
             raise UserError(
@@ -68,6 +69,11 @@ class Extension:
             raise UserError(
                 "`--path` must name a model without `--tdo-neuron-masks`, which say nothing of new "
                 f"languages: extend the one that they began with; this one has {masks}"
+            )
+        if getattr(args, "tdo_adapter_dim", 0):
+            raise UserError(
+                "`--path` must name a model without `--tdo-adapter-dim`: new languages have no "
+                "trained pairs, whose adapters they would need; this one has it"
             )
         on_source, on_target = tag_sides(args)
         if not (on_source or on_target):
@@ -113,7 +119,7 @@ def extend(
 
 def _language_tables(model: nn.Module) -> set[int]:
     """Ids of the parameters with a row for each language."""
-    parts: tuple[type[Any], ...] = (LanguageNorm, LanguageTransformation)
+    parts: tuple[type[Any], ...] = (LanguageNorm, LanguageTransformation, TargetProjection)
     return {
         id(one) for part in model.modules() if isinstance(part, parts) for one in part.parameters()
     }

@@ -8,11 +8,17 @@ from typing import Any
 from torch import Tensor
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.modules.adapters import PairAdapters
 from tdo_plugin.modules.language_transformation import LanguageTransformation
 from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.norm import LanguageNorm
 from tdo_plugin.modules.spec import ModelSpec
+from tdo_plugin.modules.target_attention import TargetProjection
 from tdo_plugin.modules.translation_model import TranslationModel
+
+# parts with a row for each language or pair: those that stand where a plain one does, and others
+REPLACING = LanguageNorm | TargetProjection
+ADDED = LanguageTransformation | PairAdapters
 
 
 def languages_of(
@@ -26,7 +32,7 @@ def languages_of(
         tgt_lang_id: (B, 1), from 1.
 
     Raises:
-        UserError: the batch does not tell it.
+        UserError: the batch does not tell it, or a pair has no adapter.
     """
     spec = core.spec
     if not (spec.language_aware or spec.pair_aware):
@@ -38,9 +44,20 @@ def languages_of(
         )
     targets = tgt_lang_id.flatten() - 1
     found = Languages.of_targets(targets) if spec.language_aware else Languages()
+    if not spec.pair_aware:
+        return found
+    assert src_lang_id is not None
+    sources = src_lang_id.flatten() - 1
     if core.neurons is not None:
-        assert src_lang_id is not None
-        found = replace(found, neurons=core.neurons(src_lang_id.flatten() - 1, targets))
+        found = replace(found, neurons=core.neurons(sources, targets))
+    if core.pairs is not None:
+        try:
+            found = replace(found, pair=core.pairs(sources, targets))
+        except LookupError as error:
+            raise UserError(
+                "with `--tdo-adapter-dim` only pairs that were trained can be translated, "
+                f"{', '.join(core.pairs.names())}; {error.args[0]} has no adapter"
+            ) from None
     return found
 
 
@@ -99,8 +116,8 @@ def check_task(spec: ModelSpec, args: Namespace, task: Any) -> None:
 def grown(state: Mapping[str, Any], core: TranslationModel, args: Any) -> Mapping[str, Any]:
     """A model's state with what the core's language-aware parts have more.
 
-    A plain norm becomes every language's; a transformation that is not there is the core's own, as
-    it has just started.
+    A plain norm or projection becomes every language's; transformations and adapters that are not
+    there are the core's own, as they have just started.
 
     Raises:
         UserError: the parts are of another number of languages, or an optimizer's state would have
@@ -108,9 +125,9 @@ def grown(state: Mapping[str, Any], core: TranslationModel, args: Any) -> Mappin
     """
     new: dict[str, Any] = {}
     for name, module in core.named_modules(prefix="core"):
-        if isinstance(module, LanguageNorm | LanguageTransformation):
+        if isinstance(module, REPLACING | ADDED):
             for kind, own in module.named_parameters(prefix=name):
-                new.update(_grown(state.get(kind), own, kind))
+                new.update(_grown(state.get(kind), own, kind, isinstance(module, ADDED)))
     resumes = getattr(args, "reset_optimizer", None) is False
     if new and resumes and not getattr(args, "finetune_from_model", None):
         raise UserError(
@@ -120,11 +137,11 @@ def grown(state: Mapping[str, Any], core: TranslationModel, args: Any) -> Mappin
     return {**state, **new}
 
 
-def _grown(stored: Tensor | None, own: Tensor, name: str) -> dict[str, Tensor]:
+def _grown(stored: Tensor | None, own: Tensor, name: str, added: bool) -> dict[str, Tensor]:
     if stored is None:
-        # of a norm it is missing where it is another architecture, which is said elsewhere
-        return {name: own.detach().clone()} if own.dim() == 3 else {}
-    if stored.dim() == own.dim() - 1 == 1:
+        # what is no addition is missing where it is another architecture, which is said elsewhere
+        return {name: own.detach().clone()} if added else {}
+    if stored.shape == own.shape[1:]:
         return {name: stored.expand_as(own).clone()}
     if stored.dim() == own.dim() and len(stored) != len(own):
         raise UserError(
@@ -139,6 +156,8 @@ def _part(spec: ModelSpec) -> str:
     asked = {
         "laln": spec.laln != "none",
         "lalt": spec.lalt != "none",
+        "target-attention": spec.target_attention != "none",
+        "adapter-dim": spec.adapter_dim > 0,
         "neuron-masks": spec.neuron_masks != "",
     }
     return next(f"`--tdo-{name}`" for name, asks in asked.items() if asks)

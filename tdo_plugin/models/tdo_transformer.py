@@ -23,6 +23,7 @@ from torch import Tensor
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.config import TdoConfig, spec_from_args
+from tdo_plugin.models.language_pairs import add_pairs, trained_pairs, with_pairs
 from tdo_plugin.models.languages import check_task, grown, languages_of
 from tdo_plugin.models.neuron_masks import add_neuron_masks, with_masks
 from tdo_plugin.modules.builder import Builder
@@ -151,7 +152,8 @@ class TdoTransformer(FairseqEncoderDecoderModel):
 
     @classmethod
     def build_model(cls, args: Namespace, task: Any) -> "TdoTransformer":
-        spec = spec_from_args(args, len(getattr(task, "langs", ())))
+        languages = list(getattr(task, "langs", ()))
+        spec = spec_from_args(args, len(languages), len(trained_pairs(args)))
         check_task(spec, args, task)
         torch.backends.cuda.enable_cudnn_sdp("kernels" in spec.plain)
         source, target = task.source_dictionary, task.target_dictionary
@@ -164,6 +166,7 @@ class TdoTransformer(FairseqEncoderDecoderModel):
             core = cls.builder(spec, source.pad()).build(len(source), len(target))
         except SpecError as error:
             raise UserError(str(error)) from None
+        add_pairs(core, args, languages)
         add_neuron_masks(core, task)
         model = cls(SourceStream(source, core), TargetStream(target, core))
         model.for_training = getattr(task, "training", True)
@@ -266,7 +269,7 @@ class TdoTransformer(FairseqEncoderDecoderModel):
     ) -> Any:
         """As torch; parameters that do not fit are named in one line.
 
-        A checkpoint without language-aware parts gives its norms to every language.
+        A checkpoint without language-aware parts gives its norms and projections to every language.
 
         Raises:
             UserError: on other dictionaries, other languages or another architecture.
@@ -274,7 +277,7 @@ class TdoTransformer(FairseqEncoderDecoderModel):
         if strict:
             command = args or model_cfg
             state_dict = with_masks(state_dict, self.core, command, self.for_training)
-            state_dict = grown(state_dict, self.core, command)
+            state_dict = grown(with_pairs(state_dict, self.core), self.core, command)
         own = self.state_dict()
         for name in ("core.embeddings.source.weight", "core.embeddings.target.weight"):
             stored, present = state_dict.get(name), own.get(name)

@@ -74,13 +74,14 @@ class MultiheadAttention(nn.Module):
 
     Query, key and value start Xavier-uniform with gain 1 / sqrt(2), the output projection with
     gain 1 and zero bias, as fairseq starts them. Projections are told the languages of the
-    positions that they get, which gates ask for.
+    positions that they get, which gates ask for, and projections for each language.
 
     Args:
         model_dim: D.
         num_heads: H, a divisor of D.
         dropout: on the attention weights.
         project: how several projections of one input are computed.
+        projection: makes one, given its widths and gain.
     """
 
     def __init__(
@@ -89,15 +90,16 @@ class MultiheadAttention(nn.Module):
         num_heads: int,
         dropout: PlainDropout,
         project: Callable[..., list[Tensor]] = project_packed,
+        projection: Callable[..., Projection] = Projection,
     ) -> None:
         super().__init__()
         self.num_heads = num_heads
         self.dropout = dropout
         self._project = project
-        self.query = Projection(model_dim, model_dim, gain=1 / math.sqrt(2))
-        self.key = Projection(model_dim, model_dim, gain=1 / math.sqrt(2))
-        self.value = Projection(model_dim, model_dim, gain=1 / math.sqrt(2))
-        self.out = Projection(model_dim, model_dim)
+        self.query = projection(model_dim, model_dim, gain=1 / math.sqrt(2))
+        self.key = projection(model_dim, model_dim, gain=1 / math.sqrt(2))
+        self.value = projection(model_dim, model_dim, gain=1 / math.sqrt(2))
+        self.out = projection(model_dim, model_dim)
 
     def queries_keys_values(
         self, x: Tensor, shapes: Sequence[tuple[int, int]], languages: Languages | None = None

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from torch import nn
 
+from tdo_plugin.modules.adapters import AdaptedResidual, PairAdapters
 from tdo_plugin.modules.attention import MultiheadAttention, project_apart, project_packed
 from tdo_plugin.modules.depth_scaled import start_at_depth
 from tdo_plugin.modules.disentangler import Disentangler, Gate, Head
@@ -23,6 +24,7 @@ from tdo_plugin.modules.source_part import Cut, SourcePart
 from tdo_plugin.modules.spec import ModelSpec, SpecError
 from tdo_plugin.modules.stack import DecoderOnlyStack, EncoderDecoderStack, Parts
 from tdo_plugin.modules.stream_pass import JointRows
+from tdo_plugin.modules.target_attention import TargetProjection, project_for_targets
 from tdo_plugin.modules.translation_model import TranslationModel
 
 RESIDUALS: dict[str, type[Residual]] = {"pre": PreNormResidual, "post": PostNormResidual}
@@ -191,7 +193,7 @@ class Builder:
             self.attention(),
             self.feed_forward(ffn_dim),
             self.residual(streams),
-            self.residual(streams),
+            self.last_residual(streams),
             Cut() if 0 < number == self.spec.cut_residual else None,
             self.disentangler() if 0 < number == self.spec.tpdm_layer else None,
         )
@@ -232,30 +234,35 @@ class Builder:
         """Self-attention, cross-attention and FFN."""
         return CrossAttentionLayer(
             self.attention(),
-            self.attention(),
+            self.attention(cross=True),
             self.feed_forward(self.spec.stage2_ffn_dim),
             self.residual(TARGET),
             self.residual(TARGET),
-            self.residual(TARGET),
+            self.last_residual(TARGET),
         )
 
     def merged_attention_layer(self) -> MergedAttentionLayer:
         """Merged attention and FFN."""
         return MergedAttentionLayer(
-            self.attention(),
+            self.attention(cross=True),
             self.feed_forward(self.spec.stage2_ffn_dim),
             self.residual(TARGET),
-            self.residual(TARGET),
+            self.last_residual(TARGET),
         )
 
-    def attention(self) -> MultiheadAttention:
-        """Multi-head attention."""
-        return MultiheadAttention(
-            self.spec.model_dim,
-            self.spec.num_heads,
-            self.dropout(self.spec.attention_dropout),
-            project_apart if "projections" in self.spec.plain else project_packed,
-        )
+    def attention(self, cross: bool = False) -> MultiheadAttention:
+        """Multi-head attention, of each target language where that is asked for.
+
+        Args:
+            cross: whether it reads the source alone, or merged with the target.
+        """
+        spec = self.spec
+        sizes = spec.model_dim, spec.num_heads, self.dropout(spec.attention_dropout)
+        if spec.target_attention == "all" or (spec.target_attention == "cross" and cross):
+            projection = partial(TargetProjection, spec.num_languages)
+            return MultiheadAttention(*sizes, project_for_targets, projection)
+        apart = "projections" in spec.plain
+        return MultiheadAttention(*sizes, project_apart if apart else project_packed)
 
     def feed_forward(self, inner_dim: int) -> FeedForward:
         """A feed-forward network."""
@@ -266,6 +273,14 @@ class Builder:
     def residual(self, streams: frozenset[str]) -> Residual:
         """Norm, dropout and residual connection of a sublayer, in the order of the norm."""
         return RESIDUALS[self.spec.norm](self.norm(streams), self.dropout(self.spec.dropout))
+
+    def last_residual(self, streams: frozenset[str]) -> Residual:
+        """Around a layer's last sublayer, with adapters behind it where the model has them."""
+        spec, residual = self.spec, self.residual(streams)
+        if spec.adapter_dim == 0:
+            return residual
+        adapters = PairAdapters(spec.num_pairs, spec.model_dim, spec.adapter_dim)
+        return AdaptedResidual(residual, adapters)
 
     def dropout(self, rate: float) -> PlainDropout:
         """Dropout at one place."""

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from tdo_plugin.modules.languages import Languages
+from tdo_plugin.modules.own_rows import with_own_rows
 
 
 def _identity(weight: Tensor) -> None:
@@ -54,19 +55,9 @@ class LanguageTransformation(nn.Module):
     def forward(self, x: Tensor, languages: Languages | None = None) -> Tensor:
         """(..., D) to (..., D), given the language of each position, broadcastable to (...).
 
-        Positions of one language are brought together, so that each takes part in one product.
-
         Raises:
             ValueError: the languages are not given.
         """
         if languages is None or languages.target is None:
             raise ValueError("a language-aware transformation needs the language of every sentence")
-        rows = languages.target.expand(x.shape[:-1]).flatten()
-        order = rows.argsort(stable=True)
-        sizes = torch.bincount(rows, minlength=len(self.weight)).tolist()
-        groups = x.flatten(0, -2).index_select(0, order).split(sizes)
-        # unbound at once, so that there is one gradient for all matrices
-        pairs = list(zip(groups, self.weight.unbind(), strict=True))
-        present = [pair for pair in pairs if len(pair[0])] or pairs[:1]
-        transformed = torch.cat([group @ matrix for group, matrix in present])
-        return transformed.index_select(0, order.argsort()).view(x.shape)
+        return with_own_rows(x, languages.target, torch.matmul, self.weight)

@@ -120,7 +120,7 @@ class NeuronMasks(nn.Module):
             part = self._projections[name]
             if out.any():
                 yield part.weight, out[:, None].expand_as(part.weight)
-                yield part.bias, out
+                yield part.bias, out.expand_as(part.bias)
             if name in self._readers and out.any():
                 reader = self._projections[self._readers[name]]
                 yield reader.weight, out.expand_as(reader.weight)

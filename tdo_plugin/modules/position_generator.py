@@ -39,7 +39,10 @@ class PositionGenerator(nn.Module):
             activation_dropout=0.0,
             laln="none",
             lalt="none",
+            target_attention="none",
             num_languages=0,
+            adapter_dim=0,
+            num_pairs=0,
         )
         builder = Builder(plain, padding_idx=0)
         alone = spec.tpdm_layer <= spec.entry_layer

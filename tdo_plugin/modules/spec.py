@@ -16,6 +16,7 @@ Start = Literal["standard", "depth-scaled", "depth-scaled-quarter"]
 LanguageNorms = Literal["none", "source", "target", "both"]
 LanguageTransformations = Literal["none", "identity", "xavier", "authors"]
 ZeroShotNeurons = Literal["union", "general"]
+TargetAttention = Literal["none", "cross", "all"]
 TokenGate = Literal["none", "relaxed-bernoulli", "hard-concrete"]
 
 # What is computed in a faster way than a textbook's, and may be computed in the textbook's.
@@ -53,14 +54,16 @@ class ModelSpec:
     ``stage1_ffn_dim`` is the inner size below layer M (or of the encoder), ``stage2_ffn_dim`` from
     layer M on (or of the decoder). ``adaptation_dim`` 0 means no adaptation modules. ``laln`` says
     at whose positions norms have rows for each target language, ``lalt`` how a transformation for
-    each target language starts where the target reads the source; for both ``num_languages`` counts
-    the languages, and is 0 without them. ``cut_residual`` and ``tpdm_layer`` are layers of the
-    source, from 1, or 0 for none: where the residual connection around the attention is cut, and
-    where a module disentangles position from meaning, with a gate for each token that
-    ``tpdm_gate`` says how to draw. ``neuron_masks`` is a file that says which neurons each pair of
-    languages uses, ``zero_shot_neurons`` which ones other pairs do. ``masked_tags`` last entries of
-    the target's vocabulary are never predicted. ``plain`` names what is not to be computed in a
-    faster way (see ``PLAIN``).
+    each target language starts where the target reads the source, ``target_attention`` which
+    attentions have projections for each target language; for these ``num_languages`` counts the
+    languages, and is 0 without them. ``adapter_dim`` is the inner size of an adapter for each of
+    ``num_pairs`` pairs of languages at the end of every layer, both 0 without. ``cut_residual`` and
+    ``tpdm_layer`` are layers of the source, from 1, or 0 for none: where the residual connection
+    around the attention is cut, and where a module disentangles position from meaning, with a gate
+    for each token that ``tpdm_gate`` says how to draw. ``neuron_masks`` is a file that says which
+    neurons each pair of languages uses, ``zero_shot_neurons`` which ones other pairs do.
+    ``masked_tags`` last entries of the target's vocabulary are never predicted. ``plain`` names
+    what is not to be computed in a faster way (see ``PLAIN``).
 
     Raises:
         SpecError: on unknown or contradictory values, all of them in one message.
@@ -89,7 +92,10 @@ class ModelSpec:
     freeze_embeddings: bool = False
     laln: LanguageNorms = "none"
     lalt: LanguageTransformations = "none"
+    target_attention: TargetAttention = "none"
     num_languages: int = 0
+    adapter_dim: int = 0
+    num_pairs: int = 0
     cut_residual: int = 0
     tpdm_layer: int = 0
     tpdm_gate: TokenGate = "none"
@@ -109,12 +115,12 @@ class ModelSpec:
     @property
     def language_aware(self) -> bool:
         """Whether any part asks for the target language."""
-        return self.laln != "none" or self.lalt != "none"
+        return (self.laln, self.lalt, self.target_attention) != ("none", "none", "none")
 
     @property
     def pair_aware(self) -> bool:
         """Whether any part asks for both languages of a sentence."""
-        return self.neuron_masks != ""
+        return self.neuron_masks != "" or self.adapter_dim > 0
 
     @property
     def source_layers(self) -> int:
@@ -153,7 +159,8 @@ class ModelSpec:
              "stage2_ffn_dim", "max_source_positions", "max_target_positions")),
             (probability, "must be at least 0 and below 1",
              ("dropout", "attention_dropout", "activation_dropout")),
-            (lambda value: value >= 0, "must not be negative", ("adaptation_dim", "masked_tags")),
+            (lambda value: value >= 0, "must not be negative",
+             ("adaptation_dim", "adapter_dim", "masked_tags")),
         )  # fmt: skip
         problems = [
             f"`{_flag(name)}` {must}; it is {getattr(self, name)}"
@@ -173,8 +180,14 @@ class ModelSpec:
             )
         if self.language_aware != (self.num_languages > 0):
             problems.append(
-                "`--langs` must name languages where `--tdo-laln` or `--tdo-lalt` is not none, and "
-                f"only there does the model count them; they are {self.num_languages}"
+                "`--langs` must name languages where `--tdo-laln`, `--tdo-lalt` or "
+                "`--tdo-target-attention` is not none, and only there does the model count them; "
+                f"they are {self.num_languages}"
+            )
+        if (self.adapter_dim > 0) != (self.num_pairs > 0):
+            problems.append(
+                f"`--lang-pairs` must name pairs where `{_flag('adapter_dim')}` is not 0, and only "
+                f"there does the model count them; they are {self.num_pairs}"
             )
         if self.zero_shot_neurons != "union" and not self.neuron_masks:
             problems.append(
@@ -218,6 +231,11 @@ class ModelSpec:
                 f"`{_flag('decoder_attention')}` must be separate where `{_flag('topology')}` is "
                 "decoder-only: its target reads source and target in one softmax, so that there is "
                 "nothing to merge; it is merged"
+            )
+        if self.topology == "decoder-only" and self.target_attention == "cross":
+            problems.append(
+                f"`{_flag('target_attention')}` must be none or all where `{_flag('topology')}` is "
+                "decoder-only, which has no cross-attention; it is cross"
             )
         if self.topology == "encoder-decoder":
             return problems + [

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from tdo_plugin.modules.dropout import PlainDropout
 from tdo_plugin.modules.embeddings import Embeddings
+from tdo_plugin.modules.language_pairs import LanguagePairs
 from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.linear import Linear
 from tdo_plugin.modules.linear_cross_entropy import linear_cross_entropy
@@ -57,6 +58,7 @@ class TranslationModel(nn.Module):
         self.target_positions = target_positions
         self.dropout = dropout
         self.neurons: NeuronMasks | None = None  # masks of neurons, where there are any
+        self.pairs: LanguagePairs | None = None  # of parts for each pair, where there are any
         assert embeddings.source.padding_idx is not None
         self.padding_idx: int = embeddings.source.padding_idx
 

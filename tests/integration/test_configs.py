@@ -45,6 +45,7 @@ OWN = {
         "--tdo-tpdm-layer",
         "--tdo-tpdm-gate",
     ),
+    "neurons-tables": ("--tdo-ffn-dim", "--tdo-target-attention", "--tdo-adapter-dim"),
     "tlm-tables": (
         "--tdo-layers",
         "--tdo-model-dim",
@@ -92,6 +93,10 @@ def test_no_config_is_forgotten() -> None:
     counts = {one.name: len(list(one.glob("*.conf"))) for one in tables.iterdir()}
     # test_tpdm_tables.py holds the rows against the paper's
     assert counts == {"multiun": 15, "europarl": 13, "scales": 4}
+    tables = ROOT / "configs" / "neurons-tables"
+    counts = {one.name: len(list(one.glob("*.conf"))) for one in tables.iterdir()}
+    # those of the paper's tables 1 and 2, and a control each
+    assert counts == {"many-to-many": 6, "one-to-many": 8, "scales": 3}
     tables = ROOT / "configs" / "tlm-tables"
     folders = ("", "mono", "multi", "scales")
     # test_tlm_tables.py holds the rows against the paper's

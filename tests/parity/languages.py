@@ -15,14 +15,16 @@ def languages_of(tokens, count):
 
 def tell_languages(model):
     """Sources of a model that asks for it are in the language that their first token tells."""
-    count, read, forward = model.spec.num_languages, model.read, model.forward
+    count = model.spec.num_languages or model.spec.num_pairs
+    read, forward = model.read, model.forward
     if not count:
         return model
 
     def told(readings):
+        rows = [languages_of(one.tokens, count) for one in readings]
         return [
-            replace(one, languages=Languages.of_targets(languages_of(one.tokens, count)))
-            for one in readings
+            replace(one, languages=replace(Languages.of_targets(own), pair=own))
+            for one, own in zip(readings, rows, strict=True)
         ]
 
     model.read = lambda readings: read(told(readings))

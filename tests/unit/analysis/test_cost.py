@@ -9,6 +9,7 @@ from parity.cases import (
     MERGED,
     NUMBERS,
     PAD,
+    TOPOLOGIES,
     VARIANTS,
     VOCABULARY,
     name_of,
@@ -28,6 +29,14 @@ from tdo_plugin.modules.tpdm import batch_mean_anchors, log_likelihood, position
 SOURCE, TARGET, BEAM = 5, 7, 3
 # the order of the norm changes no matrix product
 FLOP_CASES = [case for case in CASES if case.get("norm") != "pre" or case in VARIANTS]
+FLOP_CASES += [
+    {**topology, **parts}
+    for topology in TOPOLOGIES
+    for parts in (
+        {"adapter_dim": 6, "num_pairs": 3},
+        {"target_attention": "all", "num_languages": 3},
+    )
+]
 SOME_CASES = [*DECODER_ONLY[::3], *ENCODER_DECODER[::3], *VARIANTS, *MERGED]
 
 
@@ -129,9 +138,9 @@ def test_reconstruction(built):
 
 
 def test_kinds_add_up():
-    flops = Flops(1, 2, 3, 4, 5, 6)
-    assert 3 * flops == Flops(3, 6, 9, 12, 15, 18)
-    assert (flops + flops).total == 42
+    flops = Flops(1, 2, 3, 4, 5, 6, 7)
+    assert 3 * flops == Flops(3, 6, 9, 12, 15, 18, 21)
+    assert (flops + flops).total == 56
     assert flops.as_dict() == {
         "layers": 1,
         "attention": 2,
@@ -139,7 +148,8 @@ def test_kinds_add_up():
         "vocabulary": 4,
         "lalt": 5,
         "tpdm": 6,
-        "total": 21,
+        "adapters": 7,
+        "total": 28,
     }
 
 

@@ -127,6 +127,7 @@ def test_flags_of_the_model_count(shown):
         "stage1_layers": stage1,
         "stage2_layers": plain["parameters"]["stage2_layers"] * 5 // 6,
         "adaptation": 0,
+        "adapters": 0,
         "lalt": 0,
         "tpdm": 0,
         "final_norms": 2 * 2 * 512,
@@ -163,6 +164,61 @@ def test_a_language_costs_a_matrix_and_two_rows_a_norm(shown):
         assert counts[0]["flops"]["generation"]["lalt"] == 30 * 2 * 512 * 512
         plain = shown(arch)["total_parameters"]
         assert before - plain == 100 * 512 * 512 + 99 * 2 * 512 * norms
+
+
+# Tables 1 and 2 of Xie et al. (2021), in millions: entries, and flags of each row
+MANY, ONE = ("40100", "8", "4"), ("90400", "12", "12")
+INDIVIDUAL = (("27700", "1", "1"), ("35300", "1", "1"))
+TARGETS, ADAPTERS = ("--tdo-target-attention", "all"), ("--tdo-adapter-dim", "128")
+XIE = [
+    (64.69, MANY, ()),
+    (121.42, MANY, TARGETS),
+    (77.43, MANY, ADAPTERS),
+    (58.3, INDIVIDUAL[0], ()),
+    (90.42, ONE, ()),
+    (109.54, ONE, ADAPTERS),
+    (102.14, ONE, ("--tdo-ffn-dim", "3000")),
+    (62.23, INDIVIDUAL[1], ()),
+]
+
+
+@pytest.mark.parametrize(("millions", "sizes", "flags"), XIE, ids=lambda one: str(one))
+def test_the_counts_of_neuron_allocation(shown, millions, sizes, flags):
+    """The vocabularies are those that the plain rows' counts come to, which the paper lacks."""
+    vocabulary, pairs, languages = sizes
+    told = ("--num-pairs", pairs, "--num-languages", languages)
+    count = shown("tdo_encoder_decoder", *flags, *told, vocabulary=vocabulary)
+    assert count["total_parameters"] / 1e6 == pytest.approx(millions, abs=0.03)
+
+
+def test_what_target_attention_and_adapters_add(shown):
+    """One-to-many +TS, 273.77 million in table 2, fits no number of copies of all attentions.
+
+    Eleven more target languages would add 208 million; the paper's row has 183.
+    """
+    plain = shown("tdo_encoder_decoder")
+    block = 4 * (512 * 512 + 512)
+    for which, attentions in (("all", 18), ("cross", 6)):
+        flags = ("--tdo-target-attention", which, "--num-languages", "4")
+        more = shown("tdo_encoder_decoder", *flags)
+        assert more["total_parameters"] - plain["total_parameters"] == 3 * attentions * block
+        assert more["flops"] == plain["flops"]
+    more = shown("tdo_encoder_decoder", *ADAPTERS, "--num-pairs", "8")
+    assert more["parameters"]["adapters"] == 132_736 * 12 * 8
+    assert more["total_parameters"] - plain["total_parameters"] == 132_736 * 12 * 8
+    for kind, count in plain["flops"]["generation"].items():
+        added = {"adapters": (30 + 4 * 30) * 6 * 4 * 512 * 128}
+        added["total"] = added["adapters"]
+        assert more["flops"]["generation"][kind] - count == added.get(kind, 0)
+
+
+@pytest.mark.parametrize(
+    ("flag", "value", "needs"),
+    [("target-attention", "all", "num-languages"), ("adapter-dim", "8", "num-pairs")],
+)
+def test_parts_of_languages_and_pairs_need_their_number(refused, flag, value, needs):
+    line = refused(f"--tdo-{flag}", value)
+    assert f"`--{needs}` must be given with " in line and f"`--tdo-{flag}`; it is not" in line
 
 
 def test_lengths_beam_and_layer(shown):

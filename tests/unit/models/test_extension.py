@@ -22,6 +22,7 @@ KINDS = {
     "three matrices": (*TDO, *AWARE, "--tdo-share-embeddings", "none"),
     "masked before": (*TDO, *AWARE, "--tdo-masked-tags", "3"),
     "one stage": ("--arch", "tdo_prefix_decoder_only_small", "--tdo-laln", "source"),
+    "target attention": (*TDO, "--tdo-target-attention", "all"),
 }
 
 

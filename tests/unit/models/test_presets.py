@@ -110,6 +110,8 @@ def test_command_line_overrides(arch):
         "--activation-dropout": 0.4,
         "--tdo-laln": "source",
         "--tdo-lalt": "authors",
+        "--tdo-target-attention": "all",
+        "--tdo-adapter-dim": 6,
         "--tdo-masked-tags": 3,
         "--tdo-cut-residual": 1,
         "--tdo-tpdm-layer": 1,
@@ -124,14 +126,15 @@ def test_command_line_overrides(arch):
     args = parsed(arch, *words, "--tdo-freeze-embeddings")
     for flag, value in given.items():
         assert getattr(args, flag[2:].replace("-", "_")) == value
-    spec = spec_from_args(args, num_languages=5)
+    spec = spec_from_args(args, num_languages=5, num_pairs=7)
     assert spec.freeze_embeddings
     assert spec.init == "depth-scaled-quarter"
     assert spec.decoder_attention == ("merged" if "encoder" in arch else "separate")
     assert (spec.laln, spec.lalt, spec.masked_tags) == ("source", "authors", 3)
     assert (spec.cut_residual, spec.tpdm_layer, spec.tpdm_gate) == (1, 1, "hard-concrete")
     assert (spec.neuron_masks, spec.zero_shot_neurons) == ("FILE", "general")
-    assert spec.num_languages == 5
+    assert (spec.target_attention, spec.num_languages) == ("all", 5)
+    assert (spec.adapter_dim, spec.num_pairs) == (6, 7)
     assert (spec.stage1_ffn_dim, spec.stage2_ffn_dim) == (24, 40)
     assert (spec.max_source_positions, spec.max_target_positions) == (77, 88)
     untouched = {option.name for option in fields(TdoConfig)}

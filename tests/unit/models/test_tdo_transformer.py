@@ -28,7 +28,7 @@ BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN)
 
 
 def spec_of(*flags):
-    return spec_from_args(training_arguments(*BASE, *flags), num_languages=4)
+    return spec_from_args(training_arguments(*BASE, *flags), num_languages=4, num_pairs=3)
 
 
 def parameters(arch, vocabulary):
@@ -121,6 +121,8 @@ def test_every_option_reaches_the_specification():
         "tdo_freeze_embeddings": None,
         "tdo_laln": "target",
         "tdo_lalt": "xavier",
+        "tdo_target_attention": "all",
+        "tdo_adapter_dim": "6",
         "tdo_masked_tags": "2",
         "tdo_cut_residual": "1",
         "tdo_tpdm_layer": "2",

@@ -1,0 +1,84 @@
+"""Adapters: a small network for each pair of languages at the end of a layer.
+
+Shapes: P pairs, D model width, I inner width, (...) positions.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from tdo_plugin.modules.languages import Languages
+from tdo_plugin.modules.own_rows import with_own_rows
+from tdo_plugin.modules.residual import Residual
+
+
+class PairAdapters(nn.Module):
+    """x + Up(ReLU(Down(LN(x)))) with the parameters of each sentence's pair (Bapna & Firat, 2019).
+
+    ``down`` starts Xavier-uniform and ``up`` at zero, so that an adapter starts as the identity:
+    Bapna and Firat ask for a start near it. A model that they join computes at first what it did.
+
+    Args:
+        num_pairs: P.
+        model_dim: D.
+        inner_dim: I.
+    """
+
+    def __init__(self, num_pairs: int, model_dim: int, inner_dim: int) -> None:
+        super().__init__()
+        self.norm_weight = nn.Parameter(torch.ones(num_pairs, model_dim))
+        self.norm_bias = nn.Parameter(torch.zeros(num_pairs, model_dim))
+        self.down_weight = nn.Parameter(torch.empty(num_pairs, inner_dim, model_dim))
+        self.down_bias = nn.Parameter(torch.zeros(num_pairs, inner_dim))
+        self.up_weight = nn.Parameter(torch.zeros(num_pairs, model_dim, inner_dim))
+        self.up_bias = nn.Parameter(torch.zeros(num_pairs, model_dim))
+        with torch.no_grad():
+            for matrix in self.down_weight:
+                nn.init.xavier_uniform_(matrix)
+
+    def forward(self, x: Tensor, languages: Languages | None = None) -> Tensor:
+        """(..., D) to (..., D), given the row of each position, broadcastable to (...).
+
+        Raises:
+            ValueError: the rows are not given.
+        """
+        if languages is None or languages.pair is None:
+            raise ValueError("adapters need the pair of languages of every sentence")
+        return with_own_rows(x, languages.pair, _adapted, *self.parameters())
+
+
+def _adapted(
+    x: Tensor,
+    norm_weight: Tensor,
+    norm_bias: Tensor,
+    down_weight: Tensor,
+    down_bias: Tensor,
+    up_weight: Tensor,
+    up_bias: Tensor,
+) -> Tensor:
+    normed = F.layer_norm(x, norm_weight.shape, norm_weight, norm_bias)
+    inner = F.relu(F.linear(normed, down_weight, down_bias))
+    return x + F.linear(inner, up_weight, up_bias)
+
+
+class AdaptedResidual(Residual):
+    """A residual with adapters behind it, which end a layer where it is the layer's last.
+
+    Norm and dropout keep their names, so that the parameters of a model without adapters fit.
+
+    Args:
+        residual: what stands around the sublayer.
+        adapters: for each pair.
+    """
+
+    def __init__(self, residual: Residual, adapters: PairAdapters) -> None:
+        super().__init__(residual.norm, residual.dropout)
+        self.adapters = adapters
+        self._residual = (residual,)  # whose parts are registered here
+
+    def before(self, x: Tensor, languages: Languages | None = None) -> Tensor:
+        return self._residual[0].before(x, languages)
+
+    def after(self, x: Tensor, output: Tensor, languages: Languages | None = None) -> Tensor:
+        adapted: Tensor = self.adapters(self._residual[0].after(x, output, languages), languages)
+        return adapted

@@ -1,0 +1,47 @@
+"""The pairs of languages that parts of a model have rows for, in the order of the rows.
+
+Shapes: B sentences, P pairs.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+
+class LanguagePairs(nn.Module):
+    """Finds a pair's row; the pairs and their order are in every checkpoint.
+
+    Args:
+        languages: their names, in the order of their indices.
+        pairs: such as `de-en`, in the order of the rows.
+    """
+
+    pairs: Tensor
+
+    def __init__(self, languages: Sequence[str], pairs: Sequence[str]) -> None:
+        super().__init__()
+        self.languages = tuple(languages)
+        places = [[self.languages.index(one) for one in pair.split("-")] for pair in pairs]
+        self.register_buffer("pairs", torch.tensor(places))
+
+    def forward(self, sources: Tensor, targets: Tensor) -> Tensor:
+        """The row (B,) of each sentence's pair, given its languages from 0, (B,).
+
+        Raises:
+            LookupError: a pair has none; the message is its name.
+        """
+        found = (sources[:, None] == self.pairs[:, 0]) & (targets[:, None] == self.pairs[:, 1])
+        known = found.any(1)
+        if not bool(known.all()):
+            first = int(known.int().argmin())
+            raise LookupError(self.name(int(sources[first]), int(targets[first])))
+        return found.int().argmax(1)
+
+    def name(self, source: int, target: int) -> str:
+        """Of a pair, such as `de-en`."""
+        return f"{self.languages[source]}-{self.languages[target]}"
+
+    def names(self, pairs: Tensor | None = None) -> list[str]:
+        """Of pairs (P, 2), or of its own."""
+        return [self.name(*pair) for pair in (self.pairs if pairs is None else pairs).tolist()]

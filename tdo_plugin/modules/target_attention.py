@@ -1,0 +1,72 @@
+"""Projections of an attention with weights of their own for each target language.
+
+Shapes: K languages, (...) positions, D and E widths.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from tdo_plugin.modules.attention import Projection
+from tdo_plugin.modules.languages import Languages
+from tdo_plugin.modules.own_rows import with_own_rows
+
+
+class TargetProjection(Projection):
+    """W_t x + b_t of target language t (target-specific attention; Blackwood et al., 2018).
+
+    Each language's weight is a draw of its own, as a plain projection's is.
+
+    Args:
+        num_languages: K.
+        in_features: D.
+        out_features: E.
+        gain: of the Xavier-uniform start.
+    """
+
+    def __init__(
+        self, num_languages: int, in_features: int, out_features: int, gain: float = 1.0
+    ) -> None:
+        super().__init__(in_features, out_features)
+        self.weight = nn.Parameter(torch.empty(num_languages, out_features, in_features))
+        self.bias = nn.Parameter(torch.zeros(num_languages, out_features))
+        with torch.no_grad():
+            for matrix in self.weight:
+                nn.init.xavier_uniform_(matrix, gain=gain)
+
+    def forward(self, x: Tensor, languages: Languages | None = None) -> Tensor:
+        """(..., D) to (..., E), given the language of each position, broadcastable to (...).
+
+        Raises:
+            ValueError: the languages are not given.
+        """
+        (projected,) = project_for_targets(x, languages, self)
+        return projected
+
+    def pack(self) -> None:
+        """Nothing: a step of decoding may want any language's weight."""
+
+
+def project_for_targets(
+    x: Tensor, languages: Languages | None, *projections: Projection
+) -> list[Tensor]:
+    """Several target projections of ``x`` (..., D), whose positions are brought together once.
+
+    Raises:
+        ValueError: the languages are not given.
+    """
+    if languages is None or languages.target is None:
+        raise ValueError("target-specific attention needs the language of every sentence")
+    parameters = [one for part in projections for one in (part.weight, part.bias)]
+    found = with_own_rows(x, languages.target, _projected, *parameters)
+    outputs = found.split([part.out_features for part in projections], -1)
+    return [
+        part.output(output, languages) for part, output in zip(projections, outputs, strict=True)
+    ]
+
+
+def _projected(x: Tensor, *parameters: Tensor) -> Tensor:
+    """Side by side, given weight and bias of each projection in turn."""
+    pairs = zip(parameters[::2], parameters[1::2], strict=True)
+    outputs = [F.linear(x, weight, bias) for weight, bias in pairs]
+    return outputs[0] if len(outputs) == 1 else torch.cat(outputs, -1)

@@ -1,0 +1,189 @@
+"""Adapters and target-specific attention in whole models, against a plain model a language."""
+
+import pytest
+import torch
+from parity.cases import PAD, TOPOLOGIES, name_of
+from parity.test_languages import build, moved
+
+from tdo_plugin.models.languages import grown
+from tdo_plugin.modules.adapters import PairAdapters
+from tdo_plugin.modules.languages import Languages
+from tdo_plugin.modules.neuron_masks import NeuronMasks
+from tdo_plugin.modules.source_state import Reading
+from tdo_plugin.modules.target_attention import TargetProjection
+
+EXACT = {"rtol": 0, "atol": 1e-9}
+ROWS = torch.tensor([1, 0, 1, 3])
+TARGETS, ADAPTERS = (
+    {"target_attention": "all", "num_languages": 4},
+    {"adapter_dim": 5, "num_pairs": 4},
+)
+ENCDEC = {"topology": "encoder-decoder", "encoder_layers": 2, "decoder_layers": 2}
+WAYS = [
+    {**topology, "norm": norm}
+    for topology in (*TOPOLOGIES, {**ENCDEC, "decoder_attention": "merged"})
+    for norm in ("pre", "post")
+]
+CASES = [{**way, **parts} for way in WAYS for parts in (TARGETS, ADAPTERS, {**TARGETS, **ADAPTERS})]
+CASES += [
+    {**ENCDEC, **TARGETS, "target_attention": "cross"},
+    {**ENCDEC, **TARGETS, "decoder_attention": "merged", "target_attention": "cross"},
+    {**ENCDEC, **TARGETS, **ADAPTERS, "laln": "both", "lalt": "xavier"},
+    {**TOPOLOGIES[1], **TARGETS, **ADAPTERS, "laln": "source", "tpdm_layer": 2},
+]
+
+
+def told(rows):
+    return Languages(norm=rows, target=rows, pair=rows)
+
+
+def alone(model, case, row):
+    """A model of one language and pair, with the weights of this one."""
+    single = build(**{**case, **{key: 1 for key in ("num_languages", "num_pairs") if key in case}})
+    own = {}
+    for (name, one), like in zip(model.state_dict().items(), single.parameters(), strict=True):
+        # LALN's row of positions of no language stays the last
+        chosen = [row, *([4] if len(one) == 5 and len(like) == 2 else [])]
+        own[name] = one if one.shape == like.shape else one[chosen]
+    single.load_state_dict(own)
+    return single
+
+
+def features(model, source, previous, rows):
+    return model([Reading(source, languages=told(rows))], previous)[1]
+
+
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_a_mixed_batch_is_each_sentence_alone(case, batch):
+    """Values, and the gradients of all parameters, added up over the sentences."""
+    model = moved(build(**case))
+    source, previous, _ = batch
+    mixed = features(model, source, previous, ROWS)
+    weighting = torch.randn_like(mixed) * previous.ne(PAD)[..., None]
+    (mixed * weighting).sum().backward()
+    wanted = {name: torch.zeros_like(one) for name, one in model.named_parameters()}
+    for place, row in enumerate(ROWS.tolist()):
+        single, one = alone(model, case, row), slice(place, place + 1)
+        own = features(single, source[one], previous[one], torch.tensor([0]))
+        real = previous[one].ne(PAD)
+        torch.testing.assert_close(own[real], mixed[one][real], **EXACT)
+        (own * weighting[one]).sum().backward()
+        for name, part in single.named_parameters():
+            if part.grad is None:
+                continue
+            if part.shape == wanted[name].shape:
+                wanted[name] += part.grad
+            else:
+                wanted[name][row] += part.grad[0]
+                if len(part) == 2:
+                    wanted[name][4] += part.grad[1]
+    for name, one in model.named_parameters():
+        if one.grad is not None or wanted[name].any():
+            torch.testing.assert_close(one.grad, wanted[name], **EXACT)
+
+
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_incremental_equals_full(case, batch):
+    model = moved(build(**case))
+    source, previous, _ = batch
+    full = features(model, source, previous, ROWS)
+    state, cache = model.encode(source, languages=told(ROWS)), model.new_cache()
+    model.pack()
+    with torch.no_grad():
+        steps = range(1, previous.size(1) + 1)
+        pieces = [model.decode(previous[:, :end], state, cache) for end in steps]
+    real = previous.ne(PAD)
+    torch.testing.assert_close(torch.cat(pieces, 1)[real], full[real], **EXACT)
+
+
+def parts_of(model):
+    kinds = (TargetProjection, PairAdapters)
+    return {n: one for n, one in model.named_modules() if isinstance(one, kinds)}
+
+
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_an_absent_row_has_a_gradient_of_zero(case, batch):
+    model = moved(build(**case))
+    features(model, *batch[:2], ROWS).square().sum().backward()
+    assert parts_of(model)
+    last = f"layers.{case.get('num_layers', 0) - 1}."
+    for name, part in parts_of(model).items():
+        for kind, one in part.named_parameters():
+            assert one.grad is not None, f"{name}.{kind}"
+            assert not one.grad[2].any(), f"{name}.{kind}"
+            assert one.grad[[0, 1, 3]].any() or name.endswith("key") or last in name
+
+
+@pytest.mark.parametrize("way", WAYS, ids=name_of)
+def test_a_plain_checkpoint_starts_from_the_same_function(way, batch):
+    plain = moved(build(**way))
+    aware = build(**way, **TARGETS, **ADAPTERS)
+    state = {f"core.{name}": one for name, one in plain.state_dict().items()}
+    found = grown(state, aware, None)
+    aware.load_state_dict({name.removeprefix("core."): one for name, one in found.items()})
+    source, previous, _ = batch
+    expected = plain([Reading(source)], previous)[1][previous.ne(PAD)]
+    found = features(aware, source, previous, ROWS)[previous.ne(PAD)]
+    torch.testing.assert_close(found, expected, **EXACT)
+
+
+def test_which_attentions_are_of_languages():
+    counts = {}
+    for which in ("cross", "all"):
+        model = build(**{**ENCDEC, **TARGETS, "target_attention": which})
+        counts[which] = len(parts_of(model))
+        assert which == "all" or all("cross_attention" in name for name in parts_of(model))
+    assert counts == {"cross": 2 * 4, "all": 6 * 4}
+
+
+@pytest.mark.parametrize("way", WAYS, ids=name_of)
+def test_mixed_precision(way, batch):
+    model = moved(build(**way, **TARGETS, **ADAPTERS)).float()
+    source, previous, _ = batch
+    expected = features(model, source, previous, ROWS)
+    with torch.autocast("cpu", torch.bfloat16):
+        found = features(model, source, previous, ROWS)
+        found.float().square().sum().backward()
+    real = previous.ne(PAD)
+    torch.testing.assert_close(found.float()[real], expected[real], rtol=0.1, atol=0.3)
+    half = features(model.to(torch.bfloat16), source, previous, ROWS)
+    torch.testing.assert_close(half.float()[real], expected[real], rtol=0.1, atol=0.5)
+
+
+def test_masks_of_neurons_hold_in_target_attention(batch):
+    """What no pair uses neither speaks nor learns, nor moves while it is kept still."""
+    model = moved(build(**ENCDEC, **TARGETS))
+    model.neurons = NeuronMasks(model.stack, 4)
+    width = sum(model.neurons.widths.values())
+    used = torch.rand(width) < 0.6
+    digest = torch.zeros(32, dtype=torch.uint8)
+    model.neurons.take(used[None].expand(4, -1), used, torch.tensor([[0, 1]]).expand(4, -1), digest)
+    source, previous, _ = batch
+    languages = Languages(norm=ROWS, target=ROWS, neurons=torch.zeros_like(ROWS))
+    output = model([Reading(source, languages=languages)], previous)[1]
+    (output * torch.randn_like(output)).sum().backward()
+    before, off = model.stack.state_dict(), 0
+    before = {name: one.clone() for name, one in before.items()}
+    with model.neurons.still(), torch.no_grad():
+        for parameter in model.stack.parameters():
+            parameter.add_(1.0)
+    pieces = zip(model.neurons.widths, used.split([*model.neurons.widths.values()]), strict=True)
+    for name, mask in pieces:
+        part = model.stack.get_submodule(name)
+        for kind, one in part.named_parameters():
+            own = (slice(None), ~mask) if isinstance(part, TargetProjection) else ~mask
+            assert not one.grad[own].any(), f"{name}.{kind}"
+            assert torch.equal(one[own], before[f"{name}.{kind}"][own]), f"{name}.{kind}"
+            off += int((~mask).sum())
+    assert off
+
+
+@pytest.mark.parametrize("way", [WAYS[0], WAYS[4]], ids=name_of)
+def test_depth_scales_the_start_of_each_language(way):
+    model = build(**{**way, **TARGETS, "model_dim": 32, "init": "depth-scaled"})
+    for name, part in parts_of(model).items():
+        depth = int(name.split("layers.")[1].split(".")[0]) + 1
+        packed = ".attention." in f".{name}." and not name.endswith("out")
+        limit = (6 / (32 * (4 if packed else 2)) / depth) ** 0.5
+        for matrix in part.weight:
+            assert 0.95 * limit < matrix.abs().max() <= limit, name

@@ -1,0 +1,124 @@
+"""Adapters and target-specific attention at fairseq's border: pairs, checkpoints, refusals."""
+
+from argparse import Namespace
+
+import pytest
+import torch
+from fairseq import tasks
+from integration.data import ENCODER_DECODER, TAG, TASK, TDO, TRAIN, built, iterate
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.models.extension import Extension
+from tdo_plugin.models.language_pairs import KEY, trained_pairs
+from tdo_plugin.modules.languages import Languages
+from tdo_plugin.modules.neurons import points, projections
+from tdo_plugin.modules.source_state import Reading
+
+BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, "--dropout", "0")
+ADAPTERS, TARGETS = ("--tdo-adapter-dim", "5"), ("--tdo-target-attention", "all")
+WAYS = {"two stages": (), "encoder-decoder": ENCODER_DECODER}
+
+
+def moved(model):
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.1)
+    return model.double()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_ids_of_the_batch_reach_the_parts(way):
+    task, model, _ = built(*BASE, *TDO, *WAYS[way], *ADAPTERS, *TARGETS)
+    batch = iterate(task, "train")[0]["net_input"]
+    logits, _ = moved(model)(**batch)
+    pairs = trained_pairs(task.args)
+    assert model.core.pairs.names() == pairs and len(pairs) > 1
+    sources, targets = (batch[f"{side}_lang_id"][:, 0] - 1 for side in ("src", "tgt"))
+    both = zip(sources.tolist(), targets.tolist(), strict=True)
+    rows = [pairs.index(f"{task.langs[s]}-{task.langs[t]}") for s, t in both]
+    assert len({*rows}) > 1
+    told = Languages(norm=targets, target=targets, pair=torch.tensor(rows))
+    source = Reading(batch["src_tokens"], languages=told)
+    features = model.core([source], batch["prev_output_tokens"])[1]
+    torch.testing.assert_close(logits, model.core.logits(features), rtol=0, atol=0)
+
+
+def test_a_pair_without_an_adapter():
+    task, model, _ = built(*BASE, *TDO, *ADAPTERS)
+    batch = dict(iterate(task, "train")[0]["net_input"])
+    trained = trained_pairs(task.args)
+    pair = next(
+        (s, t) for s in range(4) for t in range(4)
+        if s != t and f"{task.langs[s]}-{task.langs[t]}" not in trained
+    )  # fmt: skip
+    for side, place in zip(("src", "tgt"), pair, strict=True):
+        batch[f"{side}_lang_id"] = torch.full_like(batch[f"{side}_lang_id"], place + 1)
+    name = "-".join(task.langs[place] for place in pair)
+    with pytest.raises(UserError, match=f"{trained[0]}, .*; {name} has no adapter") as raised:
+        model(**batch)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_plain_checkpoint_grows(way):
+    task, plain, _ = built(*BASE, *TDO, *WAYS[way])
+    _, aware, _ = built(*BASE, *TDO, *WAYS[way], *ADAPTERS, *TARGETS)
+    aware.load_state_dict(moved(plain).state_dict())
+    batch = iterate(task, "train")[0]["net_input"]
+    torch.testing.assert_close(aware.double()(**batch)[0], plain(**batch)[0], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("flags", [ADAPTERS, TARGETS], ids=["adapters", "target attention"])
+def test_an_optimizer_does_not_grow(flags):
+    _, plain, _ = built(*BASE, *TDO)
+    _, aware, _ = built(*BASE, *TDO, *flags)
+    resumes = Namespace(reset_optimizer=False, finetune_from_model=None)
+    with pytest.raises(UserError, match="`--finetune-from-model` must name a checkpoint without"):
+        aware.load_state_dict(plain.state_dict(), model_cfg=resumes)
+    aware.load_state_dict(aware.state_dict(), model_cfg=resumes)
+
+
+def test_a_checkpoint_goes_by_its_own_order_of_pairs():
+    task, model, _ = built(*BASE, *TDO, *ADAPTERS)
+    batch = iterate(task, "train")[0]["net_input"]
+    expected = moved(model)(**batch)[0]
+    args = Namespace(**vars(task.args))
+    args.lang_pairs = trained_pairs(args)[::-1]
+    other = tasks.setup_task(args).build_model(args).double()
+    assert other.core.pairs.names() == args.lang_pairs
+    other.load_state_dict(model.state_dict())
+    torch.testing.assert_close(other(**batch)[0], expected, rtol=0, atol=0)
+
+
+def test_a_checkpoint_of_other_pairs():
+    _, model, _ = built(*BASE, *TDO, *ADAPTERS)
+    state = dict(model.state_dict())
+    for pairs in (state[KEY][:-1], state[KEY].flip(1)[:1].expand_as(state[KEY])):
+        with pytest.raises(UserError, match=r"`--lang-pairs` must be the pairs that the check"):
+            model.load_state_dict({**state, KEY: pairs})
+
+
+def test_a_checkpoint_of_other_languages():
+    _, model, _ = built(*BASE, *TDO, *TARGETS)
+    state, name = model.state_dict(), "core.stack.layers.0.attention.query.weight"
+    with pytest.raises(UserError, match=r"the languages of `--langs`; its .* 5 rows, these 4"):
+        model.load_state_dict({**state, name: torch.cat([state[name], state[name][:1]])})
+
+
+def test_adapters_are_not_extended():
+    task, _, _ = built(*BASE, *TDO, *ADAPTERS)
+    with pytest.raises(UserError, match="`--path` must name a model without `--tdo-adapter-dim`"):
+        Extension(task.langs, ["it"]).arguments(task.args)
+
+
+def test_no_cross_attention_in_one_stack():
+    with pytest.raises(UserError, match=r"`--tdo-target-attention` must be none or all wh"):
+        built(*BASE, *TDO, "--tdo-target-attention", "cross")
+
+
+def test_neurons_are_those_of_the_plain_model():
+    """Outputs of target-specific projections are neurons; adapters have none."""
+    stacks = [built(*BASE, *TDO, *more)[1].core.stack for more in ((), (*ADAPTERS, *TARGETS))]
+    widths = [{name: p.out_features for name, p in projections(one).items()} for one in stacks]
+    assert widths[0] == widths[1]
+    assert [*points(stacks[1])] == [*widths[1]]

@@ -1,0 +1,117 @@
+"""Adapters and projections of their own rows, against plain ones a sentence at a time."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.utils.flop_counter import FlopCounterMode
+
+from tdo_plugin.modules.adapters import PairAdapters
+from tdo_plugin.modules.language_pairs import LanguagePairs
+from tdo_plugin.modules.languages import Languages
+from tdo_plugin.modules.target_attention import TargetProjection, project_for_targets
+
+ROWS = [[3], [0, 0, 0], [4, 1, 4, 0, 1]]
+EXACT = {"rtol": 0, "atol": 1e-12}
+
+
+def moved(part):
+    torch.manual_seed(0)
+    part = part.double()
+    with torch.no_grad():
+        for one in part.parameters():
+            one.add_(torch.randn_like(one) * 0.1)
+    return part
+
+
+def sentence_by_sentence(part, x, rows, alone):
+    own = [[one[row] for one in part.parameters()] for row in rows]
+    return torch.stack([alone(sentence, *some) for sentence, some in zip(x, own, strict=True)])
+
+
+def adapter(x, gain, bias, down, down_bias, up, up_bias):
+    """Bapna and Firat's, of torch's own parts."""
+    normed = nn.functional.layer_norm(x, (6,)) * gain + bias
+    return x + (normed @ down.T + down_bias).clamp(min=0) @ up.T + up_bias
+
+
+PARTS = {
+    "adapters": (lambda: PairAdapters(5, 6, 4), adapter),
+    "projection": (lambda: TargetProjection(5, 6, 8), F.linear),
+}
+
+
+def told(rows):
+    return Languages(target=torch.tensor(rows), pair=torch.tensor(rows))
+
+
+@pytest.mark.parametrize("rows", ROWS, ids=str)
+@pytest.mark.parametrize("name", PARTS)
+def test_values_and_gradients(name, rows):
+    make, alone = PARTS[name]
+    part, languages = moved(make()), told(rows)
+    x = torch.randn(len(rows), 3, 6, dtype=torch.float64, requires_grad=True)
+    expected = sentence_by_sentence(part, x, rows, alone)
+    weighting, parameters = torch.randn_like(expected), [x, *part.parameters()]
+    wanted = torch.autograd.grad((expected * weighting).sum(), parameters)
+    for found in (
+        part(x, languages[:, None]),
+        part(x.flatten(0, 1), languages.repeat_interleave(3)).view_as(expected),
+    ):
+        torch.testing.assert_close(found, expected, **EXACT)
+        gradients = torch.autograd.grad((found * weighting).sum(), parameters)
+        torch.testing.assert_close(gradients, wanted, **EXACT)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_absent_rows_have_gradients_of_zero(name):
+    part = moved(PARTS[name][0]())
+    part(torch.randn(2, 3, 6).double(), told([1, 3])[:, None]).square().sum().backward()
+    for one in part.parameters():
+        touched = one.grad.flatten(1).abs().sum(1) > 0
+        assert touched.tolist() == [False, True, False, True, False]
+
+
+def test_several_projections_at_once():
+    parts = [moved(TargetProjection(5, 6, width)) for width in (4, 8)]
+    x, languages = torch.randn(4, 3, 6).double(), told([2, 0, 2, 1])[:, None]
+    expected = [part(x, languages) for part in parts]
+    torch.testing.assert_close(project_for_targets(x, languages, *parts), expected, **EXACT)
+
+
+def test_no_position_is_multiplied_twice():
+    x, languages = torch.randn(8, 3, 6), told([row % 5 for row in range(8)])[:, None]
+    for name, products in (("adapters", 2 * 4), ("projection", 8)):
+        with FlopCounterMode(display=False) as counter:
+            PARTS[name][0]()(x, languages)
+        assert counter.get_total_flops() == 2 * x.numel() * products
+
+
+def test_starts():
+    x = torch.randn(3, 2, 6)
+    adapters, projection = PairAdapters(3, 6, 4), TargetProjection(3, 6, 6, gain=0.5)
+    assert torch.equal(adapters(x, told([0, 2, 1])[:, None]), x)
+    limit = 0.5 * (6 / 12) ** 0.5
+    for weight in (adapters.down_weight, projection.weight):
+        assert not torch.equal(weight[0], weight[1])
+    assert 0.8 * limit < projection.weight.abs().max() <= limit
+    assert not projection.bias.any()
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_languages_must_be_told(name):
+    with pytest.raises(ValueError, match="of every sentence"):
+        PARTS[name][0]()(torch.randn(2, 3, 6), Languages.of_targets(torch.tensor([0, 1]))
+                         if name == "adapters" else Languages())  # fmt: skip
+
+
+def test_pairs_are_found_and_go_with_the_state():
+    own = LanguagePairs(["en", "de", "fr"], ["de-en", "en-fr"])
+    sources, targets = torch.tensor([0, 1, 0]), torch.tensor([2, 0, 2])
+    assert own(sources, targets).tolist() == [1, 0, 1]
+    with pytest.raises(LookupError, match="fr-de"):
+        own(torch.tensor([1, 2]), torch.tensor([0, 1]))
+    other = LanguagePairs(["en", "de", "fr"], ["en-fr", "de-en"])
+    other.load_state_dict(own.state_dict())
+    assert other.names() == ["de-en", "en-fr"]
+    assert other(sources, targets).tolist() == [1, 0, 1]
