@@ -13,7 +13,7 @@ from tdo_plugin.modules.source_state import Reading
 from tdo_plugin.modules.target_attention import TargetProjection
 
 EXACT = {"rtol": 0, "atol": 1e-9}
-ROWS = torch.tensor([1, 0, 1, 3])
+ROWS = torch.tensor([3, 1, 0, 1])  # whose order, sorted, is not its own inverse
 TARGETS, ADAPTERS = (
     {"target_attention": "all", "num_languages": 4},
     {"adapter_dim": 5, "num_pairs": 4},
@@ -187,3 +187,32 @@ def test_depth_scales_the_start_of_each_language(way):
         limit = (6 / (32 * (4 if packed else 2)) / depth) ** 0.5
         for matrix in part.weight:
             assert 0.95 * limit < matrix.abs().max() <= limit, name
+
+
+@pytest.mark.parametrize("way", WAYS, ids=name_of)
+def test_adapters_end_a_layer(way, batch):
+    """Where those of other layers are the identity, one adds its part to what a layer gives."""
+    plain = moved(build(**way))
+    adapted = build(**way, **ADAPTERS)
+    adapted.load_state_dict({**adapted.state_dict(), **plain.state_dict()})
+    source, previous, _ = batch
+    part = moved(adapted.stack.target_layers[-1].feed_forward_residual.adapters)
+    seen = []
+    for model in (plain, adapted):
+        model.stack.exit.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
+        features(model, source, previous, ROWS)
+    expected, found = part(seen[0], told(ROWS)[:, None]), seen[1]
+    real = previous.ne(PAD)
+    torch.testing.assert_close(found[real], expected[real], **EXACT)
+    assert not torch.allclose(seen[0][real], seen[1][real])
+
+
+@torch.no_grad()
+def test_weights_are_laid_out_for_decoding(batch):
+    """In single precision, in which plain projections are."""
+    model = moved(build(**ENCDEC, **TARGETS, **ADAPTERS)).float()
+    source, previous, _ = batch
+    expected = features(model, source, previous, ROWS)
+    model.pack()
+    found = features(model, source, previous, ROWS)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)

@@ -15,7 +15,7 @@ def made(start="xavier", languages=5, width=6):
     return LanguageTransformation(languages, width, start).double()
 
 
-@pytest.mark.parametrize("rows", [[3], [0, 0, 0], [4, 1, 4, 0, 1]], ids=str)
+@pytest.mark.parametrize("rows", [[3], [0, 0, 0], [4, 1, 4, 0, 1], [2, 0, 1, 0, 3]], ids=str)
 def test_values_and_gradients(rows):
     part, languages = made(), Languages.of_targets(torch.tensor(rows))
     x = torch.randn(len(rows), 3, 6, dtype=torch.float64, requires_grad=True)
