@@ -152,13 +152,15 @@ updates_asked() {
 
 # choose_systems DIRECTIONS: what must be trained for the rows; `second` goes on with some of `first`.
 choose_systems() {
-  local one system
+  local one own system
   local -A seen=()
   for one in "${rows[@]}"; do
-    for system in $(begun_from "$one") $(systems_of "$one" "$1"); do
-      [[ -z ${seen[$system]:-} ]] || continue
-      seen[$system]=1
-      if [[ -n $(begun_from "$system") ]]; then second+=("$system"); else first+=("$system"); fi
+    for own in $(systems_of "$one" "$1"); do
+      for system in $(begun_from "$own") "$own"; do
+        [[ -z ${seen[$system]:-} ]] || continue
+        seen[$system]=1
+        if [[ -n $(begun_from "$system") ]]; then second+=("$system"); else first+=("$system"); fi
+      done
     done
   done
 }

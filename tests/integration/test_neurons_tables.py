@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -128,13 +129,23 @@ def test_figures_have_a_place_for_every_system(clone: Path) -> None:
         assert len(sweep[sweep.index("--x") + 1 : sweep.index("--x-label")]) == rows - 1, places
 
 
-def test_erasures_are_of_the_masked_model(clone: Path) -> None:
-    commands = shown(clone, "neurons_figure5.sh", "full")
-    erased = [words for words in commands if words[0] == "erase"]
-    asked = [tuple(words[words.index("--seed") + 2 :]) for words in erased]
-    pairs = ("it-en", "ro-it", "en-ro")
-    specific = [("--specific", "0.5", "--pair", pair) for pair in pairs]
-    assert asked == [("--general", "0.2"), *specific]
+def test_erasures_are_those_of_the_paper(clone: Path) -> None:
+    source = clone / "scripts" / "tables"
+    code = f"""
+      source "{source}/neurons.sh"; source "{source}/neurons/erased.sh"
+      row "many-to-many/$(masked taylor)" TE; read_options full --seeds 2 --out /run
+      erasures "${{rows[0]}}"; runs_of "${{rows[0]}}" TE | tail -n 2
+    """
+    done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=True)
+    system, pairs = "many-to-many/masked-taylor-0.9-0.7-pair", ("it-en", "ro-it", "en-ro")
+    asked = ["general --general 0.2"]
+    asked += [f"specific-{pair} --specific 0.5 --pair {pair}" for pair in pairs]
+    expected = [f"{system}{seed} {what}" for seed in ("", "-seed-2") for what in asked]
+    last = [f"TE without specific-{pair}, seed 2=/run/{system}-seed-2/erased/" for pair in pairs]
+    expected += [f"{line}specific-{pair}/output" for line, pair in zip(last, pairs, strict=True)][
+        1:
+    ]
+    assert done.stdout.splitlines() == expected
 
 
 def test_full_says_its_hours_first(clone: Path) -> None:
@@ -145,10 +156,22 @@ def test_full_says_its_hours_first(clone: Path) -> None:
 
 def test_a_few_updates_of_every_system(clone: Path) -> None:
     """All three steps, on a tiny corpus; a second run finds everything there."""
+    one, other = (
+        f"many-to-many/masked-{kind}" for kind in ("taylor-0.9-0-pair", "absolute-0.9-1-pair")
+    )
     for name in SCRIPTS:
-        script(clone, name, "--smoke", "--threads", 1)
+        rows = ("--rows", f"{one},{other}") if name == "neurons_figure4.sh" else ()
+        script(clone, name, "--smoke", "--threads", 1, *rows)
     again = script(clone, "neurons_table2.sh", "--smoke", "--threads", 1).stdout
     run = clone / "runs" / "neurons-smoke"
     assert "training begins" not in again and "trained already" in again
     assert (run / "one-to-many/neurons/multilingual/taylor-0.9-0.7-pair.masks").is_file()
     assert (run / "figure2/many-to-many").is_dir() and (run / "figure3/one-to-many").is_dir()
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_help_explains_the_script_and_its_options(clone: Path, name: str) -> None:
+    output = script(clone, name, "--help").stdout
+    for text in (f"scripts/tables/{name}", "multi30k", "--smoke", "--dry-run", "Xie et al."):
+        assert text in output
+    assert "set -euo" not in output
