@@ -2,7 +2,15 @@
 
 import pytest
 import torch
-from parity.cases import CASES, PAD, name_of
+from parity.cases import (
+    DISENTANGLED,
+    LANGUAGE_AWARE,
+    MERGED,
+    PAD,
+    TOPOLOGIES,
+    VARIANTS,
+    name_of,
+)
 from parity.test_streams import padding_first
 
 from tdo_plugin.analysis.neurons.importance import (
@@ -79,6 +87,9 @@ def one_at_a_time(model, batch, absolute):
     return sums, counts
 
 
+CASES = [{**case, "norm": norm} for case in TOPOLOGIES for norm in ("pre", "post")]
+CASES += [MERGED[0], MERGED[-1], LANGUAGE_AWARE[0], LANGUAGE_AWARE[-2], *VARIANTS[:2]]
+CASES += [DISENTANGLED[0], DISENTANGLED[3]]
 SIDES = ("source left, target right", "source right, target left")
 WAYS = [(way, side) for way in (apart, beside) for side in SIDES]
 
