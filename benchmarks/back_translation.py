@@ -32,7 +32,6 @@ from unittest import mock
 
 import torch
 from speed import in_turns
-from speed.batches import Batch
 from speed.jobs import Job
 from speed.plan import OURS, Setting
 from speed.running import Training
@@ -58,15 +57,6 @@ class Updates(Training):
         if self.task.args.robt_beam > 1 or self.task.args.whole_search:
             raise SystemExit("`--options` must leave the search greedy; they do not")
         self._hooks = list(self.task.step_hooks)
-
-    def _sample(self, batch: Batch) -> dict[str, Any]:
-        sample = super()._sample(batch)
-        origins = sample["id"].tolist()
-        for side, name in enumerate(("src_lang_id", "tgt_lang_id")):
-            ids = [self.task.data_manager.language_id(one.languages[side]) for one in batch]
-            column = torch.tensor([[ids[origin]] for origin in origins])
-            sample["net_input"][name] = column.to(sample["id"].device)
-        return sample
 
     def seconds(self, system: str, number: int) -> float:
         """Of a system's update on the `number`-th batch."""

@@ -25,6 +25,7 @@ from speed.plan import Setting
 from speed.systems import shared_words, words
 from tdo_plugin.data.workers import run_jobs
 from tdo_plugin.errors import UserError
+from tdo_plugin.tasks.language_ids import LanguageIdDataManager
 
 TINY = Setting(model_dim=8, ffn_dim=8, heads=2, depth=2, vocabulary=50)
 PRECISIONS = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
@@ -49,17 +50,21 @@ class Runner:
         self.samples = [self._sample(batch) for batch in job.batches]
 
     def _sample(self, batch: Batch) -> dict[str, Any]:
-        """A batch as the task's data sets would collate it, with the target's tag first."""
-        dictionary = self.task.source_dictionary
+        """A batch as the task's data sets would collate it, the target's tag first."""
+        dictionary, manager = self.task.source_dictionary, self.task.data_manager
         end = dictionary.eos()
         rows = []
         for number, sentence in enumerate(batch):
-            tag = self.task.data_manager.get_encoder_langtok(*sentence.languages, "tgt")
+            tag = manager.get_encoder_langtok(*sentence.languages, "tgt")
             source = [tag, *map(dictionary.index, sentence.source), end]
             target = [*map(dictionary.index, sentence.target), end]
             tensors = {"source": torch.tensor(source), "target": torch.tensor(target)}
             rows.append({"id": number, **tensors})
         sample = collate(rows, dictionary.pad(), end)
+        if isinstance(manager, LanguageIdDataManager):  # fairseq's own tasks tell no model
+            for side, name in enumerate(("src_lang_id", "tgt_lang_id")):
+                ids = [manager.language_id(sentence.languages[side]) for sentence in batch]
+                sample["net_input"][name] = torch.tensor(ids)[sample["id"], None]
         return utils.move_to_cuda(sample) if self.cuda else sample
 
     def run(self, number: int) -> float:

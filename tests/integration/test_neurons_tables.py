@@ -156,17 +156,18 @@ def test_full_says_its_hours_first(clone: Path) -> None:
 
 def test_a_few_updates_of_every_system(clone: Path) -> None:
     """All three steps, on a tiny corpus; a second run finds everything there."""
-    one, other = (
-        f"many-to-many/masked-{kind}" for kind in ("taylor-0.9-0-pair", "absolute-0.9-1-pair")
-    )
-    for name in SCRIPTS:
-        rows = ("--rows", f"{one},{other}") if name == "neurons_figure4.sh" else ()
-        script(clone, name, "--smoke", "--threads", 1, *rows)
-    again = script(clone, "neurons_table2.sh", "--smoke", "--threads", 1).stdout
-    run = clone / "runs" / "neurons-smoke"
+    sweep = ["many-to-many/masked-taylor-0.9-0-pair", "many-to-many/masked-absolute-0.9-1-pair"]
+    expansion = [f"one-to-many/expansion{name}" for name in ("", "-masked-taylor-0.9-0.7-pair")]
+    for name, rows in (("figure4", sweep), ("figure6", []), ("table1", []), ("table2", expansion)):
+        words = (f"neurons_{name}.sh", "--smoke", "--threads", 1)
+        script(clone, *words, *(["--rows", ",".join(rows)] if rows else []))
+    again = script(clone, *words, "--rows", ",".join(expansion)).stdout
     assert "training begins" not in again and "trained already" in again
-    assert (run / "one-to-many/neurons/multilingual/taylor-0.9-0.7-pair.masks").is_file()
-    assert (run / "figure2/many-to-many").is_dir() and (run / "figure3/one-to-many").is_dir()
+    runs = clone / "runs" / "neurons-smoke"
+    assert (runs / "one-to-many/neurons/expansion/taylor-0.9-0.7-pair.masks").is_file()
+    trained_models = {path.parent.parent.name for path in runs.glob("*/*/checkpoints/*last.pt")}
+    rest = ["target-specific", "adapter", "masked-taylor-0.9-0.7-separate", "expansion"]
+    assert trained_models.issuperset([*(Path(name).name for name in sweep), *rest])
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
