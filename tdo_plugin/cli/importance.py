@@ -80,6 +80,7 @@ def run(args: argparse.Namespace) -> int:
     """Measure every pair; write the file; print a table."""
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.data.lock import alone
+    from tdo_plugin.data.signals import ended_by_sigterm
 
     sentences = _check(args)
     out = args.out.absolute()
@@ -93,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
         _show(found, out)
         return 0
     jobs = [_job(work, pair) for pair in work.settings.pairs]
-    with alone(work.out):
+    with alone(work.out), ended_by_sigterm():
         try:
             if args.fresh:
                 for part in work.out.glob("*.safetensors"):

@@ -3,12 +3,15 @@
 import logging
 import re
 import shutil
+import signal
+import time
 from pathlib import Path
 
 import pytest
 import torch
 from integration.data import ENCODER_DECODER, kept_logging
 from integration.prepared import prepared, trained
+from integration.translating import begun
 
 from tdo_plugin.analysis.neurons.importance import METHODS, NeuronMeans, RealPositions
 from tdo_plugin.cli import importance_jobs, main
@@ -153,6 +156,27 @@ def test_it_goes_on_where_it_was(importance, tmp_path, monkeypatch):
     assert not parts.exists()
     printed, _ = importance(out, *SMALL, "--fresh")
     assert "77777.0" not in printed and not parts.exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_ended_run_goes_on_where_it_was(importance, tmp_path, number):
+    out, parts = tmp_path / "theta", tmp_path / "theta.parts"
+    slow = ("--sentences", "40", "--max-tokens", "1")
+    importance(tmp_path / "whole", *slow)
+    words = ("--cpu", "--workers", "2", "--path", two_stages(), "--data", prepared().root, *slow)
+    process = begun("importance", "--out", out, *words)
+    while not list(parts.glob("*.safetensors")):
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.005)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}.get(number, -number)
+    assert "Traceback" not in errors and not out.exists()
+    _, said = importance(out, *slow)
+    assert "of 4 pairs are whole already" in said and not parts.exists()
+    first, second = Importance.read(tmp_path / "whole"), Importance.read(out)
+    for name, theta in first.modules.items():
+        assert torch.equal(theta, second.modules[name])
 
 
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])

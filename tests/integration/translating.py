@@ -14,9 +14,11 @@ def lines(path: Path) -> list[str]:
 
 
 def started(*words: object) -> "subprocess.Popen[str]":
-    """The command in a process of its own."""
-    command = [sys.executable, "-m", "tdo_plugin", "translate", prepared().root, "--cpu"]
-    command += ["--path", trained(), *words]
-    return subprocess.Popen(
-        list(map(str, command)), env=environment(), stderr=subprocess.PIPE, text=True
-    )
+    """`tdo translate` in a process of its own."""
+    return begun("translate", prepared().root, "--cpu", "--path", trained(), *words)
+
+
+def begun(*words: object) -> "subprocess.Popen[str]":
+    """A command in a process of its own."""
+    command = [sys.executable, "-m", "tdo_plugin", *map(str, words)]
+    return subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True)
