@@ -195,11 +195,19 @@ def _write(
     }
     metadata = {"kind": what.kind, "version": VERSION, "description": json.dumps(header)}
     try:
+        partial.touch()
+        mode = (
+            partial.stat().st_mode
+        )  # as the user's other files have it; safetensors hides its own
         save_file(kept, partial, metadata)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-    os.replace(partial, path)
+        partial.chmod(mode)
+        os.replace(partial, path)
+    except (OSError, SafetensorError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(f"`--out` must be a file that can be written; {path}: {reason}") from None
+    finally:
+        if partial.exists():
+            partial.unlink()
 
 
 def _read(path: Path, kind: str, option: str) -> tuple[dict[str, Tensor], dict[str, Any], str]:

@@ -118,7 +118,7 @@ def wanted_pairs(text: str, importance: Importance) -> list[str]:
     Raises:
         UserError: one is not in the file.
     """
-    pairs = text.split(",")
+    pairs = [pair.strip() for pair in text.split(",")]
     if unknown := [pair for pair in pairs if pair not in importance.pairs]:
         raise UserError(
             f"`--pairs` must be of {', '.join(importance.pairs)}; it has {unknown[0] or 'nothing'}"

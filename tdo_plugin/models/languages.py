@@ -97,6 +97,12 @@ def check_task(spec: ModelSpec, args: Namespace, task: Any) -> None:
                 f"`--encoder-langtok` must be tgt, or `--decoder-langtok` on, for {_part(spec)}: "
                 f"without a tag the text leaves its target language open; it is {source_tag}"
             )
+    training = getattr(task, "training", False)
+    if spec.num_pairs and training and getattr(task, "trains_other_pairs", False):
+        raise UserError(
+            "`--tdo-adapter-dim` must be 0 with --task tdo_robt and with --monolingual, which "
+            f"train on pairs without adapters; it is {spec.adapter_dim}"
+        )
     if not spec.masked_tags:
         return
     if target_tag:

@@ -36,13 +36,29 @@ def add_neuron_masks(core: TranslationModel, task: Any) -> None:
     _check_modules(masks, core.neurons.widths, path)
     if task.training:
         _check_pairs(masks, task.lang_pairs, path)
-    core.neurons.checkpoint = masks.checkpoint
+    core.neurons.awaited = masks.checkpoint
     core.neurons.take(
         torch.cat(list(masks.modules.values()), 1),
         torch.cat(list(masks.general.values())),
         _indices(masks, list(task.langs), path),
         torch.tensor(list(bytes.fromhex(masks.digest)), dtype=torch.uint8),
     )
+    if task.training and not getattr(task, "trains_other_pairs", False):
+        core.neurons.train_only([masks.pairs.index(pair) for pair in task.lang_pairs])
+
+
+def check_begun(model: Any) -> None:
+    """Before the first update: masks are of parameters that training goes on from.
+
+    Raises:
+        UserError: none were loaded.
+    """
+    neurons = getattr(getattr(model, "core", None), "neurons", None)
+    if neurons is not None and neurons.awaited:
+        raise UserError(
+            f"`--finetune-from-model` must name the checkpoint whose neurons were allocated, where "
+            f"`{OPTION}` begins; no checkpoint was loaded"
+        )
 
 
 def with_masks(
@@ -69,14 +85,16 @@ def with_masks(
         return state
     if stored is None:
         _check_beginning(state, core, args, training)
+        own.awaited = ""
         return {**state, **own.state_dict(prefix=PREFIX)}
     if not len(own.masks):
         own.take(**{name: state[PREFIX + name] for name in own.state_dict()})
     elif not torch.equal(own.digest, stored.to(own.digest)):
         raise UserError(
             f"`{OPTION}` must name the masks that the checkpoint was trained with; "
-            f"{core.spec.neuron_masks} has others"
+            f"{core.spec.neuron_masks} has others (without a file the checkpoint's own are taken)"
         )
+    own.awaited = ""
     return state
 
 
@@ -92,16 +110,23 @@ def _check_beginning(
         )
     args = args or Namespace()
     resumes = getattr(args, "reset_optimizer", None) is False
-    if resumes and not getattr(args, "finetune_from_model", None):
+    if resumes and not _finetunes(args):
         raise UserError(
-            f"`--finetune-from-model` must name the checkpoint whose neurons were allocated, or "
-            f"`--reset-optimizer` be given, where `{OPTION}` begins; neither is"
+            f"`--finetune-from-model` must name the checkpoint whose neurons were allocated, with "
+            f"a new `--save-dir`, or `--reset-optimizer` be given, where `{OPTION}` begins; "
+            "neither is"
         )
-    if core.neurons.checkpoint != digest_of(state):
+    if core.neurons.awaited != digest_of(state):
         raise UserError(
             f"`{OPTION}` must be of the checkpoint that training goes on from; "
             f"{core.spec.neuron_masks} is of another"
         )
+
+
+def _finetunes(args: Any) -> bool:
+    """Whether fairseq begins anew with another checkpoint, which it only does in a new folder."""
+    last = Path(getattr(args, "save_dir", None) or "checkpoints") / "checkpoint_last.pt"
+    return bool(getattr(args, "finetune_from_model", None)) and not last.exists()
 
 
 def _check_modules(masks: Masks, widths: Mapping[str, int], path: Path) -> None:

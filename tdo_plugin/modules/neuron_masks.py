@@ -3,7 +3,7 @@
 Shapes: B sentences, P pairs with masks of their own, W all neurons of a stack.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
@@ -38,7 +38,7 @@ class NeuronMasks(nn.Module):
     def __init__(self, stack: nn.Module, num_languages: int, zero_shot: str = "union") -> None:
         super().__init__()
         self.zero_shot = zero_shot
-        self.checkpoint = ""  # digest of the parameters whose neurons were allocated, where known
+        self.awaited = ""  # digest of the parameters that masks are of, until they are loaded
         # parts of the stack, which registers their parameters
         self._projections = projections(stack)
         self._widths = [part.out_features for part in self._projections.values()]
@@ -55,6 +55,8 @@ class NeuronMasks(nn.Module):
         # the row of each pair, -1 where it has none yet
         rows = torch.full((num_languages, num_languages), -1)
         self.register_buffer("rows", rows, persistent=False)
+        self.register_buffer("unused", torch.zeros_like(self.general), persistent=False)
+        self._has_unused = False  # known without asking the device
 
     @property
     def widths(self) -> dict[str, int]:
@@ -77,6 +79,13 @@ class NeuronMasks(nn.Module):
         self.rows[self.pairs[:, 0], self.pairs[:, 1]] = torch.arange(len(pairs), device=device)
         for gate, part in zip(self._gates, self.masks.split(self._widths, 1), strict=True):
             gate.take(part)
+        self.train_only(range(len(pairs)))
+
+    def train_only(self, pairs: Sequence[int]) -> None:
+        """The pairs (by row) of all sentences to come; what no other uses is :meth:`still`."""
+        used = self.masks[list(pairs)].any(0)
+        self.unused = ~(used | self.general)
+        self._has_unused = bool(self.unused.any())
 
     def forward(self, sources: Tensor, targets: Tensor) -> Tensor:
         """The row (B,) of each sentence's pair in the gates, given its languages from 0, (B,)."""
@@ -98,14 +107,13 @@ class NeuronMasks(nn.Module):
 
     @contextmanager
     def still(self) -> Iterator[None]:
-        """Keep parameters of neurons that no pair uses as they are, whatever an optimizer does.
+        """Keep parameters of neurons that no trained pair uses, whatever an optimizer does.
 
         Their gradient is zero, but a weight decay would move them.
         """
-        unused = ~(self.masks.any(0) | self.general)
         kept = [
             (parameter, where, parameter.detach()[where].clone())
-            for parameter, where in (self._unused(unused) if bool(unused.any()) else ())
+            for parameter, where in (self._unused() if self._has_unused else ())
         ]
         try:
             yield
@@ -114,9 +122,9 @@ class NeuronMasks(nn.Module):
                 for parameter, where, values in kept:
                     parameter[where] = values
 
-    def _unused(self, unused: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+    def _unused(self) -> Iterator[tuple[Tensor, Tensor]]:
         """Parameters and, of each, the entries (as it) that make or read unused neurons."""
-        for name, out in zip(self._projections, unused.split(self._widths), strict=True):
+        for name, out in zip(self._projections, self.unused.split(self._widths), strict=True):
             part = self._projections[name]
             if out.any():
                 yield part.weight, out[:, None].expand_as(part.weight)

@@ -13,6 +13,8 @@ from tdo_plugin.tasks.tdo_translation import TdoTranslationTask
 class TdoRobtTask(TdoTranslationTask):
     """``tdo_translation`` with one step hook; what it trains is translated with either task."""
 
+    trains_other_pairs = True
+
     @staticmethod
     def add_args(parser: ArgumentParser) -> None:
         """Options of ``tdo_translation``, and those of back-translation."""

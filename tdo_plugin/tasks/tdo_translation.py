@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
+import torch
 from fairseq.data import Dictionary
 from fairseq.tasks import register_task
 from fairseq.tasks.translation_multi_simple_epoch import TranslationMultiSimpleEpochTask
@@ -15,6 +16,7 @@ from torch import Tensor
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.narrow_search import narrow
+from tdo_plugin.models.neuron_masks import check_begun
 from tdo_plugin.tasks.language_ids import LanguageIdDataManager
 from tdo_plugin.tasks.loading import (
     LeanDataManager,
@@ -77,6 +79,11 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
     tells_languages = True  # in every batch, which models with parts for each language ask
     tells_updates = True  # to a criterion, some of whose terms train what is not the model's
     resets_optimizer = False  # whether a checkpoint is gone on with without its optimizer's state
+
+    @property
+    def trains_other_pairs(self) -> bool:
+        """Whether sentences of other pairs than those of ``--lang-pairs`` are trained on."""
+        return getattr(self.args, "monolingual", None) is not None  # from no language
 
     @staticmethod
     def add_args(parser: ArgumentParser) -> None:
@@ -235,6 +242,19 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
                 + (" (--disable-validation does without)" if self.training and not trained else "")
             ) from None
 
+    def inference_step(
+        self, generator: Any, models: Any, sample: Sample, *more: Any, **options: Any
+    ) -> Any:
+        """As fairseq's; fairseq-interactive copies of a batch what does not tell its languages."""
+        fed = sample["net_input"]
+        if "tgt_lang_id" not in fed and getattr(self.args, "target_lang", None):
+            pair = self.args.source_lang, self.args.target_lang
+            ids = torch.tensor([[self.data_manager.language_id(one) for one in pair]])
+            columns = ids.to(fed["src_tokens"].device).expand(len(fed["src_tokens"]), 2).split(1, 1)
+            languages = dict(zip(("src_lang_id", "tgt_lang_id"), columns, strict=True))
+            sample = {**sample, "net_input": {**fed, **languages}}
+        return super().inference_step(generator, models, sample, *more, **options)
+
     def build_dataset_for_inference(
         self, src_tokens: list[Tensor], src_lengths: list[int], constraints: Any = None
     ) -> Any:
@@ -301,9 +321,10 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         Not earlier, since whatever else opens a checkpoint builds its task too.
 
         Raises:
-            UserError: it cannot be had.
+            UserError: it cannot be had, or masks of neurons come without the model they are of.
         """
         super().begin_epoch(epoch, model)
+        check_begun(unwrapped(model))
         if self.validation is None:
             self.validation = validation_of(self, model)
 

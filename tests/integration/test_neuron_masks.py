@@ -11,6 +11,7 @@ from integration.data import (
     TDO,
     TRAIN,
     built,
+    command,
     databin,
     generate,
     hypotheses,
@@ -22,6 +23,7 @@ from integration.masks import write_masks
 from tdo_plugin import cli
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.neurons import projections
+from tdo_plugin.neuron_files import Masks
 from tdo_plugin_checkpoint import safe_load
 
 BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, "--disable-validation", *CROSS_ENTROPY)
@@ -66,6 +68,12 @@ def test_trained_on_resumed_and_decoded(begun, tmp_path):
         assert hypotheses(narrow) == hypotheses(whole)
         assert scores(narrow) == pytest.approx(scores(whole), abs=1e-3)
 
+    typed = (databin().parent / "text" / "test.en-fr.en").read_text(encoding="utf-8")
+    words = (databin(), *GENERATE, *EN_FR[:4], "--cpu", "--path", path)
+    asked = command("interactive", *words, stdin=typed)
+    assert asked.returncode == 0, asked.stderr
+    assert hypotheses(asked.stdout) == hypotheses(generate("--path", path, *GENERATE, *EN_FR))
+
     # the masks do something, and do it wherever the file is
     told = generate("--path", path, *GENERATE, *EN_FR)
     (tmp_path / "masks").rename(tmp_path / "elsewhere")
@@ -78,6 +86,37 @@ def test_trained_on_resumed_and_decoded(begun, tmp_path):
         with pytest.raises(UserError, match=match):
             overrides = str({"tdo_neuron_masks": given})
             generate("--path", path, *GENERATE, *EN_FR, "--model-overrides", overrides)
+
+
+def test_masks_begin_with_their_checkpoint(begun, tmp_path):
+    _, start, on = begun
+    for words in ((*on[:-2],), (*on[:-2], "--restore-file", "no.pt", "--reset-optimizer")):
+        with pytest.raises(UserError, match=r"were allocated, where .* no checkpoint was loaded"):
+            train(tmp_path / "new", *words, "--max-update", "1")
+    # in the folder of that checkpoint fairseq would go on with its optimizer
+    before = start.read_bytes()
+    words = (databin(), *on, "--max-update", "3", "--save-dir", start.parent)
+    done = command("train", *words, "--cpu", "--distributed-world-size", "1")
+    (said,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert done.returncode and "were allocated, with a new `--save-dir`, or" in said
+    assert start.read_bytes() == before
+
+
+def test_neurons_of_pairs_that_are_not_trained_never_move(begun, tmp_path):
+    core, start, on = begun
+    pairs = BOTH_WAYS.split(",")
+    words = (*on, "--weight-decay", "0.1", "--lang-pairs", ",".join(pairs[:1]))
+    train(tmp_path / "run", *words, "--max-update", "3")
+    masks = Masks.read(tmp_path / "masks")
+    states = [safe_load(one)["model"] for one in (start, tmp_path / "run" / "checkpoint_last.pt")]
+    others = 0
+    for name in projections(core.stack):
+        old, new = (one[f"core.stack.{name}.weight"] for one in states)
+        on_for = masks.modules[name][0]
+        others += int((masks.modules[name].any(0) & ~on_for).sum())
+        assert torch.equal(old[~on_for], new[~on_for]), name
+        assert not torch.equal(old[on_for], new[on_for]), name
+    assert others > 0
 
 
 def test_averaged(begun, tmp_path):
