@@ -56,6 +56,15 @@ def test_a_writing_that_fails_leaves_nothing(tmp_path):
         importance(about={"unwritable": object()}).write(tmp_path / "file")
     assert (tmp_path / "file").read_bytes() == before
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    with pytest.raises(UserError, match=r"`--out` must be a file that can be .*: No such file or"):
+        importance().write(tmp_path / "no folder" / "file")
+
+
+def test_whoever_reads_the_user_s_files_reads_these(tmp_path):
+    (tmp_path / "other").touch()
+    masks().write(tmp_path / "file")
+    modes = [(tmp_path / name).stat().st_mode for name in ("file", "other")]
+    assert modes[0] == modes[1]
 
 
 def test_what_is_refused(tmp_path):

@@ -76,7 +76,7 @@ def test_every_way_has_a_row_for_each_pair(written, by, second):
 
 
 def test_some_pairs(written):
-    assert allocate("--pairs", "ro-en,it-en", "--general", 0, "--threshold", 1) == 0
+    assert allocate("--pairs", "ro-en, it-en", "--general", 0, "--threshold", 1) == 0
     masks = Masks.read(Path("masks"))
     assert masks.pairs == ("it-en", "ro-en")
     assert masks.modules[NAME].int().tolist() == [[1, 1, 0], [1, 0, 1]]

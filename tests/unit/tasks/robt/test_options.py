@@ -11,6 +11,10 @@ REFUSED = {
         (*TAG, "--robt-languages", "de,it,xx"),
         "`--robt-languages` must be some of en, de, fr, es; it has it, xx",
     ),
+    "adapters": (
+        (*TAG, "--tdo-adapter-dim", "4"),
+        "`--tdo-adapter-dim` must be 0 with --task tdo_robt and with --monolingual, .*; it is 4",
+    ),
     "no language": ((*TAG, "--robt-languages", ""), "`--robt-languages` must be some of"),
     "one language": (
         (*TAG, "--robt-languages", "de"),
