@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from functools import partial
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -94,8 +93,8 @@ def _table(points: Sequence[Point], title: str, over: str, signed: bool) -> Tabl
         return Row((one.value,), (*cells, Cell(ends)) if seeds else tuple(cells))
 
     blocks = [
-        Block(tuple(map(row, members)), line)
-        for line, members in groupby(points, key=lambda one: one.line)
+        Block(tuple(row(one) for one in points if one.line == line), line)
+        for line in dict.fromkeys(one.line for one in points)
     ]
     names = [*points[0].scores, *(["seeds' means"] if seeds else [])]
     columns = tuple(Column("", name) for name in names)

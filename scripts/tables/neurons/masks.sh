@@ -44,7 +44,8 @@ masks_for() {
   folder=$(neurons_of "$1")
   base=$(begun_from "$1")
   importance_of "$base" "$method" "$folder"
-  once "$folder/$method-$general-$threshold-$by.made" "$(stamp_of "$base")" \
+  once "$folder/$method-$general-$threshold-$by.made" \
+    "$(stamp_of "$base") ${importance[*]-}" \
     tdo allocate "$folder/$method.importance" --general "$general" --threshold "$threshold" \
     --by "$by" --out "$(masks_of "$1")" --force
 }

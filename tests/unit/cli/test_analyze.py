@@ -216,6 +216,13 @@ def test_words_make_bars_and_so_do_numbers_by_direction(analyze):
     assert all(f">{name}<" in drawn("bars") for name in ("it-en", "mean", "TE, 0", "TE, 1", "k"))
 
 
+def test_each_line_has_one_block(analyze):
+    words = ("--x", "TE, k = 1=TE:all", "multilingual=none:all", "TE, k = 0=TE:some")
+    printed = analyze("sweep", "scores.json", *words, "--no-figures").splitlines()
+    starts = [line for line in printed if line.strip() in ("TE", "none")]
+    assert [line.strip() for line in starts] == ["TE", "none"]
+
+
 def test_no_figures(analyze):
     analyze(*SWEEP, "--no-figures")
     assert written() == files(["sweep"], [])
