@@ -52,6 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "separate: source languages where no target passes a layer, else target languages "
         "(default: pair)",
     )
+    add(
+        "--relative",
+        action="store_true",
+        help="compare pairs by importance over its mean over a pair's neurons of the module, so "
+        "that pairs with small losses, whose gradients are small, are not outbid; not in the paper",
+    )
     add("--pairs", metavar="P,P", help="allocate to these pairs alone (default: all of FILE)")
     add("--out", type=Path, required=True, metavar="MASKS", help="the file of masks to write")
     add("--force", action="store_true", help="replace MASKS where it is there already")
@@ -60,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Allocate, write, and say what came out."""
-    from tdo_plugin.analysis.neurons.allocation import allocate, chosen, summarize
+    from tdo_plugin.analysis.neurons.allocation import allocate, chosen, relative, summarize
     from tdo_plugin.cli.average import check_output, make_folder
     from tdo_plugin.data.files import write_text
     from tdo_plugin.evaluation.report.text import terminal
@@ -72,12 +78,14 @@ def run(args: argparse.Namespace) -> int:
     importance = Importance.read(args.file)
     if args.pairs:
         importance = chosen(importance, wanted_pairs(args.pairs, importance))
-    modules, general = allocate(importance, args.general, args.threshold, args.by)
+    compared = relative(importance) if args.relative else importance
+    modules, general = allocate(compared, args.general, args.threshold, args.by)
     command = made_by(shlex.join(["tdo", *sys.argv[1:]]))
     settings = {
         "general": args.general,
         "threshold": args.threshold,
         "by": args.by,
+        "relative": args.relative,
         "method": importance.method,
         "importance": importance.digest,
     }

@@ -66,6 +66,19 @@ def chosen(importance: Importance, pairs: Sequence[str]) -> Importance:
     return replace(importance, pairs=[importance.pairs[row] for row in rows], modules=modules)
 
 
+def relative(importance: Importance) -> Importance:
+    """Importance over its mean over a pair's neurons of the module, where that is not 0.
+
+    Not in the paper. Taylor importance grows with the loss's gradient, so that between pairs of
+    unlike losses it compares these rather than neurons.
+    """
+    modules = {
+        name: theta / theta.mean(1, keepdim=True).where(theta.any(1, keepdim=True), 1.0)
+        for name, theta in importance.modules.items()
+    }
+    return replace(importance, modules=modules)
+
+
 def groups_of(pairs: Sequence[str], by: str, side: str) -> list[str]:
     """The group of each pair, to which neurons of a module are allocated.
 

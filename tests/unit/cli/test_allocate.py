@@ -36,8 +36,8 @@ def test_a_file_of_masks_that_says_how_it_was_made(written, capsys):
     assert masks.general[NAME].tolist() == [False, False, True]
     assert masks.modules[NAME].int().tolist() == [[1, 1, 1], [1, 0, 1], [1, 0, 1]]
     importance = Importance.read(written)
-    settings = {"general": 0.34, "threshold": 0.8, "by": "pair", "method": "absolute"}
-    settings["importance"] = importance.digest
+    settings = {"general": 0.34, "threshold": 0.8, "by": "pair", "relative": False}
+    settings |= {"method": "absolute", "importance": importance.digest}
     assert masks.about.items() >= settings.items()
     assert {"command", "versions", "commit"} <= masks.about.keys()
     summary = json.loads(Path("summary.json").read_text())
@@ -73,6 +73,18 @@ def test_the_paper_s_constants_are_the_defaults(written):
 def test_every_way_has_a_row_for_each_pair(written, by, second):
     assert allocate("--by", by, "--general", 0, "--threshold", 1) == 0
     assert Masks.read(Path("masks")).modules[NAME][:, 1].int().tolist() == second
+
+
+def test_relative_to_each_pair_s_mean(written):
+    given = ("--general", 0, "--threshold", 1, "--force")
+    assert allocate(*given) == 0
+    plain = Masks.read(Path("masks")).modules[NAME]
+    assert allocate(*given, "--relative") == 0
+    theta = THETA / THETA.mean(1, keepdim=True)
+    found = Masks.read(Path("masks"))
+    assert found.about["relative"]
+    assert torch.equal(found.modules[NAME], theta == theta.amax(0))
+    assert not torch.equal(found.modules[NAME], plain)
 
 
 def test_some_pairs(written):

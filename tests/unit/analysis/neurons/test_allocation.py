@@ -9,6 +9,7 @@ from tdo_plugin.analysis.neurons.allocation import (
     general_neurons,
     groups_of,
     important,
+    relative,
     summarize,
 )
 from tdo_plugin.neuron_files import Importance, Masks
@@ -39,6 +40,13 @@ def masks(by: str, share: float = 0.25, threshold: float = 0.5, own: Importance 
     own = own or table()
     modules, general = allocate(own, share, threshold, by)
     return Masks(own.pairs, modules, general, own.checkpoint)
+
+
+def test_relative_importance_is_of_one_size_for_all_pairs():
+    scale = torch.tensor([[100.0], [1.0], [0.5], [0.0]])
+    found = relative(table(theta=THETA[3:] * scale)).modules[SOURCE]
+    assert found[:3].tolist() == [[2.0, 1.0, 1.0, 0.0]] * 3
+    assert found[3].tolist() == [0.0] * 4
 
 
 def test_groups():
