@@ -77,8 +77,8 @@ def read_systems(
 def _named(given: Iterable[str]) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for text in given:
-        name, mark, folder = text.partition("=")
-        if not (name and mark and folder):
+        name, folder = _divided(text)
+        if not (name and folder):
             raise UserError(f"`NAME=DIR` must name a system and its folder; it is {text}")
         if name in found:
             raise UserError(f"`NAME=DIR` must name each system once; {name} is there twice")
@@ -86,6 +86,14 @@ def _named(given: Iterable[str]) -> dict[str, Path]:
             raise UserError(f"`NAME=DIR` must name a folder; {folder} is not one")
         found[name] = Path(folder)
     return found
+
+
+def _divided(text: str) -> tuple[str, str]:
+    """Name and folder; either may have a ``=``, the first one with a folder behind it is meant."""
+    words = text.split("=")
+    cuts = [("=".join(words[:cut]), "=".join(words[cut:])) for cut in range(1, len(words))]
+    there = (cut for cut in cuts if cut[1] and Path(cut[1]).is_dir())
+    return next(there, cuts[0] if cuts else (text, ""))
 
 
 def _wanted(wanted: str | None, data: DataFolder | None, present: list[str]) -> list[str]:

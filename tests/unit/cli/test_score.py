@@ -241,6 +241,13 @@ def test_patterns_choose_of_what_a_system_has(tmp_path: Path, good: Path, bad: P
     assert sheet.failures == ("bad: none of de-fr, en-de fits *-en",)
 
 
+def test_names_and_folders_may_have_an_equals_sign(tmp_path: Path, good: Path) -> None:
+    folder = good.rename(good.with_name("lr=1"))
+    words = (f"k = 0.7={folder}", f"k = 1={folder}", f"plain={folder}")
+    code, sheet = run(tmp_path, *words, "--metrics", "bleu")
+    assert (code, [one.name for one in sheet.systems]) == (0, ["k = 0.7", "k = 1", "plain"])
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
