@@ -235,7 +235,7 @@ score_those_of() {
     mapfile -t own < <(runs_of "${rows[index]}" "${names[index]}")
     systems+=("${own[@]}")
     # shellcheck disable=SC2053
-    if [[ -z $baseline || ${names[index]} == $BASELINE ]]; then baseline=${own[0]%%=*}; fi
+    if [[ -z $baseline || ${names[index]} == $BASELINE ]]; then baseline=${own[0]%%"=$run/"*}; fi
   done
   tdo score "${systems[@]}" --data "$1" --out "$2" --protocol "$PAPER" --directions "$3" \
     --baseline "$baseline" "${measures[@]}" ${lid[@]+"${lid[@]}"}

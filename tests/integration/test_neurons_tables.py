@@ -46,6 +46,7 @@ def test_rows_are_those_of_the_paper_in_its_order(clone: Path, number: str) -> N
     assert report[-1] == f"neurons:{number}"
     (score,) = (words for words in commands if words[0] == "score")
     assert value(score, "--protocol") == "neurons"
+    assert value(score, "--baseline") in scored(commands)
 
 
 def test_three_steps_follow_each_other(clone: Path) -> None:
@@ -126,6 +127,8 @@ def test_figures_have_a_place_for_every_system(clone: Path) -> None:
         assert value(sweep, "--x-label") == label
         places = [word.split("=")[0] for word in sweep if "=" in word]
         assert value(sweep, "--baseline") in systems
+        (score,) = (words for words in commands if words[0] == "score")
+        assert value(score, "--baseline") in systems
         assert len(sweep[sweep.index("--x") + 1 : sweep.index("--x-label")]) == rows - 1, places
 
 
