@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> Analysis:
     label = METRICS[args.metric].name
     against = ""
     if baseline:
-        label, against = f"Δ {label}", f", against {args.baseline}"
+        label, against = f"Δ {label}", f", against '{args.baseline}'"
     if numeric(systems) and not args.per_direction:
         name = "curve"
         lines: dict[str, dict[float, Score]] = {}
