@@ -188,7 +188,7 @@ def test_numbers_make_a_curve(analyze):
         ("TE", "1", "mean", "1", "-0.5", "-0.5", "-0.5"),
     ]
     picture = drawn("curve")
-    for wanted in ("k", "TE", "Δ BLEU", "mean over 2 directions, against multilingual"):
+    for wanted in ("k", "TE", "Δ BLEU", "mean over 2 directions, against 'multilingual'"):
         assert f">{wanted}<" in picture
     assert "+1.00  +0.50 to +1.50" in output
 
