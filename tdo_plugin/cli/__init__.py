@@ -18,6 +18,8 @@ COMMANDS = (
     "average",
     "backtranslate",
     "bench",
+    "collect",
+    "convert",
     "corpus",
     "curve",
     "describe",

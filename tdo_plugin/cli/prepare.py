@@ -89,6 +89,13 @@ def _add_changes(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--vocab-size", type=int, metavar="N", help="pieces of the joint model")
     group.add_argument("--model-type", choices=("unigram", "bpe"), help="kind of model")
     group.add_argument(
+        "--model-of",
+        type=Path,
+        metavar="DIR",
+        help="take the segmentation and the dictionary of another data folder or of `tdo convert`, "
+        "instead of training one",
+    )
+    group.add_argument(
         "--sentences",
         type=int,
         metavar="N",
@@ -144,6 +151,12 @@ def _check_options(args: argparse.Namespace) -> None:
         raise UserError("`NAME` or `--from` must be given, and not both")
     if args.out is None and not args.show:
         raise UserError("`--out` must name the data folder; it is missing")
+    segmentation = {name: getattr(args, name) for name in ("vocab_size", "model_type", "sentences")}
+    if args.model_of is not None and any(value is not None for value in segmentation.values()):
+        raise UserError(
+            "`--model-of` must stand alone, without another option of the segmentation, which is "
+            f"that of {args.model_of}"
+        )
     if args.own is None and (args.centre or args.no_cleaning):
         raise UserError("`--centre` and `--no-cleaning` must come with --from")
     if (args.own is not None or args.name == TOY) and (args.variant or args.from_file):
@@ -278,5 +291,5 @@ def _prepare(args: argparse.Namespace, corpus: Corpus, given: dict[str, Path]) -
     say(f"{corpus.title}. Licence: {corpus.licence}")
     cache = args.cache or default_cache()
     out, shards = args.out.resolve(), args.shard_sentences
-    preparing.prepare(corpus, cache, given, out, workers, args.fresh, say, shards)
+    preparing.prepare(corpus, cache, given, out, workers, args.fresh, say, shards, args.model_of)
     return 0

@@ -22,6 +22,7 @@ from tdo_plugin.corpora.sources.unpack import unpack
 from tdo_plugin.corpora.texts import write_texts
 from tdo_plugin.data.files import sha256
 from tdo_plugin.data.lock import alone
+from tdo_plugin.data.making import taken_model
 from tdo_plugin.data.preprocessing import PreprocessSettings, preprocess
 from tdo_plugin.data.steps import Step, Steps, described
 from tdo_plugin.data.textfolder import read_text_folder
@@ -124,6 +125,7 @@ def binarise(
     workers: int,
     fresh: bool,
     shard_sentences: int,
+    model_of: Path | None,
     say: Say,
 ) -> None:
     """Segment and binarise the text folder, as `tdo preprocess` does.
@@ -136,6 +138,7 @@ def binarise(
         corpus.segmentation,
         form=form.stored() if form != TextForm() else {},
         shard_sentences=shard_sentences,
+        model_of=model_of,
     )
     folder = read_text_folder(text, corpus.languages)
     preprocess(folder, out, settings, workers, fresh, say, say)
@@ -161,6 +164,7 @@ def prepare(
     fresh: bool,
     say: Say,
     shard_sentences: int = 0,
+    model_of: Path | None = None,
 ) -> None:
     """Make a data folder of a corpus; what an earlier run finished is not done again.
 
@@ -173,12 +177,14 @@ def prepare(
         fresh: begin anew, but for the archives.
         say: gets a line for everything that is done.
         shard_sentences: most sentences of a pair in a shard; 0: no shards.
+        model_of: a folder whose segmentation and dictionary are taken instead of new ones.
 
     Raises:
         UserError: a folder made with other settings, another run in it, or whatever is wrong with
             the source.
     """
-    key = hashlib.sha256(described((corpus, shard_sentences)).encode()).hexdigest()
+    taken = [taken_model(model_of)] if model_of else []
+    key = hashlib.sha256(described((corpus, shard_sentences, *taken)).encode()).hexdigest()
     with alone(out):
         if check_made(out, key, fresh):
             say(f"{out} is whole already")
@@ -191,5 +197,5 @@ def prepare(
         making = Making(corpus, files, source, out)
         records = make_splits(making, workers, say)
         text = write_texts(making, records, workers, say)
-        binarise(corpus, text, out, workers, fresh, shard_sentences, say)
+        binarise(corpus, text, out, workers, fresh, shard_sentences, model_of, say)
         write_outcome(out, corpus, key, records)

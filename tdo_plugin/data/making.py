@@ -60,7 +60,7 @@ def taken_model(folder: Path, option: str = "--model-of") -> dict[str, str]:
     files = [folder / name for name in TAKEN]
     if missing := [path for path in files if not path.is_file()]:
         raise UserError(
-            f"`{option}` must be a data folder of tdo prepare or preprocess; {missing[0]} is "
+            f"`{option}` must be a folder of tdo prepare, preprocess or convert; {missing[0]} is "
             "missing"
         )
     return {path.name: sha256(path) for path in files}

@@ -400,7 +400,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
 
 def _digest(dictionary: Dictionary) -> str:
     """A short name of the symbols and their order."""
-    return _digest_of(dictionary.symbols)
+    return digest_of(dictionary.symbols)
 
 
 def _digest_beside_mask(dictionary: Dictionary | None) -> str | None:
@@ -408,8 +408,8 @@ def _digest_beside_mask(dictionary: Dictionary | None) -> str | None:
     if dictionary is None:
         return None
     *others, last = dictionary.symbols
-    return _digest_of(others if last == MASK else [*others, last, MASK])
+    return digest_of(others if last == MASK else [*others, last, MASK])
 
 
-def _digest_of(symbols: Sequence[str]) -> str:
+def digest_of(symbols: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(symbols).encode()).hexdigest()[:16]

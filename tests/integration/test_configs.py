@@ -24,6 +24,14 @@ MACHINES = {
 # what a folder's configs have otherwise than their presets
 OWN = {
     "quickstart": ("--tdo-layers", "--tdo-target-layer"),  # the small model with fewer layers
+    "ted19-tuned": (  # those of 1.2 billion parameters are larger than the wide preset
+        "--tdo-layers",
+        "--tdo-target-layer",
+        "--tdo-encoder-layers",
+        "--tdo-decoder-layers",
+        "--tdo-ffn-dim",
+        "--tdo-freeze-embeddings",
+    ),
     "opus100-tables": (
         "--tdo-encoder-layers",
         "--tdo-decoder-layers",
@@ -76,6 +84,10 @@ def test_no_config_is_forgotten() -> None:
         "tdo",
         "tdo-adaptation-instrucl",
     }
+    tuned = ROOT / "configs" / "ted19-tuned"
+    assert {one.name: len(list(one.glob("*.conf"))) for one in tuned.iterdir()} == dict.fromkeys(
+        ("m2m-418m", "nllb-600m", "m2m-1.2b"), 6
+    )
     tables = ROOT / "configs" / "opus100-tables"
     files = {
         folder: [path.stem for path in (tables / folder).glob("*.conf")]

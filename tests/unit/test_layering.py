@@ -19,6 +19,7 @@ ALLOWED = {
     "metrics": {"data", "errors"},
     "corpora": {"metrics", "data", "errors"},
     "evaluation": {"models", "modules", "metrics", "data", "checkpoints", "neuron_files", "errors"},
+    "pretrained": {"tasks", "models", "data", "checkpoints", "errors"},
     "launch": {"data", "errors"},
     "grid": {"evaluation", "launch", "data", "errors"},
 }

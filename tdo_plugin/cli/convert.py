@@ -1,0 +1,271 @@
+"""`tdo convert`: a pre-trained M2M-100 or NLLB as a model of this package."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tdo_plugin.errors import UserError
+
+if TYPE_CHECKING:
+    from tdo_plugin.pretrained.original import Original
+    from tdo_plugin.pretrained.parts import Layers
+
+HELP = "take a pre-trained M2M-100 or NLLB over into a model of this package"
+
+FAMILIES = ("m2m100", "nllb")
+ARCHES = (
+    "tdo_transformer",
+    "tdo_prefix_decoder_only",
+    "tdo_causal_decoder_only",
+    "tdo_encoder_decoder",
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add = parser.add_argument
+    add(
+        "original",
+        type=Path,
+        metavar="CHECKPOINT",
+        help="a checkpoint of fairseq's own, or a folder in Hugging Face's format",
+    )
+    add("--from", dest="family", choices=FAMILIES, required=True, help="what it is")
+    add("--to", choices=ARCHES, required=True, help="the architecture that it becomes")
+    add("--out", type=Path, required=True, metavar="DIR", help="folder to make")
+    add(
+        "--layers",
+        type=_positive,
+        metavar="N",
+        help="layers of encoder and decoder each, or half of a decoder-only model's (default: all, "
+        "of a decoder-only model all of the original's decoder)",
+    )
+    add(
+        "--target-layer",
+        type=int,
+        metavar="M",
+        help="layers that the source passes alone (default: N)",
+    )
+    add(
+        "--adaptation-dim",
+        type=int,
+        metavar="I",
+        help="inner size of the adaptation modules, which are new; 0: none (default: as the "
+        "feed-forward networks)",
+    )
+    add(
+        "--stack",
+        metavar="SIDE:LAYERS",
+        help="layers that a decoder-only model takes, such as decoder:1-6,12 (default: the "
+        "decoder's first 2N)",
+    )
+    add(
+        "--encoder",
+        metavar="SIDE:LAYERS",
+        help="layers that an encoder takes (default: the first N of the encoder; decoder:1-6 is "
+        "without their cross-attention)",
+    )
+    add(
+        "--decoder",
+        metavar="decoder:LAYERS",
+        help="layers that an encoder-decoder's decoder takes (default: the first N)",
+    )
+    add(
+        "--languages",
+        type=_languages,
+        metavar="A,B=TAG",
+        help="languages that the checkpoint's task knows; en=eng_Latn calls eng_Latn en "
+        "(default: all, by their own names)",
+    )
+    add("--dict", type=Path, metavar="FILE", help="dictionary of a checkpoint of fairseq's own")
+    add("--spm", type=Path, metavar="FILE", help="SentencePiece model of such a checkpoint")
+    add(
+        "--new-languages",
+        type=_codes,
+        default=(),
+        metavar="A,B",
+        help="languages that it is to learn: a tag for each, behind all rows that are there",
+    )
+    add("--like", metavar="LANG", help="start their tags as this language's (default: mean of all)")
+    add(
+        "--extend-vocabulary",
+        type=Path,
+        nargs="+",
+        default=(),
+        metavar="TEXT",
+        help="sentences of the new languages: their pieces are added at the vocabulary's end",
+    )
+    add(
+        "--new-pieces",
+        type=_positive,
+        default=8000,
+        metavar="N",
+        help="size of the SentencePiece model from which the new pieces come (default 8000)",
+    )
+    add("--seed", type=int, default=1, help="of the parameters that are new (default 1)")
+    add("--force", action="store_true", help="replace what an earlier conversion wrote")
+
+
+def _positive(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"must be a whole number above 0; it is {text}")
+    return int(text)
+
+
+def _codes(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, text.split(",")))
+
+
+def _languages(text: str) -> dict[str, str]:
+    """The original's names by those that are wanted."""
+    pairs = [one.partition("=") for one in _codes(text)]
+    found = {name: original or name for name, _, original in pairs}
+    if len(found) < len(pairs) or len({*found.values()}) < len(pairs):
+        raise argparse.ArgumentTypeError(f"must name each language once; it is {text}")
+    return found
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, convert, write; says what became of every part."""
+    logging.disable(logging.WARNING)  # fairseq greets everybody, transformers warns of everything
+    try:
+        return _run(args)
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+def _run(args: argparse.Namespace) -> int:
+    from tdo_plugin.pretrained.conversion import convert, write
+    from tdo_plugin.pretrained.design import Design
+
+    out = args.out.resolve()
+    _check_out(out, args.force)
+    original = _extended(args, _read(args))
+    names = args.languages or {}
+    original = original.named({old: new for new, old in names.items()})
+    languages = list(names) or list(original.tags)
+    languages += [one for one in args.new_languages if one not in languages]
+    design = Design(
+        args.to,
+        args.layers,
+        args.target_layer,
+        args.adaptation_dim,
+        _stacks(args),
+        languages,
+        args.seed,
+    )
+    made = convert(original, design)
+    unfinished = out.with_name(f"{out.name}.partial")
+    try:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        unfinished.mkdir(parents=True)
+        facts = write(original, made, design, unfinished)
+        if out.exists():
+            shutil.rmtree(out)
+        unfinished.rename(out)
+    except OSError as error:
+        raise UserError(f"`--out` must be writable; {error.filename}: {error.strerror}") from None
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+    _print(facts, out)
+    return 0
+
+
+def _check_out(out: Path, force: bool) -> None:
+    from tdo_plugin.pretrained.conversion import RECORD
+
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return
+    if not (out / RECORD).is_file():
+        raise UserError(f"`--out` must be new, or of an earlier conversion; {out} is neither")
+    if not force:
+        raise UserError(f"`--out` must be new, or `--force` given to replace it; {out} is there")
+
+
+def _read(args: argparse.Namespace) -> Original:
+    path = args.original
+    own = {"--dict": args.dict, "--spm": args.spm}
+    if path.is_dir():
+        if given := [option for option, value in own.items() if value]:
+            raise UserError(f"`{given[0]}` must be left out: {path} has its own")
+        try:
+            from tdo_plugin.pretrained import hugging_face
+
+            return hugging_face.read(path, args.family)
+        except ModuleNotFoundError as error:
+            raise UserError(
+                f"reading {path} needs the package {error.name}: "
+                "pip install 'tdo_plugin[pretrained]'"
+            ) from None
+    from tdo_plugin.pretrained import fairseq_own
+
+    if not path.is_file():
+        raise UserError(f"`CHECKPOINT` must be a file or folder that exists; {path} is neither")
+    if missing := [option for option, value in own.items() if not value]:
+        raise UserError(
+            f"`{missing[0]}` must be given with a checkpoint of fairseq's own; it is not"
+        )
+    return fairseq_own.read(path, args.family, args.dict, args.spm)
+
+
+def _extended(args: argparse.Namespace, original: Original) -> Original:
+    if not args.new_languages:
+        for option, value in (
+            ("--like", args.like),
+            ("--extend-vocabulary", args.extend_vocabulary),
+        ):
+            if value:
+                raise UserError(f"`{option}` must come with `--new-languages`; it does not")
+        return original
+    try:
+        from tdo_plugin.pretrained.vocabulary import Extension, extended
+
+        extension = Extension(
+            args.new_languages, args.like, args.extend_vocabulary, args.new_pieces, args.seed
+        )
+        return extended(original, extension)
+    except ModuleNotFoundError as error:
+        raise UserError(
+            f"`--extend-vocabulary` needs the package {error.name}: "
+            "pip install 'tdo_plugin[pretrained]'"
+        ) from None
+
+
+def _stacks(args: argparse.Namespace) -> dict[str, Layers]:
+    from tdo_plugin.pretrained.design import STACKS
+    from tdo_plugin.pretrained.parts import Layers
+
+    given = {name: (option, getattr(args, option[2:])) for name, option in STACKS.items()}
+    return {name: Layers.parse(text, option) for name, (option, text) in given.items() if text}
+
+
+def _print(facts: dict[str, Any], out: Path) -> None:
+    """What was taken, dropped, and is new; and how training goes on."""
+    original = facts["original"]
+    print(
+        f"{original['path']}: {original['encoder_layers']} + {original['decoder_layers']} layers, "
+        f"d = {original['model_dim']}, {original['num_heads']} heads, {original['entries']:,} "
+        f"entries, {original['languages']} languages"
+    )
+    stacks = "; ".join(
+        f"{name.replace('_', ' ')} of {one}" for name, one in facts["stacks"].items()
+    )
+    print(f"taken:   {_millions(facts['taken'])} ({stacks}; embeddings, norms)")
+    for word in ("dropped", "new"):
+        for number, (part, count) in enumerate(facts[word].items()):
+            print(f"{word + ':' if number == 0 else '':8} {_millions(count)} ({part})")
+        if not facts[word]:
+            print(f"{word + ':':8} nothing")
+    for remark in facts["remarks"]:
+        print(f"rows:    {remark}")
+    print(f"written: {out} ({facts['arch']}, {_millions(facts['parameters'])})")
+    print(f"  tdo preprocess TEXT DATA --model-of {out}")
+    print(f"  fairseq-train DATA --user-dir tdo_plugin ... --restore-file {out}/model.pt")
+
+
+def _millions(count: int) -> str:
+    return f"{count / 1e6:,.2f}M" if count >= 10_000 else f"{count:,}"

@@ -1,0 +1,175 @@
+"""From a pre-trained encoder-decoder to a checkpoint of this package."""
+
+from __future__ import annotations
+
+import json
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from tdo_plugin.data.files import write_text
+from tdo_plugin.errors import UserError
+from tdo_plugin.pretrained.design import Design
+from tdo_plugin.pretrained.original import SPECIALS, Original
+from tdo_plugin.pretrained.parts import Layers, origins
+from tdo_plugin_checkpoint import save_whole
+
+if TYPE_CHECKING:
+    from tdo_plugin.models.tdo_transformer import TdoTransformer
+
+CHECKPOINT = "model.pt"
+RECORD = "conversion.json"
+# what fairseq asks of a checkpoint, trained or not
+NOTHING_TRAINED = {"optimizer_name": "none", "lr_scheduler_state": {}, "num_updates": 0}
+FROM_THE_BEGINNING = {"epoch": 1, "iterations_in_epoch": 0, "shuffle": True, "version": 2}
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """The new model, and what became of the original's parameters.
+
+    Attributes:
+        model: in evaluation mode.
+        arguments: its options and its task's.
+        stacks: the layers that each stack took.
+        taken: by the new model's names, the original's.
+        dropped: the original's names.
+        new: the new model's names.
+    """
+
+    model: TdoTransformer
+    arguments: Namespace
+    stacks: Mapping[str, Layers]
+    taken: Mapping[str, str]
+    dropped: Sequence[str]
+    new: Sequence[str]
+
+
+def convert(original: Original, design: Design) -> Conversion:
+    """The new model with the original's parameters wherever it has their part.
+
+    Raises:
+        UserError: the design does not fit the original.
+    """
+    from fairseq.data import Dictionary
+
+    from tdo_plugin.tasks.tdo_translation import TdoTranslationTask
+
+    stacks = design.layers(original.sizes)
+    args = design.arguments(original.sizes, stacks)
+    dictionary = Dictionary()
+    for symbol in original.symbols[len(SPECIALS) :]:
+        dictionary.add_symbol(symbol)
+    dictionaries = dict.fromkeys(design.languages, dictionary)
+    task = TdoTranslationTask(args, list(design.languages), dictionaries, training=True)
+    torch.manual_seed(design.seed)
+    model = task.build_model(args)
+    core = model.core.state_dict()
+    where = origins(core, stacks)
+    taken = {name: origin for name, origin in where.items() if origin is not None}
+    with torch.no_grad():
+        for name, origin in taken.items():
+            stored = original.parameters.get(origin)
+            if stored is None or stored.shape != core[name].shape:
+                raise UserError(
+                    f"{original.path} must have {origin} of shape {list(core[name].shape)}; it has "
+                    + ("none" if stored is None else str(list(stored.shape)))
+                )
+            core[name].copy_(stored)
+    used = {*taken.values()}
+    return Conversion(
+        model=model.eval(),
+        arguments=args,
+        stacks=stacks,
+        taken=taken,
+        dropped=[name for name in original.parameters if name not in used],
+        new=[name for name, origin in where.items() if origin is None],
+    )
+
+
+def write(original: Original, made: Conversion, design: Design, folder: Path) -> dict[str, Any]:
+    """Write checkpoint, dictionary, segmentation and record into a folder that is there.
+
+    Returns:
+        The record.
+    """
+    from fairseq.dataclass.utils import convert_namespace_to_omegaconf
+
+    from tdo_plugin.tasks.tdo_translation import digest_of
+
+    write_text(folder / "dict.txt", (f"{one} 1" for one in original.symbols[len(SPECIALS) :]))
+    (folder / "spm.model").write_bytes(original.segmentation)
+    write_text(folder / "spm.vocab", _pieces(original.segmentation))
+    cfg = convert_namespace_to_omegaconf(made.arguments)
+    cfg.model = cfg.task = None
+    state = {
+        "args": None,
+        "cfg": {**_plain(cfg), "model": made.arguments, "task": made.arguments},
+        "model": made.model.state_dict(),
+        "optimizer_history": [NOTHING_TRAINED],
+        # any choice of its languages may be trained, in any order; the dictionary is fixed
+        "task_state": {
+            f"{side}_dictionary": digest_of(original.symbols) for side in ("source", "target")
+        },
+        "extra_state": {"val_loss": None, "train_iterator": FROM_THE_BEGINNING},
+    }
+    save_whole(state, str(folder / CHECKPOINT))
+    facts = record(original, made, design)
+    write_text(folder / RECORD, [json.dumps(facts, indent=1)])
+    return facts
+
+
+def _plain(cfg: Any) -> dict[str, Any]:
+    from omegaconf import OmegaConf
+
+    found = OmegaConf.to_container(cfg, resolve=True, enum_to_str=True)
+    assert isinstance(found, dict)
+    return {str(key): value for key, value in found.items()}
+
+
+def _pieces(segmentation: bytes) -> list[str]:
+    import sentencepiece
+
+    model = sentencepiece.SentencePieceProcessor(model_proto=segmentation)
+    ids = range(model.get_piece_size())
+    return [f"{model.id_to_piece(index)}\t{model.get_score(index):g}" for index in ids]
+
+
+def record(original: Original, made: Conversion, design: Design) -> dict[str, Any]:
+    """All that became of the original, with stable keys; parameters are counted in numbers."""
+    sizes = original.parameters
+    own = made.model.core.state_dict()
+    return {
+        "original": {
+            "path": str(original.path),
+            **asdict(original.sizes),
+            "entries": len(original.symbols),
+            "languages": len(original.tags),
+        },
+        "arch": design.arch,
+        "stacks": {name: str(one) for name, one in made.stacks.items()},
+        "languages": list(design.languages),
+        "parameters": sum(one.numel() for one in made.model.parameters()),
+        "taken": sum(own[name].numel() for name in made.taken),
+        "dropped": _groups({name: sizes[name].numel() for name in made.dropped}),
+        "new": _groups({name: own[name].numel() for name in made.new}),
+        "remarks": list(original.remarks),
+        "seed": design.seed,
+    }
+
+
+def _groups(numbers: Mapping[str, int]) -> dict[str, int]:
+    """Numbers of parameters by what they are of: an original's layers, or the new model's parts."""
+    found: dict[str, int] = {}
+    for name, count in numbers.items():
+        first, second, *rest = name.split(".")
+        group = f"{first}.{second}"
+        if second == "layers":
+            cross = rest[1].startswith("encoder_attn")
+            group = "cross-attention" if cross and first == "decoder" else f"{first} layers"
+        found[group] = found.get(group, 0) + count
+    return found

@@ -1,0 +1,130 @@
+"""What a pre-trained encoder-decoder becomes: an architecture, and the layers that it takes."""
+
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.pretrained.original import Sizes
+from tdo_plugin.pretrained.parts import Layers
+
+ENCODER_DECODER, TWO_STAGE = "tdo_encoder_decoder", "tdo_transformer"
+# the option that names what a stack takes
+STACKS = {"layers": "--stack", "encoder_layers": "--encoder", "decoder_layers": "--decoder"}
+
+
+@dataclass(frozen=True)
+class Design:
+    """What the original becomes.
+
+    Attributes:
+        arch: `tdo_transformer`, a prefix or causal decoder-only model, or `tdo_encoder_decoder`.
+        half: N: layers of encoder and of decoder, or half of a decoder-only model's; None: all.
+        target_layer: M of a two-stage model; None: N.
+        adaptation_dim: inner size of its adaptation modules; None: the FFN's.
+        stacks: which layers of the original each stack takes, where not the first ones: `layers`
+            of a decoder-only model, `encoder_layers` and `decoder_layers`.
+        languages: of the original, that the checkpoint's task knows; at least two.
+        seed: of the parameters that are new.
+    """
+
+    arch: str
+    half: int | None
+    target_layer: int | None
+    adaptation_dim: int | None
+    stacks: Mapping[str, Layers]
+    languages: Sequence[str]
+    seed: int
+
+    def __post_init__(self) -> None:
+        if len(self.languages) < 2:
+            raise UserError(
+                f"`--languages` must name at least two languages; it names {len(self.languages)}"
+            )
+        if self.arch == TWO_STAGE:
+            return
+        given = {"--target-layer": self.target_layer, "--adaptation-dim": self.adaptation_dim}
+        for option, value in given.items():
+            if value is not None:
+                raise UserError(
+                    f"`{option}` must be left out with `--to {self.arch}`, which has no two "
+                    f"stages; it is {value}"
+                )
+
+    def layers(self, sizes: Sizes) -> dict[str, Layers]:
+        """What each stack takes of an original of these sizes.
+
+        Raises:
+            UserError: the layers are not there, or not so many as the stack has.
+        """
+        if self.arch == ENCODER_DECODER:
+            own = {
+                f"{side}_layers": Layers.first(side, self.half or sizes.layers(side))
+                for side in ("encoder", "decoder")
+            }
+        else:
+            half = self.half or sizes.decoder_layers // 2
+            own = {"layers": Layers.first("decoder", 2 * half)}
+        if foreign := [STACKS[name] for name in self.stacks if name not in own]:
+            raise UserError(f"`{foreign[0]}` must be left out with `--to {self.arch}`; it is given")
+        for name, usual in own.items():
+            chosen = self.stacks.get(name, usual)
+            chosen.check(sizes, len(usual.numbers), STACKS[name])
+            own[name] = chosen
+        if "decoder_layers" in own and own["decoder_layers"].side != "decoder":
+            raise UserError(
+                "`--decoder` must name layers of the decoder, which have cross-attention; it is "
+                f"{own['decoder_layers']}"
+            )
+        return own
+
+    def arguments(self, sizes: Sizes, stacks: Mapping[str, Layers]) -> Namespace:
+        """The options of model and task, as `fairseq-train` would have them."""
+        from fairseq import options
+
+        common = {
+            "--task": "tdo_translation",
+            "--arch": self.arch,
+            "--optimizer": "adam",
+            "--tdo-norm": "pre",
+            "--tdo-model-dim": sizes.model_dim,
+            "--tdo-heads": sizes.num_heads,
+            "--max-source-positions": sizes.max_positions,
+            "--max-target-positions": sizes.max_positions,
+        }
+        flags = {**common, **self._own_flags(sizes, stacks)}
+        words = ["data", *(word for pair in flags.items() for word in map(str, pair) if word)]
+        args = options.parse_args_and_arch(options.get_training_parser(), input_args=words)
+        args.langs = list(self.languages)
+        args.lang_pairs = [f"{a}-{b}" for a, b in permutations(self.languages, 2)]
+        return args
+
+    def _own_flags(self, sizes: Sizes, stacks: Mapping[str, Layers]) -> dict[str, Any]:
+        """Those of the architecture; a flag without a value has an empty one."""
+        inner = {name: sizes.ffn_dim(one.side) for name, one in stacks.items()}
+        numbers = {name: len(one.numbers) for name, one in stacks.items()}
+        if self.arch == ENCODER_DECODER:
+            return {
+                "--tdo-encoder-layers": numbers["encoder_layers"],
+                "--tdo-decoder-layers": numbers["decoder_layers"],
+                "--tdo-stage1-ffn-dim": inner["encoder_layers"],
+                "--tdo-ffn-dim": inner["decoder_layers"],
+                # as it was trained: either side begins with its own tag
+                "--encoder-langtok": "src",
+                "--decoder-langtok": "",
+            }
+        flags = {
+            "--tdo-layers": numbers["layers"],
+            "--tdo-ffn-dim": inner["layers"],
+            "--encoder-langtok": "tgt",
+        }
+        if self.arch == TWO_STAGE:
+            flags["--tdo-target-layer"] = _given(self.target_layer, numbers["layers"] // 2)
+            flags["--tdo-adaptation-dim"] = _given(self.adaptation_dim, inner["layers"])
+        return flags
+
+
+def _given(value: int | None, default: int) -> int:
+    return default if value is None else value

@@ -1,0 +1,170 @@
+"""Reading a checkpoint of fairseq's own, as M2M-100 and NLLB were published."""
+
+from argparse import Namespace
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tdo_plugin.checkpoints import read as read_checkpoint
+from tdo_plugin.data.segmentation import load_model
+from tdo_plugin.data.textfolder import read_lines
+from tdo_plugin.errors import UserError
+from tdo_plugin.pretrained.original import (
+    SIDES,
+    SPECIALS,
+    Original,
+    Sizes,
+    fill_up,
+    tag,
+)
+
+# what stands behind NLLB's tags, one row for each kind of training data
+DATA_SOURCES = ("<MINED_DATA>", "<MMT_BT_DATA>", "<SMT_BT_DATA>")
+EMBEDDINGS = (
+    "encoder.embed_tokens.weight",
+    "decoder.embed_tokens.weight",
+    "decoder.output_projection.weight",
+)
+# names that hold no parameter of the model
+LEFT_OUT = ("version", "embed_positions._float_tensor", "embed_positions.weights")
+# options, and what M2M-100 and NLLB have; older checkpoints lack those that were off
+WANTED: dict[str, tuple[Any, ...]] = {
+    "encoder_normalize_before": (True,),
+    "decoder_normalize_before": (True,),
+    "activation_fn": ("relu", None),
+    "encoder_learned_pos": (False, None),
+    "decoder_learned_pos": (False, None),
+    "no_scale_embedding": (False, None),
+    "layernorm_embedding": (False, None),
+    "moe_freq": (0, None),
+}
+
+
+def read(path: Path, family: str, dictionary: Path, segmentation: Path) -> Original:
+    """Open the checkpoint.
+
+    Args:
+        path: of the checkpoint.
+        family: `m2m100` or `nllb`.
+        dictionary: fairseq's, with the tags in it (M2M-100's `model_dict.128k.txt`), or without
+            (`data_dict.128k.txt`, NLLB's `dictionary.txt`), where the checkpoint says their order.
+        segmentation: the SentencePiece model.
+
+    Raises:
+        UserError: something is missing, or it is another kind of model.
+        CheckpointError: the checkpoint is damaged.
+    """
+    for option, file in (("--dict", dictionary), ("--spm", segmentation)):
+        if not file.is_file():
+            raise UserError(f"`{option}` must be a file; {file} is not one")
+    state = read_checkpoint(path, "CHECKPOINT")
+    options = _options(state)
+    parameters = _parameters(path, state["model"])
+    sizes = _sizes(path, options, parameters)
+    symbols = [*SPECIALS, *(line.rsplit(" ", 1)[0] for line in read_lines(dictionary) if line)]
+    rows = len(parameters["embeddings"])
+    tags, remarks = _name_rows(symbols, rows, family, options, dictionary)
+    load_model(segmentation)
+    pieces = segmentation.read_bytes()
+    return Original(path, sizes, symbols, tags, parameters, pieces, remarks)
+
+
+def _options(state: dict[str, Any]) -> dict[str, Any]:
+    """All options of the training, of the model's and of the task's."""
+    found: dict[str, Any] = {}
+    cfg = state.get("cfg") or {}
+    for part in (state.get("args"), cfg.get("task"), cfg.get("model")):
+        if part is not None:
+            found.update(vars(part) if isinstance(part, Namespace) else part)
+    return found
+
+
+def _parameters(path: Path, stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    kept = [stored[name] for name in EMBEDDINGS if name in stored]
+    if not kept:
+        raise UserError(f"{path} must hold embeddings; it has none")
+    if any(not torch.equal(one, kept[0]) for one in kept[1:]):
+        raise UserError(f"{path} must have one matrix for source, target and output")
+    names = {*EMBEDDINGS, *(f"{side}.{name}" for side in SIDES for name in LEFT_OUT)}
+    found = {name: value for name, value in stored.items() if name not in names}
+    return {"embeddings": kept[0], **found}
+
+
+def _sizes(path: Path, options: dict[str, Any], parameters: Mapping[str, Tensor]) -> Sizes:
+    """The architecture: heads from the options, all else from the parameters themselves."""
+    for option, values in WANTED.items():
+        if (found := options.get(option)) not in values:
+            raise UserError(
+                f"{path} must be a dense M2M-100 or NLLB, whose {option} is {values[0]}; "
+                f"it is {found}"
+            )
+    heads = [options.get(f"{side}_attention_heads") for side in SIDES]
+    if heads[0] is None or heads[0] != heads[1]:
+        raise UserError(
+            f"{path} must say how many attention heads it has, as many in encoder and decoder; it "
+            f"says {heads[0]} and {heads[1]}"
+        )
+    layers, inner = {}, {}
+    for side in SIDES:
+        numbers = {name.split(".")[2] for name in parameters if name.startswith(f"{side}.layers.")}
+        layers[side] = len(numbers)
+        first = parameters.get(f"{side}.layers.0.fc1.weight")
+        if first is None or numbers != {str(number) for number in range(len(numbers))}:
+            raise UserError(f"{path} must be a dense M2M-100 or NLLB; its {side} is another")
+        inner[side] = len(first)
+    return Sizes(
+        encoder_layers=layers["encoder"],
+        decoder_layers=layers["decoder"],
+        model_dim=parameters["embeddings"].shape[1],
+        num_heads=int(heads[0]),
+        encoder_ffn_dim=inner["encoder"],
+        decoder_ffn_dim=inner["decoder"],
+        max_positions=int(options.get("max_source_positions") or 1024),
+    )
+
+
+def _name_rows(
+    symbols: list[str], rows: int, family: str, options: dict[str, Any], dictionary: Path
+) -> tuple[dict[str, int], list[str]]:
+    """Add what the task adds to its dictionary while it runs; tags by language, and remarks."""
+    languages = options.get("langs") or ()
+    if isinstance(languages, str):
+        languages = [one for one in languages.split(",") if one]
+    own, remarks = {*symbols}, []
+    missing = [tag(one) for one in languages if tag(one) not in own]
+    if missing and len(symbols) + len(missing) <= rows:
+        remarks.append(
+            f"rows {len(symbols)} to {len(symbols) + len(missing) - 1} are the tags that "
+            f"{dictionary} lacks, in the order of the checkpoint's languages"
+        )
+        symbols += missing
+    if family == "nllb" and rows - len(symbols) == len(DATA_SOURCES):
+        remarks.append(f"the last rows are {', '.join(DATA_SOURCES)}")
+        symbols += DATA_SOURCES
+    if len(symbols) > rows:
+        raise UserError(
+            f"`--dict` must have at most {rows - len(SPECIALS)} entries, the checkpoint's rows "
+            f"without the {len(SPECIALS)} special ones; {dictionary} has "
+            f"{len(symbols) - len(SPECIALS)}"
+        )
+    tags = {
+        symbol[2:-2]: row
+        for row, symbol in enumerate(symbols)
+        if len(symbol) > 4 and symbol.startswith("__") and symbol.endswith("__")
+    }
+    if not tags:
+        raise UserError(
+            "`--dict` must have the languages' tags, such as __en__, where the checkpoint does not "
+            f"say its languages; {dictionary} has none"
+        )
+    if added := fill_up(symbols, rows):
+        if len(added) > 16:  # dictionaries are filled up to a multiple of 8
+            raise UserError(
+                f"`--dict` must be the checkpoint's own: it leaves {len(added)} of {rows} rows "
+                "without a name"
+            )
+        remarks.append(f"rows {added[0]} to {added[-1]}, which have no name, are fillers")
+    return tags, remarks

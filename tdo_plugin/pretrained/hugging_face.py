@@ -1,0 +1,177 @@
+"""Reading a folder in Hugging Face's format: M2M-100, NLLB, and what shares their classes."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tdo_plugin.data.segmentation import load_model
+from tdo_plugin.errors import UserError
+from tdo_plugin.pretrained.original import FILLER, Original, Sizes, fill_up, tag
+from tdo_plugin_checkpoint import safe_load
+
+SEGMENTATION = "sentencepiece.bpe.model"
+WEIGHTS = ("model.safetensors", "pytorch_model.bin")
+# names of the one embedding matrix, of which a file has some or all
+EMBEDDINGS = (
+    "model.shared.weight",
+    "model.encoder.embed_tokens.weight",
+    "model.decoder.embed_tokens.weight",
+    "lm_head.weight",
+)
+TAGS = {"m2m100": re.compile(r"__(\w+?)__"), "nllb": re.compile(r"([a-z]{3}_[A-Z][a-z]{3})")}
+
+
+def read(folder: Path, family: str) -> Original:
+    """Open the folder; nothing is fetched and nothing in it is run.
+
+    Args:
+        folder: with `config.json`, weights, tokenizer and SentencePiece model.
+        family: `m2m100` or `nllb`.
+
+    Raises:
+        UserError: something is missing, or it is another kind of model.
+    """
+    sizes, rows = _sizes(folder)
+    parameters = _parameters(folder)
+    symbols, tags, remarks = _symbols(folder, family, rows)
+    return Original(folder, sizes, symbols, tags, parameters, _segmentation(folder), remarks)
+
+
+def _sizes(folder: Path) -> tuple[Sizes, int]:
+    """The architecture, and how many rows the embeddings have."""
+    from transformers import AutoConfig
+
+    _needs(folder, "config.json", SEGMENTATION)
+    try:
+        config = AutoConfig.from_pretrained(folder, local_files_only=True)
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(f"{folder}/config.json must be readable: {_line(error)}") from None
+    wanted: dict[str, Any] = {
+        "model_type": "m2m_100",
+        "activation_function": "relu",
+        "scale_embedding": True,
+        "decoder_attention_heads": getattr(config, "encoder_attention_heads", None),
+        "tie_word_embeddings": True,
+    }
+    for key, value in wanted.items():
+        if (found := getattr(config, key, None)) != value:
+            raise UserError(
+                f"{folder} must be a dense M2M-100 or NLLB, whose {key} is {value}; it is {found}"
+            )
+    sizes = Sizes(
+        encoder_layers=config.encoder_layers,
+        decoder_layers=config.decoder_layers,
+        model_dim=config.d_model,
+        num_heads=config.encoder_attention_heads,
+        encoder_ffn_dim=config.encoder_ffn_dim,
+        decoder_ffn_dim=config.decoder_ffn_dim,
+        max_positions=config.max_position_embeddings,
+    )
+    return sizes, config.vocab_size
+
+
+def _segmentation(folder: Path) -> bytes:
+    path = folder / SEGMENTATION
+    load_model(path)
+    return path.read_bytes()
+
+
+def _parameters(folder: Path) -> dict[str, Tensor]:
+    stored: dict[str, Tensor] = {}
+    for path in _weights(folder):
+        stored.update(_tensors(path))
+    kept = [stored.pop(name) for name in EMBEDDINGS if name in stored]
+    if not kept:
+        raise UserError(f"{folder} must hold embeddings; its weights have none")
+    if any(not torch.equal(one, kept[0]) for one in kept[1:]):
+        raise UserError(
+            f"{folder} must have one matrix for source, target and output; it has several"
+        )
+    found = {name.removeprefix("model."): value for name, value in stored.items()}
+    # older files have the sinusoids too
+    positions = re.compile(r"(en|de)coder\.embed_positions\..+|final_logits_bias")
+    found = {name: value for name, value in found.items() if not positions.fullmatch(name)}
+    return {"embeddings": kept[0], **found}
+
+
+def _weights(folder: Path) -> list[Path]:
+    """The files of the parameters: one, or the parts that an index names."""
+    for name in WEIGHTS:
+        index = folder / f"{name}.index.json"
+        if index.is_file():
+            parts = sorted({*json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()})
+            _needs(folder, *parts)
+            return [folder / part for part in parts]
+        if (folder / name).is_file():
+            return [folder / name]
+    raise UserError(f"{folder} must hold {' or '.join(WEIGHTS)}; it holds neither")
+
+
+def _tensors(path: Path) -> dict[str, Tensor]:
+    if path.suffix == ".bin":
+        found: dict[str, Tensor] = safe_load(str(path), map_location="cpu")
+        return found
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        return load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise UserError(f"{path} must be whole; {_line(error)}") from None
+
+
+def _symbols(folder: Path, family: str, rows: int) -> tuple[list[str], dict[str, int], list[str]]:
+    """The name of each row, tags as fairseq calls them; tags by language; remarks."""
+    tokenizer = _tokenizer(folder, family)
+    # M2M-100's tags are no part of what its tokenizer counts
+    named = max(len(tokenizer), 1 + max(getattr(tokenizer, "lang_token_to_id", {"": 0}).values()))
+    symbols: list[str] = list(tokenizer.convert_ids_to_tokens(range(min(named, rows))))
+    tags, remarks = {}, []
+    for row, symbol in enumerate(symbols):
+        if match := TAGS[family].fullmatch(symbol):
+            symbols[row] = tag(match[1])
+            tags[match[1]] = row
+    if not tags:
+        raise UserError(
+            f"`--from` must be the family of {folder}, whose tokenizer has no tags of {family}"
+        )
+    if "<mask>" in symbols:
+        row = symbols.index("<mask>")
+        symbols[row] = FILLER.format(0)
+        remarks.append(
+            f"row {row}, which this format calls <mask> and fairseq's own <MINED_DATA>, is now "
+            f"{symbols[row]}"
+        )
+    if added := fill_up(symbols, rows):
+        remarks.append(
+            f"rows {added[0]} to {added[-1]}, which the tokenizer does not name, are fillers"
+        )
+    return symbols, tags, remarks
+
+
+def _tokenizer(folder: Path, family: str) -> Any:
+    from transformers import M2M100Tokenizer, NllbTokenizer
+
+    kind = {"m2m100": M2M100Tokenizer, "nllb": NllbTokenizer}[family]
+    if family == "m2m100":
+        _needs(folder, "vocab.json")
+    try:
+        return kind.from_pretrained(folder, local_files_only=True)
+    except (OSError, ValueError, TypeError, KeyError, RuntimeError) as error:
+        raise UserError(f"{folder} must hold a tokenizer of {family}: {_line(error)}") from None
+
+
+def _needs(folder: Path, *names: str) -> None:
+    for name in names:
+        if not (folder / name).is_file():
+            raise UserError(f"{folder} must hold {name}; it does not")
+
+
+def _line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0][:200] or type(error).__name__

@@ -1,0 +1,128 @@
+"""A pre-trained encoder-decoder, in whatever form its files came.
+
+Shapes: V entries of the dictionary, D model width.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from itertools import count, islice
+from pathlib import Path
+
+from torch import Tensor
+
+from tdo_plugin.errors import UserError
+
+SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")  # at the head of every fairseq dictionary
+FILLER = "madeupword{:04d}"  # fairseq's name of a row that stands for nothing
+SIDES = ("encoder", "decoder")
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The architecture, as it is read from a checkpoint."""
+
+    encoder_layers: int
+    decoder_layers: int
+    model_dim: int
+    num_heads: int
+    encoder_ffn_dim: int
+    decoder_ffn_dim: int
+    max_positions: int
+
+    def layers(self, side: str) -> int:
+        """Layers of `encoder` or `decoder`."""
+        return self.encoder_layers if side == "encoder" else self.decoder_layers
+
+    def ffn_dim(self, side: str) -> int:
+        """Inner size of the feed-forward networks of `encoder` or `decoder`."""
+        return self.encoder_ffn_dim if side == "encoder" else self.decoder_ffn_dim
+
+
+@dataclass(frozen=True)
+class Original:
+    """A pre-trained model.
+
+    Attributes:
+        path: where it was read from.
+        sizes: its architecture.
+        symbols: the rows (V) of its embeddings by name, the four special symbols first.
+        tags: the row of each language's tag, by the language, in the order of the rows.
+        parameters: by fairseq's names, which begin with `encoder.` and `decoder.`; the embeddings
+            (V, D) once, as `embeddings`.
+        segmentation: its SentencePiece model, as it is in its file.
+        remarks: what is worth knowing of its rows.
+    """
+
+    path: Path
+    sizes: Sizes
+    symbols: Sequence[str]
+    tags: Mapping[str, int]
+    parameters: Mapping[str, Tensor]
+    segmentation: bytes
+    remarks: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        rows = len(self.parameters["embeddings"])
+        if tuple(self.symbols[: len(SPECIALS)]) != SPECIALS:
+            raise UserError(
+                f"{self.path} must have {' '.join(SPECIALS)} as its first entries; it has "
+                + " ".join(self.symbols[: len(SPECIALS)])
+            )
+        if len(self.symbols) != rows:
+            raise UserError(
+                f"{self.path} must have as many embeddings as entries in its dictionary; it has "
+                f"{rows} and {len(self.symbols)}"
+            )
+        if len({*self.symbols}) < rows:
+            twice = Counter(self.symbols).most_common(1)[0][0]
+            raise UserError(f"{self.path} must name each entry once; {twice} is there twice")
+
+    def named(self, names: Mapping[str, str]) -> "Original":
+        """The same model with languages by other names; the others keep theirs.
+
+        Args:
+            names: what each is to be called, by what the original calls it.
+
+        Raises:
+            UserError: on a language that it does not know, or a name that is taken.
+        """
+        if unknown := [one for one in names if one not in self.tags]:
+            raise UserError(
+                f"`--languages` must name languages of {self.path}; it has none called "
+                f"{unknown[0]} ({_alike(unknown[0], self.tags)})"
+            )
+        tags = {names.get(one, one): row for one, row in self.tags.items()}
+        if len(tags) < len(self.tags):
+            taken = next(new for old, new in names.items() if new != old and new in self.tags)
+            raise UserError(
+                f"`--languages` must not give a language the name of another; {taken} is one"
+            )
+        symbols = list(self.symbols)
+        for language, row in tags.items():
+            symbols[row] = tag(language)
+        return replace(self, symbols=symbols, tags=tags)
+
+
+def tag(language: str) -> str:
+    """A language's tag as fairseq's multilingual tasks call it."""
+    return f"__{language}__"
+
+
+def fill_up(symbols: list[str], rows: int) -> list[int]:
+    """Name rows behind the last symbol as fairseq does those that stand for nothing.
+
+    Returns:
+        The numbers of these rows.
+    """
+    taken = {*symbols}
+    added = list(range(len(symbols), rows))
+    free = (name for number in count() if (name := FILLER.format(number)) not in taken)
+    symbols.extend(islice(free, len(added)))
+    return added
+
+
+def _alike(name: str, known: Mapping[str, int]) -> str:
+    close = get_close_matches(name, known, cutoff=0.4) or list(known)[:5]
+    return "its languages are called " + ", ".join(close) + (", ..." if len(known) > 5 else "")

@@ -1,0 +1,116 @@
+"""Which parameter of a pre-trained encoder-decoder each of a model's comes from.
+
+Numbers of layers count from 1, as in the papers.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.pretrained.original import SIDES, Sizes
+
+LAYER = re.compile(r"stack\.(?P<stack>\w*layers)\.(?P<number>\d+)\.(?P<part>.+)")
+END = re.compile(r"stack\.(?P<end>entry|exit)\.\d+\.(?P<kind>weight|bias)")
+EMBEDDINGS = "embeddings.source.weight"
+# of a layer: our name of a part, and fairseq's
+PARTS = {
+    "attention.query": "self_attn.q_proj",
+    "attention.key": "self_attn.k_proj",
+    "attention.value": "self_attn.v_proj",
+    "attention.out": "self_attn.out_proj",
+    "attention_residual.norm": "self_attn_layer_norm",
+    "cross_attention.query": "encoder_attn.q_proj",
+    "cross_attention.key": "encoder_attn.k_proj",
+    "cross_attention.value": "encoder_attn.v_proj",
+    "cross_attention.out": "encoder_attn.out_proj",
+    "cross_attention_residual.norm": "encoder_attn_layer_norm",
+    "feed_forward.inner": "fc1",
+    "feed_forward.outer": "fc2",
+    "feed_forward_residual.norm": "final_layer_norm",
+}
+
+
+@dataclass(frozen=True)
+class Layers:
+    """Layers of one side of the original, in the order in which a stack takes them.
+
+    Attributes:
+        side: `encoder` or `decoder`.
+        numbers: from 1.
+    """
+
+    side: str
+    numbers: Sequence[int]
+
+    @classmethod
+    def parse(cls, text: str, option: str) -> "Layers":
+        """Read `decoder:1-6,8`.
+
+        Raises:
+            UserError: it is written otherwise.
+        """
+        side, _, listed = text.partition(":")
+        numbers: list[int] = []
+        for one in listed.split(","):
+            match = re.fullmatch(r"([1-9]\d*)(?:-([1-9]\d*))?", one.strip(), re.ASCII)
+            if match is None or side not in SIDES:
+                raise UserError(
+                    f"`{option}` must be encoder or decoder, a colon and layers from 1, such as "
+                    f"decoder:1-6,8; it is {text}"
+                )
+            numbers += range(int(match[1]), int(match[2] or match[1]) + 1)
+        return cls(side, tuple(numbers))
+
+    @classmethod
+    def first(cls, side: str, count: int) -> "Layers":
+        """The first ``count`` of a side."""
+        return cls(side, tuple(range(1, count + 1)))
+
+    def __str__(self) -> str:
+        return f"{self.side}:{','.join(map(str, self.numbers))}"
+
+    def check(self, sizes: Sizes, count: int, option: str) -> None:
+        """Raise UserError where there are not ``count`` of them, or the original lacks one."""
+        if len(self.numbers) != count or not self.numbers:
+            raise UserError(
+                f"`{option}` must name {count} layers, as many as the stack has; it names "
+                f"{len(self.numbers)}"
+            )
+        if max(self.numbers) > sizes.layers(self.side):
+            raise UserError(
+                f"`{option}` must name layers up to {sizes.layers(self.side)}, as many as the "
+                f"{self.side} has, or `--layers` be less; it is {self}"
+            )
+
+
+def origins(own: Mapping[str, Tensor], stacks: Mapping[str, Layers]) -> dict[str, str | None]:
+    """Where each parameter comes from, by the name of the model's own.
+
+    Args:
+        own: a model's parameters and buffers.
+        stacks: what each of its stacks takes: `layers`, or `encoder_layers` and `decoder_layers`.
+
+    Returns:
+        The original's names; None for what is new.
+    """
+    return {name: _origin(name, stacks) for name in own}
+
+
+def _origin(name: str, stacks: Mapping[str, Layers]) -> str | None:
+    if name == EMBEDDINGS:
+        return "embeddings"
+    if match := LAYER.fullmatch(name):
+        part, _, kind = match["part"].rpartition(".")
+        taken = stacks[match["stack"]]
+        number = taken.numbers[int(match["number"])] - 1
+        return f"{taken.side}.layers.{number}.{PARTS[part]}.{kind}" if part in PARTS else None
+    if match := END.fullmatch(name):
+        # the source leaves an encoder through its last norm; a stack of decoder layers has none
+        if match["end"] == "exit":
+            return f"decoder.layer_norm.{match['kind']}"
+        if "encoder_layers" in stacks:
+            return f"encoder.layer_norm.{match['kind']}"
+    return None

@@ -1,0 +1,141 @@
+"""A pre-trained model with more entries: pieces and tags of new languages behind the old ones.
+
+Shapes: V entries of the dictionary, D model width.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from tdo_plugin.data.segmentation import SegmentationSettings, train_model
+from tdo_plugin.errors import UserError
+from tdo_plugin.pretrained.original import Original, tag
+
+UNIGRAM, BPE = 1, 2  # as SentencePiece's models say what they are
+KINDS = {UNIGRAM: "unigram", BPE: "bpe"}
+NORMAL = 1  # the type of a piece
+NORMALIZATIONS = ("nmt_nfkc", "nfkc", "identity")
+
+
+@dataclass(frozen=True)
+class Extension:
+    """What is added.
+
+    Attributes:
+        languages: that the original does not know.
+        like: one that it knows, whose tag the new ones' start with; None: the mean of all.
+        texts: of the new languages, plain sentences, a line each; none: no new pieces.
+        pieces: of a SentencePiece model of these texts, from which come the new ones.
+        seed: of the draw of sentences, where the texts are large.
+    """
+
+    languages: Sequence[str]
+    like: str | None = None
+    texts: Sequence[Path] = ()
+    pieces: int = 8000
+    seed: int = 1
+
+
+def extended(original: Original, extension: Extension) -> Original:
+    """The original with tags, then pieces, behind its last row; all rows before stay.
+
+    A new piece's embedding is the mean of those that the old segmentation cuts it into.
+
+    Raises:
+        UserError: on a language that is known already, or one to be like that is not; on texts that
+            cannot be read or are too few for so many pieces.
+    """
+    if known := [one for one in extension.languages if one in original.tags]:
+        raise UserError(f"`--new-languages` must be new; {original.path} knows {known[0]}")
+    if extension.like is not None and extension.like not in original.tags:
+        raise UserError(
+            f"`--like` must be a language of {original.path}; it does not know {extension.like}"
+        )
+    table = original.parameters["embeddings"]
+    like = [original.tags[extension.like]] if extension.like else [*original.tags.values()]
+    rows = [_mean(table, like)] * len(extension.languages)
+    segmentation, pieces = original.segmentation, []
+    if extension.texts:
+        segmentation, pieces = _segmentation(original, extension)
+        rows += _rows(original, table, pieces)
+    first = len(original.symbols)
+    tags = {one: first + number for number, one in enumerate(extension.languages)}
+    symbols = [*original.symbols, *map(tag, extension.languages), *pieces]
+    grown = torch.cat([table, torch.stack(rows)]) if rows else table
+    remarks = [
+        f"{len(tags)} tags and {len(pieces)} pieces are new, from row {first} on: tags start as "
+        f"{extension.like or 'the mean of all'}, a piece as the mean of those that it was cut into"
+    ]
+    return replace(
+        original,
+        symbols=symbols,
+        tags={**original.tags, **tags},
+        parameters={**original.parameters, "embeddings": grown},
+        segmentation=segmentation,
+        remarks=[*original.remarks, *remarks],
+    )
+
+
+def _segmentation(original: Original, extension: Extension) -> tuple[bytes, list[str]]:
+    """The original's SentencePiece model with new pieces at its end, and these pieces."""
+    own = _proto(original.segmentation)
+    with tempfile.TemporaryDirectory() as folder:
+        normalization = own.normalizer_spec.name
+        settings = SegmentationSettings(
+            extension.pieces,
+            KINDS.get(own.trainer_spec.model_type, "unigram"),
+            normalization=normalization if normalization in NORMALIZATIONS else "nmt_nfkc",
+            seed=extension.seed,
+        )
+        train_model(extension.texts, Path(folder, "spm"), settings)
+        trained = _proto(Path(folder, "spm.model").read_bytes())
+    known = {piece.piece for piece in own.pieces} | {*original.symbols}
+    lowest = min(piece.score for piece in own.pieces)
+    added = []
+    for piece in trained.pieces:
+        if piece.type == NORMAL and piece.piece not in known:
+            added.append(piece.piece)
+            new = own.pieces.add()
+            new.piece = piece.piece
+            # merges of BPE are made in the order of scores: new ones after all old ones
+            merged = own.trainer_spec.model_type == BPE
+            new.score = piece.score + (lowest - 1 if merged else 0)
+    own.trainer_spec.vocab_size = len(own.pieces)
+    return own.SerializeToString(), added
+
+
+def _proto(model: bytes) -> Any:
+    from sentencepiece import sentencepiece_model_pb2
+
+    proto = sentencepiece_model_pb2.ModelProto()
+    proto.ParseFromString(model)
+    return proto
+
+
+def _rows(original: Original, table: Tensor, pieces: Sequence[str]) -> list[Tensor]:
+    """The new pieces' embeddings (D,) each."""
+    import sentencepiece
+
+    model = sentencepiece.SentencePieceProcessor(model_proto=original.segmentation)
+    numbers = {symbol: row for row, symbol in enumerate(original.symbols)}
+    words = [row for symbol, row in numbers.items() if row > 3 and model.piece_to_id(symbol)]
+    anything = _mean(table, words)
+    found = []
+    for piece in pieces:
+        cut = model.encode(piece.replace("▁", " "), out_type=str)
+        if not piece.startswith("▁") and cut[:1] == ["▁"]:
+            cut = cut[1:]  # stands before every text
+        parts = [numbers[one] for one in cut if one in numbers]
+        found.append(_mean(table, parts) if parts else anything)
+    return found
+
+
+def _mean(table: Tensor, rows: Sequence[int]) -> Tensor:
+    return table[list(rows)].double().mean(0).to(table.dtype)

@@ -1,0 +1,146 @@
+"""Small random models in the formats of M2M-100 and NLLB, made by the real classes."""
+
+import functools
+import io
+import json
+from pathlib import Path
+
+import torch
+from integration.data import NUMBERS, temporary
+
+SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")
+NLLB_CODES = {"en": "eng_Latn", "de": "deu_Latn", "fr": "fra_Latn", "es": "spa_Latn"}
+SIZES = {
+    "d_model": 16,
+    "encoder_layers": 3,
+    "decoder_layers": 4,
+    "encoder_ffn_dim": 24,
+    "decoder_ffn_dim": 32,
+    "encoder_attention_heads": 2,
+    "decoder_attention_heads": 2,
+}
+
+
+@functools.cache
+def segmentation() -> bytes:
+    """A SentencePiece model of the numbers' words, which are cut into several pieces."""
+    import sentencepiece
+
+    trained = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(NUMBERS.values()),
+        model_writer=trained,
+        vocab_size=60,
+        model_type="bpe",
+        hard_vocab_limit=False,
+        minloglevel=2,
+    )
+    return trained.getvalue()
+
+
+def pieces() -> list[str]:
+    """Those of the model that are no special symbols."""
+    import sentencepiece
+
+    model = sentencepiece.SentencePieceProcessor(model_proto=segmentation())
+    return [model.id_to_piece(number) for number in range(3, model.get_piece_size())]
+
+
+@functools.cache
+def folder(family: str, **changes) -> Path:
+    """A folder in Hugging Face's format; ``changes`` are of its configuration."""
+    from transformers import M2M100Config, M2M100ForConditionalGeneration
+
+    name = "-".join((family, *(f"{key}-{value}" for key, value in changes.items())))
+    out = temporary() / f"pretrained-{name}"
+    out.mkdir()
+    rows = _tokenizer(out, family)
+    config = M2M100Config(**{"vocab_size": rows, **SIZES, **changes})
+    torch.manual_seed(4)
+    model = M2M100ForConditionalGeneration(config)
+    with torch.no_grad():
+        for parameter in model.parameters():  # norms and biases too
+            parameter.add_(torch.randn_like(parameter) * 0.2)
+        # so that searches end at different lengths
+        end = model.model.shared.weight[2]
+        model.model.decoder.layer_norm.bias.add_(2 * end / end.norm())
+    model.save_pretrained(out)
+    return out
+
+
+def _tokenizer(out: Path, family: str) -> int:
+    """Write the tokenizer, and say how many rows its model has."""
+    from transformers import M2M100Tokenizer, NllbTokenizer
+
+    path = out / "sentencepiece.bpe.model"
+    path.write_bytes(segmentation())
+    if family == "nllb":
+        tokenizer = NllbTokenizer(str(path))
+        tokenizer.save_pretrained(out)
+        return len(tokenizer) + 2
+    vocabulary = {symbol: row for row, symbol in enumerate((*SPECIALS, *pieces()))}
+    (out / "vocab.json").write_text(json.dumps(vocabulary), encoding="utf-8")
+    tokenizer = M2M100Tokenizer(str(out / "vocab.json"), str(path))
+    tokenizer.save_pretrained(out)
+    return len(vocabulary) + 100 + 8
+
+
+def original_model(family: str):
+    """The model of :func:`folder` and its tokenizer, in double precision."""
+    from transformers import M2M100ForConditionalGeneration, M2M100Tokenizer, NllbTokenizer
+
+    kind = {"m2m100": M2M100Tokenizer, "nllb": NllbTokenizer}[family]
+    model = M2M100ForConditionalGeneration.from_pretrained(folder(family)).double().eval()
+    for side in (model.model.encoder, model.model.decoder):
+        # they are made in single precision, whatever the model's
+        side.embed_positions.weights = sinusoids(*side.embed_positions.weights.shape)
+    return model, kind.from_pretrained(folder(family))
+
+
+def sinusoids(positions: int, dim: int) -> torch.Tensor:
+    """Positions (positions, dim) of the Transformer's formula; that of padding, 1, is zero."""
+    half = dim // 2
+    steps = torch.arange(half, dtype=torch.float64) / (half - 1)
+    angles = torch.arange(positions, dtype=torch.float64)[:, None] * 10000.0**-steps
+    found = torch.cat([angles.sin(), angles.cos()], 1)
+    found[1] = 0
+    return found
+
+
+def convert(original, out, *words, family="m2m100", to="tdo_transformer") -> str:
+    """What `tdo convert` prints, in this process."""
+    import contextlib
+
+    from integration.data import kept_logging
+
+    from tdo_plugin.cli import main
+
+    said = io.StringIO()
+    given = ["convert", str(original), "--from", family, "--to", to, "--out", str(out)]
+    with contextlib.redirect_stdout(said), kept_logging():
+        assert main([*given, *map(str, words)]) == 0
+    return said.getvalue()
+
+
+def loaded(out: Path):
+    """The converted model in double precision, and its dictionary, as fairseq reads them."""
+    from fairseq import checkpoint_utils
+    from fairseq.data import Dictionary
+
+    from tdo_plugin.models.tdo_transformer import TdoTransformer
+    from tdo_plugin.tasks.tdo_translation import TdoTranslationTask
+
+    state = checkpoint_utils.load_checkpoint_to_cpu(str(out / "model.pt"))
+    dictionary = Dictionary.load(str(out / "dict.txt"))
+    args = state["cfg"]["model"]
+    task = TdoTranslationTask(args, args.langs, dict.fromkeys(args.langs, dictionary), True)
+    task.load_state_dict(state["task_state"])
+    previous = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)  # of the sinusoids
+    try:
+        model = task.build_model(args)
+    finally:
+        torch.set_default_dtype(previous)
+    assert isinstance(model, TdoTransformer)
+    model.load_state_dict(state["model"], strict=True)
+    return model.double().eval(), dictionary

@@ -1,0 +1,362 @@
+"""`tdo convert` on small random models, and what can be done with its folders."""
+
+import functools
+import json
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from integration.data import (
+    CROSS_ENTROPY,
+    LANGUAGES,
+    TAG,
+    TASK,
+    TRAIN,
+    databin,
+    kept_logging,
+    temporary,
+    train,
+)
+from integration.pretrained import NLLB_CODES, SIZES, convert, folder, loaded, pieces, segmentation
+
+from tdo_plugin.cli import main
+from tdo_plugin_checkpoint import safe_load
+
+OURS = ("--languages", "en,de,fr,es")
+PRE_NORM = ("--encoder-normalize-before", "--decoder-normalize-before")
+# as `fine_tuned` trains; the architecture is that of the conversion
+FINE_TUNED = (
+    *("--arch", "tdo_transformer", "--tdo-layers", "4", "--tdo-target-layer", "2"),
+    *("--tdo-norm", "pre", "--tdo-model-dim", "16", "--tdo-heads", "2", "--tdo-ffn-dim", "32"),
+    *("--tdo-adaptation-dim", "32", "--tdo-freeze-embeddings"),
+)
+FAIRSEQ_MODEL = (
+    *("--arch", "transformer", *PRE_NORM, "--share-all-embeddings"),
+    *("--encoder-embed-dim", "16", "--encoder-ffn-embed-dim", "24", "--encoder-layers", "2"),
+    *("--decoder-embed-dim", "16", "--decoder-ffn-embed-dim", "32", "--decoder-layers", "4"),
+    *("--encoder-attention-heads", "2", "--decoder-attention-heads", "2"),
+)
+
+
+@functools.cache
+def fairseq_checkpoint() -> Path:
+    """A transformer that fairseq itself trained for three updates."""
+    out = temporary() / "fairseq-own"
+    flags = ("--task", "translation_multi_simple_epoch", *TASK, *TAG, *TRAIN, *FAIRSEQ_MODEL)
+    more = ("--criterion", "cross_entropy", "--max-update", "3", "--disable-validation")
+    train(out, *flags, *more)
+    return out / "checkpoint_last.pt"
+
+
+@functools.cache
+def spm_file() -> Path:
+    path = temporary() / "pieces.model"
+    path.write_bytes(segmentation())
+    return path
+
+
+def own_files() -> tuple[object, ...]:
+    return "--dict", databin() / "dict.en.txt", "--spm", spm_file()
+
+
+@pytest.fixture
+def refused(capsys):
+    """The one line of a conversion that is refused; nothing is written."""
+
+    def run(original, out, *words, family="m2m100", to="tdo_transformer") -> str:
+        given = ["convert", original, "--from", family, "--to", to, "--out", out, *words]
+        before = sorted(out.parent.iterdir())
+        with kept_logging():
+            assert main([*map(str, given)]) == 2
+        assert sorted(out.parent.iterdir()) == before
+        message = capsys.readouterr().err
+        assert len(message.splitlines()) == 1, message
+        return message
+
+    return run
+
+
+def facts(out: Path) -> dict:
+    return json.loads((out / "conversion.json").read_text())
+
+
+def test_a_checkpoint_of_fairseq_is_the_same_function(tmp_path):
+    """The dictionary lacks the tags, which fairseq's task adds while it runs."""
+    from fairseq import checkpoint_utils
+
+    said = convert(fairseq_checkpoint(), tmp_path / "out", *own_files(), to="tdo_encoder_decoder")
+    assert "2 + 4 layers, d = 16, 2 heads, 35 entries, 4 languages" in said
+    assert re.search(r"rows 31 to 34 are the tags that .* lacks", said)
+    (original,), _, task = checkpoint_utils.load_model_ensemble_and_task(
+        [str(fairseq_checkpoint())],
+        arg_overrides={"source_lang": "en", "target_lang": "de", "data": str(databin())},
+    )
+    model, dictionary = loaded(tmp_path / "out")
+    assert dictionary == task.source_dictionary
+    source = torch.tensor([[1, 1, 33, 5, 8, 2], [34, 7, 20, 11, 4, 2]])
+    previous = torch.tensor([[2, 9, 27, 1], [2, 21, 6, 16]])
+    with torch.no_grad():
+        expected, _ = original.double().eval()(source, source.ne(1).sum(1), previous)
+        found, _ = model(source, prev_output_tokens=previous)
+    there = previous.ne(1)
+    # fairseq's positions are in single precision
+    torch.testing.assert_close(found[there], expected[there], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("family", ["m2m100", "nllb"])
+def test_a_two_stage_model_is_made_of_decoder_layers(family, tmp_path):
+    out = tmp_path / "out"
+    said = convert(folder(family), out, family=family)
+    model, dictionary = loaded(out)
+    own = safe_load(str(out / "model.pt"), map_location="cpu")["model"]
+    original = _tensors(folder(family))
+    for ours, theirs in (
+        ("stack.layers.2.attention.key.weight", "decoder.layers.2.self_attn.k_proj.weight"),
+        ("stack.layers.0.feed_forward.outer.bias", "decoder.layers.0.fc2.bias"),
+        (
+            "stack.layers.3.feed_forward_residual.norm.weight",
+            "decoder.layers.3.final_layer_norm.weight",
+        ),
+        ("stack.exit.1.bias", "decoder.layer_norm.bias"),
+        ("embeddings.source.weight", "shared.weight"),
+    ):
+        assert torch.equal(own[f"core.{ours}"], original[f"model.{theirs}"]), ours
+    spec = model.core.spec
+    assert (spec.num_layers, spec.target_layer, spec.adaptation_dim, spec.norm) == (4, 2, 32, "pre")
+    found = facts(out)
+    d, inner, rows = SIZES["d_model"], SIZES["decoder_ffn_dim"], len(dictionary)
+    attention, norm = 4 * (d * d + d), 2 * d
+    network = 2 * d * inner + d + inner
+    assert found["taken"] == rows * d + 4 * (attention + network + 2 * norm) + norm
+    assert found["new"] == {"stack.entry": norm + network, "stack.exit": network}
+    assert found["dropped"]["cross-attention"] == 4 * (attention + norm)
+    assert found["parameters"] == found["taken"] + sum(found["new"].values())
+    for word in ("taken:", "dropped:", "new:", "rows:", "written:"):
+        assert word in said
+
+
+def _tensors(path: Path):
+    from safetensors.torch import load_file
+
+    return load_file(path / "model.safetensors")
+
+
+def test_rows_keep_their_meaning(tmp_path):
+    """Every id that the original's tokenizer gives is the id of the same piece or tag."""
+    from transformers import M2M100Tokenizer, NllbTokenizer
+
+    for family, kind in (("m2m100", M2M100Tokenizer), ("nllb", NllbTokenizer)):
+        out = tmp_path / family
+        convert(folder(family), out, family=family)
+        _, dictionary = loaded(out)
+        tokenizer = kind.from_pretrained(folder(family))
+        for row, piece in enumerate(pieces(), 4):
+            assert dictionary[row] == piece
+            assert tokenizer.convert_tokens_to_ids(piece) == row
+        for language in ("en", "fr"):
+            if family == "nllb":
+                code = NLLB_CODES[language]
+                row = tokenizer.convert_tokens_to_ids(code)
+                assert dictionary.index(f"__{code}__") == row
+            else:
+                row = tokenizer.lang_token_to_id[f"__{language}__"]
+                assert dictionary.index(f"__{language}__") == row
+            assert row != dictionary.unk()
+        assert len({*dictionary.symbols}) == len(dictionary)
+
+
+def test_languages_by_names_of_ones_own(tmp_path):
+    out = tmp_path / "out"
+    names = ",".join(f"{ours}={theirs}" for ours, theirs in NLLB_CODES.items())
+    convert(folder("nllb"), out, "--languages", names, family="nllb")
+    _, dictionary = loaded(out)
+    convert(folder("nllb"), tmp_path / "all", family="nllb")
+    _, own = loaded(tmp_path / "all")
+    for ours, theirs in NLLB_CODES.items():
+        assert dictionary.index(f"__{ours}__") == own.index(f"__{theirs}__")
+    assert facts(out)["languages"] == list(NLLB_CODES)
+
+
+def test_which_layers_is_a_choice(tmp_path):
+    out = tmp_path / "baseline"
+    chosen = ("--layers", "2", "--encoder", "decoder:1,4", "--decoder", "decoder:3-4")
+    convert(folder("m2m100"), out, *chosen, to="tdo_encoder_decoder")
+    own = safe_load(str(out / "model.pt"), map_location="cpu")["model"]
+    original = _tensors(folder("m2m100"))
+    name = "feed_forward.inner.weight"
+    for side, numbers in (("encoder", (0, 3)), ("decoder", (2, 3))):
+        for ours, theirs in enumerate(numbers):
+            found = own[f"core.stack.{side}_layers.{ours}.{name}"]
+            assert torch.equal(found, original[f"model.decoder.layers.{theirs}.fc1.weight"])
+    assert "encoder.layer_norm" not in facts(out)["dropped"]
+    convert(folder("m2m100"), tmp_path / "stack", "--layers", "1", "--stack", "encoder:3,2")
+    own = safe_load(str(tmp_path / "stack" / "model.pt"), map_location="cpu")["model"]
+    found = own[f"core.stack.layers.0.{name}"]
+    assert torch.equal(found, original["model.encoder.layers.2.fc1.weight"])
+
+
+def test_new_languages_come_behind_all_rows(tmp_path):
+    text = tmp_path / "text"
+    text.write_text("\n".join(["bat bi hiru lau bost sei zazpi"] * 5), encoding="utf-8")
+    added = ("--new-languages", "eus", "--like", "es", "--extend-vocabulary", text)
+    convert(folder("m2m100"), tmp_path / "old")
+    said = convert(folder("m2m100"), tmp_path / "new", *added, "--new-pieces", "40")
+    old_model, old = loaded(tmp_path / "old")
+    model, dictionary = loaded(tmp_path / "new")
+    assert dictionary.symbols[: len(old)] == old.symbols
+    assert dictionary.symbols[len(old)] == "__eus__" and len(dictionary) > len(old) + 1
+    assert "1 tags and" in said
+    table, before = (one.core.embeddings.source.weight for one in (model, old_model))
+    assert torch.equal(table[: len(old)], before)
+    assert torch.equal(table[len(old)], before[old.index("__es__")])
+    import sentencepiece
+
+    extended = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "new" / "spm.model"))
+    plain = sentencepiece.SentencePieceProcessor(model_proto=segmentation())
+    sentence = "bat hiru zazpi"
+    cut = extended.encode(sentence, out_type=str)
+    assert len(cut) < len(plain.encode(sentence, out_type=str))
+    assert all(piece in dictionary.indices for piece in cut)
+    assert extended.decode(cut) == sentence
+    # a piece starts as the mean of those that it was cut into
+    row = next(row for row in range(len(old) + 1, len(dictionary)) if len(dictionary[row]) > 3)
+    parts = plain.encode(dictionary[row].replace("▁", " "), out_type=str)
+    if not dictionary[row].startswith("▁"):
+        parts = parts[1:] if parts[0] == "▁" else parts
+    known = [before[old.index(part)] for part in parts if part in old.indices]
+    torch.testing.assert_close(table[row], torch.stack(known).mean(0), rtol=0, atol=1e-6)
+    # what the old model knew is cut as before
+    assert extended.encode("three four", out_type=str) == plain.encode("three four", out_type=str)
+
+
+def test_bad_requests_are_one_line(refused, tmp_path):
+    m2m, out = folder("m2m100"), tmp_path / "out"
+    line = refused
+    assert "up to 4, as many as the decoder has, or `--layers` be less" in line(
+        m2m, out, "--layers", "3"
+    )
+    assert "`--stack` must be encoder or decoder" in line(m2m, out, "--stack", "1-4")
+    assert "`--stack` must name 4 layers" in line(m2m, out, "--stack", "decoder:1-3")
+    assert "up to 4" in line(m2m, out, "--stack", "decoder:2-5")
+    assert "`--stack` must be left out" in line(
+        m2m, out, "--stack", "decoder:1-4", to="tdo_encoder_decoder"
+    )
+    assert "`--decoder` must name layers of the decoder" in line(
+        m2m, out, "--layers", "3", "--decoder", "encoder:1-3", to="tdo_encoder_decoder"
+    )
+    assert "none called xx" in line(m2m, out, "--languages", "en,xx")
+    assert "no tags of nllb" in line(m2m, out, family="nllb")
+    assert "at least two" in line(m2m, out, "--languages", "en")
+    assert "`--new-languages` must be new" in line(m2m, out, "--new-languages", "de")
+    assert "must come with `--new-languages`" in line(m2m, out, "--like", "de")
+    assert "must be a file or folder that exists" in line(tmp_path / "none", out)
+    assert "`--dict` must be given" in line(fairseq_checkpoint(), out)
+    assert "`--dict` must be left out" in line(m2m, out, *own_files())
+    for words in (("--adaptation-dim", "8"), ("--target-layer", "1")):
+        for arch in ("tdo_prefix_decoder_only", "tdo_encoder_decoder"):
+            assert f"`{words[0]}` must be left out" in line(m2m, out, *words, to=arch)
+    assert "name of another; de is one" in line(m2m, out, "--languages", "de=en,fr")
+
+
+def test_other_models_are_refused(refused, tmp_path):
+    out = tmp_path / "out"
+    config = folder("m2m100") / "config.json"
+    for changes, said in (
+        ({"activation_function": "gelu"}, "activation_function is relu"),
+        ({"model_type": "marian"}, "model_type is m2m_100"),
+    ):
+        other = tmp_path / "other"
+        other.mkdir(exist_ok=True)
+        for path in folder("m2m100").iterdir():
+            (other / path.name).write_bytes(path.read_bytes())
+        (other / "config.json").write_text(
+            json.dumps({**json.loads(config.read_text()), **changes})
+        )
+        assert said in refused(other, out)
+
+
+def test_a_folder_is_replaced_only_when_asked(refused, tmp_path):
+    out = tmp_path / "out"
+    convert(folder("m2m100"), out, "--seed", "1")
+    before = (out / "model.pt").read_bytes()
+    assert "`--force`" in refused(folder("m2m100"), out, "--seed", "2")
+    assert (out / "model.pt").read_bytes() == before
+    convert(folder("m2m100"), out, "--seed", "2", "--force")
+    assert (out / "model.pt").read_bytes() != before
+    own = tmp_path / "mine"
+    own.mkdir()
+    (own / "thesis").write_text("years")
+    assert "`--out` must be new" in refused(folder("m2m100"), own, "--force")
+
+
+@functools.cache
+def fine_tuned() -> tuple[Path, Path, Path]:
+    """(the conversion, data cut with its model, a checkpoint that went on from it)."""
+    databin()
+    out, data = temporary() / "to-tune", temporary() / "to-tune-data"
+    convert(folder("m2m100"), out, *OURS)
+    assert main(["preprocess", str(temporary() / "text"), str(data), "--model-of", str(out)]) == 0
+    flags = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, *CROSS_ENTROPY, *FINE_TUNED)
+    more = ("--weight-decay", "0.1", "--max-update", "3", "--disable-validation")
+    train(data / "models", *flags, *more, "--restore-file", str(out / "model.pt"), data=data)
+    return out, data, data / "models" / "checkpoint_last.pt"
+
+
+def test_training_goes_on_with_frozen_embeddings():
+    out, data, checkpoint = fine_tuned()
+    assert (data / "dict.en.txt").read_bytes() == (out / "dict.txt").read_bytes()
+    before, after = (
+        safe_load(str(path), map_location="cpu") for path in (out / "model.pt", checkpoint)
+    )
+    table = "core.embeddings.source.weight"
+    assert torch.equal(before["model"][table], after["model"][table])
+    changed = [
+        name
+        for name, value in after["model"].items()
+        if not torch.equal(value, before["model"][name])
+    ]
+    assert {*after["model"]} - {*changed} == {table}
+    assert after["optimizer_history"][-1]["num_updates"] == 3
+    moments = [one["exp_avg"] for one in after["last_optimizer_state"]["state"].values()]
+    trained_ones = sum(value.numel() for name, value in after["model"].items() if name != table)
+    assert sum(one.numel() for one in moments) == trained_ones
+
+
+def test_a_whole_model_translates_as_it_is(tmp_path):
+    """With the tags that it was trained with, before any training."""
+    _, data, _ = fine_tuned()
+    whole, found = tmp_path / "whole", tmp_path / "out"
+    convert(folder("m2m100"), whole, *OURS, to="tdo_encoder_decoder")
+    with kept_logging():
+        given = ["--path", whole / "model.pt", "--out", found, "--cpu", "--beam", "2"]
+        words = ["translate", data, *given, "--pairs", "en-de,de-fr", "--max-len-b", "5"]
+        assert main([*map(str, words)]) == 0
+    for direction in ("en-de", "de-fr"):
+        assert len((found / f"{direction}.hyp").read_text().splitlines()) == 6
+
+
+def test_languages_are_a_subset_in_any_order(tmp_path):
+    """The checkpoint fixes its dictionary, not the languages that it is trained on."""
+    out = tmp_path / "out"
+    convert(folder("m2m100"), out, *OURS)
+    assert [*LANGUAGES] == facts(out)["languages"]
+    stored = safe_load(str(out / "model.pt"), map_location="cpu")
+    assert "languages" not in stored["task_state"]
+
+
+def test_a_corpus_is_prepared_in_the_originals_pieces(tmp_path):
+    out, data = tmp_path / "converted", tmp_path / "data"
+    convert(folder("m2m100"), out, *OURS)
+    databin()  # its text
+    command = ("prepare", "--from", temporary() / "text", "--out", data, "--model-of", out)
+    with kept_logging():
+        assert main([*map(str, command), "--no-cleaning", "--workers", "1"]) == 0
+        assert (data / "dict.de.txt").read_bytes() == (out / "dict.txt").read_bytes()
+        assert (data / "spm.model").read_bytes() == (out / "spm.model").read_bytes()
+        # another model is another folder, and of a model nothing is chosen
+        other = tmp_path / "other"
+        convert(folder("m2m100"), other, *OURS, "--new-languages", "eus")
+        again = [*map(str, command[:-1]), str(other), "--no-cleaning", "--workers", "1"]
+        assert main(again) == 2
+        assert main([*map(str, command), "--vocab-size", "50"]) == 2

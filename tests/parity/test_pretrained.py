@@ -1,0 +1,156 @@
+"""Whole pre-trained models, taken over, are the same function in double precision."""
+
+import pytest
+import torch
+from fairseq.models import FairseqDecoder, FairseqEncoder, FairseqEncoderDecoderModel
+from fairseq.sequence_generator import SequenceGenerator
+from integration.pretrained import NLLB_CODES, convert, folder, loaded, original_model, pieces
+
+FAMILIES = ("m2m100", "nllb")
+PAD, EOS = 1, 2
+LONGEST = 9  # target, with its tag
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def both(request, tmp_path_factory):
+    """(the original, its tokenizer, the converted model, its dictionary)."""
+    out = tmp_path_factory.mktemp("converted") / "whole"
+    convert(folder(request.param), out, family=request.param, to="tdo_encoder_decoder")
+    return *original_model(request.param), *loaded(out)
+
+
+def sentences(rows: int, longest: int, first: int, seed: int):
+    """Random pieces behind one tag, and the end: (rows, tokens) as lists of different lengths."""
+    drawn = torch.Generator().manual_seed(seed)
+    return [
+        [
+            first,
+            *torch.randint(4, 4 + len(pieces()), (number % longest,), generator=drawn).tolist(),
+            EOS,
+        ]
+        for number in range(1, rows + 1)
+    ]
+
+
+def padded(lists, left):
+    width = max(map(len, lists))
+    rows = [
+        [PAD] * (width - len(one)) + one if left else one + [PAD] * (width - len(one))
+        for one in lists
+    ]
+    return torch.tensor(rows)
+
+
+def tag_of(tokenizer, language):
+    """The row of a language's tag, by the tokenizer's own name for it."""
+    table = getattr(tokenizer, "lang_token_to_id", None)
+    if table is not None:
+        return table[f"__{language}__"]
+    return tokenizer.convert_tokens_to_ids(NLLB_CODES[language])
+
+
+def test_every_logit_is_the_originals(both):
+    original, tokenizer, model, dictionary = both
+    english, french = (tag_of(tokenizer, one) for one in ("en", "fr"))
+    source = sentences(9, 6, english, 1)
+    target = [[EOS, *one[:-1]] for one in sentences(9, 7, french, 2)]
+    previous = padded(target, left=False)
+    ids = padded(source, left=False)
+    with torch.no_grad():
+        expected = original(
+            input_ids=ids,
+            attention_mask=ids.ne(PAD),
+            decoder_input_ids=previous,
+            decoder_attention_mask=previous.ne(PAD),
+        ).logits
+        for left in (True, False):
+            found, _ = model(padded(source, left), prev_output_tokens=previous)
+            assert found.shape == (9, previous.shape[1], len(dictionary))
+            there = previous.ne(PAD)
+            torch.testing.assert_close(found[there], expected[there], rtol=0, atol=1e-10)
+
+
+class _Encoder(FairseqEncoder):
+    """The original's encoder as fairseq's search calls it."""
+
+    def __init__(self, original):
+        super().__init__(None)
+        self.original = (original,)
+
+    def forward(self, src_tokens, src_lengths=None):
+        seen = src_tokens.ne(PAD)
+        (model,) = self.original
+        states = model.get_encoder()(input_ids=src_tokens, attention_mask=seen)
+        return {"encoder_out": [states.last_hidden_state], "seen": [seen]}
+
+    def reorder_encoder_out(self, encoder_out, new_order):
+        return {key: [one[0].index_select(0, new_order)] for key, one in encoder_out.items()}
+
+
+class _Decoder(FairseqDecoder):
+    """The original's decoder likewise, which reads the whole prefix at every step."""
+
+    def __init__(self, original):
+        super().__init__(None)
+        self.original = (original,)
+
+    def forward(self, prev_output_tokens, encoder_out=None, **unused):
+        (model,) = self.original
+        return (
+            model(
+                encoder_outputs=(encoder_out["encoder_out"][0],),
+                attention_mask=encoder_out["seen"][0],
+                decoder_input_ids=prev_output_tokens,
+            ).logits,
+            None,
+        )
+
+    def max_positions(self):
+        return 1024
+
+
+def searched(model, dictionary, source, tag, beam):
+    """Tokens and summed scores of all hypotheses, of each sentence."""
+    search = SequenceGenerator([model], dictionary, beam_size=beam, max_len_b=LONGEST - 1)
+    tokens = padded(source, left=True)
+    sample = {"net_input": {"src_tokens": tokens, "src_lengths": tokens.ne(PAD).sum(1)}}
+    with torch.no_grad():
+        ranked = search.generate([model], sample, prefix_tokens=torch.full((len(source), 1), tag))
+    return [[(one["tokens"].tolist(), float(one["score"])) for one in each] for each in ranked]
+
+
+def test_all_beams_are_the_originals(both):
+    """One search, on both models."""
+    original, tokenizer, model, dictionary = both
+    english, french = (tag_of(tokenizer, one) for one in ("en", "fr"))
+    source = sentences(12, 6, english, 3)
+    plain = FairseqEncoderDecoderModel(_Encoder(original), _Decoder(original))
+    expected = searched(plain, dictionary, source, french, 4)
+    found = searched(model, dictionary, source, french, 4)
+    for ours, theirs in zip(found, expected, strict=True):
+        assert [tokens for tokens, _ in ours] == [tokens for tokens, _ in theirs]
+        assert [score for _, score in ours] == pytest.approx(
+            [one for _, one in theirs], abs=1e-5
+        )  # single precision
+    assert len({len(tokens) for each in found for tokens, _ in each}) > 2
+
+
+def test_its_own_greedy_search_says_the_same(both):
+    """The two libraries' beam searches end differently, but one beam leaves no choice."""
+    original, tokenizer, model, dictionary = both
+    english, french = (tag_of(tokenizer, one) for one in ("en", "fr"))
+    source = sentences(12, 6, english, 3)
+    ids = padded(source, left=False)
+    expected = original.generate(
+        input_ids=ids,
+        attention_mask=ids.ne(PAD),
+        forced_bos_token_id=french,
+        forced_eos_token_id=EOS,
+        num_beams=1,
+        max_length=LONGEST + 1,
+        do_sample=False,
+        suppress_tokens=[PAD],  # which fairseq never predicts
+    )
+    found = searched(model, dictionary, source, french, 1)
+    for row, ((tokens, _),) in zip(expected.tolist(), found, strict=True):
+        assert tokens == row[1 : row.index(EOS, 1) + 1]  # behind the symbol that starts it
