@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from tdo_plugin.errors import UserError
 
@@ -18,6 +19,14 @@ SUFFIXES = (".svg", ".png")
 DPI = 150
 
 
+class Score(NamedTuple):
+    """A mean over several, trainings or pairs, and the least and the most of them."""
+
+    mean: float
+    least: float
+    most: float
+
+
 def check(path: Path, option: str = "--plot") -> None:
     """Raise UserError where nothing could be drawn: another kind of file, or no matplotlib."""
     if path.suffix not in SUFFIXES:
@@ -27,6 +36,22 @@ def check(path: Path, option: str = "--plot") -> None:
             f"`{option}` must have matplotlib to draw with (pip install matplotlib); it is not "
             "installed"
         )
+
+
+def panel(width: float, title: str) -> tuple[Figure, Axes]:
+    """A figure of one panel, so many inches wide, with a title above."""
+    from matplotlib.figure import Figure
+
+    figure = Figure((width, 3.8), dpi=DPI, layout="constrained")
+    figure.suptitle(title, fontsize=10, parse_math=False)
+    return figure, figure.subplots()
+
+
+def whiskers(scores: Sequence[Score]) -> list[list[float]] | None:
+    """Down and up from the means; None where each is of one alone."""
+    if all(one.least == one.most or math.isnan(one.mean) for one in scores):
+        return None
+    return [[one.mean - one.least for one in scores], [one.most - one.mean for one in scores]]
 
 
 def plain(axes: Iterable[Axes]) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from tdo_plugin.analysis.drawing import DPI, plain, save, text
+from tdo_plugin.analysis.drawing import Score, panel, plain, save, text, whiskers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,42 +17,42 @@ NARROWEST, WIDEST = 5.6, 30.0
 FILLED = 0.8  # of a group's width
 
 
-class Score(NamedTuple):
-    """A mean over trainings, and the least and the most of them."""
-
-    mean: float
-    least: float
-    most: float
+STYLES = ("-", ":", "--", "-.")
 
 
 def draw_curves(
-    lines: Mapping[str, Mapping[float, Score]],
+    lines: Mapping[tuple[str, str], Mapping[float, Score]],
     xlabel: str,
     ylabel: str,
     title: str,
     paths: Sequence[Path],
 ) -> None:
-    """Draw scores over numbers, a line for each name (figure 4), spreads as bars.
+    """Draw scores over numbers, a line for each name and group, spreads as bars.
+
+    Lines of one name have one colour, those of one group one style (Qu et al., figures 5 and 6).
 
     Args:
-        lines: scores by name and number; a name may be empty.
+        lines: scores by name and group, either of which may be empty, and number.
         xlabel: what the numbers are.
         ylabel: what the scores are.
         title: stands above.
         paths: `.svg` or `.png`; each appears only complete.
     """
-    figure, axis = _empty(NARROWEST, title)
-    for name, points in lines.items():
+    figure, axis = panel(NARROWEST, title)
+    names, groups = (list(dict.fromkeys(one)) for one in zip(*lines, strict=True))
+    for (name, group), points in lines.items():
         scores = list(points.values())
         axis.errorbar(
             list(points),
             [one.mean for one in scores],
-            _whiskers(scores),
+            whiskers(scores),
             marker="o",
             markersize=4,
             capsize=2,
             elinewidth=1,
-            label=text(name),
+            color=f"C{names.index(name)}",
+            linestyle=STYLES[groups.index(group) % len(STYLES)],
+            label=text(", ".join(filter(None, (name, group)))),
         )
     axis.set_xlabel(xlabel, parse_math=False)
     _finish(figure, axis, ylabel, "", paths)
@@ -65,10 +65,10 @@ def draw_bars(
     title: str,
     paths: Sequence[Path],
 ) -> None:
-    """Draw scores by direction, bars side by side for each name (figures 5 and 6).
+    """Draw scores by direction, or by another word, bars side by side for each name.
 
     Args:
-        bars: scores by name and direction, the same directions for each.
+        bars: scores by name and direction, the same directions for each; one may be no number.
         xlabel: what the names are; stands over them.
         ylabel: what the scores are.
         title: stands above.
@@ -76,7 +76,7 @@ def draw_bars(
     """
     directions = list(next(iter(bars.values())))
     room = max(0.55, BAR * len(bars) / FILLED)  # inches of a direction
-    figure, axis = _empty(min(WIDEST, max(NARROWEST, 1.0 + room * len(directions))), title)
+    figure, axis = panel(min(WIDEST, max(NARROWEST, 1.0 + room * len(directions))), title)
     width = FILLED / len(bars)
     for number, (name, values) in enumerate(bars.items()):
         shift = (number - (len(bars) - 1) / 2) * width
@@ -85,7 +85,7 @@ def draw_bars(
             [place + shift for place in range(len(directions))],
             [one.mean for one in scores],
             0.92 * width,
-            yerr=_whiskers(scores),
+            yerr=whiskers(scores),
             error_kw={"elinewidth": 0.8, "ecolor": "0.3"},
             color=_color(number, len(bars)),
             label=text(name),
@@ -101,21 +101,6 @@ def _color(number: int, count: int) -> object:
     from matplotlib import colormaps
 
     return f"C{number}" if count <= 10 else colormaps["viridis"](number / (count - 1))
-
-
-def _whiskers(scores: Sequence[Score]) -> list[list[float]] | None:
-    """Down and up from the means; None where nothing was trained more than once."""
-    if all(one.least == one.most for one in scores):
-        return None
-    return [[one.mean - one.least for one in scores], [one.most - one.mean for one in scores]]
-
-
-def _empty(width: float, title: str) -> tuple[Figure, Axes]:
-    from matplotlib.figure import Figure
-
-    figure = Figure((width, 3.8), dpi=DPI, layout="constrained")
-    figure.suptitle(title, fontsize=10, parse_math=False)
-    return figure, figure.subplots()
 
 
 def _finish(figure: Figure, axis: Axes, ylabel: str, over: str, paths: Sequence[Path]) -> None:

@@ -1,19 +1,25 @@
-"""`tdo analyze`: pictures and tables of what was measured before."""
+"""`tdo analyze`: pictures and tables of trained models, and of what was measured before."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from types import ModuleType
 
-from tdo_plugin.cli import analyze_allocation, analyze_importance, analyze_sweep
+from tdo_plugin.cli import (
+    analyze_allocation,
+    analyze_importance,
+    analyze_preference,
+    analyze_sweep,
+)
+from tdo_plugin.errors import UserError
 
-HELP = "draw what is known of a model's neurons, or how scores depend on a choice"
-NEURONS = "importance, allocation, and scores over what was chosen (neuron allocation paper)"
+HELP = "draw what is known of neurons, which language states prefer, or scores over a choice"
+NEURONS = "importance and allocation (neuron allocation paper)"
 
 PARTS = {
     "importance": analyze_importance,
     "allocation": analyze_allocation,
-    "sweep": analyze_sweep,
 }
 
 
@@ -23,15 +29,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     neurons = what.add_parser("neurons", help=NEURONS, description=NEURONS)
     parts = neurons.add_subparsers(dest="part", metavar="PART", required=True)
     for name, module in PARTS.items():
-        part = parts.add_parser(name, help=module.HELP, description=module.HELP)
-        module.add_arguments(part)
-        part.add_argument(
-            "--out", type=Path, required=True, metavar="DIR", help="folder for figures and numbers"
-        )
-        part.add_argument(
-            "--no-figures", action="store_true", help="numbers only, without matplotlib"
-        )
-        part.set_defaults(analyze=module.run)
+        _declare(parts, name, module)
+    _declare(what, "preference", analyze_preference)
+    _declare(what, "sweep", analyze_sweep)
+
+
+def _declare(parent: argparse._SubParsersAction, name: str, module: ModuleType) -> None:
+    """Declare an analysis, with what all of them have."""
+    parser = parent.add_parser(name, help=module.HELP, description=module.HELP)
+    module.add_arguments(parser)
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="DIR", help="folder for figures and numbers"
+    )
+    parser.add_argument("--no-figures", action="store_true", help="numbers only, no matplotlib")
+    parser.set_defaults(analyze=module.run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -40,10 +51,12 @@ def run(args: argparse.Namespace) -> int:
     from tdo_plugin.cli.analyze_output import show, write
     from tdo_plugin.data.lock import alone
 
+    out = args.out.resolve()
+    if out.exists() and not out.is_dir():
+        raise UserError(f"`--out` must be a folder to write to; {args.out} is none")
     if not args.no_figures:
         check(args.out / "figure.png", "--out")
     found = args.analyze(args)
-    out = args.out.resolve()
     with alone(out):
         show(found)
         for path in write(found, out, not args.no_figures):

@@ -1,9 +1,10 @@
-"""`tdo analyze neurons sweep`: scores over a choice (figures 4 to 6, table 3)."""
+"""`tdo analyze sweep`: scores over a choice."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,10 +12,12 @@ from typing import TYPE_CHECKING
 from tdo_plugin.evaluation.scores import METRICS
 
 if TYPE_CHECKING:
-    from tdo_plugin.analysis.sweep_figures import Score
+    from tdo_plugin.analysis.drawing import Score
     from tdo_plugin.cli.analyze_output import Analysis, Numbers
     from tdo_plugin.evaluation.report.table import Table
     from tdo_plugin.evaluation.sweep import Point
+
+    Draw = Callable[[Sequence[Path]], None]
 
 HELP = "scores of systems over a number such as the threshold, or by variant"
 
@@ -36,7 +39,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--x-label", default="", metavar="TEXT", help="what the values are")
     add("--baseline", metavar="SYSTEM", help="show differences from this system")
+    add("--ratio", action="store_true", help="differences from --baseline in percent of it")
     add("--metric", choices=tuple(METRICS), default="bleu", help="default: bleu")
+    add(
+        "--group",
+        action="extend",
+        nargs="+",
+        default=[],
+        metavar="GROUP",
+        help="groups of directions as `tdo score` names them, such as supervised and zero-shot: a "
+        "line for each (default: the mean over all)",
+    )
     add("--per-direction", action="store_true", help="bars by direction, of numbers too")
 
 
@@ -44,52 +57,81 @@ def run(args: argparse.Namespace) -> Analysis:
     """Gather the scores."""
     from tdo_plugin.analysis.sweep_figures import draw_bars, draw_curves
     from tdo_plugin.cli.analyze_output import Analysis
+    from tdo_plugin.errors import UserError
     from tdo_plugin.evaluation.scores import merge, read_sheet
-    from tdo_plugin.evaluation.sweep import MEAN, members, numeric, placed, points
+    from tdo_plugin.evaluation.sweep import groups_of, members, numeric, placed, points
 
+    if args.ratio and not args.baseline:
+        raise UserError("`--ratio` must come with `--baseline`; it does not")
     sheet = merge(read_sheet(path) for path in args.scores)
     systems = placed(args.x, sheet)
     baseline = members(args.baseline, sheet, "--baseline") if args.baseline else ()
-    found = points(sheet, systems, args.metric, baseline)
+    measure = "ratio" if args.ratio else "difference" if baseline else "score"
+    found = points(sheet, systems, args.metric, baseline, measure, args.group)
+    groups = list(groups_of(sheet, args.group))
     label = METRICS[args.metric].name
     against = ""
     if baseline:
-        label, against = f"Δ {label}", f", against '{args.baseline}'"
+        label = f"Δ {label}{', %' if args.ratio else ''}"
+        against = f", against '{args.baseline}'"
+    over = ", ".join(args.group) or f"{len(sheet.directions)} directions"
+    pictures: dict[str, Draw]
     if numeric(systems) and not args.per_direction:
-        name = "curve"
-        lines: dict[str, dict[float, Score]] = {}
+        lines: dict[tuple[str, str], dict[float, Score]] = {}
         for one in found:
-            lines.setdefault(one.line, {})[float(one.value)] = _score(one, MEAN)
-        title = f"mean over {len(sheet.directions)} directions{against}"
-        draw = partial(draw_curves, lines, args.x_label, label, title)
+            for group in groups:
+                style = group if args.group else ""
+                lines.setdefault((one.line, style), {})[float(one.value)] = _score(one, group)
+        title = f"mean over {over}{against}"
+        pictures = {"curve": partial(draw_curves, lines, args.x_label, label, title)}
+    elif args.group and any(one.line for one in found):
+        pictures = {
+            f"bars-{group}": partial(
+                draw_bars, _side_by_side(found, group), "", label, f"mean over {group}{against}"
+            )
+            for group in groups
+        }
     else:
-        name = "bars"
-        directions = (*sheet.directions, MEAN)
-        bars = {one.name: {each: _score(one, each) for each in directions} for one in found}
-        draw = partial(draw_bars, bars, args.x_label, label, f"by direction{against}")
-    title = f"{label} by direction{against}"
-    tables = [_table(found, title, args.x_label, bool(baseline))]
-    return Analysis(tables, [], {"sweep": _numbers(found)}, {name: draw})
+        shown = groups if args.group else [*sheet.directions, *groups]
+        bars = {one.name: {each: _score(one, each) for each in shown} for one in found}
+        title = f"by direction{against}"
+        pictures = {"bars": partial(draw_bars, bars, args.x_label, label, title)}
+    tables = [_table(found, f"{label} by direction{against}", args.x_label, bool(baseline), groups)]
+    return Analysis(tables, [], {"sweep": _numbers(found)}, pictures)
+
+
+def _side_by_side(points: Sequence[Point], group: str) -> dict[str, dict[str, Score]]:
+    """Scores by line and value; of a line without one there is none to be seen."""
+    from tdo_plugin.analysis.drawing import Score
+
+    values = dict.fromkeys(one.value for one in points)
+    nothing = dict.fromkeys(values, Score(math.nan, math.nan, math.nan))
+    found: dict[str, dict[str, Score]] = {}
+    for one in points:
+        found.setdefault(one.line, dict(nothing))[one.value] = _score(one, group)
+    return found
 
 
 def _score(point: Point, direction: str) -> Score:
-    from tdo_plugin.analysis.sweep_figures import Score
+    from tdo_plugin.analysis.drawing import Score
 
     return Score(point.mean(direction), *point.spread(direction))
 
 
-def _table(points: Sequence[Point], title: str, over: str, signed: bool) -> Table:
+def _table(
+    points: Sequence[Point], title: str, over: str, signed: bool, groups: Sequence[str]
+) -> Table:
     from tdo_plugin.cli.analyze_output import cell
     from tdo_plugin.evaluation.report.table import ABSENT, Block, Cell, Column, Row, Table, number
-    from tdo_plugin.evaluation.sweep import MEAN
 
-    seeds = any(len(one.scores[MEAN]) > 1 for one in points)
+    last = groups[-1]
+    seeds = any(len(one.scores[last]) > 1 for one in points)
 
     def row(one: Point) -> Row:
         cells = [cell(one.mean(direction), DIGITS, signed) for direction in one.scores]
         ends = ABSENT
-        if len(one.scores[MEAN]) > 1:
-            ends = " to ".join(number(end, DIGITS, signed) for end in one.spread(MEAN))
+        if len(one.scores[last]) > 1:
+            ends = " to ".join(number(end, DIGITS, signed) for end in one.spread(last))
         return Row((one.value,), (*cells, Cell(ends)) if seeds else tuple(cells))
 
     blocks = [

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tdo_plugin.cli.named_models import by_name
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.options import device_options, gpus_here
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 HELP = "train a small classifier on a frozen model's states and say what it finds there"
 POSITIONS = "read tokens' positions from the source's states, by layer, update and class of token"
 
-UNNAMED = "model"
+MANY = "CKPT[,CKPT...]"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +37,7 @@ def _positions(parser: argparse.ArgumentParser) -> None:
         action="extend",
         nargs="+",
         required=True,
-        metavar="[NAME=]CKPT[,CKPT...]",
+        metavar=f"[NAME=]{MANY}",
         help="a model and its checkpoints, for a curve over updates; of a folder all of its "
         "epochs and updates; several models must have names",
     )
@@ -144,18 +145,10 @@ def named(given: Sequence[str]) -> dict[str, list[Path]]:
     Raises:
         UserError: a name is there twice, or missing beside another model.
     """
-    found: dict[str, list[Path]] = {}
-    for text in given:
-        before, mark, after = text.partition("=")
-        name, files = (before, after) if mark else (UNNAMED, text)
-        if not mark and len(given) > 1:
-            raise UserError(
-                f"`--path` must be NAME=CKPT[,CKPT...] where there are several models; it is {text}"
-            )
-        if name in found:
-            raise UserError(f"`--path` must name each model once; {name} is there twice")
-        if not name or not all(files.split(",")):
-            raise UserError(f"`--path` must be [NAME=]CKPT[,CKPT...]; it is {text}")
+    found = {}
+    for name, files in by_name(given, MANY).items():
+        if not all(files.split(",")):
+            raise UserError(f"`--path` must be [NAME=]{MANY}; it has {files}")
         found[name] = [Path(one) for one in files.split(",")]
     return found
 

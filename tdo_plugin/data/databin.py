@@ -17,7 +17,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -66,27 +66,33 @@ class DataFolder:
         shared = set.intersection(*(set(d.split("-")) for d in self.directions))
         return next((language for language in self.languages if language in shared), None)
 
-    def select(self, wanted: str, option: str = "--directions") -> tuple[str, ...]:
-        """Test directions by `all`, `supervised`, `zero-shot` or a list such as `en-de,de-*`.
+    def select(
+        self, wanted: str, option: str = "--directions", among: Sequence[str] | None = None
+    ) -> tuple[str, ...]:
+        """Directions by `all`, `supervised`, `zero-shot` or a list such as `en-de,de-*`.
 
         Args:
             wanted: which.
             option: that says so, for messages.
+            among: these; by default those with a test set.
 
         Raises:
-            UserError: a direction without a test set, or nothing left.
+            UserError: a direction that is none of them, or nothing left.
         """
+        known = self.test_directions if among is None else tuple(among)
         if wanted == "all":
-            chosen = self.test_directions
+            chosen = known
         elif wanted in ("supervised", "zero-shot"):
-            chosen = tuple(d for d in self.test_directions if self.kind(d) == wanted)
+            chosen = tuple(d for d in known if self.kind(d) == wanted)
         else:
-            found = {one.strip(): matching(one, self.test_directions) for one in wanted.split(",")}
+            found = {one.strip(): matching(one, known) for one in wanted.split(",")}
             for name, directions in found.items():
                 if not directions:
+                    there = f"directions with a test set in {self.root}"
                     raise UserError(
-                        f"`{option}` must be all, supervised, zero-shot or directions with a "
-                        f"test set in {self.root}; {name} is not one"
+                        f"`{option}` must be all, supervised, zero-shot or "
+                        f"{there if among is None else f'of {known[0]}, ..., {known[-1]}'}; "
+                        f"{name} is not one"
                     )
             chosen = tuple(dict.fromkeys(itertools.chain.from_iterable(found.values())))
         if not chosen:

@@ -5,7 +5,7 @@ Shapes: B sentences, S source.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -105,6 +105,14 @@ class FrozenModel:
             ]
         )
 
+    @property
+    def begins_with_target(self) -> bool:
+        """Whether a source begins with the tag of its target language."""
+        from tdo_plugin.models.languages import tag_sides
+
+        args = self._task.args
+        return tag_sides(args)[0] == "tgt" and not args.lang_tok_replacing_bos_eos
+
     def _tags(self) -> set[int]:
         from fairseq.data.multilingual.multilingual_utils import get_lang_tok
 
@@ -124,11 +132,43 @@ class FrozenModel:
         Raises:
             UserError: the folder has no such set, or the model cannot take a sentence of it.
         """
-        from tdo_plugin.models.languages import languages_of
-
         dataset = self._dataset(direction, cut)
         lengths = {number: dataset.size(number)[:1] for number in _lines(len(dataset), cut)}
-        for numbers in self._drawn(lengths, sampling, BATCH):
+        yield from self._sources(dataset, self._drawn(lengths, sampling, BATCH))
+
+    def readings(
+        self, direction: str, lines: Sequence[str], longest: int, tokens: int
+    ) -> Iterator[tuple[Tensor, Tensor, Languages | None]]:
+        """Sentences as sources of a direction, which may be from a language into itself.
+
+        Args:
+            direction: such as `de-fr`, or `de-de`.
+            lines: in pieces.
+            longest: most tokens of a source, tag and end symbol included; longer ones are left out.
+            tokens: of a batch at most, with padding.
+
+        Returns:
+            As :meth:`batches`, by number of the line.
+
+        Raises:
+            UserError: the model does not know the languages, or cannot take a sentence.
+        """
+        dictionary, task = self._task.source_dictionary, task_of(self._task, direction)
+        encoded = [
+            dictionary.encode_line(line, add_if_not_exist=False, append_eos=True).long()
+            for line in lines
+        ]
+        dataset = task.build_dataset_for_inference(encoded, [len(one) for one in encoded])
+        lengths = {number: (len(dataset[number]["source"]),) for number in range(len(encoded))}
+        drawn = self._drawn(lengths, Sampling(None, longest, seed=0), tokens)
+        yield from self._sources(dataset, drawn)
+
+    def _sources(
+        self, dataset: Any, drawn: Iterable[list[int]]
+    ) -> Iterator[tuple[Tensor, Tensor, Languages | None]]:
+        from tdo_plugin.models.languages import languages_of
+
+        for numbers in drawn:
             batch = dataset.collater([dataset[number] for number in numbers])
             fed = batch["net_input"]
             languages = languages_of(self.core, fed.get("src_lang_id"), fed.get("tgt_lang_id"))

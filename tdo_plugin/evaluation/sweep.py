@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -23,7 +23,7 @@ class Point:
     Attributes:
         line: the name of its line; empty where there is but one.
         value: as it was given, or a number in its shortest form.
-        scores: of each system, by direction and `MEAN`; less the baseline's, if there is one.
+        scores: of each system, by direction and group, or `MEAN`; held against the baseline's.
     """
 
     line: str
@@ -101,8 +101,37 @@ def numeric(systems: Placed) -> bool:
         return False
 
 
+Measure = Callable[[float, float], float]  # of a score, given the baseline's mean
+
+MEASURES: dict[str, Measure] = {
+    "score": lambda score, base: score,
+    "difference": lambda score, base: score - base,
+    # of TDO's figures 5 and 6, in percent
+    "ratio": lambda score, base: 100 * (score / base - 1) if base else math.nan,
+}
+
+
+def groups_of(sheet: ScoreSheet, wanted: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The directions of groups by their names; of none of them all directions' mean.
+
+    Raises:
+        UserError: the sheet has no such group.
+    """
+    for name in wanted:
+        if name not in sheet.groups:
+            raise UserError(
+                f"`--group` must be of {', '.join(sheet.groups)}; {name} is none of them"
+            )
+    return {name: sheet.groups[name] for name in wanted} or {MEAN: sheet.directions}
+
+
 def points(
-    sheet: ScoreSheet, systems: Placed, metric: str, baseline: Sequence[str] = ()
+    sheet: ScoreSheet,
+    systems: Placed,
+    metric: str,
+    baseline: Sequence[str] = (),
+    measure: str = "score",
+    groups: Sequence[str] = (),
 ) -> list[Point]:
     """The scores at every value.
 
@@ -110,37 +139,53 @@ def points(
         sheet: of them all.
         systems: by line and value.
         metric: a key of `METRICS`.
-        baseline: systems whose mean is taken off.
+        baseline: systems whose mean they are held against.
+        measure: how, a key of `MEASURES`.
+        groups: of the sheet, whose means come behind the directions; (): the mean over all.
 
     Raises:
         UserError: a system lacks a direction's score.
     """
     if not sheet.directions:
         raise UserError("`SCORES` must have scores of a direction; they have none")
-    zero = {key: fmean(one) for key, one in _scores(sheet, baseline, metric).items()}
+    wanted = groups_of(sheet, groups)
+    base = {key: fmean(one) for key, one in _scores(sheet, baseline, metric, wanted).items()}
+    held = MEASURES[measure]
     return [
         Point(
             line,
             value,
             {
-                key: tuple(score - zero.get(key, 0.0) for score in scores)
-                for key, scores in _scores(sheet, own, metric).items()
+                key: tuple(held(score, base.get(key, 0.0)) for score in scores)
+                for key, scores in _scores(sheet, own, metric, wanted).items()
             },
         )
         for (line, value), own in systems.items()
     ]
 
 
-def _scores(sheet: ScoreSheet, systems: Sequence[str], metric: str) -> dict[str, tuple[float, ...]]:
+def _scores(
+    sheet: ScoreSheet,
+    systems: Sequence[str],
+    metric: str,
+    groups: Mapping[str, Sequence[str]],
+) -> dict[str, tuple[float, ...]]:
+    """By direction, then the means of groups."""
     if not systems:
         return {}
     found = {
         direction: tuple(_score(sheet, name, direction, metric) for name in systems)
         for direction in sheet.directions
     }
-    columns = zip(*found.values(), strict=True)
     skip = skips_zeros(metric, sheet.skip_zeros)
-    return {**found, MEAN: tuple(mean(column, skip) or 0.0 for column in columns)}
+    means = {
+        name: tuple(
+            mean(column, skip) or 0.0
+            for column in zip(*(found[one] for one in directions), strict=True)
+        )
+        for name, directions in groups.items()
+    }
+    return {**found, **means}
 
 
 def _score(sheet: ScoreSheet, name: str, direction: str, metric: str) -> float:

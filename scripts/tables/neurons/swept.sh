@@ -11,7 +11,7 @@ sweep() {
     shift
   done
   shift
-  tdo analyze neurons sweep "$out/scores.json" --x "$@" --x-label "$label" --out "$out/sweep" \
+  tdo analyze sweep "$out/scores.json" --x "$@" --x-label "$label" --out "$out/sweep" \
     "${flags[@]}"
 }
 

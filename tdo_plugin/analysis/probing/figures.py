@@ -7,7 +7,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tdo_plugin.analysis.drawing import DPI, plain, save, text
+from tdo_plugin.analysis.drawing import panel, plain, save, text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +38,7 @@ def draw_lines(
     """
     from matplotlib.ticker import MaxNLocator
 
-    figure, axis = _empty(6.4, title)
+    figure, axis = panel(6.4, title)
     for name, points in lines.items():
         axis.plot(*zip(*points, strict=True), marker="o", markersize=3, label=text(name))
     axis.axhline(guess, color=GREY, linestyle="--", linewidth=1, label=GUESS)
@@ -69,7 +69,7 @@ def draw_classes(
     places = _places(groups)
     crowded = len(classes) > MOST_UPRIGHT
     room = max(0.3 if crowded else 0.72, 0.3 + 0.16 * len(bars))  # inches of a class
-    figure, axis = _empty(max(6.4, 1.2 + room * len(classes)), title)
+    figure, axis = panel(max(6.4, 1.2 + room * len(classes)), title)
     width = 0.8 / len(bars)
     for number, (name, values) in enumerate(bars.items()):
         shift = (number - (len(bars) - 1) / 2) * width
@@ -98,14 +98,6 @@ def _places(groups: Sequence[Sequence[str]]) -> list[float]:
         for start, group in zip(starts, groups, strict=False)
         for number in range(len(group))
     ]
-
-
-def _empty(width: float, title: str) -> tuple[Figure, Axes]:
-    from matplotlib.figure import Figure
-
-    figure = Figure((width, 3.8), dpi=DPI, layout="constrained")
-    figure.suptitle(title, fontsize=10, parse_math=False)
-    return figure, figure.subplots()
 
 
 def _finish(figure: Figure, axis: Axes, paths: Sequence[Path]) -> None:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from tdo_plugin.analysis.source_outputs import source_outputs
 from tdo_plugin.modules.languages import Languages
-from tdo_plugin.modules.source_state import Reading
 from tdo_plugin.modules.translation_model import TranslationModel
 
 # number of the direction; line of each sentence in its set (B,); source tokens (B, S), padded on
@@ -42,7 +42,6 @@ class TokenStates:
     states: dict[int, Tensor]
 
 
-@torch.no_grad()
 def read_states(
     core: TranslationModel,
     batches: Iterable[Batch],
@@ -51,8 +50,7 @@ def read_states(
 ) -> TokenStates:
     """The outputs of source layers at every token, of a model that stays as it is.
 
-    No target is read, and no layer above the last that is wanted is passed. They come before any
-    adaptation, language transformation or final norm. In memory are 4 * N * D bytes a layer.
+    They come as :func:`source_outputs` has them. In memory are 4 * N * D bytes a layer.
 
     Args:
         core: in evaluation mode.
@@ -63,13 +61,9 @@ def read_states(
     Raises:
         ValueError: the model is in training mode, where dropout would disturb what it knows.
     """
-    if core.training:
-        raise ValueError("the model must be in evaluation mode")
     special = torch.tensor(sorted(ignored))
     columns: list[tuple[Tensor, ...]] = []
-    for direction, lines, tokens, languages in batches:
-        reading = Reading(tokens, tuple(layers), memories=False, languages=languages)
-        found = core.read([reading])[0].states
+    for (direction, lines, tokens, _), found in source_outputs(core, batches, layers):
         kept = ~torch.isin(tokens, special.to(tokens.device))  # (B, S)
         positions = kept.cumsum(1) - 1
         rows = lines.to(tokens.device)[:, None].expand_as(tokens)

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -36,12 +37,17 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def command(words: Sequence[str]) -> list[str]:
+    """Parts are of neurons, but for scores over a choice."""
+    return ["analyze", *([] if words[0] == "sweep" else ["neurons"]), *words]
+
+
 @pytest.fixture
 def analyze(capsys: pytest.CaptureFixture[str]):
     """Run a part; returns what it printed."""
 
     def run(*words: str, code: int = 0) -> str:
-        assert cli.main(["analyze", "neurons", *words, "--out", "out"]) == code
+        assert cli.main([*command(words), "--out", "out"]) == code
         return capsys.readouterr().out
 
     return run
@@ -223,6 +229,24 @@ def test_each_line_has_one_block(analyze):
     assert [line.strip() for line in starts] == ["TE", "none"]
 
 
+def test_groups_are_lines_and_differences_may_be_ratios(analyze):
+    words = ("--baseline", "multilingual", "--ratio", "--group", "all", "it-en")
+    output = analyze(*SWEEP, *words)
+    picture = drawn("curve")
+    for wanted in ("TE, all", "TE, it-en", "Δ BLEU, %", "mean over all, it-en, against"):
+        assert wanted in picture
+    assert [row["direction"] for row in rows("sweep")[:3]] == ["it-en", "en-it", "all"]
+    assert "all" in output
+
+
+def test_words_of_several_lines_stand_side_by_side_in_a_picture_for_each_group(analyze):
+    words = ("--x", "TE, k = 1=TE:tag", "multilingual=AV:tag", "TE, k = 0=TE:none")
+    analyze("sweep", "scores.json", *words, "--group", "all", "it-en")
+    assert written() == files(["sweep"], ["bars-all", "bars-it-en"])
+    for name in ("bars-all", "bars-it-en"):
+        assert all(f">{wanted}<" in drawn(name) for wanted in ("TE", "AV", "tag", "none"))
+
+
 def test_no_figures(analyze):
     analyze(*SWEEP, "--no-figures")
     assert written() == files(["sweep"], [])
@@ -246,12 +270,14 @@ def test_no_figures(analyze):
         (["sweep", "masks", "--x", "a=1"], "`SCORES` must be a scores.json of tdo score; masks"),
         ([*SWEEP, "--x", "other=1"], "`--x` must name a system of multilingual, TE, k = 0, TE,"),
         ([*SWEEP, "--baseline", "other"], "`--baseline` must name a system of multilingual, "),
+        ([*SWEEP, "--ratio"], "`--ratio` must come with `--baseline`; it does not"),
+        ([*SWEEP, "--group", "some"], "`--group` must be of all"),
         ([*SWEEP, "--metric", "chrf"], "`SCORES` must have chrF++ of every direction for each"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_bad_input_is_one_line(capsys, words, message):
-    assert cli.main(["analyze", "neurons", *words, "--out", "out"]) == 2
+    assert cli.main([*command(words), "--out", "out"]) == 2
     error = capsys.readouterr().err
     assert error.startswith("tdo analyze: error: ") and error.count("\n") == 1
     assert message in error

@@ -25,7 +25,7 @@ def test_models_and_their_checkpoints():
         (["x=a.pt", "x=b.pt"], "must name each model once; x is there twice"),
         (["x="], r"must be \[NAME=\]CKPT.*; it is x="),
         (["=a.pt"], r"must be \[NAME=\]CKPT.*; it is =a.pt"),
-        (["a.pt,"], r"must be \[NAME=\]CKPT.*; it is a.pt,"),
+        (["a.pt,"], r"must be \[NAME=\]CKPT.*; it has a.pt,"),
     ],
 )
 def test_names_that_are_refused(given, message):

@@ -16,5 +16,5 @@ def sheet(bleu: Mapping[str, Mapping[str, float]], **changes: object) -> ScoreSh
         for name, own in bleu.items()
     )
     directions = tuple(next(iter(bleu.values()), ()))
-    groups = {"all": directions}
+    groups = {"all": directions, **{one: (one,) for one in directions}}
     return ScoreSheet(systems, directions, groups, ("bleu",), **changes)

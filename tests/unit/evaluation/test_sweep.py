@@ -1,5 +1,8 @@
 """Scores over a choice, by hand."""
 
+import math
+from dataclasses import replace
+
 import pytest
 from unit.evaluation.sweeps import sheet
 
@@ -64,9 +67,31 @@ def test_means_and_spreads_over_seeds():
 
 def test_differences_are_from_the_baseline_s_mean():
     baseline = members("base", SHEET, "--baseline")
-    (found,) = points(SHEET, placed(["k = 0.7=TE:0.7"], SHEET), "bleu", baseline)
+    (found,) = points(SHEET, placed(["k = 0.7=TE:0.7"], SHEET), "bleu", baseline, "difference")
     assert found.scores == {"a-b": (2, 4), "b-a": (1, 7), MEAN: (1.5, 5.5)}
     assert found.name == "TE, 0.7"
+
+
+def test_ratios_are_percent_of_the_baseline_s_mean():
+    baseline = members("base", SHEET, "--baseline")
+    (found,) = points(SHEET, placed(["k = 0=0"], SHEET), "bleu", baseline, "ratio")
+    assert found.scores == {
+        "a-b": (pytest.approx(0),),
+        "b-a": (-100,),
+        MEAN: (pytest.approx(100 * (5.5 / 15.5 - 1)),),
+    }
+    nothing = sheet({"base": {"a-b": 0.0}, "other": {"a-b": 1.0}})
+    (found,) = points(nothing, placed(["other=0"], nothing), "bleu", ["base"], "ratio")
+    assert math.isnan(found.scores[MEAN][0])
+
+
+def test_groups_take_the_place_of_the_mean():
+    groups = {"all": ("a-b", "b-a"), "back": ("b-a",)}
+    own = replace(SHEET, groups=groups)
+    (found,) = points(own, placed(["k = 0.7=1"], own), "bleu", groups=["back", "all"])
+    assert found.scores == {"a-b": (13, 15), "b-a": (21, 27), "back": (21, 27), "all": (17, 21)}
+    with pytest.raises(UserError, match="`--group` must be of all, back; other is none"):
+        points(own, placed(["k = 0.7=1"], own), "bleu", groups=["other"])
 
 
 def test_means_are_those_of_the_sheet():

@@ -1,0 +1,48 @@
+"""The picture of linguistic preference (Qu et al., figures 1(b) and 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tdo_plugin.analysis.drawing import Score, panel, plain, save, text, whiskers
+
+WIDTH = 6.4  # inches
+APART = 0.08  # of a layer, so that bars of several models do not hide each other
+MARKERS = "osD^vPX*"
+
+
+def draw_preference(
+    models: Mapping[str, Mapping[int, Score]], title: str, paths: Sequence[Path]
+) -> None:
+    """Draw the score over layers, a line for each model, bars from the lowest pair to the highest.
+
+    Args:
+        models: mean, least and most over pairs by model and layer.
+        title: stands above.
+        paths: `.svg` or `.png`; each appears only complete.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    figure, axis = panel(WIDTH, title)
+    axis.axhline(0.5, color="0.45", linestyle="--", linewidth=1)
+    for number, (name, layers) in enumerate(models.items()):
+        shift = (number - (len(models) - 1) / 2) * APART
+        scores = list(layers.values())
+        axis.errorbar(
+            [layer + shift for layer in layers],
+            [one.mean for one in scores],
+            whiskers(scores),
+            marker=MARKERS[number % len(MARKERS)],
+            markersize=4,
+            capsize=2,
+            elinewidth=1,
+            label=text(name),
+        )
+    axis.set_xlabel("layer")
+    axis.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
+    axis.set_ylabel("s (above 0.5: target language)")
+    figure.legend(loc="outside lower center", ncols=min(4, len(models)), fontsize=8, frameon=False)
+    plain([axis])
+    for path in paths:
+        save(figure, path)

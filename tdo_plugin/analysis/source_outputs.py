@@ -1,0 +1,44 @@
+"""What the layers of a frozen model make of sources.
+
+Shapes: B sentences, S source, D model width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from tdo_plugin.modules.source_state import Reading
+from tdo_plugin.modules.translation_model import TranslationModel
+
+# anything about a batch, then its source tokens (B, S), padded on either side, and the languages
+# (B,) of its sentences, where the model asks for them
+Batch = TypeVar("Batch", bound=tuple)
+
+
+@torch.no_grad()
+def source_outputs(
+    core: TranslationModel, batches: Iterable[Batch], layers: Sequence[int]
+) -> Iterator[tuple[Batch, dict[int, Tensor]]]:
+    """Each batch with the outputs (B, S, D) of source layers, by index from 1.
+
+    No target is read, and no layer above the last that is wanted is passed. They come before any
+    adaptation, language transformation or final norm.
+
+    Args:
+        core: in evaluation mode.
+        batches: sources.
+        layers: from 1.
+
+    Raises:
+        ValueError: the model is in training mode, where dropout would disturb what it knows.
+    """
+    if core.training:
+        raise ValueError("the model must be in evaluation mode")
+    for batch in batches:
+        *_, tokens, languages = batch
+        reading = Reading(tokens, tuple(layers), memories=False, languages=languages)
+        yield batch, core.read([reading])[0].states

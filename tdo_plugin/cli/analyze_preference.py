@@ -1,0 +1,263 @@
+"""`tdo analyze preference`: figures 1(b) and 4 of the TDO paper, linguistic preference by layer."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import permutations
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tdo_plugin.cli.named_models import by_name
+from tdo_plugin.errors import UserError
+from tdo_plugin.launch.options import device_options, gpus_here
+
+if TYPE_CHECKING:
+    import torch
+
+    from tdo_plugin.analysis.drawing import Score
+    from tdo_plugin.analysis.preference.measure import Measured, Preference
+    from tdo_plugin.analysis.preference.similarity import Form
+    from tdo_plugin.cli.analyze_output import Analysis, Numbers
+    from tdo_plugin.data.databin import DataFolder
+    from tdo_plugin.data.parallel import Parallel
+    from tdo_plugin.evaluation.frozen import FrozenModel
+    from tdo_plugin.evaluation.report.table import Cell, Table
+
+HELP = "whether a source's states are more of its own or of the target's language (TDO paper)"
+
+DIGITS = 3
+MOST_BY_CHANCE = 0.5  # of a similarity, before it is warned of
+MARKS = 2  # tokens of a source beside its pieces: tag and end symbol
+TITLES = {
+    "sentence": "correlation sentence by sentence",
+    "svcca": "SVCCA over all sentences",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add = parser.add_argument
+    add(
+        "--path",
+        action="extend",
+        nargs="+",
+        required=True,
+        metavar="[NAME=]CKPT",
+        help="a model's checkpoint; several models must have names",
+    )
+    add("--data", type=Path, required=True, metavar="DATA", help="folder with their dictionary")
+    add(
+        "--languages",
+        metavar="L,L",
+        help="whose sentences are compared (default: all that have lines in common)",
+    )
+    add(
+        "--pairs",
+        default="zero-shot",
+        metavar="P",
+        help="zero-shot, supervised, all, or a list such as de-fr,fr-* (default zero-shot)",
+    )
+    add("--split", choices=("valid", "test"), default="test", help="of the data (default test)")
+    add(
+        "--form",
+        choices=("both", *TITLES),
+        default="both",
+        help="similarity of sentences, as in the published code, or of the set (default both)",
+    )
+    add(
+        "--variance",
+        type=float,
+        default=0.99,
+        metavar="X",
+        help="share of it that SVCCA keeps (default 0.99)",
+    )
+    add("--sentences", type=int, metavar="N", help="take the first N (default: all)")
+    add(
+        "--longest",
+        type=int,
+        default=256,
+        metavar="N",
+        help="leave sentences out that have more tokens in one of the languages (default 256)",
+    )
+    add("--max-tokens", type=int, default=8000, metavar="N", help="of a batch (default 8000)")
+    device_options(parser)
+
+
+def run(args: argparse.Namespace) -> Analysis:
+    """Read every model's states, and compare them."""
+    import torch
+
+    from tdo_plugin.analysis.preference.similarity import forms
+    from tdo_plugin.checkpoints import read
+    from tdo_plugin.data.databin import read_data_folder
+    from tdo_plugin.data.parallel import parallel_lines, within
+    from tdo_plugin.metrics.quiet import quiet_libraries
+
+    _check(args)
+    models = {name: Path(path) for name, path in by_name(args.path, "CKPT").items()}
+    for path in models.values():  # before any is computed with
+        read(path, "--path")
+    data = read_data_folder(args.data.resolve())
+    if args.out.resolve() == data.root:
+        raise UserError(f"`--out` must be a folder of its own; it is {args.out}")
+    languages = None if args.languages is None else args.languages.split(",")
+    lines = parallel_lines(data, args.split, languages)
+    pairs = data.select(args.pairs, "--pairs", [f"{x}-{y}" for x, y in permutations(lines, 2)])
+    lines = within(lines, args.longest - MARKS, args.sentences)
+    (count, *_) = map(len, lines.values())
+    if not count:
+        raise UserError(
+            f"`--longest` must leave sentences; none has at most {args.longest} tokens in "
+            f"{', '.join(lines)}"
+        )
+    wanted = forms(args.variance)
+    chosen = {name: wanted[name] for name in TITLES if args.form in ("both", name)}
+    device = torch.device("cuda:0" if gpus_here(args) else "cpu")
+    found = {}
+    with quiet_libraries():
+        for name, path in models.items():
+            found[name] = _measure(args, name, path, data, lines, pairs, chosen, device)
+    return _analysis(found, pairs, count, chosen)
+
+
+def _check(args: argparse.Namespace) -> None:
+    for option, least in (("sentences", 1), ("longest", MARKS + 1), ("max_tokens", 1)):
+        value = getattr(args, option)
+        if value is not None and value < least:
+            name = option.replace("_", "-")
+            raise UserError(f"`--{name}` must be at least {least}; it is {value}")
+    if not 0 < args.variance <= 1:
+        raise UserError(f"`--variance` must be above 0 and at most 1; it is {args.variance}")
+
+
+def _measure(
+    args: argparse.Namespace,
+    name: str,
+    path: Path,
+    data: DataFolder,
+    lines: Parallel,
+    pairs: Sequence[str],
+    forms: Mapping[str, Form],
+    device: torch.device,
+) -> Measured:
+    from tdo_plugin.analysis.preference.measure import measure
+    from tdo_plugin.analysis.preference.pooled import pooled_outputs
+    from tdo_plugin.evaluation.frozen import FrozenModel
+
+    model: FrozenModel = FrozenModel(path, data, device)
+    if not model.begins_with_target:
+        raise UserError(
+            "`--path` must name models whose sources begin with the target's tag "
+            f"(`--encoder-langtok tgt`), which is what is compared; those of {path} do not"
+        )
+    layers = range(1, model.spec.source_layers + 1)
+
+    def read(language: str, tag: str) -> Mapping[int, torch.Tensor]:
+        own = lines[language]
+        batches = model.readings(f"{language}-{tag}", own, args.longest, args.max_tokens)
+        return pooled_outputs(model.core, batches, layers, len(own))
+
+    print(f"{name}: {len(layers)} layers, {len(pairs)} pairs", file=sys.stderr, flush=True)
+    return measure(read, pairs, forms)
+
+
+# --- what is shown ---------------------------------------------------------------------------
+
+
+def _analysis(
+    found: Mapping[str, Measured], pairs: Sequence[str], count: int, forms: Sequence[str]
+) -> Analysis:
+    from tdo_plugin.analysis.preference.figure import draw_preference
+    from tdo_plugin.cli.analyze_output import Analysis
+
+    of_form = {form: {name: _by_layer(one, form) for name, one in found.items()} for form in forms}
+    over = f"{len(pairs)} pair{'s' * (len(pairs) > 1)}, {count} sentence{'s' * (count > 1)}"
+    pictures = {
+        form: partial(
+            draw_preference,
+            {
+                name: {layer: _score(members) for layer, members in layers.items()}
+                for name, layers in models.items()
+            },
+            f"linguistic preference, {TITLES[form]} ({over})",
+        )
+        for form, models in of_form.items()
+    }
+    remarks = [f"Over {over}; above 0.5 a state is more like the target language."]
+    chance = max(one.chance for one in found.values())
+    if "svcca" in forms:
+        few = "warning: few sentences for so many dimensions; " * (chance > MOST_BY_CHANCE)
+        remarks.append(f"{few}SVCCA would find up to {chance:.2f} in unrelated states.")
+    return Analysis(
+        [_table(form, models) for form, models in of_form.items()],
+        remarks,
+        {"pairs": _pairs_numbers(found), "layers": _layers_numbers(of_form)},
+        pictures,
+    )
+
+
+def _by_layer(measured: Measured, form: str) -> dict[int, list[Preference]]:
+    """The pairs of each layer."""
+    found: dict[int, list[Preference]] = {}
+    for one in measured.preferences:
+        if one.form == form:
+            found.setdefault(one.layer, []).append(one)
+    return found
+
+
+def _ends(members: Sequence[Preference]) -> tuple[Preference, Preference]:
+    """The pairs with the lowest and with the highest score."""
+    return min(members, key=lambda one: one.score), max(members, key=lambda one: one.score)
+
+
+def _score(members: Sequence[Preference]) -> Score:
+    from tdo_plugin.analysis.drawing import Score
+
+    mean = sum(one.score for one in members) / len(members)
+    return Score(mean, *(one.score for one in _ends(members)))
+
+
+def _table(form: str, models: Mapping[str, Mapping[int, Sequence[Preference]]]) -> Table:
+    from tdo_plugin.cli.analyze_output import cell
+    from tdo_plugin.evaluation.report.table import ABSENT, Block, Cell, Column, Row, Table
+
+    def cells(members: Sequence[Preference] | None) -> tuple[Cell, ...]:
+        if members is None:  # a model of fewer layers than another
+            return (Cell(ABSENT),) * 3
+        ends = [(one, cell(one.score, DIGITS)) for one in _ends(members)]
+        named = (Cell(f"{one.pair} {shown.text}", shown.value) for one, shown in ends)
+        return cell(_score(members).mean, DIGITS), *named
+
+    layers = sorted({layer for one in models.values() for layer in one})
+    rows = [
+        Row((str(layer),), tuple(c for one in models.values() for c in cells(one.get(layer))))
+        for layer in layers
+    ]
+    columns = [Column(name, what) for name in models for what in ("mean", "lowest", "highest")]
+    title = f"Linguistic preference by layer, {TITLES[form]}"
+    return Table(form, title, ("layer",), tuple(columns), (Block(tuple(rows)),))
+
+
+def _pairs_numbers(found: Mapping[str, Measured]) -> Numbers:
+    from tdo_plugin.cli.analyze_output import Numbers
+
+    rows = [(name, *one) for name, measured in found.items() for one in measured.preferences]
+    return Numbers(("model", "layer", "form", "pair", "rho_source", "rho_target", "score"), rows)
+
+
+def _layers_numbers(
+    of_form: Mapping[str, Mapping[str, Mapping[int, Sequence[Preference]]]],
+) -> Numbers:
+    from tdo_plugin.cli.analyze_output import Numbers
+
+    head = ("model", "layer", "form", "mean", "lowest", "highest", "lowest_pair", "highest_pair")
+    rows = [
+        (name, layer, form, *_score(members), *(one.pair for one in _ends(members)))
+        for form, models in of_form.items()
+        for name, layers in models.items()
+        for layer, members in layers.items()
+    ]
+    return Numbers(head, rows)

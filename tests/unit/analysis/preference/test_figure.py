@@ -1,0 +1,37 @@
+"""The picture says what it shows, whatever models are in it."""
+
+import re
+
+from tdo_plugin.analysis.drawing import Score
+from tdo_plugin.analysis.preference.figure import draw_preference
+
+
+def bars(picture):
+    """How many vertical lines from lowest to highest there are."""
+    return len(re.findall(r'id="LineCollection_\d+"', picture))
+
+
+def test_models_of_different_depth(tmp_path):
+    models = {
+        "deep $x$": {layer: Score(0.4 + layer / 50, 0.4, 0.7) for layer in range(1, 7)},
+        "_flat": {layer: Score(0.5, 0.4, 0.6) for layer in (1, 2)},
+    }
+    paths = [tmp_path / "a.svg", tmp_path / "b.svg", tmp_path / "a.png"]
+    draw_preference(models, "what it is", paths)
+    picture, again = (path.read_text(encoding="utf-8") for path in paths[:2])
+    assert picture == again and paths[2].read_bytes().startswith(b"\x89PNG")
+    for wanted in ("deep $x$", "\u200b_flat", "what it is", "layer", "6"):
+        assert picture.count(f">{wanted}<") == 1, wanted
+    assert "stroke-dasharray" in picture  # the line at 0.5
+    assert bars(picture) == 2 * 2  # in the panel and in the legend
+
+
+def test_there_are_no_layers_between_two(tmp_path):
+    draw_preference({"one": dict.fromkeys((1, 2), Score(0.4, 0.3, 0.5))}, "", [tmp_path / "a.svg"])
+    picture = (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert re.findall(r">([12](?:\.\d+)?)<", picture) == ["1", "2"]
+
+
+def test_one_pair_has_no_bars(tmp_path):
+    draw_preference({"one": {1: Score(0.4, 0.4, 0.4)}}, "", [tmp_path / "a.svg"])
+    assert bars((tmp_path / "a.svg").read_text(encoding="utf-8")) == 0

@@ -1,0 +1,175 @@
+"""Similarity against other ways to compute it, and where it is known."""
+
+import math
+
+import numpy as np
+import pytest
+import scipy.linalg
+import torch
+
+from tdo_plugin.analysis.preference.similarity import forms
+
+
+def drawn(*shape, seed=1):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def correlated(sentences, width, seed=1):
+    """Two sets with something in common, of directions that vary very differently."""
+    common, scales = drawn(sentences, width, seed=seed), torch.logspace(1, -3, width)
+    mixed = [drawn(width, width, seed=seed + number) for number in (1, 2)]
+    noise = [drawn(sentences, width, seed=seed + number) for number in (3, 4)]
+    return [(common + one) * scales @ two for one, two in zip(noise, mixed, strict=True)]
+
+
+def similarity(form, one, other, variance=0.99):
+    chosen = forms(variance)[form]
+    return chosen.similarity(chosen.prepare(one), chosen.prepare(other))
+
+
+def orthonormal(sentences, width):
+    """Centred directions, (sentences, width)."""
+    found = drawn(sentences, width)
+    return torch.linalg.qr(found - found.mean(0))[0]
+
+
+# --- SVCCA -----------------------------------------------------------------------------------
+
+
+def leading(states, variance):
+    """Scores of the principal components that hold a share of the variance."""
+    centred = states - states.mean(0)
+    values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(centred, rowvar=False)))
+    values, vectors = values[::-1], vectors[:, ::-1]
+    count = int(np.searchsorted(np.cumsum(values) / values.sum(), variance)) + 1
+    return centred @ vectors[:, :count]
+
+
+def by_eigenvalues(one, other):
+    """Mean canonical correlation by the generalised eigenproblem of the covariances."""
+    (a, b), n = (one.shape[1], other.shape[1]), len(one)
+    whole = np.cov(np.hstack([one, other]), rowvar=False)
+    assert whole.shape == (a + b, a + b) and n > a + b
+    xx, yy, xy = whole[:a, :a], whole[a:, a:], whole[:a, a:]
+    squares = scipy.linalg.eigh(xy @ np.linalg.inv(yy) @ xy.T, xx, eigvals_only=True)
+    return np.sqrt(np.clip(np.sort(squares)[::-1][: min(a, b)], 0, 1)).mean()
+
+
+@pytest.mark.parametrize("variance", [0.9, 0.99, 0.9999])
+@pytest.mark.parametrize("width", [1, 5, 12])
+def test_svcca_is_that_of_eigenvalues(width, variance):
+    one, other = correlated(200, width)
+    expected = by_eigenvalues(*(leading(states.numpy(), variance) for states in (one, other)))
+    found = similarity("svcca", one, other, variance)
+    assert found.shape == (1,)
+    assert float(found) == pytest.approx(expected, abs=1e-8)
+
+
+def test_of_sets_of_different_width():
+    one, other = drawn(300, 6), drawn(300, 9, seed=2)
+    other[:, :2] = one[:, :2]
+    expected = by_eigenvalues(one.numpy(), other.numpy())
+    assert float(similarity("svcca", one, other, 1.0)) == pytest.approx(expected, abs=1e-8)
+
+
+def test_a_set_is_like_itself_turned_and_scaled_and_moved():
+    states = correlated(200, 8)[0]
+    turned = 3.7 * states @ torch.linalg.qr(drawn(8, 8, seed=9))[0] + drawn(8, seed=3)
+    for other in (states, -states, turned):
+        assert float(similarity("svcca", states, other)) == pytest.approx(1, abs=1e-9)
+    # with all of the variance, under any change of the basis
+    assert float(similarity("svcca", states, states @ drawn(8, 8, seed=5), 1.0)) == pytest.approx(1)
+
+
+def test_what_is_planted_is_found():
+    base = orthonormal(100, 4)
+    cosines = torch.tensor([0.8, 0.3], dtype=torch.float64)
+    other = base[:, :2] * cosines + base[:, 2:] * (1 - cosines**2).sqrt()
+    one = base[:, :2] @ drawn(2, 5, seed=2) + 4.0
+    found = similarity("svcca", one, other @ drawn(2, 7, seed=3), 1.0)
+    assert float(found) == pytest.approx(0.55, abs=1e-9)
+
+
+def test_orthogonal_sets_have_nothing_in_common():
+    base = orthonormal(50, 6)
+    assert float(similarity("svcca", base[:, :3], base[:, 3:])) == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize(("share", "kept"), [(0.5, 1), (0.99, 1), (0.999, 2), (1.0, 3)])
+def test_as_few_directions_as_hold_the_variance(share, kept):
+    spread = torch.tensor([10, 1, 0.1], dtype=torch.float64)
+    states = orthonormal(40, 3) * spread @ torch.linalg.qr(drawn(6, 6))[0][:3] + 5
+    basis = forms(share)["svcca"].prepare(states)
+    assert basis.shape == (40, kept)
+    torch.testing.assert_close(basis.T @ basis, torch.eye(kept, dtype=basis.dtype))
+
+
+def test_directions_of_rounding_are_none():
+    states = orthonormal(9, 2) @ drawn(2, 30)
+    assert forms(1.0)["svcca"].prepare(states).shape == (9, 2)
+    # of fewer sentences than dimensions, one direction less than there are sentences
+    assert forms(1.0)["svcca"].prepare(drawn(9, 30)).shape == (9, 8)
+
+
+def test_a_set_that_does_not_vary_is_like_nothing():
+    basis = forms(0.99)["svcca"].prepare(torch.ones(9, 4))
+    assert basis.shape == (9, 0)
+    assert math.isnan(similarity("svcca", torch.ones(9, 4), drawn(9, 4)))
+
+
+# --- for want of sentences -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("sentences", "widths"), [(5000, (5, 5)), (600, (40, 25)), (60, (20, 30))])
+def test_unrelated_sets_have_what_chance_gives(sentences, widths):
+    form = forms(1.0)["svcca"]
+    squares = []
+    for seed in range(20):
+        one, other = (
+            form.prepare(drawn(sentences, width, seed=100 * number + seed))
+            for number, width in enumerate(widths)
+        )
+        chance = form.chance(one, other)
+        squares.append(torch.linalg.svdvals(one.T @ other).square().mean())
+        assert float(form.similarity(one, other)) < chance + 0.03
+    assert chance == pytest.approx(math.sqrt(max(widths) / (sentences - 1)))
+    assert float(sum(squares) / len(squares)) == pytest.approx(chance**2, rel=0.2)
+
+
+def test_few_sentences_are_all_alike():
+    form = forms(1.0)["svcca"]
+    one, other = (form.prepare(drawn(6, 30, seed=seed)) for seed in (1, 2))
+    assert float(form.similarity(one, other)) == pytest.approx(1)
+    assert form.chance(one, other) == 1
+    alone = form.prepare(drawn(1, 30))
+    assert form.chance(alone, alone) == 1
+
+
+# --- sentence by sentence --------------------------------------------------------------------
+
+
+def by_definition(one, other):
+    """CCA of two matrices 1 x D, D samples of a variable: the whitened cross-covariance."""
+    covariance = np.cov(one, other)
+    whitened = covariance[0, 1] / (math.sqrt(covariance[0, 0]) * math.sqrt(covariance[1, 1]))
+    return np.linalg.svd(np.array([[whitened]]), compute_uv=False)[0]
+
+
+def test_sentences_are_compared_as_variables_of_the_width():
+    one, other = correlated(7, 12)
+    found = similarity("sentence", one.float(), other.float())
+    assert found.shape == (7,) and found.dtype == torch.float64
+    expected = [by_definition(*pair) for pair in zip(one.numpy(), other.numpy(), strict=True)]
+    assert found.tolist() == pytest.approx(expected, abs=1e-5)
+    assert min(expected) < 0.9
+    # neither scale, sign nor a constant counts
+    changed = other * -torch.arange(1, 8)[:, None] + 3
+    torch.testing.assert_close(similarity("sentence", one, changed), found, atol=1e-5, rtol=0)
+
+
+def test_a_sentence_that_does_not_vary_is_like_nothing():
+    states = drawn(3, 5)
+    states[1] = 2
+    found = similarity("sentence", states, states)
+    assert found[[0, 2]].tolist() == pytest.approx([1, 1])
+    assert math.isnan(found[1])
