@@ -1,4 +1,4 @@
-"""Mends fairseq 0.12.2 for today's Python, torch, numpy, bitarray and hydra.
+"""Mends fairseq 0.12.2 for today's Python, torch, numpy, bitarray and hydra, and how it ends.
 
 ``tdo_plugin_boot.pth`` imports this module whenever Python starts, so that the mends are in place
 before fairseq is, however it is started: console command, ``python -m``, ``torchrun``, a spawned
@@ -13,6 +13,7 @@ This is the only file of the project that knows about versions.
 import sys
 
 MENDS = []
+TORCHRUN = "torch.distributed.run"
 
 
 class Mend:
@@ -327,6 +328,77 @@ def _restore_task(module):
     module.Trainer.load_checkpoint = load_checkpoint
 
 
+@mend(
+    "ends-when-told",
+    "SIGTERM ends a training where it is, without a checkpoint",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.trainer",
+)
+def _end_when_told(module):
+    from tdo_plugin_ending import end_when_told
+
+    end_when_told(module.Trainer)
+
+
+@mend(
+    "loading-goes-on",
+    "a signal to all processes ends those that load data, and so a training before its checkpoint",
+    "every torch",
+    lambda: True,
+    "fairseq.data.iterators",
+)
+def _loading_goes_on(module):
+    import functools
+
+    from tdo_plugin_ending import obey_parent_alone
+
+    torch, data = module.torch, module.torch.utils.data
+    loader = functools.partial(data.DataLoader, worker_init_fn=obey_parent_alone)
+    data = _overlay(data, DataLoader=loader)
+    module.torch = _overlay(torch, utils=_overlay(torch.utils, data=data))
+
+
+@mend(
+    "out-of-memory",
+    "a batch that is too large is left out, or all workers but one wait for ever",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.trainer",
+)
+def _end_without_memory(module):
+    from tdo_plugin_ending import end_without_memory
+
+    end_without_memory(module.Trainer)
+
+
+@mend(
+    "workers-end-together",
+    "when one worker fails, the others may wait for it for ever",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.distributed.utils",
+)
+def _end_together(module):
+    from tdo_plugin_workers import end_together
+
+    end_together(module)
+
+
+@mend(
+    "torchrun-ending",
+    "torchrun puts a traceback behind a worker's one line, hides that a signal ended a training, "
+    "and leaves it 30 seconds",
+    "every torch",
+    lambda: True,
+    TORCHRUN,
+)
+def _end_like_workers(module):
+    from tdo_plugin_workers import end_like_workers
+
+    end_like_workers(module)
+
+
 class UserDirError(FileNotFoundError):
     """``--user-dir`` leads nowhere."""
 
@@ -372,11 +444,11 @@ _callbacks = []
 
 
 class _Finder:
-    """Finds nothing itself: lets the others find a fairseq module and runs it between mends."""
+    """Finds nothing itself: lets the others find a module and runs it between mends."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
-        if name != "fairseq" and not name.startswith("fairseq."):
+        if name not in ("fairseq", TORCHRUN) and not name.startswith("fairseq."):
             return None
         finders = [f.find_spec for f in sys.meta_path if f is not _Finder]
         spec = next(filter(None, (find(name, path, target) for find in finders)), None)
@@ -394,7 +466,7 @@ def _execute(exec_module, module):
     if name == "fairseq":
         _install_one_line_errors()
     with contextlib.ExitStack() as stack:
-        for around in (m for m in MENDS if not m.modules):
+        for around in (m for m in MENDS if not m.modules and name != TORCHRUN):
             around.status = "applied" if around.needed() else "not needed"
             if around.status == "applied":
                 stack.enter_context(around.apply())

@@ -7,13 +7,14 @@
 # MACHINE is one of
 #   (nothing)                               all GPUs of this machine, or the CPU if it has none
 #   --cpu                                   the CPU (OMP_NUM_THREADS sets its threads)
+#   --cpu --workers N                       N processes on the CPU, which share its cores
 #   --gpus N                                N GPUs of this machine, through torchrun where N > 1
-#   --gpus N --nodes K --rendezvous H:P     N GPUs of each of K machines; run it on each of them,
+#   ... --nodes K --rendezvous H:P          the same on each of K machines; run it on each of them,
 #                                           H:P is a free port of one of them
-#   --gpus N --nodes K --slurm              the same under Slurm: submits with sbatch
+# Under Slurm scripts/slurm.sh does that.
 #
 # The tokens an update sees stay the config's: --update-freq follows the number of GPUs. Training
-# resumes from the checkpoints in --save-dir. The command is printed; --dry-run only prints it.
+# resumes from the checkpoints in --save-dir; SIGTERM ends it with one. The command is printed; --dry-run only prints it.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/pipeline.sh"
 command_or_help train "$@"

@@ -28,7 +28,7 @@ COLLECT = "score what is translated: one table of all cells, and the best for ea
 # flags behind `--` that would undo what the runner sets
 MANAGED = (
     *("--save-dir", "--dry-run", "--cpu", "--gpus", "--nodes", "--rendezvous", "--slurm"),
-    "--distributed-world-size",
+    *("--workers", "--sbatch", "--distributed-world-size"),
 )
 
 

@@ -6,7 +6,9 @@ import argparse
 import os
 import shlex
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.options import (
@@ -16,6 +18,9 @@ from tdo_plugin.launch.options import (
     precision_here,
     take_rest,
 )
+
+if TYPE_CHECKING:
+    from tdo_plugin.launch.training import Machine
 
 HELP = "train a config's system on a data folder: prints the fairseq-train command, then runs it"
 
@@ -38,86 +43,104 @@ def _options(parser: argparse.ArgumentParser) -> None:
         help="where checkpoints go (default: checkpoints/FOLDER-CONFIG); training resumes there",
     )
     machine_options(parser)
-    add("--nodes", type=int, default=1, metavar="N", help="machines that train together")
     add(
-        "--rendezvous",
-        metavar="HOST:PORT",
-        help="the first of several machines (default under Slurm: its first, port 29500)",
+        "--workers",
+        type=int,
+        default=1,
+        metavar="N",
+        help="processes on the CPU of each machine (default 1), where no GPU is used",
     )
+    add("--nodes", type=int, default=1, metavar="N", help="machines that train together")
+    add("--rendezvous", metavar="HOST:PORT", help="of the first of several machines, a free port")
     add(
         "--slurm",
         action="store_true",
-        help="submit to Slurm: sbatch an allocation of --nodes with --gpus each",
+        help="write a Slurm script for --nodes with --gpus each (or --cpu), and submit it",
     )
-    add("--dry-run", action="store_true", help="only print the command")
+    add(
+        "--sbatch",
+        action="append",
+        metavar="OPTION",
+        help="a further option of sbatch, as --sbatch=--time=24:00:00; may be repeated",
+    )
+    add("--dry-run", action="store_true", help="only print the command, or the Slurm script")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the command and, unless --dry-run, replace this process by it."""
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.launch.config import read_config
-    from tdo_plugin.launch.environment import announce, settings
+    from tdo_plugin.launch.environment import announce, settings, threads_each
     from tdo_plugin.launch.generation import program
-    from tdo_plugin.launch.training import Machine, sbatch_words, train_words
+    from tdo_plugin.launch.slurm import RENDEZVOUS
+    from tdo_plugin.launch.training import Machine, train_words
 
     extra = own_and_stock(args, _options)
+    _check_slurm(args)
     config = read_config(args.config)
     data = read_data_folder(args.data.resolve())
     system = f"{args.config.resolve().parent.name}-{args.config.stem}"
-    save_dir = args.save_dir or Path("checkpoints") / system
+    save_dir = (args.save_dir or Path("checkpoints") / system).resolve()
     gpus = gpus_here(args)
-    machine = Machine(gpus, args.nodes, args.rendezvous or _slurm_rendezvous())
-    if args.slurm:
-        machine = Machine(gpus, args.nodes, args.rendezvous or "FIRST-NODE:29500")
-    words, note = train_words(
-        config, data, save_dir.resolve(), machine, precision_here(args, config, gpus), extra
-    )
+    place = RENDEZVOUS if args.slurm and args.nodes > 1 else args.rendezvous
+    machine = Machine(gpus, args.nodes, place, args.workers)
+    precision = precision_here(args, config, gpus)
+    words, note = train_words(config, data, save_dir, machine, precision, extra)
     print(note, flush=True)
     if args.slurm:
-        if not gpus:
-            raise UserError("`--gpus` must be at least 1 with --slurm; it is 0")
-        inner = [
-            sys.executable,
-            "-m",
-            "tdo_plugin",
-            "train",
-            str(args.config.resolve()),
-            str(data.root),
-            "--save-dir",
-            str(save_dir.resolve()),
-            "--gpus",
-            str(gpus),
-            "--nodes",
-            str(args.nodes),
-        ]
-        inner += ["--rendezvous", args.rendezvous] if args.rendezvous else []
-        inner += ["--precision", args.precision] if args.precision else []
-        inner += extra
-        print("each node: " + shlex.join(words), flush=True)
-        words = sbatch_words(machine, inner)
-    variables = settings(gpus)
+        return _submit(args, system, data.root, save_dir, machine, extra)
+    variables = settings(gpus, threads_each(args.workers) if args.workers > 1 else None)
     announce(variables)
     print("+ " + shlex.join(words), flush=True)
+    return 0 if args.dry_run else _become(program(words), variables)
+
+
+def _check_slurm(args: argparse.Namespace) -> None:
+    if args.sbatch and not args.slurm:
+        raise UserError(f"`--sbatch` must be left out without --slurm; it is {args.sbatch[0]}")
+    if args.slurm and not (args.gpus or args.cpu):
+        raise UserError("`--gpus` must be at least 1 with --slurm, or --cpu be given; it is not")
+    if args.slurm and args.rendezvous:
+        raise UserError(
+            f"`--rendezvous` must be left out with --slurm, which knows the machines; it is "
+            f"{args.rendezvous}"
+        )
+
+
+def _submit(
+    args: argparse.Namespace,
+    name: str,
+    data: Path,
+    save_dir: Path,
+    machine: Machine,
+    extra: Sequence[str],
+) -> int:
+    """Write the script into the folder of the checkpoints, and become its sbatch."""
+    from tdo_plugin.data.files import write_text
+    from tdo_plugin.launch.slurm import training_script
+
+    words = [sys.executable, "-m", "tdo_plugin", "train", str(args.config.resolve()), str(data)]
+    words += ["--save-dir", str(save_dir)]
+    words += ["--gpus", str(machine.gpus)] if machine.gpus else ["--cpu"]
+    words += ["--workers", str(machine.processes)] if machine.processes > 1 else []
+    words += ["--precision", args.precision] if args.precision else []
+    if machine.rendezvous:
+        words += ["--nodes", str(machine.nodes), "--rendezvous", machine.rendezvous]
+    log = save_dir / "slurm-%j.log"
+    text = training_script(name, machine, log, [*words, *extra], args.sbatch or ())
     if args.dry_run:
+        print(text)
         return 0
-    command = words if args.slurm else program(words)
+    save_dir.mkdir(parents=True, exist_ok=True)
+    write_text(save_dir / "slurm.sh", text.split("\n"))
+    command = ["sbatch", str(save_dir / "slurm.sh")]
+    print("+ " + shlex.join(command), flush=True)
+    return _become(command, {})
+
+
+def _become(command: Sequence[str], variables: Mapping[str, str]) -> int:
+    """Replace this process, so that a signal reaches the command itself."""
     try:
         os.execvpe(command[0], command, {**os.environ, **variables})
     except OSError as error:
         raise UserError(f"`{command[0]}` must be installed; {error.strerror}") from None
-
-
-def _slurm_rendezvous() -> str | None:
-    """The first machine of the Slurm allocation that this runs in."""
-    nodes = os.environ.get("SLURM_JOB_NODELIST")
-    if nodes is None:
-        return None
-    import subprocess
-
-    try:
-        names = subprocess.run(
-            ["scontrol", "show", "hostnames", nodes], capture_output=True, text=True, check=True
-        ).stdout.split()
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return f"{names[0]}:29500" if names else None

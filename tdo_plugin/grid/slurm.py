@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 
+from tdo_plugin.launch.slurm import script
+
 TASK = '"$SLURM_ARRAY_TASK_ID"'
 
 
@@ -32,7 +34,5 @@ def sbatch_script(
     asked = [f"--job-name={name}", f"--array=0-{tasks - 1}{limit}", f"--output={log}"]
     asked += [f"--gpus={gpus}"] if gpus else []
     words = [word if word == TASK else shlex.quote(word) for word in command]
-    lines = [f"#SBATCH {shlex.quote(option)}" for option in (*asked, *options)]
     # exec: the signal that Slurm ends a task with reaches the run itself
-    body = ["set -euo pipefail", f"exec {' '.join(words)}"]
-    return "\n".join(["#!/usr/bin/env bash", *lines, *body])
+    return script([*asked, *options], [f"exec {' '.join(words)}"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,19 +17,26 @@ STOCK_TASK = "translation_multi_simple_epoch"
 
 @dataclass(frozen=True)
 class Machine:
-    """Where to train: `gpus` on each of `nodes` machines; no GPU is the CPU.
+    """Where to train: a process for each of `gpus` on each of `nodes` machines.
 
-    `rendezvous` is HOST:PORT of the first of several machines.
+    No GPU is the CPU, with `processes` on each machine. `rendezvous` is HOST:PORT of the first of
+    several machines.
     """
 
     gpus: int = 0
     nodes: int = 1
     rendezvous: str | None = None
+    processes: int = 1
+
+    @property
+    def each(self) -> int:
+        """Processes on each machine."""
+        return self.gpus or self.processes
 
     @property
     def workers(self) -> int:
         """Processes that train together."""
-        return max(1, self.gpus) * self.nodes
+        return self.each * self.nodes
 
     def check(self) -> None:
         """Raise UserError where the parts contradict each other."""
@@ -38,8 +44,13 @@ class Machine:
             raise UserError(f"`--gpus` must be at least 0; it is {self.gpus}")
         if self.nodes < 1:
             raise UserError(f"`--nodes` must be at least 1; it is {self.nodes}")
-        if self.nodes > 1 and not self.gpus:
-            raise UserError(f"`--nodes` must be 1 on the CPU; it is {self.nodes}")
+        if self.processes < 1:
+            raise UserError(f"`--workers` must be at least 1; it is {self.processes}")
+        if self.gpus and self.processes > 1:
+            raise UserError(
+                f"`--workers` must be left out with GPUs, which have one each; it is "
+                f"{self.processes} (--cpu leaves GPUs alone)"
+            )
         if self.nodes > 1 and not self.rendezvous:
             raise UserError(
                 "`--rendezvous` must be HOST:PORT of the first machine with --nodes; it is missing"
@@ -65,12 +76,15 @@ def update_freq(config: Config, machine: Machine, extra: Sequence[str]) -> tuple
     elif total % share:
         fitting = math.gcd(total // here, 1 << 10) if total % here == 0 else 1
         raise UserError(
-            f"`--gpus` x `--nodes` must divide the config's {total} tokens an update into batches "
-            f"of {here}; it is {machine.workers} (take {fitting}, or give --update-freq)"
+            f"`{'--gpus' if machine.gpus else '--workers'}` x `--nodes` must divide the config's "
+            f"{total} tokens an update into batches of {here}; it is {machine.workers} "
+            f"(take {fitting}, or give --update-freq)"
         )
     else:
         freq, note = total // share, "the config's total"
-    where = f"{machine.workers} GPU(s)" if machine.gpus else "the CPU"
+    where = f"{machine.workers} GPU(s)"
+    if not machine.gpus:
+        where = "the CPU" if machine.workers == 1 else f"{machine.workers} CPU processes"
     return freq, (
         f"{where} x {here} tokens x update-freq {freq} = {share * freq} tokens an update ({note})"
     )
@@ -111,8 +125,9 @@ def train_words(
 ) -> tuple[list[str], str]:
     """The command that one machine runs, and a sentence about the batch.
 
-    Several GPUs start through `torchrun`; with one, `--distributed-world-size` keeps fairseq from
-    taking all that it sees.
+    Several processes start through `torchrun`; with one, `--distributed-world-size` keeps fairseq
+    from taking all GPUs that it sees. On the CPU processes talk through gloo, which fairseq's
+    default wrapper of a model does not take.
 
     Raises:
         UserError: a machine that contradicts itself; an update that does not divide evenly; no
@@ -133,9 +148,11 @@ def train_words(
     if not data.validated:
         words.append("--disable-validation")
     if not machine.gpus:
-        words += ["--cpu", "--distributed-world-size", "1"]
-    elif machine.workers == 1:
+        words.append("--cpu")
+    if machine.workers == 1:
         words += ["--distributed-world-size", "1"]
+    elif not machine.gpus:
+        words += ["--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"]
     if machine.gpus and precision != "fp32":
         words.append(f"--{precision}")
     return [*words, *extra], note
@@ -155,18 +172,8 @@ def _check_validation(config: Config, data: DataFolder, extra: Sequence[str]) ->
 
 def _torchrun(machine: Machine) -> list[str]:
     if machine.nodes == 1:
-        return ["--standalone", "--nproc-per-node", str(machine.gpus)]
+        return ["--standalone", "--nproc-per-node", str(machine.each)]
     return [
-        *("--nnodes", str(machine.nodes), "--nproc-per-node", str(machine.gpus)),
+        *("--nnodes", str(machine.nodes), "--nproc-per-node", str(machine.each)),
         *("--rdzv-backend", "c10d", "--rdzv-id", "tdo", "--rdzv-endpoint", str(machine.rendezvous)),
-    ]
-
-
-def sbatch_words(machine: Machine, script: Sequence[str]) -> list[str]:
-    """The `sbatch` command that runs `script` once on each machine of a new allocation."""
-    return [
-        "sbatch",
-        *("--nodes", str(machine.nodes), "--ntasks-per-node", "1"),
-        *("--gpus-per-node", str(machine.gpus)),
-        *("--wrap", "srun " + shlex.join(script)),
     ]

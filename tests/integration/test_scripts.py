@@ -58,7 +58,15 @@ def stock(output: str) -> list[list[str]]:
 
 @pytest.mark.parametrize(
     "name",
-    ["preprocess.sh", "train.sh", "generate.sh", "quickstart.sh", "multi30k.sh", "real-setup.sh"],
+    [
+        "preprocess.sh",
+        "train.sh",
+        "slurm.sh",
+        "generate.sh",
+        "quickstart.sh",
+        "multi30k.sh",
+        "real-setup.sh",
+    ],
 )
 def test_help_explains_the_script(clone: Path, name: str) -> None:
     output = script(clone, name, "--help").stdout
@@ -77,6 +85,14 @@ def test_help_explains_the_script(clone: Path, name: str) -> None:
         ("train.sh", ["CONFIG", "/", "--dry-run"], "`DATA` must be a folder that tdo prepare"),
         ("train.sh", ["CONFIG", "DATA", "--gpus", "-1"], "`--gpus` must be at least 0"),
         ("train.sh", ["CONFIG", "DATA", "--gpus", "x"], "invalid int value"),
+        (
+            "train.sh",
+            ["CONFIG", "DATA", "--gpus", "2", "--workers", "2"],
+            "`--workers` must be left",
+        ),
+        ("train.sh", ["CONFIG", "DATA", "--sbatch=--time=9"], "`--sbatch` must be left out"),
+        ("slurm.sh", ["CONFIG", "DATA"], "`--gpus` must be at least 1 with --slurm, or --cpu"),
+        ("slurm.sh", ["CONFIG", "DATA", "--cpu", "--rendezvous", "h:1"], "`--rendezvous` must be"),
         ("generate.sh", ["CONFIG", "DATA", "no.pt", "/tmp/o"], "`CHECKPOINT` must be an existing"),
         ("generate.sh", ["CONFIG", "DATA", "no.pt", "o", "--jobs", "0"], "`--jobs` must be at"),
         ("preprocess.sh", ["/no/such", "o"], "`TEXT` must be a folder"),
@@ -162,6 +178,60 @@ def test_dry_runs_print_and_touch_nothing(clone: Path, data: DataFolder, tmp_pat
     )
     assert len(stock(decoding.stdout)) == 6
     assert not list(tmp_path.iterdir())
+
+
+SLURM = {
+    "sbatch": """
+export SLURM_JOB_NODELIST=two
+until bash "$1"; do [[ $(wc -l <"$SEEN") == "${turn:=1}" && $turn == 1 ]] || exit; turn=2; done
+""",
+    "srun": """
+shift
+"$@" & one=$!
+"$@" & two=$!
+code=0
+wait $one || code=$?
+wait $two || code=$?
+exit $code
+""",
+    "scontrol": 'if [[ $1 == show ]]; then echo 127.0.0.1; else echo "$@" >>"$SEEN"; fi',
+}
+
+
+def test_slurm_trains_in_two_turns(clone: Path, tmp_path: Path) -> None:
+    """Stand-ins for Slurm's commands; its warning comes to the launcher of one machine of two."""
+    from integration.data import logged
+    from integration.ending import FLAGS, free_port, trouble
+    from integration.prepared import prepared
+
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name, body in SLURM.items():
+        (tools / name).write_text(f"#!/usr/bin/env bash\n{body}")
+        (tools / name).chmod(0o755)
+    config, seen = tmp_path / "small.conf", tmp_path / "seen"
+    seen.touch()
+    words = [word for word in FLAGS if word != "--cpu"]
+    starts = [place for place, word in enumerate(words) if word.startswith("--")]
+    lines = [words[a:b] for a, b in itertools.pairwise([*starts, len(words)])]
+    config.write_text("gpus 2\n" + "\n".join(map(shlex.join, lines)))
+    common = [config, prepared().root, "--cpu", "--langs", "en,de,fr", "--disable-validation"]
+    common += ["--lang-pairs", "en-de,de-en", "--max-tokens", 300, "--max-update", 6]
+    common += ["--update-freq", 1]
+    wanted = script(clone, "train.sh", *common, "--save-dir", tmp_path / "one", "--workers", 2)
+    save = tmp_path / "a folder"
+    words = [*common, "--save-dir", save, "--nodes", 2, "--sbatch=--time=9"]
+    words += trouble(tmp_path, "os.kill(os.getppid(), signal.SIGTERM)", update=2)
+    settings = {"PATH": f"{tools}:{os.environ['PATH']}", "SEEN": seen}
+    settings["SLURM_JOB_ID"] = 40000 + free_port() - 20000
+    shown = script(clone, "slurm.sh", *words, "--dry-run", **settings)
+    assert not save.exists()
+    done = script(clone, "slurm.sh", *words, **settings)
+    assert shown.stdout.endswith((save / "slurm.sh").read_text())
+    assert seen.read_text() == f"requeue {settings['SLURM_JOB_ID']}\n"
+    assert done.stderr.count("ended by a signal after update") == 1
+    assert logged(done.stdout, "loss") == logged(wanted.stdout, "loss")
+    assert len(logged(done.stdout, "loss")) == 6
 
 
 def test_the_quickstart_shows_its_commands(clone: Path) -> None:

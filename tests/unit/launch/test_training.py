@@ -8,7 +8,7 @@ import pytest
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.config import Config
-from tdo_plugin.launch.training import Machine, sbatch_words, train_words
+from tdo_plugin.launch.training import Machine, train_words
 
 DATA = DataFolder(Path("/d"), ("en", "de"), ("en-de", "de-en"), ("en-de",), ("shard2",))
 CONFIG = Config({"--max-tokens": ["4000"], "--update-freq": ["16"]}, gpus=8)
@@ -29,6 +29,7 @@ def value(command: list[str], flag: str) -> str:
         (Machine(gpus=1), (), "128"),
         (Machine(gpus=0), (), "128"),
         (Machine(gpus=4, nodes=4, rendezvous="h:1"), (), "8"),
+        (Machine(processes=2, nodes=2, rendezvous="h:1"), (), "32"),
         (Machine(gpus=8), ("--max-tokens", "2000"), "32"),
         (Machine(gpus=8), ("--max-tokens=8000",), "8"),
         (Machine(gpus=3), ("--update-freq", "5"), "5"),
@@ -61,6 +62,17 @@ def test_the_machine_decides_the_launcher() -> None:
     assert Path(value(many, "--user-dir")).is_absolute()
     assert value(many, "--lang-pairs") == "en-de,de-en"
     assert many[many.index("fairseq-train") + 1] == "/d:/d/shard2"
+
+
+def test_processes_of_the_cpu_talk_through_gloo() -> None:
+    many = words(Machine(processes=3, nodes=2, rendezvous="host:1"), "--update-freq", "1")
+    assert many[0] == "torchrun" and value(many, "--nproc-per-node") == "3"
+    assert value(many, "--distributed-backend") == "gloo" and "--cpu" in many
+    assert value(many, "--ddp-backend") == "legacy_ddp"
+    assert "--distributed-world-size" not in many
+    one_each = words(Machine(nodes=2, rendezvous="host:1"))
+    assert value(one_each, "--nproc-per-node") == "1" and "gloo" in one_each
+    assert "gloo" not in words(Machine())
 
 
 def test_a_config_may_train_some_directions() -> None:
@@ -100,16 +112,14 @@ def test_a_task_that_needs_all_validation_sets_gets_them_or_a_line(tmp_path: Pat
 
 @pytest.mark.parametrize(
     "machine",
-    [Machine(gpus=-1), Machine(gpus=1, nodes=0), Machine(gpus=0, nodes=2), Machine(1, 2)],
+    [
+        Machine(gpus=-1),
+        Machine(gpus=1, nodes=0),
+        Machine(1, 2),
+        Machine(processes=0),
+        Machine(gpus=2, processes=2),
+    ],
 )
 def test_contradictions_are_refused(machine: Machine) -> None:
     with pytest.raises(UserError, match="must be"):
         words(machine)
-
-
-def test_slurm_runs_the_script_once_on_each_machine() -> None:
-    command = sbatch_words(Machine(gpus=4, nodes=2), ["train", "a b"])
-    assert command == [
-        "sbatch", "--nodes", "2", "--ntasks-per-node", "1", "--gpus-per-node", "4",
-        "--wrap", "srun train 'a b'",
-    ]  # fmt: skip

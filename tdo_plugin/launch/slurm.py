@@ -1,0 +1,73 @@
+"""Scripts for Slurm: their form, and that of a training on several machines."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from tdo_plugin.launch.training import Machine
+
+RENDEZVOUS = '"$rendezvous"'  # a word of the command, which the script knows
+
+# So many seconds before the end of their time Slurm tells the workers. torchrun ends by force what
+# is not done 100 seconds later (tdo_plugin_workers.py).
+WARNING = 120
+
+FIRST_HOST = """\
+# The machines meet at the first of them, at a port that other jobs do not take.
+mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
+rendezvous=${hosts[0]}:$((20000 + SLURM_JOB_ID % 20000))
+"""
+
+CORES = """\
+# srun takes its tasks' cores from a variable that sbatch does not set.
+if [[ -n ${SLURM_CPUS_PER_TASK:-} ]]; then export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK; fi
+"""
+
+AGAIN = """\
+# 143: the time is nearly over, and a checkpoint is written. Then the job waits for another turn,
+# in which the same command goes on from there. scancel tells this shell, too: that is an end.
+if ((code == 143)) && [[ -z $cancelled ]]; then scontrol requeue "$SLURM_JOB_ID"; fi
+exit "$code"
+"""
+
+
+def script(options: Sequence[str], body: Sequence[str]) -> str:
+    """A script's text: options of sbatch, the later ones being stronger, and lines of bash."""
+    lines = [f"#SBATCH {shlex.quote(option)}" for option in options]
+    return "\n".join(["#!/usr/bin/env bash", *lines, "set -euo pipefail", *body])
+
+
+def training_script(
+    name: str, machine: Machine, log: Path, command: Sequence[str], options: Sequence[str]
+) -> str:
+    """The script of one training on all machines of an allocation.
+
+    Args:
+        name: of the job.
+        machine: where to train.
+        log: file for what all workers say, of a job that waits again, too; `%j` is its number.
+        command: what each machine runs; the place of `RENDEZVOUS` is taken by HOST:PORT.
+        options: further ones of sbatch, such as `--time=24:00:00`.
+    """
+    asked = [f"--job-name={name}", f"--output={log}", "--open-mode=append"]
+    asked += [f"--nodes={machine.nodes}", "--ntasks-per-node=1"]
+    asked += [f"--gpus-per-node={machine.gpus}"] if machine.gpus else []
+    asked += [f"--signal=TERM@{WARNING}", "--requeue"]
+    words = [word if word == RENDEZVOUS else shlex.quote(word) for word in command]
+    lines = ["srun --kill-on-bad-exit=1", *_lines(words)]
+    body = ["cancelled=", "trap 'cancelled=1' TERM", "code=0"]
+    body += [FIRST_HOST.rstrip()] if RENDEZVOUS in command else []
+    body += [CORES.rstrip(), " \\\n  ".join(lines) + " || code=$?", AGAIN.rstrip()]
+    return script([*asked, *options], body)
+
+
+def _lines(words: Sequence[str]) -> list[str]:
+    """A command's words, each option with its values on a line of its own."""
+    lines: list[list[str]] = [[]]
+    for word in words:
+        if word.startswith("--"):
+            lines.append([])
+        lines[-1].append(word)
+    return [" ".join(line) for line in lines]

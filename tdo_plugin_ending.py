@@ -1,0 +1,255 @@
+"""How a training ends before its time: asked to by a signal, or out of memory.
+
+It stands beside ``tdo_plugin_boot``, whose mends give these functions to fairseq's trainer, because
+importing anything of ``tdo_plugin`` would register the whole package.
+"""
+
+import contextlib
+import functools
+import os
+import signal
+import sys
+import threading
+import weakref
+from typing import Any
+
+import torch
+
+SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
+ENDED = 128 + signal.SIGTERM  # the exit code, whichever signal it was
+FIRST = "checkpoint_last.pt"  # fairseq's --restore-file unless another is given
+
+
+def going_on(cfg: Any, suffix: str = "") -> str:
+    """What to do after a training has ended: a clause for the end of a message."""
+    name = os.path.join(cfg.checkpoint.save_dir, f"checkpoint_last{suffix}.pt")
+    if not os.path.exists(name):
+        return f"there is no {name} to go on from"
+    asked = {"--restore-file": cfg.checkpoint.restore_file != FIRST}
+    for what in ("optimizer", "lr-scheduler", "meters", "dataloader"):
+        asked[f"--reset-{what}"] = getattr(cfg.checkpoint, f"reset_{what.replace('-', '_')}")
+    left_out = ", ".join(f"`{option}`" for option, given in asked.items() if given)
+    return f"the same command{left_out and f' without {left_out}'} goes on from {name}"
+
+
+def _who(trainer: Any) -> str:
+    workers = trainer.data_parallel_world_size
+    if workers == 1:
+        return "this training"
+    return f"the worker of rank {trainer.data_parallel_rank} of {workers}"
+
+
+# --- asked to ----------------------------------------------------------------------------------
+
+
+def end_when_told(trainer: Any) -> None:
+    """Let SIGTERM and SIGUSR1 end a training after an update, with a checkpoint, and ENDED.
+
+    One worker's signal is enough. Whether there was one travels with the numbers that workers add
+    up in each update anyway, so that all know it of the same update, without a word more.
+
+    Args:
+        trainer: fairseq's class, which is changed.
+    """
+    get_train_iterator = trainer.get_train_iterator
+    train_step, valid_step = trainer.train_step, trainer.valid_step
+    aggregate, training_time = trainer._aggregate_logging_outputs, trainer.cumulative_training_time
+
+    @functools.wraps(get_train_iterator)
+    def listening(self: Any, *args: Any, **options: Any) -> Any:
+        # until here there is nothing to save
+        self._train_iterator = get_train_iterator(self, *args, **options)
+        if not hasattr(self, "_told"):
+            self._told = _listen(self)
+        return self._train_iterator
+
+    @functools.wraps(aggregate)
+    def with_signals(self: Any, logs: Any, *sums: Any, ignore: bool = False) -> Any:
+        logs, (*sums, told) = aggregate(self, logs, *sums, len(self._told), ignore=ignore)
+        self._agreed = told
+        return logs, sums
+
+    def step(original: Any) -> Any:
+        @functools.wraps(original)
+        def noting(self: Any, *args: Any, **options: Any) -> Any:
+            self._agreed = 0
+            result = original(self, *args, **options)
+            if self.data_parallel_world_size == 1:
+                self._agreed = len(self._told)
+            return result
+
+        return noting
+
+    @functools.wraps(valid_step)
+    def in_validation(self: Any, *args: Any, **options: Any) -> Any:
+        result = noted_valid_step(self, *args, **options)
+        _end_if_agreed(self)
+        return result
+
+    @functools.wraps(training_time)
+    def after_update(self: Any) -> Any:
+        # fairseq's loop asks for it once an update is logged, before it validates and saves
+        _end_if_agreed(self)
+        return training_time(self)
+
+    noted_valid_step = step(valid_step)
+    trainer.get_train_iterator = listening
+    trainer.train_step, trainer.valid_step = step(train_step), in_validation
+    trainer._aggregate_logging_outputs = with_signals
+    trainer.cumulative_training_time = after_update
+
+
+def _listen(trainer: Any) -> list[int]:
+    """The signals that come from now on, for as long as the trainer is there."""
+    told: list[int] = []
+    try:
+        before = {one: signal.signal(one, lambda number, _: told.append(number)) for one in SIGNALS}
+    except ValueError:  # not the main thread: whoever has that one answers signals
+        return told
+    weakref.finalize(trainer, _restore, before).atexit = False
+    return told
+
+
+def _restore(before: dict[int, Any]) -> None:
+    for number, handler in before.items():
+        with contextlib.suppress(ValueError):  # what collects garbage need not be the main thread
+            signal.signal(number, handler)
+
+
+def obey_parent_alone(_: int) -> None:
+    """Let a process that loads data be ended by its trainer, and by no other's SIGTERM.
+
+    torchrun and Slurm may tell all processes, while the trainer needs this one until its update is
+    done. torch asks by SIGTERM, too, so that who sent it decides.
+    """
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+
+    def obey() -> None:
+        while signal.sigwaitinfo(SIGNALS).si_pid != os.getppid():
+            pass
+        os._exit(0)
+
+    threading.Thread(target=obey, daemon=True).start()
+
+
+def _end_if_agreed(trainer: Any) -> None:
+    cfg = trainer.cfg
+    updates = trainer.get_num_updates()
+    if not trainer._agreed or updates >= (cfg.optimization.max_update or float("inf")):
+        return  # fairseq ends it by itself after the last update
+    trainer._agreed = 0  # saving asks for the training time, too
+    from fairseq import checkpoint_utils
+
+    checkpoint_utils.save_checkpoint(cfg.checkpoint, trainer, trainer._train_iterator, None)
+    if trainer.data_parallel_world_size > 1:
+        # a worker that has ended takes the others with it, also the one that writes
+        torch.distributed.barrier(trainer.data_parallel_process_group)
+    if trainer.is_data_parallel_master:
+        unsaved = cfg.checkpoint.no_save or cfg.checkpoint.no_last_checkpoints
+        how = going_on(cfg, trainer.checkpoint_suffix)
+        how = "nothing was saved, as it was asked for" if unsaved else how
+        print(f"ended by a signal after update {updates}: {how}", file=sys.stderr, flush=True)
+    raise SystemExit(ENDED)
+
+
+# --- out of memory -----------------------------------------------------------------------------
+
+
+class OutOfMemory(Exception):
+    """A batch was too large. Shown as one line, without a traceback."""
+
+    one_line = True
+
+
+def end_without_memory(trainer: Any) -> None:
+    """Let a batch for which memory does not suffice end the training, with its shape.
+
+    fairseq would leave it out; with several workers the others would wait for it for ever.
+
+    Args:
+        trainer: fairseq's class, which is changed.
+    """
+    prepare, train_step, valid_step = (
+        trainer._prepare_sample,
+        trainer.train_step,
+        trainer.valid_step,
+    )
+
+    @functools.wraps(prepare)
+    def noting(self: Any, sample: Any, *args: Any, **options: Any) -> Any:
+        self._batch = _shape(sample) or getattr(self, "_batch", "unknown shape")
+        return prepare(self, sample, *args, **options)
+
+    @functools.wraps(train_step)
+    def train(self: Any, samples: Any, *_: Any) -> Any:
+        try:
+            return train_step(self, samples, raise_oom=True)
+        except RuntimeError as error:
+            if not _lacks_memory(error):
+                raise
+            update = f"update {self.get_num_updates() + 1}"
+            raise OutOfMemory(_sentence(self, update, _smaller(self.cfg))) from error
+
+    @functools.wraps(valid_step)
+    def validate(self: Any, sample: Any, raise_oom: bool = False) -> Any:
+        try:
+            return valid_step(self, sample, raise_oom=raise_oom)
+        except RuntimeError as error:
+            if not _lacks_memory(error):
+                raise
+            raise OutOfMemory(_sentence(self, "validation", _smaller_valid(self.cfg))) from error
+
+    trainer._prepare_sample, trainer.train_step, trainer.valid_step = noting, train, validate
+    trainer._log_oom = lambda self, error: None  # pages of tables
+
+
+def _lacks_memory(error: RuntimeError) -> bool:
+    """Whether a GPU's memory, or this machine's, did not suffice."""
+    kind = getattr(torch, "OutOfMemoryError", torch.cuda.OutOfMemoryError)
+    text = str(error)
+    return (
+        isinstance(error, kind) or "out of memory" in text or "DefaultCPUAllocator: can't" in text
+    )
+
+
+def _shape(sample: Any) -> str | None:
+    """What a batch's size is; None of what stands for no batch."""
+    if not isinstance(sample, dict) or "target" not in sample:
+        return None
+    source, target = sample["net_input"]["src_tokens"], sample["target"]
+    return (
+        f"{len(source)} sentences x {source.shape[1]} source tokens x {target.shape[1]} target "
+        "tokens"
+    )
+
+
+def _smaller(cfg: Any) -> str:
+    """Flags for batches of half the size in updates of the same size."""
+    sizes = {"--max-tokens": cfg.dataset.max_tokens, "--batch-size": cfg.dataset.batch_size}
+    now = [f"{flag} {size}" for flag, size in sizes.items() if size]
+    half = [f"{flag} {max(1, size // 2)}" for flag, size in sizes.items() if size]
+    freqs = cfg.optimization.update_freq
+    now.append(f"--update-freq {','.join(map(str, freqs))}")
+    half.append(f"--update-freq {','.join(str(2 * freq) for freq in freqs)}")
+    common = cfg.common
+    whole = not (common.cpu or common.fp16 or common.bf16 or common.amp)
+    return (
+        f"`{' '.join(half)}` instead of `{' '.join(now)}` halves batches and keeps updates"
+        + whole * ", `--fp16` or `--bf16` makes them smaller"
+    )
+
+
+def _smaller_valid(cfg: Any) -> str:
+    sizes = {
+        "--max-tokens-valid": cfg.dataset.max_tokens_valid,
+        "--batch-size-valid": cfg.dataset.batch_size_valid,
+    }
+    half = [f"{flag} {max(1, size // 2)}" for flag, size in sizes.items() if size]
+    return f"`{' '.join(half)}` halves batches of validation"
+
+
+def _sentence(trainer: Any, when: str, advice: str) -> str:
+    return (
+        f"{_who(trainer)} ran out of memory in {when}, at a batch of {trainer._batch}; {advice}; "
+        + going_on(trainer.cfg, trainer.checkpoint_suffix)
+    )

@@ -1,0 +1,177 @@
+"""Workers that end together, and a torchrun that says so.
+
+It stands beside ``tdo_plugin_boot``, whose mends give these functions to fairseq and to torchrun,
+because importing anything of ``tdo_plugin`` would register the whole package.
+"""
+
+import functools
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import torch
+
+from tdo_plugin_messages import TRACEBACK, one_line
+
+WHY = "tdo_plugin/why"  # in the workers' store: what the first to fail says
+EVERY = 1.0  # seconds between two looks
+GRACE = 10.0  # seconds that workers have to end after the store has
+SHUTDOWN = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"  # seconds that torchrun gives workers to end
+LOST = ("Connection closed by peer", "Connection reset by peer", "Broken pipe")
+
+
+class LostWorker(RuntimeError):
+    """Another worker has gone without a word. Shown as one line, without a traceback."""
+
+    one_line = True
+
+
+def end_together(module: Any) -> None:
+    """Let the failure of one worker end all of them, instead of a wait for it.
+
+    Each looks at the store over which they found each other once a second, in a thread.
+
+    Args:
+        module: fairseq.distributed.utils, which is changed.
+    """
+    init, main = module.distributed_init, module.distributed_main
+    finished = threading.Event()
+
+    @functools.wraps(init)
+    def distributed_init(cfg: Any) -> Any:
+        rank = init(cfg)
+        finished.clear()
+        watch = functools.partial(_watch, _store(), os.getppid(), finished)
+        threading.Thread(target=watch, daemon=True).start()
+        return rank
+
+    @functools.wraps(main)
+    def distributed_main(i: int, function: Any, cfg: Any, kwargs: Any) -> Any:
+        try:
+            return main(i, function, cfg, kwargs)
+        except Exception as error:
+            finished.set()
+            if not torch.distributed.is_initialized():
+                raise
+            lost = _lost(error, cfg)
+            why = one_line(type(lost), lost) or f"{type(lost).__name__}: {lost}"
+            if not _is_first(_store(), why):
+                _leave(_first_says(_store()))
+            raise lost from (None if lost is error else error)
+        finally:
+            finished.set()
+
+    module.distributed_init, module.distributed_main = distributed_init, distributed_main
+
+
+def _store() -> Any:
+    return torch.distributed.distributed_c10d._get_default_store()
+
+
+def _lost(error: Exception, cfg: Any) -> Exception:
+    """The error itself, or that it comes from another worker's end."""
+    gone = isinstance(error, torch.distributed.DistBackendError) or any(
+        text in str(error) for text in LOST
+    )
+    if not gone or not isinstance(error, RuntimeError):
+        return error
+    from tdo_plugin_ending import going_on
+
+    reason = next((text for text in LOST if text in str(error)), str(error).partition("\n")[0])
+    rank = torch.distributed.get_rank()
+    return LostWorker(f"the worker of rank {rank} has lost another ({reason}); {going_on(cfg)}")
+
+
+def _is_first(store: Any, why: str) -> bool:
+    """Tell the others of a failure, unless one of them has failed before."""
+    mine = f"{torch.distributed.get_rank()} {os.environ.get('GROUP_RANK')} {why}"
+    try:
+        return bool(store.compare_set(WHY, "", mine).decode() == mine)
+    except RuntimeError:  # the store has gone with the machine that kept it
+        return True
+
+
+def _first_says(store: Any) -> str | None:
+    """What the first to fail has said, where that is for this worker to say on its machine."""
+    _, machine, why = store.get(WHY).decode().split(" ", 2)
+    here = machine == os.environ.get("GROUP_RANK")
+    return None if here or os.environ.get("LOCAL_RANK") != "0" else why
+
+
+def _watch(store: Any, launcher: int, finished: threading.Event) -> None:
+    """End this process when another worker has failed, or what launched the workers is gone."""
+    while not finished.wait(EVERY):
+        try:
+            if os.getppid() != launcher:
+                rank = torch.distributed.get_rank()
+                why = f"what launched the worker of rank {rank} has ended without a word"
+                _leave(why if _is_first(store, why) else _first_says(store))
+            if store.check([WHY]):
+                _leave(_first_says(store))
+        except RuntimeError:
+            if not finished.wait(GRACE):
+                _leave("the first machine of this training is gone")
+
+
+def _leave(why: str | None) -> NoReturn:
+    if why is not None:
+        print(f"error: {why}", file=sys.stderr)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(1)
+
+
+# --- torchrun ----------------------------------------------------------------------------------
+
+
+def end_like_workers(module: Any) -> None:
+    """Let torchrun end a fairseq-train as that one ended: a line and its exit code.
+
+    Args:
+        module: torch.distributed.run, which is changed.
+    """
+    original = module.main
+
+    @functools.wraps(original)
+    def main(args: Any = None) -> None:
+        words = sys.argv[1:] if args is None else args
+        if all(os.path.basename(word) != "fairseq-train" for word in words):
+            return original(args)
+        os.environ.setdefault(SHUTDOWN, "100")  # to finish an update and write a checkpoint
+        return _run(original, args)
+
+    module.main = main
+
+
+def _run(original: Callable[[Any], None], args: Any) -> None:
+    from torch.distributed.elastic.multiprocessing.api import SignalException
+    from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
+    from torch.distributed.elastic.rendezvous import RendezvousError
+
+    try:
+        original(args)
+    except (SignalException, ChildFailedError, RendezvousError) as error:
+        if os.environ.get(TRACEBACK) == "1":
+            raise
+        if isinstance(error, SignalException):
+            code, line = 128 + error.sigval, None
+        elif isinstance(error, RendezvousError):
+            code, line = 1, f"the machines do not reach each other: {error}"
+        else:
+            code, line = _of_worker(*error.get_first_failure())
+        if line is not None:
+            print(f"error: {line}", file=sys.stderr)
+        raise SystemExit(code) from None
+
+
+def _of_worker(rank: int, failure: Any) -> tuple[int, str | None]:
+    """The exit code that stands for a worker's, and a line where it could not say one itself."""
+    if failure.exitcode >= 0:
+        return failure.exitcode, None
+    number = -failure.exitcode
+    hint = " (a machine that is out of memory sends it)" if number == signal.SIGKILL else ""
+    line = f"{signal.Signals(number).name}{hint} has ended the worker of rank {rank}"
+    return 128 + number, line

@@ -1,0 +1,84 @@
+"""The Slurm script of a training: valid bash, and what it does with a training that ends."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tdo_plugin.launch.slurm import RENDEZVOUS, training_script
+from tdo_plugin.launch.training import Machine
+
+LOG = Path("/a place/slurm-%j.log")
+TWO = Machine(gpus=4, nodes=2, rendezvous=RENDEZVOUS)
+# Stand-ins: srun runs the one command that it is given, scontrol knows three machines.
+STAND_INS = {
+    "srun": 'echo "srun $1 cores ${SRUN_CPUS_PER_TASK:-none}"; shift; exec "$@"',
+    "scontrol": 'if [[ $1 == show ]]; then printf "n%s\\n" 7 8 9; else echo "scontrol $*"; fi',
+}
+
+
+def run(tmp_path: Path, text: str, **settings: str) -> tuple[int, list[str]]:
+    """The exit code of a script, and what it says."""
+    for name, body in STAND_INS.items():
+        (tmp_path / name).write_text(f"#!/usr/bin/env bash\n{body}\n")
+        (tmp_path / name).chmod(0o755)
+    place = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "SLURM_JOB_ID": "41234"}
+    place["SLURM_JOB_NODELIST"] = "n[7-9]"
+    done = subprocess.run(
+        ["bash", "-c", text],
+        env=place | settings,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert not done.stderr
+    return done.returncode, done.stdout.splitlines()
+
+
+def test_what_is_asked_for() -> None:
+    text = training_script("ted", TWO, LOG, ["train"], ["--time=1:00", "--signal=TERM@300"])
+    asked = [line for line in text.splitlines() if line.startswith("#SBATCH ")]
+    assert asked == [
+        "#SBATCH --job-name=ted",
+        "#SBATCH '--output=/a place/slurm-%j.log'",
+        "#SBATCH --open-mode=append",
+        "#SBATCH --nodes=2",
+        "#SBATCH --ntasks-per-node=1",
+        "#SBATCH --gpus-per-node=4",
+        "#SBATCH --signal=TERM@120",
+        "#SBATCH --requeue",
+        "#SBATCH --time=1:00",
+        "#SBATCH --signal=TERM@300",  # the later one is taken
+    ]
+    assert "--gpus" not in training_script("ted", Machine(), LOG, ["train"], [])
+
+
+def test_machines_meet_at_the_first(tmp_path: Path) -> None:
+    words = ["printf", "%s\n", "a b", "--rendezvous", RENDEZVOUS, "$HOME; `ls`"]
+    text = training_script("ted", TWO, LOG, words, [])
+    code, said = run(tmp_path, text)
+    where = "n7:21234"
+    assert (code, said[1:]) == (0, ["a b", "--rendezvous", where, "$HOME; `ls`"])
+    assert said[0] == "srun --kill-on-bad-exit=1 cores none"
+    assert run(tmp_path, text, SLURM_CPUS_PER_TASK="12")[1][0].endswith("cores 12")
+    # one machine needs no place to meet
+    assert "scontrol show" not in training_script("ted", Machine(gpus=4), LOG, ["train"], [])
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "waits"),
+    [
+        ("exit 0", 0, False),
+        ("exit 1", 1, False),
+        ("exit 143", 143, True),
+        ("kill $PPID; exit 143", 143, False),
+    ],
+)
+def test_only_a_training_whose_time_is_over_waits_again(
+    body: str, code: int, waits: bool, tmp_path: Path
+) -> None:
+    """The last one is what scancel does: it ends the shell of the script, too."""
+    text = training_script("ted", TWO, LOG, ["bash", "-c", body], [])
+    found, said = run(tmp_path, text)
+    assert (found, "scontrol requeue 41234" in said) == (code, waits)
