@@ -117,6 +117,7 @@ config_of() { echo "$1/$2.conf"; }         # CONFIGS SYSTEM: its config
 data_of() { echo "$1"; }                   # DATA SYSTEM: its data folder, where DATA is the usual one
 own_flags() { :; }                         # SYSTEM: flags behind its config's, a word a line
 begun_from() { :; }                        # SYSTEM: the trained system whose training it goes on with
+start_of() { echo "$run/$1/checkpoints/checkpoint_last.pt"; } # SYSTEM: the checkpoint to go on with
 BEGIN=--restore-file                       # how: or --finetune-from-model, with updates counted from 0
 checkpoint_of() { echo "$1/average.pt"; }  # FOLDER: the checkpoint of it that is tested
 make_checkpoint() {                        # FOLDER LAST: make that, the average of the last ones
@@ -142,8 +143,8 @@ begin_training() {
     rm -rf "$folder"/{checkpoints,train.log,trained,averaged,average.pt}
     echo "$key" >"$folder/begun"
   fi
-  if [[ -n $base && ! -f $folder/checkpoints/checkpoint_last.pt ]]; then
-    own+=("$BEGIN" "$run/$base/checkpoints/checkpoint_last.pt")
+  if [[ -n $base && -n $(start_of "$base") && ! -f $folder/checkpoints/checkpoint_last.pt ]]; then
+    own+=("$BEGIN" "$(start_of "$base")")
   fi
   set -- "$@" ${own[@]+"${own[@]}"}
   tdo train "$config" "$text" --save-dir "$folder/checkpoints" "${where[@]}" --dry-run "$@"

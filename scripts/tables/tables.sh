@@ -97,6 +97,7 @@ take_value() {
     --threads) threads=$2 ;;
     --seeds) seeds=$2 ;;
     --out) run=$(realpath -m "$2") ;;
+    *) own_value "$1" "$2" ;;
   esac
 }
 
@@ -267,8 +268,8 @@ show_commands() {
     fi
     mapfile -t own < <(own_flags "$one")
     base=$(begun_from "$one")
-    if [[ -n $base ]]; then
-      own+=("$BEGIN" "$run/$base/checkpoints/checkpoint_last.pt")
+    if [[ -n $base && -n $(start_of "$base") ]]; then
+      own+=("$BEGIN" "$(start_of "$base")")
     fi
     tdo train "$(config_of "$CONFIGS" "$one")" "$(data_of "$run/data" "$one")" \
       --save-dir "$run/$one/checkpoints" "${FLAGS[@]}" ${own[@]+"${own[@]}"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -72,6 +73,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="share of it that trainings reach; nothing here measures it (default 0.3)",
     )
     add(
+        "--epoch-sentences",
+        type=int,
+        metavar="N",
+        help="sentences of an epoch, as they are drawn, for configs that end with --max-epoch",
+    )
+    add(
         "--done",
         type=int,
         default=0,
@@ -135,6 +142,8 @@ def _check(args: argparse.Namespace) -> None:
         )
     if args.tflops <= 0:
         raise UserError(f"`--tflops` must be above 0; it is {args.tflops:g}")
+    if args.epoch_sentences is not None and args.epoch_sentences < 1:
+        raise UserError(f"`--epoch-sentences` must be at least 1; it is {args.epoch_sentences}")
     if args.done < 0:
         raise UserError(f"`--done` must be at least 0; it is {args.done}")
 
@@ -150,9 +159,9 @@ def _estimate(path: Path, config: Config, args: argparse.Namespace) -> Estimate:
     """
     from tdo_plugin.cli import describe
 
-    if "--max-update" not in config.flags:
-        raise UserError(f"`--max-update` must stand in {path}, or there is no end to it")
-    updates = config.integer("--max-update", 1) - args.done
+    tokens = config.gpus * config.integer("--max-tokens", 4000) * config.integer("--update-freq", 1)
+    longest = max(args.source_length, args.target_length)
+    updates = _updates(path, config, tokens / longest, args.epoch_sentences) - args.done
     if updates < 1:
         raise UserError(f"`--done` must be below the {args.done + updates} updates of {path}")
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
@@ -169,9 +178,7 @@ def _estimate(path: Path, config: Config, args: argparse.Namespace) -> Estimate:
     each += sum(flops[term]["total"] for term in _terms(config) if flops.get(term))
     if robt:
         each = 2 * each + flops["generation"]["total"]
-    tokens = config.gpus * config.integer("--max-tokens", 4000) * config.integer("--update-freq", 1)
-    sentences = updates * tokens / max(args.source_length, args.target_length)
-    total = float(sentences * each)
+    total = float(updates * tokens / longest * each)
     return Estimate(
         name=f"{path.resolve().parent.name}/{path.name.removesuffix('.conf')}",
         parameters=model["total_parameters"],
@@ -179,6 +186,21 @@ def _estimate(path: Path, config: Config, args: argparse.Namespace) -> Estimate:
         flops=total,
         hours=total / (args.tflops * 1e12 * args.utilization) / 3600,
     )
+
+
+def _updates(path: Path, config: Config, sentences: float, epoch: int | None) -> int:
+    """All updates of so many sentences each.
+
+    Raises:
+        UserError: the config names no end, or one in epochs whose size is not known.
+    """
+    if "--max-update" in config.flags:
+        return config.integer("--max-update", 1)
+    if "--max-epoch" not in config.flags:
+        raise UserError(f"`--max-update` must stand in {path}, or there is no end to it")
+    if epoch is None:
+        raise UserError(f"`--epoch-sentences` must be given: {path} ends by epochs; it is not")
+    return math.ceil(config.integer("--max-epoch", 1) * epoch / sentences)
 
 
 def _terms(config: Config) -> list[str]:

@@ -56,6 +56,17 @@ def test_hours_are_flops_of_all_sentences_by_the_assumed_speed(config: Path) -> 
     assert made(config, "--done", "60").updates == 40
 
 
+def test_epochs_have_as_many_sentences_as_is_said(
+    config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config.write_text(LINES.replace("--max-update 100", "--max-epoch 3"))
+    # an update holds 2 * 300 * 5 / 30 = 100 sentences
+    assert made(config, "--epoch-sentences", "1000").updates == 30
+    assert made(config, "--epoch-sentences", "1010").updates == 31
+    assert main(["estimate", str(config)]) == 2
+    assert "`--epoch-sentences` must be given" in capsys.readouterr().err
+
+
 def test_robt_trains_twice_and_decodes_once(config: Path, tmp_path: Path) -> None:
     robt = tmp_path / "robt.conf"
     robt.write_text("include one.conf\n--task tdo_robt\n")
@@ -98,6 +109,7 @@ def test_equal_configs_are_counted(config: Path, capsys: pytest.CaptureFixture[s
     [
         (["--utilization", "1.5"], "`--utilization` must be above 0 and at most 1; it is 1.5"),
         (["--tflops", "0"], "`--tflops` must be above 0; it is 0"),
+        (["--epoch-sentences", "0"], "`--epoch-sentences` must be at least 1; it is 0"),
         (["--done", "-1"], "`--done` must be at least 0; it is -1"),
         (["--done", "100"], "`--done` must be below the 100 updates of "),
         (["--vocab-size", "1"], "`--vocab-size` must be at least 4"),

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Figure 6 of Qu et al. (TDO): supervised and zero-shot scores over the layer of InstruCL, of prefix
+# decoder-only and two-stage models, each against itself without InstruCL, on TED-19; sixths of the layers.
+#
+#   scripts/figures/tdo_figure6.sh [toy|multi30k|full] [OPTIONS]
+#
+# OPTIONS, and what the scales are:
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/../tables/tdo.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/../tables/tdo/figures.sh"
+
+# rows_of_layer SYSTEM NAME
+rows_of_layer() {
+  local part
+  block_row "ted19/$1" "$2"
+  for part in 1 2 3 4 5 6; do
+    block_row "ted19/$1@instrucl-$part-of-6" "$2, InstruCL at $part/6 of the layers"
+  done
+}
+
+draw_figures() {
+  draw_curve "$1" ted19 "layer of InstruCL" "decoder-only, prefix" prefix-decoder-only
+  draw_curve "$1" ted19 "layer of InstruCL" "TDO, prefix" tdo-prefix
+}
+
+rows_of_layer prefix-decoder-only "decoder-only, prefix"
+rows_of_layer tdo-prefix "TDO, prefix"
+make_table figure6 all "$@"

@@ -1,0 +1,121 @@
+# Sourced by scripts/tables/tdo_table*.sh and scripts/figures/tdo_figure*.sh, never run.
+#
+#   scripts/.../tdo_NAME.sh [toy|multi30k|full] [--smoke] [--rows A,B,...] [--seeds N]
+#                           [--form shared|disjoint] [--instrucl paper|authors] [--from DIR]
+#                           [--originals DIR] [--encoder LAYERS] [--updates N] [--jobs N] [--threads N] [--out RUN]
+#                           [--fresh] [--dry-run]
+#
+#   toy         the embedded corpus: English with German, Spanish and French in the place of TED-19, with
+#               these, Japanese, Russian and Turkish in that of OPUS-100; N = 3 for the paper's 6 and 4 for
+#               its 12, d = 96 and 160 (default)
+#   multi30k    Multi30k in the place of either: English with German, French and Czech; N = 3 and 4, d = 128
+#               and 192
+#   full        TED-19, OPUS-100 and the paper's sizes on all GPUs of this machine; an estimate of the GPU
+#               hours comes first
+#   --smoke     two updates of every row on a tiny corpus, and no scores
+#   --rows      some of the rows, by their names below RUN
+#   --seeds     trainings of each system, which differ in their seed: the report has means and spreads
+#               (default 1)
+#   --form      of multi30k: all English sentences in all three pairs (shared, the default), or the training
+#               set cut into three parts, one for each pair (disjoint)
+#   --instrucl  paper, the sum of equation 9 (default), or the weights and the scale of the authors' code
+#   --from      folder with the archives of Multi30k, or TED-19 and OPUS-100, instead of a download
+#   --originals folder with m2m-418m, nllb-600m and m2m-1.2b in Hugging Face's format, for table 2 in full;
+#               at the small scales an encoder-decoder of fairseq's own, trained on all directions, stands
+#               for M2M-418M, the only one
+#   --encoder   layers that the encoder of table 2's baseline takes, as `tdo convert --encoder` says (the
+#               paper does not; default: the first ones of the encoder)
+#   --updates   of a row, a multiple of 250
+#   --jobs      trainings, and decodings, at a time (default 2; full: 1)
+#   --threads   CPU threads of each training (default 1)
+#   --out       where everything goes (default: runs/tdo-SCALE). Scripts with the same folder share
+#               trainings: a system is trained once for all tables and figures that it is in.
+#   --fresh     begin again with the data and this script's systems; otherwise interrupted trainings resume
+#               and whole results stay
+#   --dry-run   only print the commands
+#
+# Tested is what the paper tests: on TED-19 the average of the five best checkpoints by validation loss, on
+# OPUS-100 the best one; at the small scales the last one. LID=FILE has fastText's lid.176 tell languages
+# apart, instead of a classifier trained on the corpus.
+set -euo pipefail
+# shellcheck shell=bash
+# shellcheck disable=SC2034
+source "$(dirname "${BASH_SOURCE[0]}")/tables.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/corpora.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/seeds.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/tdo/options.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/tdo/scales.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/tdo/variants.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/tdo/originals.sh"
+
+PAPER=tdo
+OPTIONS=${BASH_SOURCE[0]}
+BASELINE="*encoder-decoder"
+
+# A row is called SETTING/SYSTEM or SETTING/SYSTEM@VARIANT; the settings are those of the tables' blocks.
+declare -A BLOCKS=(
+  [ted19]="TED-19, N=6, d=512"
+  [opus100-deep]="OPUS-100, N=12, d=512"
+  [opus100-wide]="OPUS-100, N=6, d=1024"
+  [m2m-418m]="M2M-418M"
+  [nllb-600m]="NLLB-600M"
+  [m2m-1.2b]="M2M-1.2B"
+)
+
+# block_row ROW NAME: a row of a table by its name in the block.
+block_row() { row "$1" "${BLOCKS[${1%%/*}]}: $2"; }
+
+# Both sizes of OPUS-100 are of one corpus.
+corpus_name() { echo "${1%-deep}" | sed 's/-wide$//'; }
+corpora() {
+  local one
+  for one in "${rows[@]%%/*}"; do
+    corpus_name "$one"
+  done | sort -u
+}
+data_of() {
+  if [[ $2 == */original ]]; then
+    echo "$run/${2%/*}/original-data"
+  else
+    echo "$run/$(corpus_name "${2%%/*}")/data"
+  fi
+}
+
+config_of() {
+  local name=${2%-seed-*}
+  case $name in
+    */original) echo "$1/original.conf" ;;
+    m2m-* | nllb-*) echo "$ROOT/configs/ted19-tuned/$(system_of "$name").conf" ;;
+    *) echo "$ROOT/configs/$(system_of "$name").conf" ;;
+  esac
+}
+
+# system_of ROW: without its variant.
+system_of() { echo "${1%%@*}"; }
+
+own_flags() {
+  if ((${#small[@]})); then
+    small_flags "$1"
+  fi
+  variant_flags "$1"
+  form_flags "$1"
+  own_start "$1"
+  seed_flags "$1"
+}
+
+# make_checkpoint FOLDER LAST
+make_checkpoint() {
+  local -a chosen=(--last "$2")
+  if [[ $scale == full ]]; then
+    chosen=(--best 5)
+    if [[ $1 == */opus100-* ]]; then chosen=(--best 1); fi
+  fi
+  tdo average --inputs "$1/checkpoints" "${chosen[@]}" --output "$(checkpoint_of "$1")" --force
+}
+
+also_made() {
+  local corpus
+  for corpus in $(corpora); do
+    echo "$corpus"/{data,text,text-en,text-de,text-es,original-text,original-data,converted,prepared,cut}
+  done
+}

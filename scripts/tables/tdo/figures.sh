@@ -1,0 +1,69 @@
+# Pictures of the TDO paper. Sourced by scripts/figures/tdo_figure*.sh, after tdo.sh.
+# shellcheck shell=bash
+
+# sweep SHEET OUT FLAG...: scores over a choice; the paths are below RUN.
+sweep() {
+  tdo analyze sweep "$run/$1" --out "$run/$2" "${@:3}"
+}
+
+# sheet_of TABLE SETTING: where its scores are.
+sheet_of() {
+  local -a folders
+  mapfile -t folders < <(data_folders)
+  if ((${#folders[@]} > 1)); then
+    echo "$1/$(corpus_name "$2")/scores.json"
+  else
+    echo "$1/scores.json"
+  fi
+}
+
+# name_of ROW: what it is called.
+name_of() {
+  local index
+  for index in "${!rows[@]}"; do
+    if [[ ${rows[index]} == "$1" ]]; then
+      echo "${names[index]}"
+      return
+    fi
+  done
+}
+
+# draw_curve TABLE SETTING LABEL BASELINE SYSTEM: the setting's variants of a system over their layers, in
+# percent of the baseline, supervised and zero-shot.
+draw_curve() {
+  local index baseline="" layer
+  local -a places=()
+  for index in "${!rows[@]}"; do
+    [[ ${rows[index]} == "$2/"* ]] || continue
+    if [[ ${names[index]} == *": $4" ]]; then baseline=${names[index]}; fi
+    if [[ ${rows[index]} == "$2/$5@"*-of-* ]]; then
+      layer=$(layer_of "${rows[index]}")
+      places+=("${names[index]}=$layer")
+    fi
+  done
+  [[ -n $baseline && ${#places[@]} -gt 0 ]] || return 0
+  sweep "$(sheet_of "$1" "$2")" "$1/$2-$5" --x "${places[@]}" --x-label "$3" --baseline "$baseline" \
+    --ratio --group supervised zero-shot
+}
+
+# bars_of_systems TABLE: mean BLEU of each row.
+bars_of_systems() {
+  local name
+  local -a places=()
+  for name in "${names[@]}"; do
+    places+=("$name=${name#*: }")
+  done
+  sweep "$1/scores.json" "$1/bars" --x "${places[@]}" --group supervised zero-shot
+}
+
+# draw_preference TABLE: linguistic preference by layer, of the first training of each row.
+draw_preference() {
+  local index
+  local -a where paths=()
+  read -ra where <<<"$(machine)"
+  for index in "${!rows[@]}"; do
+    paths+=("${names[index]#*: }=$(checkpoint_of "$run/${rows[index]}")")
+  done
+  tdo analyze preference --data "$(data_of "$run/data" "${rows[0]}")" --path "${paths[@]}" \
+    --out "$run/$1/preference" "${where[@]}"
+}

@@ -1,0 +1,154 @@
+# The scales of the TDO tables: their data, and what a system takes at each. Sourced by tdo.sh.
+# shellcheck shell=bash
+# shellcheck disable=SC2034
+
+# Each scale sets, where it is not the paper's,
+#   small      flags behind a config's
+#   halves     N, half of the layers, by the paper's
+#   wide       d and the FFN of the wide model
+#   updates    of a row
+#   measures   options of `tdo score`
+declare -a small=() wide=()
+declare -A halves=([6]=6 [12]=12)
+updates=""
+
+scale_toy() {
+  smaller toy
+  small+=(--num-workers 0)
+  wide=(160 640)
+  updates=3000
+  # in the paper's protocol Japanese needs packages that are not in every installation
+  measures+=(--tokenizer language)
+}
+
+scale_smoke() {
+  scale_toy
+  small+=(--max-tokens 300 --validate-interval-updates 2 --save-interval-updates 2)
+  updates=2
+}
+
+scale_multi30k() {
+  smaller multi30k
+  wide=(192 768)
+  updates=1500
+}
+
+scale_full() {
+  measures=(--lid corpus)
+  # TED-19's 6.55 million pairs, as the sampling temperature draws them
+  estimated=(--vocab-size 50000 --epoch-sentences 7440000)
+  case ${rows[0]} in
+    opus100-*) estimated=(--vocab-size 64000) ;;
+    m2m-*) estimated+=(--vocab-size 128112) ;;
+    nllb-*) estimated+=(--vocab-size 256206) ;;
+  esac
+  take_all_gpus
+}
+
+# smaller NAME: take the flags of a scale, and leave out the originals that it has nothing like.
+smaller() {
+  local index
+  for index in "${!rows[@]}"; do
+    if [[ ${rows[index]} == nllb-* || ${rows[index]} == m2m-1.2b/* ]]; then
+      unset "rows[index]" "names[index]"
+    fi
+  done
+  rows=(${rows[@]+"${rows[@]}"}) names=(${names[@]+"${names[@]}"})
+  ((${#rows[@]})) || die "\`--rows\` must be of m2m-418m at the scale $scale"
+  mapfile -t small < <(flags_of_scale "$1")
+  halves=([6]=3 [12]=4)
+  measures=(--lid corpus --metrics bleu,chrf,off)
+  names=("${names[@]/#/like }")
+}
+
+# train_for N: so many updates; the last of each training has a checkpoint.
+train_for() {
+  updates_asked "$(flag_of_scale "$scale" --save-interval-updates)"
+  updates=$1
+}
+
+# half_of SYSTEM: its N.
+half_of() {
+  case $1 in
+    opus100-deep/* | m2m-1.2b/*) echo "${halves[12]}" ;;
+    *) echo "${halves[6]}" ;;
+  esac
+}
+
+# small_flags SYSTEM: a row's flags behind its config's, a word a line.
+small_flags() {
+  local half
+  half=$(half_of "$1")
+  if [[ $1 == */original ]]; then
+    original_flags "$half"
+    return
+  fi
+  printf '%s\n' "${small[@]}" --max-update "$updates"
+  if [[ $1 == opus100-wide/* ]]; then
+    printf '%s\n' --tdo-model-dim "${wide[0]}" --tdo-ffn-dim "${wide[1]}"
+  fi
+  case $1 in
+    */encoder-decoder*) printf '%s\n' --tdo-encoder-layers "$half" --tdo-decoder-layers "$half" ;;
+    *decoder-only*) printf '%s\n' --tdo-layers $((2 * half)) ;;
+    *) printf '%s\n' --tdo-layers $((2 * half)) --tdo-target-layer "$half" ;;
+  esac
+  if [[ $1 == *adaptation* ]]; then
+    printf '%s\n' --tdo-adaptation-dim "$(ffn_of "$1")"
+  fi
+  if [[ $(system_of "$1") == *instrucl* ]]; then
+    printf '%s\n' --instrucl-layer $(((3 * half + 1) / 2))
+  fi
+}
+
+# ffn_of SYSTEM: the inner size of its feed-forward networks.
+ffn_of() {
+  if [[ $1 == opus100-wide/* && -n ${wide[*]} ]]; then
+    echo "${wide[1]}"
+  elif ((${#small[@]})); then
+    flag_of_scale "$scale" --tdo-ffn-dim
+  else
+    config_flags "$(config_of "$CONFIGS" "$1")" | sed -n 's/^--tdo-ffn-dim //p'
+  fi
+}
+
+# data_SCALE CORPUS: its data folder; of pre-trained models that of the one that they begin with.
+data_toy() {
+  corpus_of "$1" 1600 --train 8000 --valid 100 --test 200
+}
+
+data_smoke() {
+  corpus_of "$1" 450 --train 60 --valid 10 --test 10
+}
+
+data_multi30k() {
+  local -a variant=()
+  if [[ $form == disjoint ]]; then variant=(--variant disjoint); fi
+  tdo prepare multi30k --out "$run/$1/$(own_data "$1")" --vocab-size 8000 \
+    ${variant[@]+"${variant[@]}"} ${from[@]+"${from[@]}"}
+}
+
+data_full() {
+  case $1 in
+    ted19) tdo prepare ted19 --out "$run/$1/data" ${from[@]+"${from[@]}"} ;;
+    opus100) tdo prepare opus100 --variant revised --out "$run/$1/data" ${from[@]+"${from[@]}"} ;;
+    *)
+      convert_rows "$1"
+      tdo prepare ted19 --out "$run/$1/data" --model-of "$(any_converted "$1")" ${from[@]+"${from[@]}"}
+      ;;
+  esac
+}
+
+# own_data CORPUS: where its text is cut into pieces of its own.
+own_data() { if [[ $1 == m2m-* ]]; then echo original-data; else echo data; fi; }
+
+# corpus_of CORPUS VOCABULARY OPTION...
+corpus_of() {
+  local languages=en,de,es,fr
+  if [[ $1 == opus100 ]]; then languages=en,de,es,fr,ja,ru,tr; fi
+  tdo corpus --out "$run/$1/text" --languages "$languages" "${@:3}" --seed 1 --force
+  if [[ $1 == m2m-* ]]; then original_text "$1" "${@:3}"; fi
+  tdo preprocess "$run/$1/$(own_text "$1")" "$run/$1/$(own_data "$1")" --vocab-size "$2" \
+    --normalization identity --workers 2 --fresh
+}
+
+own_text() { if [[ $1 == m2m-* ]]; then echo original-text; else echo text; fi; }
