@@ -21,29 +21,57 @@ from tdo_plugin.evaluation.report.page_data import page_data
 from tdo_plugin.evaluation.report.table import Table
 from tdo_plugin.evaluation.scores import ScoreSheet
 
+NOSCRIPT = (
+    '<noscript><p class="alert">The drawings and examples need JavaScript; the tables do not.</p>'
+    "</noscript>"
+)
 SCRIPTS = ("common", "tables", "heat", "pair", "languages", "examples", "start")
 
 
 def html_page(sheet: ScoreSheet, besides: Sequence[Beside]) -> str:
     """The whole page."""
-    folder = files(__package__) / "page"
-    style = (folder / "style.css").read_text(encoding="utf-8")
-    script = "\n".join((folder / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
-    sections = list(_sections(sheet, besides))
-    links = [tag("li", tag("a", title, href=f"#{key}")) for key, title, _ in sections]
-    return Template((folder / "page.html").read_text(encoding="utf-8")).substitute(
-        policy=f"default-src 'none'; img-src data:; "
-        f"style-src '{_digest(style)}'; script-src '{_digest(script)}'",
-        title=tag("title", f"Translation report: {', '.join(one.name for one in sheet.systems)}"),
-        lead=_lead(sheet),
+    script = "\n".join(_part(f"{name}.js") for name in SCRIPTS)
+    data = f'<script type="application/json" id="data">{_embedded(page_data(sheet))}</script>'
+    return static_page(
+        "Translation report",
+        f"Translation report: {', '.join(one.name for one in sheet.systems)}",
+        lead(sheet),
+        list(_sections(sheet, besides)),
+        policy=f"; script-src '{_digest(script)}'",
+        warning=Markup(NOSCRIPT),
+        scripts=Markup(f"{data}\n<script>{script}</script>"),
+    )
+
+
+def static_page(
+    heading: str,
+    title: str,
+    facts: Markup,
+    sections: Sequence[tuple[str, str, Sequence[Markup]]],
+    policy: str = "",
+    warning: str = "",
+    scripts: str = "",
+) -> str:
+    """A page of sections: key, title and content of each; what it runs, if anything."""
+    style = _part("style.css")
+    links = [tag("li", tag("a", name, href=f"#{key}")) for key, name, _ in sections]
+    return Template(_part("page.html")).substitute(
+        policy=f"default-src 'none'; img-src data:; style-src '{_digest(style)}'{policy}",
+        title=tag("title", title),
+        heading=heading,
+        lead=facts,
         navigation=tag("nav", tag("ul", links), aria_label="Sections"),
         sections="\n".join(
-            tag("section", tag("h2", title), content, id=key) for key, title, content in sections
+            tag("section", tag("h2", name), content, id=key) for key, name, content in sections
         ),
         style=style,
-        script=script,
-        data=_embedded(page_data(sheet)),
+        warning=warning,
+        scripts=scripts,
     )
+
+
+def _part(name: str) -> str:
+    return (files(__package__) / "page" / name).read_text(encoding="utf-8")
 
 
 def _digest(text: str) -> str:
@@ -57,7 +85,8 @@ def _embedded(data: Any) -> str:
     return text.replace("<", "\\u003c")
 
 
-def _lead(sheet: ScoreSheet) -> Markup:
+def lead(sheet: ScoreSheet) -> Markup:
+    """What was scored, and what could not be."""
     facts = [
         f"{len(sheet.systems)} system{'s' * (len(sheet.systems) != 1)}",
         f"{len(languages_of(sheet))} languages",
@@ -74,22 +103,22 @@ def _sections(
 ) -> Iterable[tuple[str, str, list[Markup]]]:
     """Key, title and content of each section that there is something for."""
     summary = html_table(tables.summary(sheet))
-    yield "scores", "Scores", [summary, _small(notes.reading(sheet))]
+    yield "scores", "Scores", [summary, small(notes.reading(sheet))]
     if seeds := tables.seeds(sheet):
-        yield seeds.key, seeds.title, [html_table(seeds), _small([seeds.caption])]
+        yield seeds.key, seeds.title, [html_table(seeds), small([seeds.caption])]
     if besides:
         shown = [beside_table(one, sheet) for one in besides]
-        folded = [_folded(table.title, table, table is shown[0]) for table in shown]
-        yield "published", "Beside published rows", folded
+        published = [folded(table.title, table, table is shown[0]) for table in shown]
+        yield "published", "Beside published rows", published
     measured = bool(tables.measured_metrics(sheet))
     if measured:
         yield "heat", "Source by target", [_drawn("heat")]
     if measured and len(sheet.systems) > 1:
         compared = tables.differences(sheet)
-        means = [_folded("Means of groups", compared, True)] if compared else []
+        means = [folded("Means of groups", compared, True)] if compared else []
         yield "pair", "Two systems", [_drawn("pair"), *means]
     if found := tables.languages(sheet):
-        means = [_folded("Means of groups", found)]
+        means = [folded("Means of groups", found)]
         yield "languages", found.title, [_drawn("languages"), *means]
     if measured:
         every = tables.by_direction(sheet)
@@ -104,12 +133,14 @@ def _drawn(key: str) -> Markup:
     return tag("div", data_draw=key)
 
 
-def _small(lines: Iterable[str]) -> Markup:
+def small(lines: Iterable[str]) -> Markup:
+    """Lines below a table."""
     return tag("div", [tag("p", line) for line in lines if line], class_="small")
 
 
-def _folded(title: str, table: Table, opened: bool = False) -> Markup:
-    shown = html_table(table), _small([table.caption])
+def folded(title: str, table: Table, opened: bool = False) -> Markup:
+    """A table behind its title."""
+    shown = html_table(table), small([table.caption])
     return tag("details", tag("summary", title), *shown, open=opened)
 
 

@@ -1,0 +1,104 @@
+#!/usr/bin/env bash
+# Runs the scripts of all five papers' tables and figures.
+#
+#   scripts/reproduce.sh --smoke [--out DIR] [--jobs N]
+#   scripts/reproduce.sh --scale toy|multi30k [--papers A,B,...] [--from DIR] [--out DIR] [--jobs N]
+#                        [--threads N]
+#
+#   --smoke    every table and figure script with two updates of each row, on tiny corpora
+#   --scale    the headline table of each paper for real, then one page with all of them, DIR/index.html
+#   --papers   some of tdo, opus100, tpdm, tlm, neurons
+#   --from     folder with the archives of Multi30k, instead of a download
+#   --out      where everything goes (default: runs/reproduce-smoke, runs/reproduce-SCALE)
+#   --jobs     trainings, and decodings, at a time (default 2)
+#   --threads  CPU threads of each training (default 1)
+#
+# What is whole is not done again; an interrupted run goes on.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/pipeline.sh"
+
+PAPERS=(tdo opus100 tpdm tlm neurons)
+# The headline table of each paper: its script, its published table, and the rows that are run where not all.
+declare -A HEADLINES=([tdo]=table1 [opus100]=table4 [tpdm]=table1 [tlm]=table9 [neurons]=table1)
+declare -A TITLES=(
+  [tdo]="TDO and InstruCL"
+  [opus100]="OPUS-100"
+  [tpdm]="TPDM"
+  [tlm]="TLM"
+  [neurons]="Neuron allocation"
+)
+
+smoke="" scale="" out="" jobs=2 threads=1
+declare -a papers=("${PAPERS[@]}") from=()
+while (($#)); do
+  case $1 in
+    --smoke) smoke=1 ;;
+    --scale | --papers | --from | --out | --jobs | --threads)
+      (($# > 1)) || die "\`$1\` must be followed by its value; nothing follows it"
+      case $1 in
+        --scale) scale=$2 ;;
+        --papers) IFS=, read -ra papers <<<"$2" ;;
+        --from)
+          [[ -d $2 ]] || die "\`--from\` must be a folder with archives; $2 is not one"
+          from=(--from "$2")
+          ;;
+        --out) out=$(realpath -m "$2") ;;
+        --jobs) jobs=$2 ;;
+        --threads) threads=$2 ;;
+      esac
+      shift
+      ;;
+    --help | -h)
+      print_help
+      exit 0
+      ;;
+    *) die "\`$1\` is not an option of this script; --help lists them" ;;
+  esac
+  shift
+done
+at_least_one --jobs "$jobs"
+at_least_one --threads "$threads"
+for paper in "${papers[@]}"; do
+  [[ " ${PAPERS[*]} " == *" $paper "* ]] ||
+    die "\`--papers\` must be of $(IFS=, && echo "${PAPERS[*]}"); $paper is none of them"
+done
+[[ -n $smoke || $scale == toy || $scale == multi30k ]] ||
+  die "\`--scale\` must be toy or multi30k, or \`--smoke\` be given; it is ${scale:-left out}"
+[[ -z $smoke || -z $scale ]] || die "\`--smoke\` must come without \`--scale\`"
+[[ ${#from[@]} == 0 || $scale == multi30k ]] || die "\`--from\` must come with the scale multi30k"
+out=${out:-$ROOT/runs/reproduce-${scale:-smoke}}
+
+# run_script SCRIPT WORD...: its output in a log; the time that it took is said.
+run_script() {
+  local log began=$SECONDS
+  log=$out/logs/$(basename "$1" .sh).log
+  mkdir -p "$out/logs"
+  if ! bash "$@" >"$log" 2>&1; then
+    tail -n 5 "$log" >&2
+    die "$(basename "$1") failed; all of it is in $log"
+  fi
+  say "$(basename "$1"): $((SECONDS - began)) seconds"
+}
+
+set_up
+SECONDS=0
+if [[ -n $smoke ]]; then
+  for script in "$ROOT"/scripts/tables/*_*.sh "$ROOT"/scripts/figures/*_*.sh; do
+    paper=$(basename "$script")
+    paper=${paper%%_*}
+    [[ " ${papers[*]} " == *" $paper "* ]] || continue
+    run_script "$script" --smoke --out "$out/$paper" --jobs "$jobs" --threads "$threads"
+  done
+  say "done"
+  exit 0
+fi
+declare -a reports=()
+for paper in "${papers[@]}"; do
+  table=${HEADLINES[$paper]}
+  run_script "$ROOT/scripts/tables/${paper}_$table.sh" "$scale" --out "$out/$paper" --jobs "$jobs" \
+    --threads "$threads" ${from[@]+"${from[@]}"}
+  reports+=(--report "${TITLES[$paper]}, table ${table#table}" "$out/$paper/$table"
+    "$paper:${table#table}")
+done
+tdo collect "${reports[@]}" --title "Five papers, $scale" --out "$out/index.html"
+say "done"

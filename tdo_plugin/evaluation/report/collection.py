@@ -1,0 +1,62 @@
+"""Several reports on one HTML page, each with its own systems and directions."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tdo_plugin.evaluation.report import notes, tables
+from tdo_plugin.evaluation.report.beside import beside, beside_table, chosen
+from tdo_plugin.evaluation.report.markup import Markup, html_table, tag
+from tdo_plugin.evaluation.report.page import folded, lead, small, static_page
+from tdo_plugin.evaluation.scores import ScoreSheet
+
+
+@dataclass(frozen=True)
+class Collected:
+    """One of them.
+
+    Attributes:
+        name: its heading.
+        sheet: its scores.
+        published: papers and tables to set beside them, such as `tdo:1`.
+        pictures: PNG files that belong to it.
+        link: to its own page, if it has one.
+    """
+
+    name: str
+    sheet: ScoreSheet
+    published: Sequence[str] = ()
+    pictures: Sequence[Path] = ()
+    link: str | None = None
+
+
+def collection_page(title: str, reports: Sequence[Collected]) -> str:
+    """A page that needs no other file: tables, published rows and pictures of all reports."""
+    sections = [(f"report-{number}", one.name, _content(one)) for number, one in enumerate(reports)]
+    facts = tag("p", f"{len(reports)} report{'s' * (len(reports) != 1)}", class_="facts")
+    return static_page(title, title, facts, sections)
+
+
+def _content(one: Collected) -> list[Markup]:
+    sheet = one.sheet
+    found = [lead(sheet), html_table(tables.summary(sheet)), small(notes.reading(sheet))]
+    if seeds := tables.seeds(sheet):
+        found.append(folded(seeds.title, seeds))
+    for key in chosen(one.published, sheet):
+        shown = (beside_table(each, sheet) for each in beside(key, sheet))
+        found += [folded(f"{table.title}, beside the published rows", table) for table in shown]
+    found += [_picture(path) for path in one.pictures]
+    if one.link:
+        found.append(tag("p", tag("a", "The whole report", href=one.link)))
+    return found
+
+
+def _picture(path: Path) -> Markup:
+    data = base64.b64encode(path.read_bytes()).decode()
+    name = re.sub(r"[-_]", " ", f"{path.parent.name}: {path.stem}")
+    image = tag("img", src=f"data:image/png;base64,{data}", alt=name)
+    return tag("figure", image, tag("figcaption", name))
