@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import logging
-import shutil
+import shlex
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,7 +103,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--new-pieces",
         type=_positive,
-        default=8000,
         metavar="N",
         help="size of the SentencePiece model from which the new pieces come (default 8000)",
     )
@@ -117,7 +117,10 @@ def _positive(text: str) -> int:
 
 
 def _codes(text: str) -> tuple[str, ...]:
-    return tuple(filter(None, text.split(",")))
+    found = tuple(filter(None, text.split(",")))
+    if len({*found}) < len(found):
+        raise argparse.ArgumentTypeError(f"must name each language once; it is {text}")
+    return found
 
 
 def _languages(text: str) -> dict[str, str]:
@@ -159,18 +162,22 @@ def _run(args: argparse.Namespace) -> int:
         args.seed,
     )
     made = convert(original, design)
-    unfinished = out.with_name(f"{out.name}.partial")
     try:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        unfinished.mkdir(parents=True)
-        facts = write(original, made, design, unfinished)
-        if out.exists():
-            shutil.rmtree(out)
-        unfinished.rename(out)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
+            unfinished, earlier = Path(folder, "new"), Path(folder, "earlier")
+            unfinished.mkdir()
+            facts = write(original, made, design, unfinished)
+            try:
+                if out.exists():
+                    out.rename(earlier)
+                unfinished.rename(out)
+            except BaseException:
+                if earlier.exists() and not out.exists():
+                    earlier.rename(out)
+                raise
     except OSError as error:
         raise UserError(f"`--out` must be writable; {error.filename}: {error.strerror}") from None
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
     _print(facts, out)
     return 0
 
@@ -217,15 +224,22 @@ def _extended(args: argparse.Namespace, original: Original) -> Original:
         for option, value in (
             ("--like", args.like),
             ("--extend-vocabulary", args.extend_vocabulary),
+            ("--new-pieces", args.new_pieces),
         ):
             if value:
                 raise UserError(f"`{option}` must come with `--new-languages`; it does not")
         return original
+    if args.new_pieces and not args.extend_vocabulary:
+        raise UserError("`--new-pieces` must come with `--extend-vocabulary`; it does not")
     try:
         from tdo_plugin.pretrained.vocabulary import Extension, extended
 
         extension = Extension(
-            args.new_languages, args.like, args.extend_vocabulary, args.new_pieces, args.seed
+            args.new_languages,
+            args.like,
+            args.extend_vocabulary,
+            args.new_pieces or Extension.pieces,
+            args.seed,
         )
         return extended(original, extension)
     except ModuleNotFoundError as error:
@@ -264,7 +278,9 @@ def _print(facts: dict[str, Any], out: Path) -> None:
         print(f"rows:    {remark}")
     print(f"written: {out} ({facts['arch']}, {_millions(facts['parameters'])})")
     print(f"  tdo preprocess TEXT DATA --model-of {out}")
-    print(f"  fairseq-train DATA --user-dir tdo_plugin ... --restore-file {out}/model.pt")
+    print("  fairseq-train DATA --user-dir tdo_plugin --task tdo_translation ... \\")
+    print(f"    {shlex.join(facts['flags'])} \\")
+    print(f"    --finetune-from-model {out}/model.pt")
 
 
 def _millions(count: int) -> str:

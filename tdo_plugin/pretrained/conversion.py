@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tdo_plugin.data.files import write_text
-from tdo_plugin.errors import UserError
 from tdo_plugin.pretrained.design import Design
 from tdo_plugin.pretrained.original import SPECIALS, Original
 from tdo_plugin.pretrained.parts import Layers, origins
@@ -73,13 +72,7 @@ def convert(original: Original, design: Design) -> Conversion:
     taken = {name: origin for name, origin in where.items() if origin is not None}
     with torch.no_grad():
         for name, origin in taken.items():
-            stored = original.parameters.get(origin)
-            if stored is None or stored.shape != core[name].shape:
-                raise UserError(
-                    f"{original.path} must have {origin} of shape {list(core[name].shape)}; it has "
-                    + ("none" if stored is None else str(list(stored.shape)))
-                )
-            core[name].copy_(stored)
+            core[name].copy_(original.parameters[origin])
     used = {*taken.values()}
     return Conversion(
         model=model.eval(),
@@ -152,6 +145,7 @@ def record(original: Original, made: Conversion, design: Design) -> dict[str, An
         },
         "arch": design.arch,
         "stacks": {name: str(one) for name, one in made.stacks.items()},
+        "flags": design.flags(original.sizes, made.stacks),
         "languages": list(design.languages),
         "parameters": sum(one.numel() for one in made.model.parameters()),
         "taken": sum(own[name].numel() for name in made.taken),

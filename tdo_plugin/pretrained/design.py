@@ -1,5 +1,6 @@
 """What a pre-trained encoder-decoder becomes: an architecture, and the layers that it takes."""
 
+import re
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from tdo_plugin.pretrained.original import Sizes
 from tdo_plugin.pretrained.parts import Layers
 
 ENCODER_DECODER, TWO_STAGE = "tdo_encoder_decoder", "tdo_transformer"
+LANGUAGE = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # as files of text and pairs are named by it
 # the option that names what a stack takes
 STACKS = {"layers": "--stack", "encoder_layers": "--encoder", "decoder_layers": "--decoder"}
 
@@ -43,6 +45,11 @@ class Design:
             raise UserError(
                 f"`--languages` must name at least two languages; it names {len(self.languages)}"
             )
+        if strange := [one for one in self.languages if not LANGUAGE.fullmatch(one)]:
+            raise UserError(
+                "`--languages` and `--new-languages` must be letters, digits and underscores, a "
+                f"letter first; {strange[0]!r} is not"
+            )
         if self.arch == TWO_STAGE:
             return
         given = {"--target-layer": self.target_layer, "--adaptation-dim": self.adaptation_dim}
@@ -65,7 +72,7 @@ class Design:
                 for side in ("encoder", "decoder")
             }
         else:
-            half = self.half or sizes.decoder_layers // 2
+            half = self.half or max(1, sizes.decoder_layers // 2)
             own = {"layers": Layers.first("decoder", 2 * half)}
         if foreign := [STACKS[name] for name in self.stacks if name not in own]:
             raise UserError(f"`{foreign[0]}` must be left out with `--to {self.arch}`; it is given")
@@ -80,14 +87,10 @@ class Design:
             )
         return own
 
-    def arguments(self, sizes: Sizes, stacks: Mapping[str, Layers]) -> Namespace:
-        """The options of model and task, as `fairseq-train` would have them."""
-        from fairseq import options
-
+    def flags(self, sizes: Sizes, stacks: Mapping[str, Layers]) -> list[str]:
+        """What `fairseq-train` needs to be told of this model, so that its checkpoint fits."""
         common = {
-            "--task": "tdo_translation",
             "--arch": self.arch,
-            "--optimizer": "adam",
             "--tdo-norm": "pre",
             "--tdo-model-dim": sizes.model_dim,
             "--tdo-heads": sizes.num_heads,
@@ -95,7 +98,14 @@ class Design:
             "--max-target-positions": sizes.max_positions,
         }
         flags = {**common, **self._own_flags(sizes, stacks)}
-        words = ["data", *(word for pair in flags.items() for word in map(str, pair) if word)]
+        return [word for pair in flags.items() for word in map(str, pair) if word]
+
+    def arguments(self, sizes: Sizes, stacks: Mapping[str, Layers]) -> Namespace:
+        """The options of model and task, as `fairseq-train` would have them."""
+        from fairseq import options
+
+        usual = ("data", "--task", "tdo_translation", "--optimizer", "adam")
+        words = [*usual, *self.flags(sizes, stacks)]
         args = options.parse_args_and_arch(options.get_training_parser(), input_args=words)
         args.langs = list(self.languages)
         args.lang_pairs = [f"{a}-{b}" for a, b in permutations(self.languages, 2)]

@@ -1,5 +1,6 @@
 """Reading a checkpoint of fairseq's own, as M2M-100 and NLLB were published."""
 
+import re
 from argparse import Namespace
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,8 +29,11 @@ EMBEDDINGS = (
     "decoder.embed_tokens.weight",
     "decoder.output_projection.weight",
 )
-# names that hold no parameter of the model
-LEFT_OUT = ("version", "embed_positions._float_tensor", "embed_positions.weights")
+# no parameters: signs of versions, positions, and the room of fairseq's fast encoder for copies
+LEFT_OUT = re.compile(
+    r"(en|de)coder\.(version|embed_positions\.(_float_tensor|weights))|"
+    r"encoder\.layers\.\d+\.((in|out)_proj|fc1|fc2)_(weight|bias)"
+)
 # options, and what M2M-100 and NLLB have; older checkpoints lack those that were off
 WANTED: dict[str, tuple[Any, ...]] = {
     "encoder_normalize_before": (True,),
@@ -64,12 +68,43 @@ def read(path: Path, family: str, dictionary: Path, segmentation: Path) -> Origi
     options = _options(state)
     parameters = _parameters(path, state["model"])
     sizes = _sizes(path, options, parameters)
-    symbols = [*SPECIALS, *(line.rsplit(" ", 1)[0] for line in read_lines(dictionary) if line)]
+    symbols = [*SPECIALS, *_entries(dictionary)]
+    _check_pieces(segmentation, {*symbols}, dictionary)
     rows = len(parameters["embeddings"])
     tags, remarks = _name_rows(symbols, rows, family, options, dictionary)
-    load_model(segmentation)
     pieces = segmentation.read_bytes()
     return Original(path, sizes, symbols, tags, parameters, pieces, remarks)
+
+
+def _entries(dictionary: Path) -> list[str]:
+    """The symbols of a dictionary in fairseq's format."""
+    found = []
+    for number, line in enumerate(read_lines(dictionary), 1):
+        symbol, _, count = line.rpartition(" ")
+        if not (symbol and count.isdigit()):
+            raise UserError(
+                f"`--dict` must be a dictionary of fairseq's, an entry and its count a line; line "
+                f"{number} of {dictionary} is not"
+            )
+        found.append(symbol)
+    return found
+
+
+def _check_pieces(segmentation: Path, symbols: set[str], dictionary: Path) -> None:
+    """Raise UserError where most pieces have no row: text would be read as unknown symbols."""
+    model = load_model(segmentation)
+    ids = range(model.get_piece_size())
+    pieces = [
+        model.id_to_piece(one)
+        for one in ids
+        if not (model.is_control(one) or model.is_unknown(one))
+    ]
+    unknown = [piece for piece in pieces if piece not in symbols]
+    if 2 * len(unknown) > len(pieces):
+        raise UserError(
+            f"`--spm` must cut text into entries of `--dict`; {dictionary} lacks {len(unknown)} of "
+            f"the {len(pieces)} pieces of {segmentation}"
+        )
 
 
 def _options(state: dict[str, Any]) -> dict[str, Any]:
@@ -88,8 +123,11 @@ def _parameters(path: Path, stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
         raise UserError(f"{path} must hold embeddings; it has none")
     if any(not torch.equal(one, kept[0]) for one in kept[1:]):
         raise UserError(f"{path} must have one matrix for source, target and output")
-    names = {*EMBEDDINGS, *(f"{side}.{name}" for side in SIDES for name in LEFT_OUT)}
-    found = {name: value for name, value in stored.items() if name not in names}
+    found = {
+        name: value
+        for name, value in stored.items()
+        if name not in EMBEDDINGS and not LEFT_OUT.fullmatch(name)
+    }
     return {"embeddings": kept[0], **found}
 
 

@@ -24,6 +24,13 @@ EMBEDDINGS = (
     "model.decoder.embed_tokens.weight",
     "lm_head.weight",
 )
+# of a configuration: those that make `Sizes`, in its order, and the rows
+NUMBERS = (
+    *("encoder_layers", "decoder_layers", "d_model", "encoder_attention_heads"),
+    *("encoder_ffn_dim", "decoder_ffn_dim", "max_position_embeddings", "vocab_size"),
+)
+# what the library raises on files that are not what their names say
+UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, RuntimeError)
 TAGS = {"m2m100": re.compile(r"__(\w+?)__"), "nllb": re.compile(r"([a-z]{3}_[A-Z][a-z]{3})")}
 
 
@@ -38,9 +45,10 @@ def read(folder: Path, family: str) -> Original:
         UserError: something is missing, or it is another kind of model.
     """
     sizes, rows = _sizes(folder)
+    segmentation = _segmentation(folder)
     parameters = _parameters(folder)
     symbols, tags, remarks = _symbols(folder, family, rows)
-    return Original(folder, sizes, symbols, tags, parameters, _segmentation(folder), remarks)
+    return Original(folder, sizes, symbols, tags, parameters, segmentation, remarks)
 
 
 def _sizes(folder: Path) -> tuple[Sizes, int]:
@@ -49,8 +57,8 @@ def _sizes(folder: Path) -> tuple[Sizes, int]:
 
     _needs(folder, "config.json", SEGMENTATION)
     try:
-        config = AutoConfig.from_pretrained(folder, local_files_only=True)
-    except (OSError, ValueError, KeyError) as error:
+        config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except UNREADABLE as error:
         raise UserError(f"{folder}/config.json must be readable: {_line(error)}") from None
     wanted: dict[str, Any] = {
         "model_type": "m2m_100",
@@ -64,16 +72,14 @@ def _sizes(folder: Path) -> tuple[Sizes, int]:
             raise UserError(
                 f"{folder} must be a dense M2M-100 or NLLB, whose {key} is {value}; it is {found}"
             )
-    sizes = Sizes(
-        encoder_layers=config.encoder_layers,
-        decoder_layers=config.decoder_layers,
-        model_dim=config.d_model,
-        num_heads=config.encoder_attention_heads,
-        encoder_ffn_dim=config.encoder_ffn_dim,
-        decoder_ffn_dim=config.decoder_ffn_dim,
-        max_positions=config.max_position_embeddings,
-    )
-    return sizes, config.vocab_size
+    numbers = {name: getattr(config, name) for name in NUMBERS}
+    for key, value in numbers.items():
+        if type(value) is not int or value < 1:
+            raise UserError(
+                f"{folder}/config.json must have a whole number above 0 as {key}; it is {value}"
+            )
+    *sizes, rows = numbers.values()
+    return Sizes(*sizes), rows
 
 
 def _segmentation(folder: Path) -> bytes:
@@ -105,7 +111,11 @@ def _weights(folder: Path) -> list[Path]:
     for name in WEIGHTS:
         index = folder / f"{name}.index.json"
         if index.is_file():
-            parts = sorted({*json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()})
+            try:
+                listed = json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()
+                parts = sorted(map(str, {*listed}))
+            except UNREADABLE as error:
+                raise UserError(f"{index} must be readable: {_line(error)}") from None
             _needs(folder, *parts)
             return [folder / part for part in parts]
         if (folder / name).is_file():
@@ -115,7 +125,9 @@ def _weights(folder: Path) -> list[Path]:
 
 def _tensors(path: Path) -> dict[str, Tensor]:
     if path.suffix == ".bin":
-        found: dict[str, Tensor] = safe_load(str(path), map_location="cpu")
+        found: Any = safe_load(str(path), map_location="cpu")
+        if not isinstance(found, dict) or not all(map(torch.is_tensor, found.values())):
+            raise UserError(f"{path} must hold parameters by name, and nothing else; it does not")
         return found
     from safetensors import SafetensorError
     from safetensors.torch import load_file
@@ -133,6 +145,11 @@ def _symbols(folder: Path, family: str, rows: int) -> tuple[list[str], dict[str,
     named = max(len(tokenizer), 1 + max(getattr(tokenizer, "lang_token_to_id", {"": 0}).values()))
     symbols: list[str] = list(tokenizer.convert_ids_to_tokens(range(min(named, rows))))
     tags, remarks = {}, []
+    if family == "nllb" and "<mask>" in symbols and not _states_rows(folder):
+        # the library would give it the row behind the pieces, and each tag the next one's
+        symbols.remove("<mask>")
+        symbols.append("<mask>")
+        remarks.append("the folder does not say its tags' rows; they are those of NLLB's own")
     for row, symbol in enumerate(symbols):
         if match := TAGS[family].fullmatch(symbol):
             symbols[row] = tag(match[1])
@@ -155,6 +172,14 @@ def _symbols(folder: Path, family: str, rows: int) -> tuple[list[str], dict[str,
     return symbols, tags, remarks
 
 
+def _states_rows(folder: Path) -> bool:
+    """Whether a tokenizer's files say which rows the entries behind its pieces have."""
+    if any((folder / name).is_file() for name in ("tokenizer.json", "added_tokens.json")):
+        return True
+    path = folder / "tokenizer_config.json"
+    return path.is_file() and "added_tokens_decoder" in json.loads(path.read_text(encoding="utf-8"))
+
+
 def _tokenizer(folder: Path, family: str) -> Any:
     from transformers import M2M100Tokenizer, NllbTokenizer
 
@@ -163,7 +188,7 @@ def _tokenizer(folder: Path, family: str) -> Any:
         _needs(folder, "vocab.json")
     try:
         return kind.from_pretrained(folder, local_files_only=True)
-    except (OSError, ValueError, TypeError, KeyError, RuntimeError) as error:
+    except UNREADABLE as error:
         raise UserError(f"{folder} must hold a tokenizer of {family}: {_line(error)}") from None
 
 

@@ -4,7 +4,7 @@ Shapes: V entries of the dictionary, D model width.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import count, islice
@@ -17,6 +17,7 @@ from tdo_plugin.errors import UserError
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")  # at the head of every fairseq dictionary
 FILLER = "madeupword{:04d}"  # fairseq's name of a row that stands for nothing
 SIDES = ("encoder", "decoder")
+PROJECTED = ("q_proj", "k_proj", "v_proj", "out_proj")
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,26 @@ class Sizes:
     def ffn_dim(self, side: str) -> int:
         """Inner size of the feed-forward networks of `encoder` or `decoder`."""
         return self.encoder_ffn_dim if side == "encoder" else self.decoder_ffn_dim
+
+    def parameters(self) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Names and shapes of all parameters but the embeddings."""
+        width = self.model_dim
+        for side in SIDES:
+            inner = self.ffn_dim(side)
+            attentions = ("self_attn", "encoder_attn") if side == "decoder" else ("self_attn",)
+            matrices = {f"{one}.{part}": (width, width) for one in attentions for part in PROJECTED}
+            matrices.update(fc1=(inner, width), fc2=(width, inner))
+            norms = [*(f"{one}_layer_norm" for one in attentions), "final_layer_norm"]
+            for number in range(self.layers(side)):
+                layer = f"{side}.layers.{number}"
+                for part, shape in matrices.items():
+                    yield f"{layer}.{part}.weight", shape
+                    yield f"{layer}.{part}.bias", shape[:1]
+                for norm in norms:
+                    yield f"{layer}.{norm}.weight", (width,)
+                    yield f"{layer}.{norm}.bias", (width,)
+            yield f"{side}.layer_norm.weight", (width,)
+            yield f"{side}.layer_norm.bias", (width,)
 
 
 @dataclass(frozen=True)
@@ -64,6 +85,19 @@ class Original:
     remarks: Sequence[str] = ()
 
     def __post_init__(self) -> None:
+        expected = dict(self.sizes.parameters())
+        for name, shape in expected.items():
+            stored = self.parameters.get(name)
+            if stored is None or stored.shape != shape:
+                raise UserError(
+                    f"{self.path} must have {name} of shape {list(shape)}; it has "
+                    + ("none" if stored is None else str(list(stored.shape)))
+                )
+        if strange := [one for one in self.parameters if one not in {"embeddings", *expected}]:
+            raise UserError(
+                f"{self.path} must be a dense M2M-100 or NLLB of the size that it says; it has "
+                f"{strange[0]}, too"
+            )
         rows = len(self.parameters["embeddings"])
         if tuple(self.symbols[: len(SPECIALS)]) != SPECIALS:
             raise UserError(

@@ -54,6 +54,8 @@ def extended(original: Original, extension: Extension) -> Original:
     """
     if known := [one for one in extension.languages if one in original.tags]:
         raise UserError(f"`--new-languages` must be new; {original.path} knows {known[0]}")
+    if missing := [path for path in extension.texts if not path.is_file()]:
+        raise UserError(f"`--extend-vocabulary` must name files of text; {missing[0]} is none")
     if extension.like is not None and extension.like not in original.tags:
         raise UserError(
             f"`--like` must be a language of {original.path}; it does not know {extension.like}"
@@ -94,7 +96,11 @@ def _segmentation(original: Original, extension: Extension) -> tuple[bytes, list
             normalization=normalization if normalization in NORMALIZATIONS else "nmt_nfkc",
             seed=extension.seed,
         )
-        train_model(extension.texts, Path(folder, "spm"), settings)
+        try:
+            train_model(extension.texts, Path(folder, "spm"), settings)
+        except UserError as error:
+            # it speaks of the option of those who choose a whole vocabulary
+            raise UserError(str(error).replace("--vocab-size", "--new-pieces")) from None
         trained = _proto(Path(folder, "spm.model").read_bytes())
     known = {piece.piece for piece in own.pieces} | {*original.symbols}
     lowest = min(piece.score for piece in own.pieces)

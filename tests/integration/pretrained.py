@@ -77,12 +77,30 @@ def _tokenizer(out: Path, family: str) -> int:
     if family == "nllb":
         tokenizer = NllbTokenizer(str(path))
         tokenizer.save_pretrained(out)
+        _publish_rows(out)
         return len(tokenizer) + 2
     vocabulary = {symbol: row for row, symbol in enumerate((*SPECIALS, *pieces()))}
     (out / "vocab.json").write_text(json.dumps(vocabulary), encoding="utf-8")
     tokenizer = M2M100Tokenizer(str(out / "vocab.json"), str(path))
     tokenizer.save_pretrained(out)
     return len(vocabulary) + 100 + 8
+
+
+def _publish_rows(out: Path) -> None:
+    """Give NLLB's tags the rows that they have where it is published: the mask comes last.
+
+    A tokenizer that the library makes anew has the mask before them.
+    """
+    (out / "added_tokens.json").unlink()
+    path = out / "tokenizer_config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    rows = config["added_tokens_decoder"]
+    behind = [row for row in rows if int(row) > 3]
+    added = [rows[row] for row in behind]
+    mask = next(one for one in added if one["content"] == "<mask>")
+    ordered = [*(one for one in added if one is not mask), mask]
+    rows.update(zip(behind, ordered, strict=True))
+    path.write_text(json.dumps(config), encoding="utf-8")
 
 
 def original_model(family: str):

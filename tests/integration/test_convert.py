@@ -3,6 +3,7 @@
 import functools
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -51,8 +52,16 @@ def fairseq_checkpoint() -> Path:
 
 @functools.cache
 def spm_file() -> Path:
+    """A SentencePiece model whose pieces are the dictionary's words."""
+    from sentencepiece import sentencepiece_model_pb2
+
+    model = sentencepiece_model_pb2.ModelProto()
+    model.ParseFromString(segmentation())
+    del model.pieces[3:]
+    for line in (databin() / "dict.en.txt").read_text(encoding="utf-8").splitlines():
+        model.pieces.add(piece=line.split()[0], score=0)
     path = temporary() / "pieces.model"
-    path.write_bytes(segmentation())
+    path.write_bytes(model.SerializeToString())
     return path
 
 
@@ -166,6 +175,62 @@ def test_rows_keep_their_meaning(tmp_path):
         assert len({*dictionary.symbols}) == len(dictionary)
 
 
+def test_rows_of_nllbs_tags(tmp_path):
+    """Tags stand behind the pieces, the mask behind them, whatever the folder says of them."""
+    convert(folder("nllb"), tmp_path / "said", family="nllb")
+    _, dictionary = loaded(tmp_path / "said")
+    first = 4 + len(pieces())
+    assert [dictionary[first], dictionary[first + 201]] == ["__ace_Arab__", "__zul_Latn__"]
+    assert dictionary[first + 46] == "__eng_Latn__"  # 256,047 behind NLLB's 256,001 other entries
+    assert [dictionary[first + 202 + row] for row in range(3)] == [
+        f"madeupword000{number}" for number in range(3)
+    ]
+    silent = copied("nllb", tmp_path / "silent")
+    config = json.loads((silent / "tokenizer_config.json").read_text())
+    del config["added_tokens_decoder"]
+    (silent / "tokenizer_config.json").write_text(json.dumps(config))
+    assert "does not say its tags' rows" in convert(silent, tmp_path / "out", family="nllb")
+    assert loaded(tmp_path / "out")[1] == dictionary
+
+
+@pytest.mark.parametrize("ending", ["safetensors", "bin"])
+def test_weights_in_parts(ending, tmp_path):
+    from safetensors.torch import save_file
+
+    whole = _tensors(folder("m2m100"))
+    several = copied("m2m100", tmp_path / "several")
+    (several / "model.safetensors").unlink()
+    name = {"safetensors": "model.safetensors", "bin": "pytorch_model.bin"}[ending]
+    places = {key: f"part-{number % 2}.{ending}" for number, key in enumerate(whole)}
+    for place in {*places.values()}:
+        part = {key: value for key, value in whole.items() if places[key] == place}
+        if ending == "bin":
+            torch.save(part, several / place)
+        else:
+            save_file(part, several / place)
+    (several / f"{name}.index.json").write_text(json.dumps({"weight_map": places}))
+    convert(folder("m2m100"), tmp_path / "one", "--layers", "1")
+    convert(several, tmp_path / "two", "--layers", "1")
+    one, two = (loaded(tmp_path / name)[0].state_dict() for name in ("one", "two"))
+    assert all(torch.equal(value, two[key]) for key, value in one.items())
+
+
+def test_half_precision_becomes_single(tmp_path):
+    half = copied("m2m100", tmp_path / "half")
+    (half / "model.safetensors").unlink()
+    stored = {key: value.half() for key, value in _tensors(folder("m2m100")).items()}
+    torch.save(stored, half / "pytorch_model.bin")
+    convert(half, tmp_path / "out", "--layers", "1")
+    made = safe_load(str(tmp_path / "out" / "model.pt"), map_location="cpu")["model"]
+    table = made["core.embeddings.source.weight"]
+    assert table.dtype == torch.float32
+    assert torch.equal(table, stored["model.shared.weight"].float())
+
+
+def copied(family: str, to: Path) -> Path:
+    return Path(shutil.copytree(folder(family), to))
+
+
 def test_languages_by_names_of_ones_own(tmp_path):
     out = tmp_path / "out"
     names = ",".join(f"{ours}={theirs}" for ours, theirs in NLLB_CODES.items())
@@ -257,6 +322,23 @@ def test_bad_requests_are_one_line(refused, tmp_path):
         for arch in ("tdo_prefix_decoder_only", "tdo_encoder_decoder"):
             assert f"`{words[0]}` must be left out" in line(m2m, out, *words, to=arch)
     assert "name of another; de is one" in line(m2m, out, "--languages", "de=en,fr")
+    assert "letters, digits and underscores" in line(m2m, out, "--languages", "e-n=en,fr")
+    assert "letters, digits and underscores" in line(m2m, out, "--new-languages", "e s")
+    new = ("--new-languages", "eus")
+    assert "`--new-pieces` must come with `--new-l" in line(m2m, out, "--new-pieces", "9")
+    assert "`--new-pieces` must come with `--ext" in line(m2m, out, *new, "--new-pieces", "9")
+    text = tmp_path / "text"
+    extend = (*new, "--extend-vocabulary", text)
+    assert "`--extend-vocabulary` must name files" in line(m2m, out, *extend)
+    text.touch()
+    assert "`--new-pieces` must suit the text" in line(m2m, out, *extend)
+    dictionary = tmp_path / "dictionary"
+    dictionary.write_text("one 1\ntwo\t-1.5\n")
+    own = fairseq_checkpoint()
+    assert "line 2 of" in line(own, out, "--dict", dictionary, "--spm", spm_file())
+    other = tmp_path / "other.model"
+    other.write_bytes(segmentation())
+    assert "`--spm` must cut text into entries" in line(own, out, *own_files()[:2], "--spm", other)
 
 
 def test_other_models_are_refused(refused, tmp_path):
@@ -265,15 +347,59 @@ def test_other_models_are_refused(refused, tmp_path):
     for changes, said in (
         ({"activation_function": "gelu"}, "activation_function is relu"),
         ({"model_type": "marian"}, "model_type is m2m_100"),
+        ({"d_model": "16"}, "whole number above 0 as d_model"),
+        ({"max_position_embeddings": None}, "above 0 as max_position_embeddings; it is None"),
+        ({"decoder_layers": 5}, "must have decoder.layers.4.self_attn.q_proj.weight"),
+        ({"decoder_layers": 3}, "it has decoder.layers.3."),
+        ({"encoder_ffn_dim": 12}, "of shape [12, 16]; it has [24, 16]"),
     ):
-        other = tmp_path / "other"
-        other.mkdir(exist_ok=True)
-        for path in folder("m2m100").iterdir():
-            (other / path.name).write_bytes(path.read_bytes())
+        other = copied("m2m100", tmp_path / "other")
         (other / "config.json").write_text(
             json.dumps({**json.loads(config.read_text()), **changes})
         )
         assert said in refused(other, out)
+        shutil.rmtree(other)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("model.safetensors", "cut", "model.safetensors must be whole"),
+        ("model.safetensors.index.json", "{", "model.safetensors.index.json must be readable"),
+        ("model.safetensors.index.json", "{}", "model.safetensors.index.json must be readable"),
+        ("sentencepiece.bpe.model", "no", "must be a SentencePiece model"),
+        ("config.json", "[1]", "config.json must be readable"),
+        ("vocab.json", "[1]", "must hold a tokenizer of m2m100"),
+        ("tokenizer_config.json", "{", "must hold a tokenizer of m2m100"),
+        ("vocab.json", None, "must hold vocab.json"),
+        ("model.safetensors", None, "must hold model.safetensors or pytorch_model.bin"),
+    ],
+)
+def test_damaged_folders_are_one_line(name, content, said, refused, tmp_path):
+    other = copied("m2m100", tmp_path / "other")
+    if content is None:
+        (other / name).unlink()
+    else:
+        (other / name).write_text(content)
+    assert said in refused(other, tmp_path / "out")
+
+
+def test_a_pickle_that_holds_no_parameters_is_one_line(refused, tmp_path):
+    other = copied("m2m100", tmp_path / "other")
+    (other / "model.safetensors").unlink()
+    for stored in ([1], {"model.shared.weight": [1.0]}):
+        torch.save(stored, other / "pytorch_model.bin")
+        assert "must hold parameters by name" in refused(other, tmp_path / "out")
+
+
+def test_the_flags_of_training_are_said(tmp_path):
+    """What the checkpoint needs is printed and recorded; nothing is typed by hand."""
+    said = convert(folder("m2m100"), tmp_path / "out", "--layers", "1", "--target-layer", "1")
+    flags = facts(tmp_path / "out")["flags"]
+    assert " ".join(flags) in said
+    given = dict(zip(flags[::2], flags[1::2], strict=True))
+    assert (given["--tdo-layers"], given["--tdo-target-layer"]) == ("2", "1")
+    assert (given["--arch"], given["--tdo-model-dim"]) == ("tdo_transformer", "16")
 
 
 def test_a_folder_is_replaced_only_when_asked(refused, tmp_path):
@@ -290,6 +416,29 @@ def test_a_folder_is_replaced_only_when_asked(refused, tmp_path):
     assert "`--out` must be new" in refused(folder("m2m100"), own, "--force")
 
 
+def test_an_earlier_conversion_outlives_one_that_fails(tmp_path, monkeypatch):
+    """Also where the last step fails, and no folder beside it is touched."""
+    out, beside = tmp_path / "out", tmp_path / "out.partial"
+    beside.mkdir()
+    (beside / "thesis").write_text("years")
+    convert(folder("m2m100"), out)
+    before = (out / "model.pt").read_bytes()
+    rename = Path.rename
+
+    def failing(self, target):
+        if self.name == "new":
+            raise OSError(5, "Input/output error", str(target))
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    given = ["--from", "m2m100", "--to", "tdo_transformer", "--out", out, "--force"]
+    with kept_logging():
+        assert main(["convert", *map(str, (folder("m2m100"), *given))]) == 2
+    assert (out / "model.pt").read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.partial"]
+    assert (beside / "thesis").read_text() == "years"
+
+
 @functools.cache
 def fine_tuned() -> tuple[Path, Path, Path]:
     """(the conversion, data cut with its model, a checkpoint that went on from it)."""
@@ -300,6 +449,8 @@ def fine_tuned() -> tuple[Path, Path, Path]:
     flags = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, *CROSS_ENTROPY, *FINE_TUNED)
     more = ("--weight-decay", "0.1", "--max-update", "3", "--disable-validation")
     train(data / "models", *flags, *more, "--restore-file", str(out / "model.pt"), data=data)
+    begun = ("--finetune-from-model", str(out / "model.pt"))
+    train(data / "begun", *flags, *more, *begun, data=data)
     return out, data, data / "models" / "checkpoint_last.pt"
 
 
@@ -323,6 +474,15 @@ def test_training_goes_on_with_frozen_embeddings():
     assert sum(one.numel() for one in moments) == trained_ones
 
 
+def test_either_way_to_begin_is_the_same_training():
+    _, data, checkpoint = fine_tuned()
+    one, two = (
+        safe_load(str(path), map_location="cpu")["model"]
+        for path in (checkpoint, data / "begun" / "checkpoint_last.pt")
+    )
+    assert all(torch.equal(value, two[name]) for name, value in one.items())
+
+
 def test_a_whole_model_translates_as_it_is(tmp_path):
     """With the tags that it was trained with, before any training."""
     _, data, _ = fine_tuned()
@@ -336,13 +496,21 @@ def test_a_whole_model_translates_as_it_is(tmp_path):
         assert len((found / f"{direction}.hyp").read_text().splitlines()) == 6
 
 
-def test_languages_are_a_subset_in_any_order(tmp_path):
+def test_languages_are_a_subset_in_any_order():
     """The checkpoint fixes its dictionary, not the languages that it is trained on."""
-    out = tmp_path / "out"
-    convert(folder("m2m100"), out, *OURS)
+    out, data, _ = fine_tuned()
     assert [*LANGUAGES] == facts(out)["languages"]
-    stored = safe_load(str(out / "model.pt"), map_location="cpu")
-    assert "languages" not in stored["task_state"]
+    task = ("--task", "tdo_translation", "--langs", "fr,en", "--lang-pairs", "fr-en,en-fr")
+    flags = (*task, *TAG, *TRAIN, *CROSS_ENTROPY, *FINE_TUNED, "--max-update", "1")
+    begun = ("--disable-validation", "--restore-file", str(out / "model.pt"))
+    train(data / "subset", *flags, *begun, data=data)
+    one, two = (
+        safe_load(str(path), map_location="cpu")
+        for path in (out / "model.pt", data / "subset" / "checkpoint_last.pt")
+    )
+    assert two["optimizer_history"][-1]["num_updates"] == 1
+    table = "core.embeddings.source.weight"  # the rows are those of the dictionary, not of --langs
+    assert torch.equal(one["model"][table], two["model"][table])
 
 
 def test_a_corpus_is_prepared_in_the_originals_pieces(tmp_path):
