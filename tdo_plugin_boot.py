@@ -349,13 +349,10 @@ def _end_when_told(module):
     "fairseq.data.iterators",
 )
 def _loading_goes_on(module):
-    import functools
-
-    from tdo_plugin_ending import obey_parent_alone
+    from tdo_plugin_ending import obedient_loader
 
     torch, data = module.torch, module.torch.utils.data
-    loader = functools.partial(data.DataLoader, worker_init_fn=obey_parent_alone)
-    data = _overlay(data, DataLoader=loader)
+    data = _overlay(data, DataLoader=obedient_loader(data.DataLoader))
     module.torch = _overlay(torch, utils=_overlay(torch.utils, data=data))
 
 
@@ -383,6 +380,21 @@ def _end_together(module):
     from tdo_plugin_workers import end_together
 
     end_together(module)
+
+
+@mend(
+    "signals-handed-on",
+    "a signal to a fairseq-train that spawned its workers ends all of them without a checkpoint",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.distributed.utils",
+)
+def _hand_signals_on(module):
+    from tdo_plugin_workers import handing_signals_on
+
+    torch = module.torch
+    spawn = handing_signals_on(torch.multiprocessing.spawn)
+    module.torch = _overlay(torch, multiprocessing=_overlay(torch.multiprocessing, spawn=spawn))
 
 
 @mend(

@@ -60,7 +60,7 @@ def end_when_told(trainer: Any) -> None:
         # until here there is nothing to save
         self._train_iterator = get_train_iterator(self, *args, **options)
         if not hasattr(self, "_told"):
-            self._told = _listen(self)
+            self._told, self._saved_last = _listen(self), False
         return self._train_iterator
 
     @functools.wraps(aggregate)
@@ -116,13 +116,30 @@ def _restore(before: dict[int, Any]) -> None:
             signal.signal(number, handler)
 
 
-def obey_parent_alone(_: int) -> None:
-    """Let a process that loads data be ended by its trainer, and by no other's SIGTERM.
+def obedient_loader(loader: Any) -> Any:
+    """A ``DataLoader`` whose processes are ended by their trainer, and by no other's SIGTERM.
 
-    torchrun and Slurm may tell all processes, while the trainer needs this one until its update is
-    done. torch asks by SIGTERM, too, so that who sent it decides.
+    torchrun and Slurm may tell all processes, while the trainer needs these until its update is
+    done. They inherit that signals wait for them, so that there is no moment without.
     """
-    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+
+    class Loader(loader):  # type: ignore[misc]
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, worker_init_fn=_obey_parent_alone, **options)
+
+        def __iter__(self) -> Any:
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+            try:
+                return super().__iter__()
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    return Loader
+
+
+def _obey_parent_alone(_: int) -> None:
+    """torch, too, asks by SIGTERM, so that who sent it decides."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # not inherited from a fork server
 
     def obey() -> None:
         while signal.sigwaitinfo(SIGNALS).si_pid != os.getppid():
@@ -135,12 +152,16 @@ def obey_parent_alone(_: int) -> None:
 def _end_if_agreed(trainer: Any) -> None:
     cfg = trainer.cfg
     updates = trainer.get_num_updates()
-    if not trainer._agreed or updates >= (cfg.optimization.max_update or float("inf")):
-        return  # fairseq ends it by itself after the last update
+    last = updates >= (cfg.optimization.max_update or float("inf"))
+    if not trainer._agreed or (last and trainer._saved_last):
+        return
     trainer._agreed = 0  # saving asks for the training time, too
     from fairseq import checkpoint_utils
 
     checkpoint_utils.save_checkpoint(cfg.checkpoint, trainer, trainer._train_iterator, None)
+    if last:  # fairseq ends it by itself, if it gets the time to validate
+        trainer._saved_last = True
+        return
     if trainer.data_parallel_world_size > 1:
         # a worker that has ended takes the others with it, also the one that writes
         torch.distributed.barrier(trainer.data_parallel_process_group)
@@ -208,7 +229,10 @@ def _lacks_memory(error: RuntimeError) -> bool:
     kind = getattr(torch, "OutOfMemoryError", torch.cuda.OutOfMemoryError)
     text = str(error)
     return (
-        isinstance(error, kind) or "out of memory" in text or "DefaultCPUAllocator: can't" in text
+        isinstance(error, kind)
+        or "out of memory" in text
+        or "DefaultCPUAllocator: can't" in text
+        or "_STATUS_ALLOC_FAILED" in text  # cuBLAS's and cuDNN's
     )
 
 

@@ -4,7 +4,9 @@ It stands beside ``tdo_plugin_boot``, whose mends give these functions to fairse
 because importing anything of ``tdo_plugin`` would register the whole package.
 """
 
+import contextlib
 import functools
+import multiprocessing
 import os
 import signal
 import sys
@@ -14,6 +16,7 @@ from typing import Any, NoReturn
 
 import torch
 
+from tdo_plugin_ending import ENDED, SIGNALS, going_on
 from tdo_plugin_messages import TRACEBACK, one_line
 
 WHY = "tdo_plugin/why"  # in the workers' store: what the first to fail says
@@ -44,7 +47,7 @@ def end_together(module: Any) -> None:
     def distributed_init(cfg: Any) -> Any:
         rank = init(cfg)
         finished.clear()
-        watch = functools.partial(_watch, _store(), os.getppid(), finished)
+        watch = functools.partial(_watch, _own_store(), _launcher(), finished)
         threading.Thread(target=watch, daemon=True).start()
         return rank
 
@@ -71,6 +74,18 @@ def _store() -> Any:
     return torch.distributed.distributed_c10d._get_default_store()
 
 
+def _launcher() -> int | None:
+    """What ends with its workers, torchrun or a process that spawned them; a shell need not."""
+    spawned = multiprocessing.parent_process() is not None
+    return os.getppid() if spawned or torch.distributed.is_torchelastic_launched() else None
+
+
+def _own_store() -> Any:
+    """The same store over a connection of its own: torch holds one while it waits for a key."""
+    store = _store()
+    return store.clone() if hasattr(store, "clone") else store  # an older torch has none
+
+
 def _lost(error: Exception, cfg: Any) -> Exception:
     """The error itself, or that it comes from another worker's end."""
     gone = isinstance(error, torch.distributed.DistBackendError) or any(
@@ -78,8 +93,6 @@ def _lost(error: Exception, cfg: Any) -> Exception:
     )
     if not gone or not isinstance(error, RuntimeError):
         return error
-    from tdo_plugin_ending import going_on
-
     reason = next((text for text in LOST if text in str(error)), str(error).partition("\n")[0])
     rank = torch.distributed.get_rank()
     return LostWorker(f"the worker of rank {rank} has lost another ({reason}); {going_on(cfg)}")
@@ -101,11 +114,11 @@ def _first_says(store: Any) -> str | None:
     return None if here or os.environ.get("LOCAL_RANK") != "0" else why
 
 
-def _watch(store: Any, launcher: int, finished: threading.Event) -> None:
+def _watch(store: Any, launcher: int | None, finished: threading.Event) -> None:
     """End this process when another worker has failed, or what launched the workers is gone."""
     while not finished.wait(EVERY):
         try:
-            if os.getppid() != launcher:
+            if launcher is not None and os.getppid() != launcher:
                 rank = torch.distributed.get_rank()
                 why = f"what launched the worker of rank {rank} has ended without a word"
                 _leave(why if _is_first(store, why) else _first_says(store))
@@ -122,6 +135,38 @@ def _leave(why: str | None) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(1)
+
+
+# --- fairseq-train that spawns its workers itself ----------------------------------------------
+
+
+def handing_signals_on(spawn: Callable[..., Any]) -> Callable[..., Any]:
+    """``torch.multiprocessing.spawn`` that leaves it to the workers how a signal ends them."""
+
+    @functools.wraps(spawn)
+    def handing_on(*args: Any, **options: Any) -> Any:
+        if threading.current_thread() is not threading.main_thread():
+            return spawn(*args, **options)  # whoever has that one answers signals
+        told = []
+
+        def tell(number: int, _: Any) -> None:
+            told.append(number)
+            for worker in multiprocessing.active_children():
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(worker.pid, number)
+
+        before = {number: signal.signal(number, tell) for number in SIGNALS}
+        try:
+            return spawn(*args, **options)
+        except torch.multiprocessing.ProcessExitedException:
+            if not told:
+                raise
+            raise SystemExit(ENDED) from None
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    return handing_on
 
 
 # --- torchrun ----------------------------------------------------------------------------------
@@ -149,7 +194,7 @@ def end_like_workers(module: Any) -> None:
 def _run(original: Callable[[Any], None], args: Any) -> None:
     from torch.distributed.elastic.multiprocessing.api import SignalException
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
-    from torch.distributed.elastic.rendezvous import RendezvousError
+    from torch.distributed.elastic.rendezvous import RendezvousConnectionError, RendezvousError
 
     try:
         original(args)
@@ -158,6 +203,9 @@ def _run(original: Callable[[Any], None], args: Any) -> None:
             raise
         if isinstance(error, SignalException):
             code, line = 128 + error.sigval, None
+        elif isinstance(error, RendezvousConnectionError):
+            cause = str(error.__cause__ or error).partition("\n")[0]
+            code, line = 1, f"the machine that all meet at has ended, or does not answer: {cause}"
         elif isinstance(error, RendezvousError):
             code, line = 1, f"the machines do not reach each other: {error}"
         else:

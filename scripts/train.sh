@@ -14,7 +14,8 @@
 # Under Slurm scripts/slurm.sh does that.
 #
 # The tokens an update sees stay the config's: --update-freq follows the number of GPUs. Training
-# resumes from the checkpoints in --save-dir; SIGTERM ends it with one. The command is printed; --dry-run only prints it.
+# resumes from the checkpoints in --save-dir; SIGTERM ends it with one. The command is printed;
+# --dry-run only prints it.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/pipeline.sh"
 command_or_help train "$@"

@@ -126,8 +126,7 @@ def _submit(
     words += ["--precision", args.precision] if args.precision else []
     if machine.rendezvous:
         words += ["--nodes", str(machine.nodes), "--rendezvous", machine.rendezvous]
-    log = save_dir / "slurm-%j.log"
-    text = training_script(name, machine, log, [*words, *extra], args.sbatch or ())
+    text = training_script(name, machine, save_dir, [*words, *extra], args.sbatch or ())
     if args.dry_run:
         print(text)
         return 0

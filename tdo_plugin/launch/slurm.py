@@ -14,6 +14,11 @@ RENDEZVOUS = '"$rendezvous"'  # a word of the command, which the script knows
 # is not done 100 seconds later (tdo_plugin_workers.py).
 WARNING = 120
 
+# Machines end each other, with the exit code of the first. Slurm, which would end them by a signal,
+# comes after the seconds of SLURM_WAIT; the signal's exit code would ask for another turn.
+SRUN = "srun --kill-on-bad-exit=0"
+WAIT = f"export SLURM_WAIT=${{SLURM_WAIT:-{WARNING + 30}}}"
+
 FIRST_HOST = """\
 # The machines meet at the first of them, at a port that other jobs do not take.
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
@@ -26,9 +31,16 @@ if [[ -n ${SLURM_CPUS_PER_TASK:-} ]]; then export SRUN_CPUS_PER_TASK=$SLURM_CPUS
 """
 
 AGAIN = """\
-# 143: the time is nearly over, and a checkpoint is written. Then the job waits for another turn,
-# in which the same command goes on from there. scancel tells this shell, too: that is an end.
-if ((code == 143)) && [[ -z $cancelled ]]; then scontrol requeue "$SLURM_JOB_ID"; fi
+# 143: a signal has ended the training, as its time is nearly over. Where this turn has written a
+# checkpoint, the job waits for another, in which the same command goes on from there; without one
+# it would never end. scancel tells this shell, too: that is an end.
+if ((code == 143)) && [[ -z $cancelled ]]; then
+  if [[ $(find {folder} -name 'checkpoint*.pt' -newermt "@$began") ]]; then
+    scontrol requeue "$SLURM_JOB_ID"
+  else
+    echo "no checkpoint was written in this turn, so that there is no other" >&2
+  fi
+fi
 exit "$code"
 """
 
@@ -40,26 +52,27 @@ def script(options: Sequence[str], body: Sequence[str]) -> str:
 
 
 def training_script(
-    name: str, machine: Machine, log: Path, command: Sequence[str], options: Sequence[str]
+    name: str, machine: Machine, folder: Path, command: Sequence[str], options: Sequence[str]
 ) -> str:
     """The script of one training on all machines of an allocation.
 
     Args:
         name: of the job.
         machine: where to train.
-        log: file for what all workers say, of a job that waits again, too; `%j` is its number.
+        folder: of the checkpoints; what all workers say goes there, too, of all turns of a job.
         command: what each machine runs; the place of `RENDEZVOUS` is taken by HOST:PORT.
         options: further ones of sbatch, such as `--time=24:00:00`.
     """
-    asked = [f"--job-name={name}", f"--output={log}", "--open-mode=append"]
+    asked = [f"--job-name={name}", f"--output={folder / 'slurm-%j.log'}", "--open-mode=append"]
     asked += [f"--nodes={machine.nodes}", "--ntasks-per-node=1"]
     asked += [f"--gpus-per-node={machine.gpus}"] if machine.gpus else []
     asked += [f"--signal=TERM@{WARNING}", "--requeue"]
     words = [word if word == RENDEZVOUS else shlex.quote(word) for word in command]
-    lines = ["srun --kill-on-bad-exit=1", *_lines(words)]
-    body = ["cancelled=", "trap 'cancelled=1' TERM", "code=0"]
+    lines = [SRUN, *_lines(words)]
+    body = ["began=$(date +%s)", "cancelled=", "trap 'cancelled=1' TERM", "code=0"]
     body += [FIRST_HOST.rstrip()] if RENDEZVOUS in command else []
-    body += [CORES.rstrip(), " \\\n  ".join(lines) + " || code=$?", AGAIN.rstrip()]
+    body += [CORES.rstrip(), WAIT, " \\\n  ".join(lines) + " || code=$?"]
+    body += [AGAIN.rstrip().format(folder=shlex.quote(str(folder)))]
     return script([*asked, *options], body)
 
 

@@ -112,7 +112,7 @@ class Training:
 
     def wait_for(self, text: str) -> None:
         """Until it has said something."""
-        end = time.monotonic() + 120
+        end = time.monotonic() + 300
         while text not in self.said():
             assert self.process.poll() is None and time.monotonic() < end, self.said()
             time.sleep(0.05)
@@ -120,7 +120,7 @@ class Training:
     def end(self, code: int = 0) -> tuple[str, str]:
         """Wait for its end; what it has said, standard output and error apart."""
         try:
-            found = self.process.wait(120)
+            found = self.process.wait(300)
         finally:
             self.process.kill()
         assert found == code, self.said()

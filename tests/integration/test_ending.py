@@ -62,6 +62,18 @@ def test_a_signal_in_a_validation_does_not_wait_for_its_end(tmp_path: Path) -> N
     assert not logged(output, "valid_loss") and len(losses(output)) == 3
 
 
+def test_a_signal_in_the_last_validation_saves_the_last_update_first(tmp_path: Path) -> None:
+    """The validation goes on, as nothing comes after it; here something ends it by force."""
+    last = tmp_path / "checkpoint_last.pt"
+    what = f"os._exit(9) if os.path.exists({str(last)!r}) else os.kill(os.getpid(), signal.SIGTERM)"
+    happens = trouble(tmp_path, what, update=None)
+    given = ("--max-update", "3", "--max-tokens-valid", "20")
+    _, errors = Training(tmp_path, *given, *happens, valid=True).end(9)
+    assert not errors
+    state = torch.load(last, weights_only=False)
+    assert state["optimizer_history"][-1]["num_updates"] == 3
+
+
 def test_a_signal_to_one_worker_ends_all_after_the_same_update(
     two_through: tuple[Path, list[float]], tmp_path: Path
 ) -> None:

@@ -37,8 +37,8 @@ LAUNCHER = "os.kill(os.getppid(), signal.SIGKILL)"
 MACHINE = f"{LAUNCHER}; os.kill(os.getpid(), signal.SIGKILL)"
 SAYS = {
     LAUNCHER: "error: what launched the worker of rank {lost} has ended without a word",
-    MACHINE: r"error: the worker of rank {left} has lost another \(.*Connection.*\); the same "
-    "command goes on from {last}",
+    MACHINE: r"error: the worker of rank {left} has lost another \((Connection|Broken pipe).*\); "
+    "the same command goes on from {last}",
 }
 
 
@@ -46,17 +46,17 @@ SAYS = {
 def test_a_lost_machine_ends_the_others_and_training_goes_on(
     what: str, lost: int, through: tuple[Path, list[float]], tmp_path: Path
 ) -> None:
-    """Before the sixth update; the last checkpoint is that of the fourth."""
-    happens = trouble(tmp_path, f"{what}; time.sleep(100)", update=5, rank=lost)
+    """Before the fourth update; the last checkpoint is that of the second."""
+    happens = trouble(tmp_path, f"{what}; time.sleep(100)", update=3, rank=lost)
     machines = both(tmp_path, *happens)
-    codes = sorted(one.process.wait(100) for one in machines)
+    codes = sorted(one.process.wait(300) for one in machines)
     assert codes == [-9, 1]
     (survivor,) = [one.err.read_text() for one in machines if one.process.returncode == 1]
     last = tmp_path / "checkpoint_last.pt"
     assert re.search(SAYS[what].format(lost=lost, left=1 - lost, last=last), survivor), survivor
     assert "Traceback" not in survivor
     state = torch.load(last, weights_only=False)
-    assert state["optimizer_history"][-1]["num_updates"] == 4
+    assert state["optimizer_history"][-1]["num_updates"] == 2
     outputs = [one.end()[0] for one in both(tmp_path)]
-    assert losses("".join(outputs)) == through[1][4:]
+    assert losses("".join(outputs)) == through[1][2:]
     assert_same_ends(tmp_path, through[0])

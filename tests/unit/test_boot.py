@@ -26,6 +26,7 @@ ALWAYS = {
     "loading-goes-on",
     "out-of-memory",
     "workers-end-together",
+    "signals-handed-on",
     "torchrun-ending",
 }
 FAKE_FAIRSEQ = {

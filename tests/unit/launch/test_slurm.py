@@ -9,7 +9,7 @@ import pytest
 from tdo_plugin.launch.slurm import RENDEZVOUS, training_script
 from tdo_plugin.launch.training import Machine
 
-LOG = Path("/a place/slurm-%j.log")
+PLACE = Path("/a place")
 TWO = Machine(gpus=4, nodes=2, rendezvous=RENDEZVOUS)
 # Stand-ins: srun runs the one command that it is given, scontrol knows three machines.
 STAND_INS = {
@@ -32,12 +32,12 @@ def run(tmp_path: Path, text: str, **settings: str) -> tuple[int, list[str]]:
         text=True,
         check=False,
     )
-    assert not done.stderr
+    assert bool(done.stderr) == ("no checkpoint was written" in done.stderr)
     return done.returncode, done.stdout.splitlines()
 
 
 def test_what_is_asked_for() -> None:
-    text = training_script("ted", TWO, LOG, ["train"], ["--time=1:00", "--signal=TERM@300"])
+    text = training_script("ted", TWO, PLACE, ["train"], ["--time=1:00", "--signal=TERM@300"])
     asked = [line for line in text.splitlines() if line.startswith("#SBATCH ")]
     assert asked == [
         "#SBATCH --job-name=ted",
@@ -51,34 +51,43 @@ def test_what_is_asked_for() -> None:
         "#SBATCH --time=1:00",
         "#SBATCH --signal=TERM@300",  # the later one is taken
     ]
-    assert "--gpus" not in training_script("ted", Machine(), LOG, ["train"], [])
+    assert "--gpus" not in training_script("ted", Machine(), PLACE, ["train"], [])
 
 
 def test_machines_meet_at_the_first(tmp_path: Path) -> None:
     words = ["printf", "%s\n", "a b", "--rendezvous", RENDEZVOUS, "$HOME; `ls`"]
-    text = training_script("ted", TWO, LOG, words, [])
+    text = training_script("ted", TWO, PLACE, words, [])
     code, said = run(tmp_path, text)
     where = "n7:21234"
     assert (code, said[1:]) == (0, ["a b", "--rendezvous", where, "$HOME; `ls`"])
-    assert said[0] == "srun --kill-on-bad-exit=1 cores none"
+    assert said[0] == "srun --kill-on-bad-exit=0 cores none"
     assert run(tmp_path, text, SLURM_CPUS_PER_TASK="12")[1][0].endswith("cores 12")
     # one machine needs no place to meet
-    assert "scontrol show" not in training_script("ted", Machine(gpus=4), LOG, ["train"], [])
+    assert "scontrol show" not in training_script("ted", Machine(gpus=4), PLACE, ["train"], [])
+
+
+WRITES = "touch save/checkpoint_last.pt; "
 
 
 @pytest.mark.parametrize(
     ("body", "code", "waits"),
     [
-        ("exit 0", 0, False),
-        ("exit 1", 1, False),
-        ("exit 143", 143, True),
-        ("kill $PPID; exit 143", 143, False),
+        (WRITES + "exit 0", 0, False),
+        (WRITES + "exit 1", 1, False),
+        (WRITES + "exit 143", 143, True),
+        ("exit 143", 143, False),
+        (WRITES + "kill $PPID; exit 143", 143, False),
     ],
 )
 def test_only_a_training_whose_time_is_over_waits_again(
-    body: str, code: int, waits: bool, tmp_path: Path
+    body: str, code: int, waits: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The last one is what scancel does: it ends the shell of the script, too."""
-    text = training_script("ted", TWO, LOG, ["bash", "-c", body], [])
+    """Without a checkpoint it would wait for ever; scancel ends the shell of the script, too."""
+    monkeypatch.chdir(tmp_path)
+    save = Path("save")
+    save.mkdir()
+    (save / "checkpoint_last.pt").touch()
+    os.utime(save / "checkpoint_last.pt", (0, 0))  # of the turn before
+    text = training_script("ted", TWO, save, ["bash", "-c", body], [])
     found, said = run(tmp_path, text)
     assert (found, "scontrol requeue 41234" in said) == (code, waits)

@@ -1,0 +1,133 @@
+"""Failures of other workers, signals to what started them, and what torchrun says at the end."""
+
+import datetime
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+import torch
+from torch.distributed.elastic.multiprocessing import SignalException
+from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
+from torch.distributed.elastic.rendezvous import RendezvousConnectionError, RendezvousTimeoutError
+
+import tdo_plugin_workers
+
+
+def test_a_wait_for_a_key_does_not_hide_anothers_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch holds a store's connection for as long as a key is waited for."""
+    kept = torch.distributed.TCPStore("127.0.0.1", 0, is_master=True)
+    mine = torch.distributed.TCPStore("127.0.0.1", kept.port, is_master=False)
+    mine.set_timeout(datetime.timedelta(seconds=60))
+    finished = threading.Event()
+
+    def leave(why: str | None) -> None:
+        finished.set()
+        kept.set("left", str(why))
+
+    monkeypatch.setattr(tdo_plugin_workers, "_store", lambda: mine)
+    monkeypatch.setattr(tdo_plugin_workers, "_leave", leave)
+    monkeypatch.setattr(tdo_plugin_workers, "EVERY", 0.3)
+    monkeypatch.setenv("GROUP_RANK", "1")
+    monkeypatch.setenv("LOCAL_RANK", "0")
+    watch = (tdo_plugin_workers._own_store(), os.getppid(), finished)
+    thread = threading.Thread(target=tdo_plugin_workers._watch, args=watch)
+    thread.start()
+    fails = threading.Timer(1, kept.set, (tdo_plugin_workers.WHY, "0 0 no luck"))
+    fails.start()
+    try:
+        assert mine.get("left") == b"no luck"
+    finally:
+        finished.set()
+        thread.join()
+
+
+def test_a_shell_may_end_before_its_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not so torchrun, nor a process that spawned workers."""
+    monkeypatch.delenv("TORCHELASTIC_RUN_ID", raising=False)
+    assert tdo_plugin_workers._launcher() is None
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "tdo")
+    assert tdo_plugin_workers._launcher() == os.getppid()
+    monkeypatch.delenv("TORCHELASTIC_RUN_ID")
+    monkeypatch.setattr(multiprocessing, "parent_process", object)
+    assert tdo_plugin_workers._launcher() == os.getppid()
+
+
+SPAWN = """
+import signal, sys, time
+import torch
+from tdo_plugin_workers import handing_signals_on
+
+def work(rank):
+    def end(number, _):
+        print("told", number, flush=True)
+        sys.exit(143)
+    for one in (signal.SIGTERM, signal.SIGUSR1):
+        signal.signal(one, end)
+    print("ready", flush=True)
+    time.sleep(100)
+
+if __name__ == "__main__":
+    handing_signals_on(torch.multiprocessing.spawn)(work, nprocs=2, join=True)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1])
+def test_what_spawns_workers_hands_a_signal_on(number: int, tmp_path: Path) -> None:
+    """And ends as they do."""
+    script = tmp_path / "spawn.py"
+    script.write_text(SPAWN)
+    words = [sys.executable, str(script)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdout=pipe, stderr=pipe, text=True) as started:
+        try:
+            assert [started.stdout.readline() for _ in range(2)] == ["ready\n"] * 2
+            started.send_signal(number)
+            rest, errors = started.communicate(timeout=100)
+        finally:
+            started.kill()
+    assert started.returncode == 143 and "Traceback" not in errors
+    assert f"told {int(number)}" in rest.splitlines()
+
+
+def failure(exitcode: int) -> ChildFailedError:
+    return ChildFailedError("train", {3: ProcessFailure(0, 1, exitcode, "/nowhere")})
+
+
+LOST = RendezvousConnectionError("The connection has failed. See inner exception for details.")
+LOST.__cause__ = RuntimeError("no bytes\nframe #0")
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (SignalException("told", signal.SIGTERM), 143, ""),
+        (failure(143), 143, ""),
+        (failure(1), 1, ""),
+        (
+            failure(-9),
+            137,
+            "SIGKILL (a machine that is out of memory sends it) has ended the worker of rank 3",
+        ),
+        (
+            LOST,
+            1,
+            "the machine that all meet at has ended, or does not answer: no bytes",
+        ),
+        (RendezvousTimeoutError("too late"), 1, "the machines do not reach each other: too late"),
+    ],
+)
+def test_torchrun_ends_as_its_workers_do(
+    error: Exception, code: int, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def original(_: object) -> None:
+        raise error
+
+    with pytest.raises(SystemExit) as ended:
+        tdo_plugin_workers._run(original, [])
+    assert ended.value.code == code
+    assert capsys.readouterr().err == (f"error: {line}\n" if line else "")
