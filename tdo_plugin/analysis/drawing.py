@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from tdo_plugin.errors import UserError
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 SUFFIXES = (".svg", ".png")
 DPI = 150
+MARKERS = "osD^vPX*"  # tell lines apart where colours do not
 
 
 class Score(NamedTuple):
@@ -39,11 +41,11 @@ def check(path: Path, option: str = "--plot") -> None:
 
 
 def panel(width: float, title: str) -> tuple[Figure, Axes]:
-    """A figure of one panel, so many inches wide, with a title above."""
+    """A figure of one panel, so many inches wide, with a title above, in lines that fit."""
     from matplotlib.figure import Figure
 
     figure = Figure((width, 3.8), dpi=DPI, layout="constrained")
-    figure.suptitle(title, fontsize=10, parse_math=False)
+    figure.suptitle(title, fontsize=10, parse_math=False, wrap=True)
     return figure, figure.subplots()
 
 
@@ -51,7 +53,42 @@ def whiskers(scores: Sequence[Score]) -> list[list[float]] | None:
     """Down and up from the means; None where each is of one alone."""
     if all(one.least == one.most or math.isnan(one.mean) for one in scores):
         return None
-    return [[one.mean - one.least for one in scores], [one.most - one.mean for one in scores]]
+    # a mean of equal numbers may lie beside them by its rounding
+    return [
+        [max(0.0, one.mean - one.least) for one in scores],
+        [max(0.0, one.most - one.mean) for one in scores],
+    ]
+
+
+def whole(axis: Axes) -> None:
+    """Whole numbers below, such as layers, and nothing between two."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))
+
+
+def legend(
+    figure: Figure,
+    handles: Sequence[Artist],
+    labels: Sequence[str],
+    columns: int = 4,
+    title: str = "",
+) -> None:
+    """Names below the panel, in at most so many columns, fewer where the width has no room."""
+    for count in range(min(columns, len(labels)), 0, -1):
+        drawn = figure.legend(
+            handles,
+            labels,
+            title=title,
+            title_fontsize=8,
+            loc="outside lower center",
+            ncols=count,
+            fontsize=8,
+            frameon=False,
+        )
+        if count == 1 or drawn.get_window_extent().width <= figure.bbox.width:
+            return
+        drawn.remove()
 
 
 def plain(axes: Iterable[Axes]) -> None:

@@ -6,7 +6,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tdo_plugin.analysis.drawing import Score, panel, plain, save, text, whiskers
+from tdo_plugin.analysis.drawing import (
+    MARKERS,
+    Score,
+    legend,
+    panel,
+    plain,
+    save,
+    text,
+    whiskers,
+    whole,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,8 +25,6 @@ if TYPE_CHECKING:
 BAR = 0.13  # inches
 NARROWEST, WIDEST = 5.6, 30.0
 FILLED = 0.8  # of a group's width
-
-
 STYLES = ("-", ":", "--", "-.")
 
 
@@ -29,7 +37,8 @@ def draw_curves(
 ) -> None:
     """Draw scores over numbers, a line for each name and group, spreads as bars.
 
-    Lines of one name have one colour, those of one group one style (Qu et al., figures 5 and 6).
+    Lines of one name have one colour and marker, those of one group one style (Qu et al., figures 5
+    and 6).
 
     Args:
         lines: scores by name and group, either of which may be empty, and number.
@@ -41,20 +50,22 @@ def draw_curves(
     figure, axis = panel(NARROWEST, title)
     names, groups = (list(dict.fromkeys(one)) for one in zip(*lines, strict=True))
     for (name, group), points in lines.items():
-        scores = list(points.values())
+        scores, number = list(points.values()), names.index(name)
         axis.errorbar(
             list(points),
             [one.mean for one in scores],
             whiskers(scores),
-            marker="o",
+            marker=MARKERS[number % len(MARKERS)],
             markersize=4,
             capsize=2,
             elinewidth=1,
-            color=f"C{names.index(name)}",
+            color=f"C{number}",
             linestyle=STYLES[groups.index(group) % len(STYLES)],
             label=text(", ".join(filter(None, (name, group)))),
         )
     axis.set_xlabel(xlabel, parse_math=False)
+    if all(number % 1 == 0 for points in lines.values() for number in points):
+        whole(axis)
     _finish(figure, axis, ylabel, "", paths)
 
 
@@ -64,6 +75,7 @@ def draw_bars(
     ylabel: str,
     title: str,
     paths: Sequence[Path],
+    below: str = "",
 ) -> None:
     """Draw scores by direction, or by another word, bars side by side for each name.
 
@@ -73,6 +85,7 @@ def draw_bars(
         ylabel: what the scores are.
         title: stands above.
         paths: `.svg` or `.png`; each appears only complete.
+        below: what the words are that bars stand by, if they are no directions.
     """
     directions = list(next(iter(bars.values())))
     room = max(0.55, BAR * len(bars) / FILLED)  # inches of a direction
@@ -91,6 +104,7 @@ def draw_bars(
             label=text(name),
         )
     axis.set_xticks(range(len(directions)), directions, parse_math=False, fontsize=8)
+    axis.set_xlabel(below, parse_math=False)
     axis.tick_params(axis="x", length=0)
     axis.set_xlim(-0.6, len(directions) - 0.4)
     _finish(figure, axis, ylabel, xlabel, paths)
@@ -112,15 +126,6 @@ def _finish(figure: Figure, axis: Axes, ylabel: str, over: str, paths: Sequence[
         axis.axhline(0, color="0.3", linewidth=0.8)
     handles, labels = axis.get_legend_handles_labels()
     if any(labels):
-        figure.legend(
-            handles,
-            labels,
-            title=text(over),
-            title_fontsize=8,
-            loc="outside lower center",
-            ncols=min(4 if len(labels) < 9 else 6, len(labels)),
-            fontsize=8,
-            frameon=False,
-        )
+        legend(figure, handles, labels, 4 if len(labels) < 9 else 6, text(over))
     for path in paths:
         save(figure, path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from pathlib import Path
 from types import ModuleType
 
@@ -52,13 +53,15 @@ def run(args: argparse.Namespace) -> int:
     from tdo_plugin.data.lock import alone
 
     out = args.out.resolve()
-    if out.exists() and not out.is_dir():
+    # said before all is computed; the lock is taken when there is something to write
+    there = next(one for one in (out, *out.parents) if one.exists())
+    if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
         raise UserError(f"`--out` must be a folder to write to; {args.out} is none")
     if not args.no_figures:
         check(args.out / "figure.png", "--out")
     found = args.analyze(args)
+    show(found)
     with alone(out):
-        show(found)
         for path in write(found, out, not args.no_figures):
             print(path, flush=True)
     return 0

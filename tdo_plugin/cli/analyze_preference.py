@@ -158,7 +158,14 @@ def _measure(
     def read(language: str, tag: str) -> Mapping[int, torch.Tensor]:
         own = lines[language]
         batches = model.readings(f"{language}-{tag}", own, args.longest, args.max_tokens)
-        return pooled_outputs(model.core, batches, layers, len(own))
+        states = pooled_outputs(model.core, batches, layers, len(own))
+        for layer, vectors in states.items():
+            if not vectors.isfinite().all():
+                raise UserError(
+                    f"`--path` must name models whose states are finite; those of {path} after "
+                    f"layer {layer} are not"
+                )
+        return states
 
     print(f"{name}: {len(layers)} layers, {len(pairs)} pairs", file=sys.stderr, flush=True)
     return measure(read, pairs, forms)

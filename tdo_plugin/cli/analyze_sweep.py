@@ -58,6 +58,7 @@ def run(args: argparse.Namespace) -> Analysis:
     from tdo_plugin.analysis.sweep_figures import draw_bars, draw_curves
     from tdo_plugin.cli.analyze_output import Analysis
     from tdo_plugin.errors import UserError
+    from tdo_plugin.evaluation.report.files import slugs
     from tdo_plugin.evaluation.scores import merge, read_sheet
     from tdo_plugin.evaluation.sweep import groups_of, members, numeric, placed, points
 
@@ -86,15 +87,20 @@ def run(args: argparse.Namespace) -> Analysis:
         pictures = {"curve": partial(draw_curves, lines, args.x_label, label, title)}
     elif args.group and any(one.line for one in found):
         pictures = {
-            f"bars-{group}": partial(
-                draw_bars, _side_by_side(found, group), "", label, f"mean over {group}{against}"
+            f"bars-{slug}": partial(
+                draw_bars,
+                _side_by_side(found, group),
+                "",
+                label,
+                f"mean over {group}{against}",
+                below=args.x_label,
             )
-            for group in groups
+            for group, slug in slugs(groups).items()
         }
     else:
         shown = groups if args.group else [*sheet.directions, *groups]
         bars = {one.name: {each: _score(one, each) for each in shown} for one in found}
-        title = f"by direction{against}"
+        title = f"mean over {over}{against}" if args.group else f"by direction{against}"
         pictures = {"bars": partial(draw_bars, bars, args.x_label, label, title)}
     tables = [_table(found, f"{label} by direction{against}", args.x_label, bool(baseline), groups)]
     return Analysis(tables, [], {"sweep": _numbers(found)}, pictures)

@@ -36,7 +36,7 @@ def parallel_lines(
     own = {language: path for language, path in own.items() if path.is_file()}
     wanted = (own if len(own) > 1 else None) if languages is None else languages
     if wanted is not None and own.keys() >= set(wanted):
-        return {language: list(read_lines(own[language])) for language in wanted}
+        return _aligned({language: own[language] for language in wanted})
     return _through_hub(data, split, languages)
 
 
@@ -48,6 +48,23 @@ def within(lines: Parallel, pieces: int, sentences: int | None) -> Parallel:
         if max(len(one.split()) for one in same) <= pieces
     ][:sentences]
     return {language: [own[number] for number in kept] for language, own in lines.items()}
+
+
+def _aligned(paths: dict[str, Path]) -> Parallel:
+    """The lines of files by language, as many in each.
+
+    Raises:
+        UserError: they are not.
+    """
+    lines = {language: list(read_lines(path)) for language, path in paths.items()}
+    first, *others = lines
+    for other in others:
+        if len(lines[other]) != len(lines[first]):
+            raise UserError(
+                f"`{paths[other]}` must have as many lines as {paths[first].name}, "
+                f"{len(lines[first])}; it has {len(lines[other])}"
+            )
+    return lines
 
 
 def _check(data: DataFolder, languages: Sequence[str]) -> None:
@@ -71,12 +88,14 @@ def _through_hub(data: DataFolder, split: str, languages: Sequence[str] | None) 
     missing = [one for one in sets if one not in there]
     if missing and (languages is not None or not there):
         raise UserError(
-            f"`--data` must hold a {split} set of {hub} with {missing[0]}; {data.root} has none"
+            f"`--data` must hold a {split} set of {hub} with {missing[0]}, as text in pieces; "
+            f"{data.root / 'pieces'} has none"
         )
     # by language, the first of its lines that stands beside a line of the hub
     found: dict[str, dict[str, str]] = {one: {} for one in there}
-    for one, paths in there.items():
-        for line, translation in zip(*map(read_lines, paths), strict=True):
+    for one, (path, other) in there.items():
+        lines = _aligned({hub: path, one: other})
+        for line, translation in zip(lines[hub], lines[one], strict=True):
             found[one].setdefault(line, translation)
     first, *others = found.values()
     common = [line for line in first if all(line in other for other in others)]

@@ -74,8 +74,8 @@ def placed(given: Sequence[str], sheet: ScoreSheet) -> Placed:
     lines = list(dict.fromkeys(line for line, _ in found))
     ordered: Placed = {}
     for line, value in sorted(found, key=lambda one: (lines.index(one[0]), float(one[1]))):
-        # 0.7 and 0.70 are one value
-        ordered.setdefault((line, f"{float(value):g}"), []).extend(found[line, value])
+        # 0.7 and 0.70 are one value, all of whose digits count
+        ordered.setdefault((line, f"{float(value):.15g}"), []).extend(found[line, value])
     return ordered
 
 

@@ -6,7 +6,9 @@ import logging
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
+import scipy.linalg
 import torch
 from integration.data import ENCODER_DECODER, INSTRUCL, kept_logging
 from integration.prepared import TEST_SENTENCES, prepared, trained
@@ -115,8 +117,24 @@ def test_the_same_numbers_whatever_the_batches(preference, tmp_path):
     assert found[0] == pytest.approx(found[1], abs=1e-5)
 
 
+def by_eigenvalues(one: torch.Tensor, other: torch.Tensor, variance: float) -> float:
+    """SVCCA by another way: principal components, then the eigenvalues of the covariances."""
+    kept = []
+    for states in (one.double().numpy(), other.double().numpy()):
+        centred = states - states.mean(0)
+        values, vectors = np.linalg.eigh(centred.T @ centred)
+        values, vectors = values[::-1], vectors[:, ::-1]
+        count = int(np.searchsorted(np.cumsum(values) / values.sum(), variance)) + 1
+        kept.append(centred @ vectors[:, :count])
+    a, b = kept
+    squares = scipy.linalg.eigh(
+        a.T @ b @ np.linalg.inv(b.T @ b) @ b.T @ a, a.T @ a, eigvals_only=True
+    )
+    return float(np.sqrt(np.sort(squares)[::-1][: b.shape[1]].clip(0, 1)).mean())
+
+
 def test_the_numbers_are_those_of_three_readings(preference, tmp_path):
-    preference("--path", checkpoint(), "--form", "sentence", "--no-figures")
+    preference("--path", checkpoint(), "--variance", "0.8", "--no-figures")
     model = FrozenModel(checkpoint(), prepared(), torch.device("cpu"))
     lines = parallel_lines(prepared(), "test")
 
@@ -128,6 +146,14 @@ def test_the_numbers_are_those_of_three_readings(preference, tmp_path):
             found.append(model.core.encode(tokens, [3], languages).states[3][0].mean(0))
         return found
 
+    def found(form: str) -> list[float]:
+        (row,) = (
+            row
+            for row in rows(tmp_path / "out" / "pairs.csv")
+            if (row["form"], row["pair"], row["layer"]) == (form, "de-fr", "3")
+        )
+        return [float(row[name]) for name in ("rho_source", "rho_target", "score")]
+
     real, source, target = states("de", "fr"), states("de", "de"), states("fr", "fr")
     rhos = [
         [float(torch.corrcoef(torch.stack(two))[0, 1].abs()) for two in zip(real, one, strict=True)]
@@ -135,14 +161,11 @@ def test_the_numbers_are_those_of_three_readings(preference, tmp_path):
     ]
     scores = [y / (y + x) for x, y in zip(*rhos, strict=True)]
     expected = [sum(values) / TEST_SENTENCES for values in (*rhos, scores)]
-    (row,) = (
-        row
-        for row in rows(tmp_path / "out" / "pairs.csv")
-        if (row["pair"], row["layer"]) == ("de-fr", "3")
-    )
-    found = [float(row[name]) for name in ("rho_source", "rho_target", "score")]
-    assert found == pytest.approx(expected, abs=1e-5)
+    assert found("sentence") == pytest.approx(expected, abs=1e-5)
     assert expected[0] < 0.9999  # it does depend on the tag
+    x, y = (by_eigenvalues(*map(torch.stack, (real, one)), 0.8) for one in (source, target))
+    assert found("svcca") == pytest.approx([x, y, y / (y + x)], abs=1e-4)
+    assert y < x < 0.9999
 
 
 def test_long_sentences_are_left_out_of_all_languages(preference, tmp_path):
@@ -223,6 +246,18 @@ def test_sources_without_the_targets_tag_are_refused(preference, tmp_path, flags
     path = checkpoint(*flags)
     printed, errors = preference("--path", path, code=2)
     assert re.search(r"`--path` must name models whose sources begin with .*; those of ", errors)
+    assert "Traceback" not in errors and not printed and not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("form", ["both", "sentence"])
+def test_a_model_that_has_diverged_is_refused(preference, tmp_path, form):
+    state = torch.load(checkpoint(), map_location="cpu", weights_only=False)
+    (name, *_) = [name for name in state["model"] if ".layers.1." in name and "weight" in name]
+    state["model"][name].fill_(float("nan"))
+    torch.save(state, tmp_path / "nan.pt")
+    printed, errors = preference("--path", tmp_path / "nan.pt", "--form", form, code=2)
+    message = r"`--path` must name models whose states are finite; those of .*nan.pt after layer 2"
+    assert re.search(message, errors.splitlines()[-1])
     assert "Traceback" not in errors and not printed and not (tmp_path / "out").exists()
 
 

@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tdo_plugin.analysis.drawing import Score, panel, plain, save, text, whiskers
+from tdo_plugin.analysis.drawing import (
+    MARKERS,
+    Score,
+    legend,
+    panel,
+    plain,
+    save,
+    text,
+    whiskers,
+    whole,
+)
 
 WIDTH = 6.4  # inches
 APART = 0.08  # of a layer, so that bars of several models do not hide each other
-MARKERS = "osD^vPX*"
 
 
 def draw_preference(
@@ -22,8 +31,6 @@ def draw_preference(
         title: stands above.
         paths: `.svg` or `.png`; each appears only complete.
     """
-    from matplotlib.ticker import MaxNLocator
-
     figure, axis = panel(WIDTH, title)
     axis.axhline(0.5, color="0.45", linestyle="--", linewidth=1)
     for number, (name, layers) in enumerate(models.items()):
@@ -40,9 +47,9 @@ def draw_preference(
             label=text(name),
         )
     axis.set_xlabel("layer")
-    axis.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
+    whole(axis)
     axis.set_ylabel("s (above 0.5: target language)")
-    figure.legend(loc="outside lower center", ncols=min(4, len(models)), fontsize=8, frameon=False)
+    legend(figure, *axis.get_legend_handles_labels())
     plain([axis])
     for path in paths:
         save(figure, path)

@@ -61,11 +61,12 @@ def _subspace(states: Tensor, variance: float) -> Tensor:
     """Orthonormal directions (N, K) of the sentences that hold a share of the variance.
 
     The SVD of SVCCA (Raghu et al., 2017): as few singular directions of the centred set as hold it,
-    those of rounding never among them. K is 0 where the set does not vary.
+    those of rounding, in the precision that the set comes in, never among them. K is 0 where the
+    set does not vary.
     """
     centred = states.double() - states.double().mean(0)
     directions, spread, _ = torch.linalg.svd(centred, full_matrices=False)
-    smallest = spread[0] * max(centred.shape) * torch.finfo(spread.dtype).eps
+    smallest = spread[0] * max(centred.shape) * torch.finfo(states.dtype).eps
     rank = int((spread > smallest).sum())
     held = spread[:rank].square().cumsum(0)
     enough = int((held < variance * held[-1:]).sum()) + 1

@@ -7,7 +7,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tdo_plugin.analysis.drawing import panel, plain, save, text
+from tdo_plugin.analysis.drawing import legend, panel, plain, save, text, whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,14 +36,12 @@ def draw_lines(
         title: stands above.
         paths: `.svg` or `.png`; each appears only complete.
     """
-    from matplotlib.ticker import MaxNLocator
-
     figure, axis = panel(6.4, title)
     for name, points in lines.items():
         axis.plot(*zip(*points, strict=True), marker="o", markersize=3, label=text(name))
     axis.axhline(guess, color=GREY, linestyle="--", linewidth=1, label=GUESS)
     axis.set_xlabel(xlabel)
-    axis.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
+    whole(axis)
     _finish(figure, axis, paths)
 
 
@@ -106,14 +104,8 @@ def _finish(figure: Figure, axis: Axes, paths: Sequence[Path]) -> None:
     handles, labels = axis.get_legend_handles_labels()
     # bars are drawn from containers, which come after lines whenever they were drawn
     order = sorted(range(len(labels)), key=lambda one: labels[one] in CAPTIONS)
-    figure.legend(
-        [handles[one] for one in order],
-        [labels[one] for one in order],
-        loc="outside lower center",
-        ncols=len(labels) if len(labels) < 5 else 3,
-        fontsize=8,
-        frameon=False,
-    )
+    columns = 4 if len(labels) < 5 else 3
+    legend(figure, [handles[one] for one in order], [labels[one] for one in order], columns)
     plain([axis])
     for path in paths:
         save(figure, path)

@@ -3,6 +3,7 @@
 import csv
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from unit.evaluation.sweeps import sheet
 from tdo_plugin import cli
 from tdo_plugin.analysis import drawing
 from tdo_plugin.analysis.neurons import likeness
+from tdo_plugin.data.lock import alone
 from tdo_plugin.evaluation.scores import as_json
 
 PAIRS = ["it-en", "en-it", "ro-en"]
@@ -241,10 +243,25 @@ def test_groups_are_lines_and_differences_may_be_ratios(analyze):
 
 def test_words_of_several_lines_stand_side_by_side_in_a_picture_for_each_group(analyze):
     words = ("--x", "TE, k = 1=TE:tag", "multilingual=AV:tag", "TE, k = 0=TE:none")
-    analyze("sweep", "scores.json", *words, "--group", "all", "it-en")
+    analyze("sweep", "scores.json", *words, "--group", "all", "it-en", "--x-label", "by $m$")
     assert written() == files(["sweep"], ["bars-all", "bars-it-en"])
     for name in ("bars-all", "bars-it-en"):
-        assert all(f">{wanted}<" in drawn(name) for wanted in ("TE", "AV", "tag", "none"))
+        assert all(f">{wanted}<" in drawn(name) for wanted in ("TE", "AV", "tag", "none", "by $m$"))
+
+
+def test_groups_whose_names_are_no_names_of_files(analyze):
+    own = replace(sheet(BLEU), groups={"to/from": ("it-en",), "to_from": ("en-it",)})
+    Path("scores.json").write_text(json.dumps(as_json(own)), encoding="utf-8")
+    words = ("--x", "TE, k = 1=TE:tag", "multilingual=AV:tag", "--group", "to/from", "to_from")
+    analyze("sweep", "scores.json", *words)
+    assert written() == files(["sweep"], ["bars-to_from", "bars-to_from-2"])
+    assert ">mean over to/from<" in drawn("bars-to_from")
+
+
+def test_bars_of_groups_say_so(analyze):
+    words = ("--x", "TE, k = 1=erased", "multilingual=plain", "--group", "all")
+    analyze("sweep", "scores.json", *words)
+    assert ">mean over all<" in drawn("bars") and ">by direction<" not in drawn("bars")
 
 
 def test_no_figures(analyze):
@@ -282,6 +299,14 @@ def test_bad_input_is_one_line(capsys, words, message):
     assert error.startswith("tdo analyze: error: ") and error.count("\n") == 1
     assert message in error
     assert not Path("out").exists()
+
+
+def test_what_was_found_is_printed_where_another_run_has_the_folder(capsys):
+    with alone(Path("out")):
+        assert cli.main(["analyze", *SWEEP, "--out", "out"]) == 2
+    printed, errors = capsys.readouterr()
+    assert "BLEU by direction" in printed
+    assert "that no other run is writing to" in errors and not written()
 
 
 def test_a_file_is_no_folder(capsys):

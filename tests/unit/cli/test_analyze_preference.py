@@ -19,6 +19,8 @@ from tdo_plugin.data.databin import DataFolder
         (["--variance", "0"], "`--variance` must be above 0 and at most 1; it is 0.0"),
         (["--variance", "1.1"], "`--variance` must be above 0 and at most 1; it is 1.1"),
         (["--out", "file"], "`--out` must be a folder to write to; file is none"),
+        # before any model is read
+        (["--out", "file/below"], "`--out` must be a folder to write to; file/below is none"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

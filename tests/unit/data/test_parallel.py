@@ -65,7 +65,7 @@ def test_no_line_is_too_long_in_any_language():
         (["de", "es"], "`--languages` must be two or more of en, de, fr, it, each once; it has es"),
         (["de"], "`--languages` must be two or more of en, .*; it is de"),
         (["de", "de"], "`--languages` must be two or more .*; it is de,de"),
-        (["de", "it"], "`--data` must hold a test set of en with it; .* has none"),
+        (["de", "it"], "`--data` must hold a test set of en with it, as text in pieces; .*pieces "),
     ],
 )
 def test_languages_that_are_refused(tmp_path, languages, message):
@@ -76,7 +76,7 @@ def test_languages_that_are_refused(tmp_path, languages, message):
 def test_folders_that_are_refused(tmp_path):
     for number, (texts, directions, message) in enumerate(
         [
-            ({}, PAIRS, "`--data` must hold a test set of en with de; .* has none"),
+            ({}, PAIRS, "`--data` must hold a test set of en with de, .*pieces has none"),
             (
                 HUB,
                 (*PAIRS, "de-fr"),
@@ -86,6 +86,16 @@ def test_folders_that_are_refused(tmp_path):
                 {**HUB, "test.en-de.en": "p q r s t"},
                 PAIRS,
                 "`--languages` must be such that their test sets share lines in en; de, fr share",
+            ),
+            (
+                {**HUB, "test.en-de.de": "A B"},
+                PAIRS,
+                "test.en-de.de` must have as many lines as test.en-de.en, 5; it has 2",
+            ),
+            (
+                {"test.de": "a b", "test.fr": "x y", "test.it": "1"},
+                PAIRS,
+                "test.it` must have as many lines as test.de, 2; it has 1",
             ),
         ]
     ):

@@ -31,6 +31,8 @@ def test_systems_stand_where_they_were_put():
 def test_numbers_are_in_their_order():
     given = ["k = 0.7=10", "k = 0=9", "base=-1"]
     assert [value for _, value in placed(given, SHEET)] == ["-1", "9", "10"]
+    updates = placed(["k = 0.7=1000002", "k = 0=1000001", "base=1e5"], SHEET)
+    assert [value for _, value in updates] == ["100000", "1000001", "1000002"]
 
 
 def test_words_keep_their_order():

@@ -2,7 +2,10 @@
 
 import re
 
+import pytest
+
 from tdo_plugin.analysis.drawing import Score
+from tdo_plugin.analysis.preference import figure as drawn
 from tdo_plugin.analysis.preference.figure import draw_preference
 
 
@@ -24,6 +27,23 @@ def test_models_of_different_depth(tmp_path):
         assert picture.count(f">{wanted}<") == 1, wanted
     assert "stroke-dasharray" in picture  # the line at 0.5
     assert bars(picture) == 2 * 2  # in the panel and in the legend
+
+
+def test_what_is_drawn(tmp_path, monkeypatch):
+    kept = []
+    monkeypatch.setattr(drawn, "save", lambda figure, path: kept.append(figure))
+    scores = {1: Score(0.4, 0.3, 0.6), 2: Score(0.6, 0.55, 0.7)}
+    draw_preference({"one": scores, "other": {1: Score(0.5, 0.2, 0.8)}}, "", [tmp_path / "a.svg"])
+    (axis,) = kept[0].axes
+    half = axis.lines[0]
+    assert half.get_linestyle() == "--" and list(half.get_ydata()) == [0.5, 0.5]
+    one, other = axis.containers
+    assert list(one.lines[0].get_ydata()) == [0.4, 0.6]
+    assert one.lines[0].get_xdata() == pytest.approx([1, 2], abs=0.1)
+    assert one.lines[0].get_xdata()[0] < other.lines[0].get_xdata()[0]  # bars stand side by side
+    assert one.lines[0].get_marker() != other.lines[0].get_marker()  # also without colours
+    ends = [bar[:, 1].tolist() for bar in one.lines[2][0].get_segments()]
+    assert ends == [pytest.approx([0.3, 0.6]), pytest.approx([0.55, 0.7])]
 
 
 def test_there_are_no_layers_between_two(tmp_path):

@@ -111,6 +111,12 @@ def test_directions_of_rounding_are_none():
     assert forms(1.0)["svcca"].prepare(drawn(9, 30)).shape == (9, 8)
 
 
+def test_rounding_is_that_of_the_states():
+    """Outputs of a layer norm add up to nothing, in single precision to almost nothing."""
+    states = torch.nn.functional.layer_norm(drawn(200, 6, 16).float(), (16,)).mean(1)
+    assert forms(1.0)["svcca"].prepare(states).shape == (200, 15)
+
+
 def test_a_set_that_does_not_vary_is_like_nothing():
     basis = forms(0.99)["svcca"].prepare(torch.ones(9, 4))
     assert basis.shape == (9, 0)
