@@ -2,11 +2,13 @@
 # Runs the scripts of all five papers' tables and figures.
 #
 #   scripts/reproduce.sh --smoke [--out DIR] [--jobs N]
-#   scripts/reproduce.sh --scale toy|multi30k [--papers A,B,...] [--from DIR] [--out DIR] [--jobs N]
-#                        [--threads N]
+#   scripts/reproduce.sh --scale toy|multi30k [--whole] [--papers A,B,...] [--from DIR] [--out DIR]
+#                        [--jobs N] [--threads N]
 #
 #   --smoke    every table and figure script with two updates of each row, on tiny corpora
-#   --scale    the headline table of each paper for real, then one page with all of them, DIR/index.html
+#   --scale    the headline table of each paper for real, those of its rows that show what the paper found,
+#              then one page with all of them, DIR/index.html
+#   --whole    all rows of these tables
 #   --papers   some of tdo, opus100, tpdm, tlm, neurons
 #   --from     folder with the archives of Multi30k, instead of a download
 #   --out      where everything goes (default: runs/reproduce-smoke, runs/reproduce-SCALE)
@@ -18,8 +20,16 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/pipeline.sh"
 
 PAPERS=(tdo opus100 tpdm tlm neurons)
-# The headline table of each paper: its script, its published table, and the rows that are run where not all.
+# The headline table of each paper, and the rows that show what it found.
 declare -A HEADLINES=([tdo]=table1 [opus100]=table4 [tpdm]=table1 [tlm]=table9 [neurons]=table1)
+declare -A SHOWN=(
+  [tdo]="ted19/*"
+  [opus100]="many-to-many/6-layers,many-to-many/*-layers-matt-laln-lalt,many-to-many/6-layers*-robt"
+  [tpdm]="europarl/mnmt-*small"
+  [tlm]="encoder-decoder,LM-triangular-no-0,LM-full-no-0,LM-full-no-1,LM-full-no-lin,AE-full-no-1"
+  [neurons]="many-to-many/multilingual,many-to-many/continued,many-to-many/masked-*"
+)
+SHOWN[tlm]+=",AE-full-no-lin,AE-full-BERT-lin"
 declare -A TITLES=(
   [tdo]="TDO and InstruCL"
   [opus100]="OPUS-100"
@@ -28,11 +38,12 @@ declare -A TITLES=(
   [neurons]="Neuron allocation"
 )
 
-smoke="" scale="" out="" jobs=2 threads=1
+smoke="" scale="" whole="" out="" jobs=2 threads=1
 declare -a papers=("${PAPERS[@]}") from=()
 while (($#)); do
   case $1 in
     --smoke) smoke=1 ;;
+    --whole) whole=1 ;;
     --scale | --papers | --from | --out | --jobs | --threads)
       (($# > 1)) || die "\`$1\` must be followed by its value; nothing follows it"
       case $1 in
@@ -65,6 +76,7 @@ done
 [[ -n $smoke || $scale == toy || $scale == multi30k ]] ||
   die "\`--scale\` must be toy or multi30k, or \`--smoke\` be given; it is ${scale:-left out}"
 [[ -z $smoke || -z $scale ]] || die "\`--smoke\` must come without \`--scale\`"
+[[ -z $whole || -n $scale ]] || die "\`--whole\` must come with \`--scale\`"
 [[ ${#from[@]} == 0 || $scale == multi30k ]] || die "\`--from\` must come with the scale multi30k"
 out=${out:-$ROOT/runs/reproduce-${scale:-smoke}}
 
@@ -94,10 +106,12 @@ if [[ -n $smoke ]]; then
 fi
 declare -a reports=()
 for paper in "${papers[@]}"; do
-  table=${HEADLINES[$paper]}
+  table=${HEADLINES[$paper]} folder=${HEADLINES[$paper]} rows=()
+  if [[ $paper == tlm ]]; then folder=de-en/grid; fi
+  if [[ -z $whole ]]; then rows=(--rows "${SHOWN[$paper]}"); fi
   run_script "$ROOT/scripts/tables/${paper}_$table.sh" "$scale" --out "$out/$paper" --jobs "$jobs" \
-    --threads "$threads" ${from[@]+"${from[@]}"}
-  reports+=(--report "${TITLES[$paper]}, table ${table#table}" "$out/$paper/$table"
+    --threads "$threads" ${rows[@]+"${rows[@]}"} ${from[@]+"${from[@]}"}
+  reports+=(--report "${TITLES[$paper]}, table ${table#table}" "$out/$paper/$folder"
     "$paper:${table#table}")
 done
 tdo collect "${reports[@]}" --title "Five papers, $scale" --out "$out/index.html"

@@ -12,10 +12,12 @@ source "$(dirname "${BASH_SOURCE[0]}")/../tables/tdo/figures.sh"
 
 # rows_of_m SETTING PARTS
 rows_of_m() {
-  local part
+  local part system
   block_row "$1/prefix-decoder-only" "M = 0"
   for ((part = 1; part < $2; part++)); do
-    block_row "$1/tdo-prefix@m-$part-of-$2" "M = $part/$2 of the layers"
+    system=tdo-prefix@m-$part-of-$2
+    if ((2 * part == $2)); then system=tdo-prefix; fi # as in the tables
+    block_row "$1/$system" "M = $part/$2 of the layers"
   done
 }
 

@@ -11,10 +11,12 @@ source "$(dirname "${BASH_SOURCE[0]}")/../tables/tdo/figures.sh"
 
 # rows_of_layer SYSTEM NAME
 rows_of_layer() {
-  local part
+  local part share
   block_row "ted19/$1" "$2"
   for part in 1 2 3 4 5 6; do
-    block_row "ted19/$1@instrucl-$part-of-6" "$2, InstruCL at $part/6 of the layers"
+    share=$part-of-6
+    if ((part == 3)); then share=n; fi # as in table 3
+    block_row "ted19/$1@instrucl-$share" "$2, InstruCL at $part/6 of the layers"
   done
 }
 

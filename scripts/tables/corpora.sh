@@ -9,7 +9,7 @@ data_of() { echo "$run/${2%%/*}/data"; }
 prepare_data() {
   local corpus
   for corpus in $(corpora); do
-    once "$run/$corpus/prepared" "$(declare -f "data_$kind" | cksum)" "data_$kind" "$corpus"
+    once "$run/$corpus/prepared" "$pieces $(declare -f "data_$kind" | cksum)" "data_$kind" "$corpus"
   done
 }
 

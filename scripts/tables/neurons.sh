@@ -12,7 +12,7 @@
 #   full        IWSLT17, Europarl and the paper's sizes on all GPUs of this machine; an estimate of the GPU
 #               hours comes first
 #   --smoke     two updates of every training on a tiny corpus, and no scores
-#   --rows      some of the rows, by their names below RUN, such as many-to-many/multilingual
+#   --rows      some of the rows, by their names below RUN, or patterns such as "many-to-many/masked-*"
 #   --seeds     trainings of each system, which differ in their seed: the report has means and spreads
 #               (default 1)
 #   --from      folder with the archives of Multi30k, or IWSLT17 and Europarl, instead of a download

@@ -11,7 +11,7 @@
 #   full        OPUS-100 and the paper's sizes on all GPUs of this machine; an estimate of the GPU
 #               hours comes first
 #   --smoke     two updates of every row on a tiny corpus, and no scores
-#   --rows      some of the table's rows, by their configs below configs/opus100-tables
+#   --rows      some of the table's rows, by their configs below configs/opus100-tables, or patterns
 #   --from      folder with the archives of Multi30k or OPUS-100, instead of a download
 #   --updates   of a row, also of a bilingual model; with ROBT a third more (toy: a multiple of 600,
 #               multi30k: of 750)

@@ -20,8 +20,9 @@ declare -a rows=() names=()
 # What the rows take: trained from nothing, and those that go on with some of these.
 declare -a first=() second=()
 
-# Options of `tdo score` and `tdo estimate`, which a scale sets.
-declare -a measures=() estimated=()
+# What a scale sets: options of `tdo score`, and entries of the dictionaries that it makes.
+declare -a measures=()
+pieces=""
 
 # The command line.
 scale=toy kind=toy smoke="" asked="" jobs="" threads=1 seeds=1 run="" fresh="" dry="" wanted="" last=1
@@ -38,10 +39,11 @@ systems_of() { echo "$1"; }                  # ROW DIRECTIONS: what must be trai
 runs_of() { echo "$2=$run/$1/output"; }      # ROW NAME: what is scored, NAME=FOLDER a line
 translate_row() { translate "$1" --pairs "$2"; } # ROW DIRECTIONS
 draw_figures() { :; }                        # TABLE DIRECTIONS
+estimated_of() { echo ${pieces:+--vocab-size "$pieces"}; } # SYSTEM: for `tdo estimate`; fails if it cannot count it
 also_made() { :; }                           # what else of RUN --fresh removes
 between_trainings() { :; }                   # what is made of `first` for `second`
 prepare_data() {
-  once "$run/prepared" "$(declare -f "data_$kind" | cksum)" "data_$kind"
+  once "$run/prepared" "$pieces $(declare -f "data_$kind" | cksum)" "data_$kind"
 }
 
 # read_options WORD...: the command line.
@@ -101,20 +103,25 @@ take_value() {
   esac
 }
 
-# choose_rows: only those of `wanted`, in the order of the table.
+# choose_rows: only those of `wanted`, names or patterns such as "ted19/*", in the order of the table.
 choose_rows() {
-  local -a all=("${rows[@]}") called=("${names[@]}") chosen
-  local name index
-  IFS=, read -ra chosen <<<"$wanted"
-  for name in "${chosen[@]}"; do
-    [[ " ${all[*]} " == *" $name "* ]] ||
-      die "\`--rows\` must be of $(IFS=, && echo "${all[*]}"); $name is none of them"
+  local -a all=("${rows[@]}") called=("${names[@]}") patterns
+  local -A chosen=()
+  local pattern index found
+  IFS=, read -ra patterns <<<"$wanted"
+  for pattern in "${patterns[@]}"; do
+    found=""
+    for index in "${!all[@]}"; do
+      # shellcheck disable=SC2053
+      if [[ ${all[index]} == $pattern ]]; then
+        chosen[$index]=1 found=1
+      fi
+    done
+    [[ -n $found ]] || die "\`--rows\` must be of $(IFS=, && echo "${all[*]}"); $pattern is none of them"
   done
   rows=() names=()
   for index in "${!all[@]}"; do
-    if [[ ,$wanted, == *",${all[index]},"* ]]; then
-      row "${all[index]}" "${called[index]}"
-    fi
+    if [[ -n ${chosen[$index]:-} ]]; then row "${all[index]}" "${called[index]}"; fi
   done
 }
 
@@ -176,25 +183,56 @@ train_rows() {
   train_systems "$run" "$run/data" "$CONFIGS" "$jobs" "$threads" "${second[@]}" -- "${FLAGS[@]}"
 }
 
-# estimate_hours: of all trainings of the table, as in the paper.
+# estimate_hours: of all trainings, each with its own flags.
 estimate_hours() {
-  local one done
-  local -a configs=()
-  for one in "${first[@]}"; do
-    configs+=("$(config_of "$CONFIGS" "$one")")
+  local folder one options
+  local -a order=() configs
+  local -A together=() # configs, a line each, by what is assumed of them
+  folder=$(mktemp -d)
+  for one in "${first[@]}" ${second[@]+"${second[@]}"}; do
+    if ! options=$(estimated_of "$one"); then
+      echo "$one: not in the estimate"
+      continue
+    fi
+    mkdir -p "$(dirname "$folder/$one")"
+    {
+      printf 'include %q\n' "$(config_of "$CONFIGS" "$one")"
+      own_flags "$one" | as_lines
+    } >"$folder/$one.conf"
+    options+=" --done $(updates_before "$folder" "$one")"
+    [[ -n ${together[$options]:-} ]] || order+=("$options")
+    together[$options]+=$folder/$one.conf$'\n'
   done
-  tdo estimate "${configs[@]}" ${estimated[@]+"${estimated[@]}"}
-  ((${#second[@]})) || return 0
-  configs=()
-  for one in "${second[@]}"; do
-    configs+=("$(config_of "$CONFIGS" "$one")")
+  for options in ${order[@]+"${order[@]}"}; do
+    mapfile -t configs <<<"${together[$options]%$'\n'}"
+    # shellcheck disable=SC2086
+    tdo estimate "${configs[@]}" $options
   done
-  done=0
-  if [[ $BEGIN == --restore-file ]]; then
-    one=$(config_of "$CONFIGS" "$(begun_from "${second[0]}")")
-    done=$(config_flags "$one" | sed -n 's/^--max-update //p')
+  rm -rf "$folder"
+}
+
+# as_lines: flags and values, a word a line, as lines of a config.
+as_lines() {
+  local word line=""
+  while IFS= read -r word; do
+    if [[ $word == --* && -n $line ]]; then
+      echo "$line"
+      line=""
+    fi
+    line+="$(printf '%q ' "$word")"
+  done
+  echo "$line"
+}
+
+# updates_before FOLDER SYSTEM: those that its training goes on from; FOLDER has the configs.
+updates_before() {
+  local base
+  base=$(begun_from "$2")
+  if [[ -n $base && $BEGIN == --restore-file ]]; then
+    config_flags "$1/$base.conf" | sed -n 's/^--max-update //p'
+  else
+    echo 0
   fi
-  tdo estimate --done "$done" "${configs[@]}" ${estimated[@]+"${estimated[@]}"}
 }
 
 # translate SYSTEM FLAG...: by the paper's protocol, into RUN/SYSTEM/output unless the flags say where.
@@ -202,16 +240,14 @@ translate() {
   decode_systems "$run" "$run/data" "$jobs" "$last" "$1" -- --protocol "$PAPER" "${@:2}"
 }
 
-# score_rows TABLE DIRECTIONS: the table, beside the paper's. Rows of other data are scored apart.
+# score_rows TABLE DIRECTIONS: the table, beside the paper's. Each block is scored apart.
 score_rows() {
-  local data out
-  local -a folders sheets=() published=()
-  mapfile -t folders < <(data_folders)
-  for data in "${folders[@]}"; do
-    out=$run/$1
-    if ((${#folders[@]} > 1)); then out+=/$(basename "$(dirname "$data")"); fi
-    score_those_of "$data" "$out" "$2"
-    sheets+=("$out/scores.json")
+  local block out
+  local -a sheets=() published=()
+  for block in $(blocks); do
+    out=$(block_folder "$1" "$block")
+    score_block "$block" "$run/$out" "$2"
+    sheets+=("$run/$out/scores.json")
   done
   if [[ $1 == table* ]]; then
     published=(--published "$PAPER:${1#table}")
@@ -219,26 +255,35 @@ score_rows() {
   tdo report "${sheets[@]}" --out "$run/$1" ${published[@]+"${published[@]}"}
 }
 
-# data_folders: of the rows, each once.
-data_folders() {
+# block_of ROW: which rows it is compared with; they have its data. A paper's file may say otherwise.
+block_of() { basename "$(dirname "$(data_of "$run/data" "$1")")"; }
+
+# blocks: of the rows, each once.
+blocks() {
   local one
   for one in "${rows[@]}"; do
-    data_of "$run/data" "$one"
+    block_of "$one"
   done | awk '!seen[$0]++'
 }
 
-# score_those_of DATA OUT DIRECTIONS: the rows of that data.
-score_those_of() {
-  local index baseline=""
+# block_folder TABLE BLOCK: where its scores are, below RUN.
+block_folder() {
+  if [[ $(blocks | wc -l) -gt 1 ]]; then echo "$1/$2"; else echo "$1"; fi
+}
+
+# score_block BLOCK OUT DIRECTIONS
+score_block() {
+  local index baseline="" data=""
   local -a systems=() own
   for index in "${!rows[@]}"; do
-    [[ $(data_of "$run/data" "${rows[index]}") == "$1" ]] || continue
+    [[ $(block_of "${rows[index]}") == "$1" ]] || continue
+    data=$(data_of "$run/data" "${rows[index]}")
     mapfile -t own < <(runs_of "${rows[index]}" "${names[index]}")
     systems+=("${own[@]}")
     # shellcheck disable=SC2053
     if [[ -z $baseline || ${names[index]} == $BASELINE ]]; then baseline=${own[0]%%"=$run/"*}; fi
   done
-  tdo score "${systems[@]}" --data "$1" --out "$2" --protocol "$PAPER" --directions "$3" \
+  tdo score "${systems[@]}" --data "$data" --out "$2" --protocol "$PAPER" --directions "$3" \
     --baseline "$baseline" "${measures[@]}" ${lid[@]+"${lid[@]}"}
 }
 
@@ -292,7 +337,8 @@ make_table() {
     train_for "$asked"
   fi
   choose_systems "$directions"
-  if [[ $scale == full ]]; then
+  echo "to train: ${first[*]} ${second[*]-}"
+  if [[ $scale == full || -z $dry$smoke ]]; then
     estimate_hours
   fi
   if [[ -n $dry ]]; then

@@ -13,7 +13,7 @@
 #   full        TED-19, OPUS-100 and the paper's sizes on all GPUs of this machine; an estimate of the GPU
 #               hours comes first
 #   --smoke     two updates of every row on a tiny corpus, and no scores
-#   --rows      some of the rows, by their names below RUN
+#   --rows      some of the rows, by their names below RUN or patterns such as "ted19/*"
 #   --seeds     trainings of each system, which differ in their seed: the report has means and spreads
 #               (default 1)
 #   --form      of multi30k: all English sentences in all three pairs (shared, the default), or the training
@@ -64,6 +64,8 @@ declare -A BLOCKS=(
 
 # block_row ROW NAME: a row of a table by its name in the block.
 block_row() { row "$1" "${BLOCKS[${1%%/*}]}: $2"; }
+
+block_of() { echo "${1%%/*}"; }
 
 # Both sizes of OPUS-100 are of one corpus.
 corpus_name() { echo "${1%-deep}" | sed 's/-wide$//'; }

@@ -109,16 +109,21 @@ def run(args: argparse.Namespace) -> int:
     for path, one in found.items():
         print(
             f"{counts[path]:5}  {one.name:{width}}  {one.parameters / 1e6:9.1f}M"
-            f"  {one.updates:8,}  {one.flops / 1e18:10.1f}  {one.hours:14.1f}"
+            f"  {one.updates:8,}  {_short(one.flops / 1e18):>10}  {_short(one.hours):>14}"
         )
     total = sum(counts[path] * one.hours for path, one in found.items())
     print(
-        f"{len(trainings)} trainings, {total:,.0f} GPU hours: an estimate, of sentences of "
+        f"{len(trainings)} trainings, {_short(total)} GPU hours: an estimate, of sentences of "
         f"{args.source_length} and {args.target_length} tokens, batches without padding, and "
         f"{args.utilization:.0%} of {args.tflops:g} TFLOP/s, which is an assumption and was not "
         "measured"
     )
     return 0
+
+
+def _short(value: float) -> str:
+    """A number with a place behind the point, or, of small ones, its first two digits."""
+    return f"{value:,.1f}" if value >= 1 else f"{value:.2g}"
 
 
 def _trainings(paths: Iterable[Path]) -> Iterator[tuple[Path, Config]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from integration.configs import ROOT
 
 TABLES = ROOT / "scripts" / "tables"
+FIGURES = ROOT / "scripts" / "figures"
 SETTINGS = ("LID", "TDO_TRACEBACK")  # variables by which a user's settings would change a run
 
 
@@ -26,10 +27,11 @@ def make_clone(root: Path) -> Path:
 def script(
     clone: Path, name: str, *words: object, code: int = 0
 ) -> subprocess.CompletedProcess[str]:
-    """A script that ends with this exit code."""
+    """A script of either folder, which ends with this exit code."""
+    (path,) = (clone / "scripts").glob(f"*/{name}")
     environment = {key: value for key, value in os.environ.items() if key not in SETTINGS}
     result = subprocess.run(
-        ["bash", str(clone / "scripts" / "tables" / name), *map(str, words)],
+        ["bash", str(path), *map(str, words)],
         cwd="/",
         capture_output=True,
         text=True,

@@ -7,6 +7,7 @@
 #   small       flags behind a config's
 #   updates     of the pre-training; training on takes half as many, and so does a model of one direction
 #   measures    options of `tdo score`
+#   pieces      entries of the dictionary that is made
 #   importance  options of `tdo importance`
 #   others      the languages of a corpus beside English
 declare -a small=() importance=()
@@ -18,6 +19,7 @@ scale_toy() {
   small+=(--num-workers 0)
   others=([many-to-many]="de fr es ru" [one-to-many]="de fr es ru ja tr")
   updates=2000
+  pieces=2000
   measures=(--lid corpus --tokenizer language)
 }
 
@@ -26,12 +28,14 @@ scale_smoke() {
   small+=(--max-tokens 300 --validate-interval-updates 2 --save-interval-updates 2)
   importance=(--sentences 20)
   updates=2
+  pieces=450
 }
 
 scale_multi30k() {
   smaller multi30k
   others=([many-to-many]="de fr cs" [one-to-many]="de fr cs")
   updates=1500
+  pieces=8000
   measures=(--lid corpus)
 }
 
@@ -90,16 +94,16 @@ tested() { if [[ $1 == many-to-many ]]; then echo supervised; else echo 'en-*'; 
 
 # data_SCALE CORPUS: its data folder.
 data_toy() {
-  corpus_of "$1" 2000 --train 8000 --valid 100 --test 200
+  corpus_of "$1" --train 8000 --valid 100 --test 200
 }
 
 data_smoke() {
-  corpus_of "$1" 450 --train 60 --valid 10 --test 10
+  corpus_of "$1" --train 60 --valid 10 --test 10
 }
 
 data_multi30k() {
   tdo prepare multi30k --variant disjoint --out "$run/$1/multi30k" ${from[@]+"${from[@]}"}
-  tdo preprocess "$run/$1/multi30k/work/text" "$run/$1/data" --vocab-size 8000
+  tdo preprocess "$run/$1/multi30k/work/text" "$run/$1/data" --vocab-size "$pieces"
 }
 
 data_full() {
@@ -107,10 +111,10 @@ data_full() {
   tdo prepare "${called[$1]}" --out "$run/$1/data" ${from[@]+"${from[@]}"}
 }
 
-# corpus_of CORPUS VOCABULARY OPTION...
+# corpus_of CORPUS OPTION...
 corpus_of() {
   local languages="en ${others[$1]}"
-  tdo corpus --out "$run/$1/text" --languages "${languages// /,}" "${@:3}" --seed 1 --force
-  tdo preprocess "$run/$1/text" "$run/$1/data" --vocab-size "$2" --normalization identity \
+  tdo corpus --out "$run/$1/text" --languages "${languages// /,}" "${@:2}" --seed 1 --force
+  tdo preprocess "$run/$1/text" "$run/$1/data" --vocab-size "$pieces" --normalization identity \
     --workers 2 --fresh
 }

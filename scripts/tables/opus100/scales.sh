@@ -11,6 +11,7 @@
 #   four       the languages of bilingual models
 #   pivoted    those of the zero-shot test sets
 #   measures   options of `tdo score`
+#   pieces     entries of the dictionary that is made
 declare -A depth=() updates=()
 declare -a small=() four=() pivoted=()
 every=""
@@ -20,6 +21,7 @@ scale_toy() {
   small+=(--num-workers 0)
   depth=([6]=2 [12]=4 [24]=6)
   updates=([row]=600 [bilingual]=400 [robt]=800)
+  pieces=1600
   every=40
   four=(de fr es) pivoted=(de fr es)
   measures=(--lid corpus --size-bounds 10000,4000)
@@ -29,6 +31,7 @@ scale_smoke() {
   scale_toy
   small+=(--max-tokens 300 --disable-validation)
   updates=([row]=2 [bilingual]=2 [robt]=4)
+  pieces=150
   every=""
   four=(de) pivoted=(de fr)
 }
@@ -37,6 +40,7 @@ scale_multi30k() {
   mapfile -t small < <(flags_of_scale multi30k)
   depth=([6]=2 [12]=4 [24]=6)
   updates=([row]=1500 [bilingual]=1500 [robt]=2000)
+  pieces=8000
   every=50
   four=(de fr cs) pivoted=(de fr cs)
   measures=(--lid corpus)
@@ -60,29 +64,29 @@ train_for() {
 
 # data_SCALE: the data folder. Toy: three pairs of different sizes, High, Medium and Low.
 data_toy() {
-  corpus_of 12000 5000 2000 1600 --valid 100 --test 200
+  corpus_of 12000 5000 2000 --valid 100 --test 200
 }
 
 data_smoke() {
-  corpus_of 60 40 30 150 --valid 10 --test 10
+  corpus_of 60 40 30 --valid 10 --test 10
 }
 
 data_multi30k() {
   tdo prepare multi30k --variant disjoint --out "$run/multi30k" ${from[@]+"${from[@]}"}
-  tdo preprocess "$run/multi30k/work/text" "$run/data" --vocab-size 8000 --join-valid 500
+  tdo preprocess "$run/multi30k/work/text" "$run/data" --vocab-size "$pieces" --join-valid 500
 }
 
 data_full() {
   tdo prepare opus100 --out "$run/data" ${from[@]+"${from[@]}"}
 }
 
-# corpus_of GERMAN FRENCH SPANISH VOCABULARY OPTION...: training pairs with English, pieces, and the
+# corpus_of GERMAN FRENCH SPANISH OPTION...: training pairs with English, pieces, and the
 # other splits.
 corpus_of() {
-  tdo corpus --out "$run/text" --languages en,de,fr,es --train "$1" "${@:5}" --seed 1 --force
+  tdo corpus --out "$run/text" --languages en,de,fr,es --train "$1" "${@:4}" --seed 1 --force
   shorten en-fr "$2"
   shorten en-es "$3"
-  tdo preprocess "$run/text" "$run/data" --vocab-size "$4" --normalization identity \
+  tdo preprocess "$run/text" "$run/data" --vocab-size "$pieces" --normalization identity \
     --join-valid 5 --workers 2 --fresh
 }
 

@@ -6,17 +6,6 @@ sweep() {
   tdo analyze sweep "$run/$1" --out "$run/$2" "${@:3}"
 }
 
-# sheet_of TABLE SETTING: where its scores are.
-sheet_of() {
-  local -a folders
-  mapfile -t folders < <(data_folders)
-  if ((${#folders[@]} > 1)); then
-    echo "$1/$(corpus_name "$2")/scores.json"
-  else
-    echo "$1/scores.json"
-  fi
-}
-
 # name_of ROW: what it is called.
 name_of() {
   local index
@@ -31,18 +20,18 @@ name_of() {
 # draw_curve TABLE SETTING LABEL BASELINE SYSTEM: the setting's variants of a system over their layers, in
 # percent of the baseline, supervised and zero-shot.
 draw_curve() {
-  local index baseline="" layer
+  local index baseline=""
   local -a places=()
   for index in "${!rows[@]}"; do
     [[ ${rows[index]} == "$2/"* ]] || continue
-    if [[ ${names[index]} == *": $4" ]]; then baseline=${names[index]}; fi
-    if [[ ${rows[index]} == "$2/$5@"*-of-* ]]; then
-      layer=$(layer_of "${rows[index]}")
-      places+=("${names[index]}=$layer")
+    if [[ ${names[index]} == *": $4" ]]; then
+      baseline=${names[index]}
+    elif [[ $(system_of "${rows[index]}") == "$2/$5" ]]; then
+      places+=("${names[index]}=$(layer_of "${rows[index]}")")
     fi
   done
   [[ -n $baseline && ${#places[@]} -gt 0 ]] || return 0
-  sweep "$(sheet_of "$1" "$2")" "$1/$2-$5" --x "${places[@]}" --x-label "$3" --baseline "$baseline" \
+  sweep "$(block_folder "$1" "$2")/scores.json" "$1/$2-$5" --x "${places[@]}" --x-label "$3" --baseline "$baseline" \
     --ratio --group supervised zero-shot
 }
 
@@ -65,5 +54,5 @@ draw_preference() {
     paths+=("${names[index]#*: }=$(checkpoint_of "$run/${rows[index]}")")
   done
   tdo analyze preference --data "$(data_of "$run/data" "${rows[0]}")" --path "${paths[@]}" \
-    --out "$run/$1/preference" "${where[@]}"
+    ${languages[@]+"${languages[@]}"} --out "$run/$1/preference" "${where[@]}"
 }

@@ -8,6 +8,7 @@
 #   wide       d and the FFN of the wide model
 #   updates    of a row
 #   measures   options of `tdo score`
+#   pieces     entries of the dictionary that is made
 declare -a small=() wide=()
 declare -A halves=([6]=6 [12]=12)
 updates=""
@@ -17,6 +18,7 @@ scale_toy() {
   small+=(--num-workers 0)
   wide=(160 640)
   updates=3000
+  pieces=1600
   # in the paper's protocol Japanese needs packages that are not in every installation
   measures+=(--tokenizer language)
 }
@@ -25,36 +27,55 @@ scale_smoke() {
   scale_toy
   small+=(--max-tokens 300 --validate-interval-updates 2 --save-interval-updates 2)
   updates=2
+  pieces=450
 }
 
 scale_multi30k() {
   smaller multi30k
   wide=(192 768)
   updates=1500
+  pieces=8000
 }
 
 scale_full() {
+  local one
+  for one in "${rows[@]%%/*}"; do
+    [[ $one != m2m-* && $one != nllb-* || -n $dry || -e $originals/$one ]] ||
+      die "\`--originals\` must be a folder with $one; it is ${originals:-left out}"
+  done
   measures=(--lid corpus)
-  # TED-19's 6.55 million pairs, as the sampling temperature draws them
-  estimated=(--vocab-size 50000 --epoch-sentences 7440000)
-  case ${rows[0]} in
-    opus100-*) estimated=(--vocab-size 64000) ;;
-    m2m-*) estimated+=(--vocab-size 128112) ;;
-    nllb-*) estimated+=(--vocab-size 256206) ;;
-  esac
   take_all_gpus
+}
+
+# estimated_of SYSTEM: `tdo estimate` does not know fairseq's own architectures. TED-19 has 6.55 million pairs, of
+# which an epoch draws some more than once, by the temperature.
+estimated_of() {
+  [[ $1 != */original* ]] || return 1
+  if [[ -n $pieces ]]; then
+    echo --vocab-size "$pieces"
+    return
+  fi
+  case $1 in
+    ted19/*) echo --vocab-size 50000 --epoch-sentences 7440000 ;;
+    m2m-*) echo --vocab-size 128112 --epoch-sentences 7440000 ;;
+    nllb-*) echo --vocab-size 256206 --epoch-sentences 7440000 ;;
+    *) echo --vocab-size 64000 ;;
+  esac
 }
 
 # smaller NAME: take the flags of a scale, and leave out the originals that it has nothing like.
 smaller() {
   local index
+  local -a none_like=()
   for index in "${!rows[@]}"; do
     if [[ ${rows[index]} == nllb-* || ${rows[index]} == m2m-1.2b/* ]]; then
+      none_like+=("${rows[index]}")
       unset "rows[index]" "names[index]"
     fi
   done
   rows=(${rows[@]+"${rows[@]}"}) names=(${names[@]+"${names[@]}"})
   ((${#rows[@]})) || die "\`--rows\` must be of m2m-418m at the scale $scale"
+  if ((${#none_like[@]})); then echo "only at the scale full: ${none_like[*]}"; fi
   mapfile -t small < <(flags_of_scale "$1")
   halves=([6]=3 [12]=4)
   measures=(--lid corpus --metrics bleu,chrf,off)
@@ -96,8 +117,19 @@ small_flags() {
     printf '%s\n' --tdo-adaptation-dim "$(ffn_of "$1")"
   fi
   if [[ $(system_of "$1") == *instrucl* ]]; then
-    printf '%s\n' --instrucl-layer $(((3 * half + 1) / 2))
+    printf '%s\n' --instrucl-layer "$(layer_of "$1@instrucl-1.5n")"
   fi
+}
+
+# of_small FLAG: its value in `small`.
+of_small() {
+  local index
+  for index in "${!small[@]}"; do
+    if [[ ${small[index]} == "$1" ]]; then
+      echo "${small[index + 1]}"
+      return
+    fi
+  done
 }
 
 # ffn_of SYSTEM: the inner size of its feed-forward networks.
@@ -105,7 +137,7 @@ ffn_of() {
   if [[ $1 == opus100-wide/* && -n ${wide[*]} ]]; then
     echo "${wide[1]}"
   elif ((${#small[@]})); then
-    flag_of_scale "$scale" --tdo-ffn-dim
+    of_small --tdo-ffn-dim
   else
     config_flags "$(config_of "$CONFIGS" "$1")" | sed -n 's/^--tdo-ffn-dim //p'
   fi
@@ -113,17 +145,17 @@ ffn_of() {
 
 # data_SCALE CORPUS: its data folder; of pre-trained models that of the one that they begin with.
 data_toy() {
-  corpus_of "$1" 1600 --train 8000 --valid 100 --test 200
+  corpus_of "$1" --train 8000 --valid 100 --test 200
 }
 
 data_smoke() {
-  corpus_of "$1" 450 --train 60 --valid 10 --test 10
+  corpus_of "$1" --train 60 --valid 10 --test 10
 }
 
 data_multi30k() {
   local -a variant=()
   if [[ $form == disjoint ]]; then variant=(--variant disjoint); fi
-  tdo prepare multi30k --out "$run/$1/$(own_data "$1")" --vocab-size 8000 \
+  tdo prepare multi30k --out "$run/$1/$(own_data "$1")" --vocab-size "$pieces" \
     ${variant[@]+"${variant[@]}"} ${from[@]+"${from[@]}"}
 }
 
@@ -141,13 +173,13 @@ data_full() {
 # own_data CORPUS: where its text is cut into pieces of its own.
 own_data() { if [[ $1 == m2m-* ]]; then echo original-data; else echo data; fi; }
 
-# corpus_of CORPUS VOCABULARY OPTION...
+# corpus_of CORPUS OPTION...
 corpus_of() {
   local languages=en,de,es,fr
   if [[ $1 == opus100 ]]; then languages=en,de,es,fr,ja,ru,tr; fi
-  tdo corpus --out "$run/$1/text" --languages "$languages" "${@:3}" --seed 1 --force
-  if [[ $1 == m2m-* ]]; then original_text "$1" "${@:3}"; fi
-  tdo preprocess "$run/$1/$(own_text "$1")" "$run/$1/$(own_data "$1")" --vocab-size "$2" \
+  tdo corpus --out "$run/$1/text" --languages "$languages" "${@:2}" --seed 1 --force
+  if [[ $1 == m2m-* ]]; then original_text "$1" "${@:2}"; fi
+  tdo preprocess "$run/$1/$(own_text "$1")" "$run/$1/$(own_data "$1")" --vocab-size "$pieces" \
     --normalization identity --workers 2 --fresh
 }
 

@@ -79,8 +79,3 @@ write_grid() {
   sed "s/de-en/${direction[$1]}/; s/--protocol tlm/&${searched:+ $searched}/" \
     "$CONFIGS/grid.json" >"$folder/grid.json"
 }
-
-# as_lines: flags and values, a word a line, as lines of a config.
-as_lines() {
-  awk '/^--/ { if (line) print line; line = $0; next } { line = line " " $0 } END { print line }'
-}

@@ -7,6 +7,7 @@
 #   small      flags behind a config's
 #   updates    of a row
 #   measures   options of `tdo score`
+#   pieces     entries of the dictionary that is made
 #   direction  the one that is trained, by corpus
 declare -a small=()
 declare -A direction=([de-en]=de-en [en-ro]=en-ro [mono]=zh-en)
@@ -16,6 +17,7 @@ scale_toy() {
   mapfile -t small < <(flags_of_scale toy)
   small+=(--num-workers 0)
   updates=2000
+  pieces=800
   direction=([de-en]=de-en [mono]=de-en)
   measures=(--lid corpus --tokenizer language)
 }
@@ -24,20 +26,26 @@ scale_smoke() {
   scale_toy
   small+=(--max-tokens 300 --validate-interval-updates 2 --save-interval-updates 2)
   updates=2
+  pieces=250
 }
 
 scale_multi30k() {
   mapfile -t small < <(flags_of_scale multi30k)
   updates=2000
+  pieces=8000
   direction=([de-en]=de-en [mono]=de-en)
   measures=(--lid corpus)
 }
 
 scale_full() {
-  local -A vocabulary=([de-en]=10000 [en-ro]=20000 [mono]=47000 [multi]=32000) # (paper)
   measures=(--lid corpus)
-  estimated=(--vocab-size "${vocabulary[${rows[0]%%/*}]}")
   take_all_gpus
+}
+
+# estimated_of SYSTEM: of `tdo estimate`; the paper's dictionaries.
+estimated_of() {
+  local -A vocabulary=([de-en]=10000 [en-ro]=20000 [mono]=47000 [multi]=32000)
+  echo --vocab-size "${pieces:-${vocabulary[${1%%/*}]}}"
 }
 
 # train_for N: so many updates; the last of each training is validated.
@@ -63,11 +71,11 @@ small_flags() {
 
 # data_SCALE CORPUS: its data folder.
 data_toy() {
-  corpus_of "$1" 800 --train 10000 --valid 100 --test 200
+  corpus_of "$1" --train 10000 --valid 100 --test 200
 }
 
 data_smoke() {
-  corpus_of "$1" 250 --train 60 --valid 10 --test 10
+  corpus_of "$1" --train 60 --valid 10 --test 10
 }
 
 data_multi30k() {
@@ -77,7 +85,7 @@ data_multi30k() {
   tdo prepare multi30k ${variant[@]+"${variant[@]}"} --out "$run/$1/multi30k" ${from[@]+"${from[@]}"}
   # shellcheck disable=SC2086
   keep_pairs "$run/$1/multi30k/work/text" "$run/$1/text" ${pairs[$1]}
-  tdo preprocess "$run/$1/text" "$run/$1/data" --vocab-size 8000 --join-valid 500
+  tdo preprocess "$run/$1/text" "$run/$1/data" --vocab-size "$pieces" --join-valid 500
 }
 
 data_full() {
@@ -85,16 +93,16 @@ data_full() {
   tdo prepare "${called[$1]}" --out "$run/$1/data" ${from[@]+"${from[@]}"}
 }
 
-# corpus_of CORPUS VOCABULARY OPTION...: one pair, or all pairs of three languages.
+# corpus_of CORPUS OPTION...: one pair, or all pairs of three languages.
 corpus_of() {
   local folder=$run/$1
   if [[ $1 == multi ]]; then
-    tdo corpus --out "$folder/text" --languages de,es,fr --center de "${@:3}" --seed 1 --force
-    tdo corpus --out "$folder/more" --languages es,fr --center es "${@:3}" --seed 2 --force
+    tdo corpus --out "$folder/text" --languages de,es,fr --center de "${@:2}" --seed 1 --force
+    tdo corpus --out "$folder/more" --languages es,fr --center es "${@:2}" --seed 2 --force
     step cp "$folder"/more/{train,valid}.es-fr.{es,fr} "$folder/text/"
   else
-    tdo corpus --out "$folder/text" --languages en,de "${@:3}" --seed 1 --force
+    tdo corpus --out "$folder/text" --languages en,de "${@:2}" --seed 1 --force
   fi
-  tdo preprocess "$folder/text" "$folder/data" --vocab-size "$2" --normalization identity \
+  tdo preprocess "$folder/text" "$folder/data" --vocab-size "$pieces" --normalization identity \
     --join-valid 5 --workers 2 --fresh
 }

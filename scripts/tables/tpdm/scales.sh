@@ -7,6 +7,7 @@
 #   adversary  more of them, of rows with L_d
 #   updates    of a row
 #   measures   options of `tdo score`
+#   pieces     entries of the dictionary that is made
 # and names the corpora as what they are: like the paper's.
 declare -a small=() adversary=()
 updates=""
@@ -15,6 +16,7 @@ scale_toy() {
   smaller toy
   small+=(--num-workers 0)
   updates=3000 # where nothing carries positions past a layer, the source is made use of later
+  pieces=1600
   # in the paper's protocol Japanese needs packages that are not in every installation
   measures=(--lid corpus --tokenizer language)
 }
@@ -23,17 +25,19 @@ scale_smoke() {
   scale_toy
   small+=(--max-tokens 300 --eval-sentences 2 --validate-interval-updates 2 --save-interval-updates 2)
   updates=2
+  pieces=450
 }
 
 scale_multi30k() {
   smaller multi30k
   updates=1500
+  pieces=8000
   measures=(--lid corpus)
 }
 
 scale_full() {
   measures=(--lid corpus)
-  estimated=(--vocab-size 40000)
+  pieces=40000
   take_all_gpus
 }
 
@@ -93,11 +97,11 @@ late_flags() {
 
 # data_SCALE CORPUS: its data folder.
 data_toy() {
-  corpus_of "$1" 1600 --train 10000 --valid 100 --test 200
+  corpus_of "$1" --train 10000 --valid 100 --test 200
 }
 
 data_smoke() {
-  corpus_of "$1" 450 --train 60 --valid 10 --test 10
+  corpus_of "$1" --train 60 --valid 10 --test 10
 }
 
 data_multi30k() {
@@ -107,7 +111,7 @@ data_multi30k() {
     keep_pairs "$text" "$run/$1/text" en-de en-fr de-fr
     text=$run/$1/text
   fi
-  tdo preprocess "$text" "$run/$1/data" --vocab-size 8000 --join-valid 500
+  tdo preprocess "$text" "$run/$1/data" --vocab-size "$pieces" --join-valid 500
 }
 
 data_full() {
@@ -115,11 +119,11 @@ data_full() {
   tdo prepare "${called[$1]}" --out "$run/$1/data" ${from[@]+"${from[@]}"}
 }
 
-# corpus_of CORPUS VOCABULARY OPTION...: languages whose word order differs, and others.
+# corpus_of CORPUS OPTION...: languages whose word order differs, and others.
 corpus_of() {
   local -A languages=([multiun]=en,ja,ru,tr [europarl]=en,de,fr)
-  tdo corpus --out "$run/$1/text" --languages "${languages[$1]}" --share-center "${@:3}" --seed 1 \
+  tdo corpus --out "$run/$1/text" --languages "${languages[$1]}" --share-center "${@:2}" --seed 1 \
     --force
-  tdo preprocess "$run/$1/text" "$run/$1/data" --vocab-size "$2" --normalization identity \
+  tdo preprocess "$run/$1/text" "$run/$1/data" --vocab-size "$pieces" --normalization identity \
     --join-valid 5 --workers 2 --fresh
 }

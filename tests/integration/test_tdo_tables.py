@@ -1,0 +1,291 @@
+"""The scripts of the TDO paper's tables and figures: rows, variants, originals, a few updates."""
+
+import csv
+import functools
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from integration.table_scripts import FIGURES, TABLES, make_clone, script, trained
+from integration.table_scripts import shown as dry_run
+
+from tdo_plugin.evaluation.published import published
+
+SCRIPTS = sorted(path.name for folder in (TABLES, FIGURES) for path in folder.glob("tdo_*.sh"))
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_clone(tmp_path_factory.mktemp("a clone"))
+
+
+@functools.cache
+def shown(clone: Path, name: str, *words: object) -> list[list[str]]:
+    return dry_run(clone, name, *words)
+
+
+def value(words: list[str], flag: str) -> str:
+    return words[words.index(flag) + 1]
+
+
+def named(commands: list[list[str]], command: str) -> list[list[str]]:
+    return [words for words in commands if words[0] == command]
+
+
+def scored(commands: list[list[str]]) -> dict[str, str]:
+    """The folder of hypotheses by the system's name, of all `tdo score`."""
+    found: dict[str, str] = {}
+    for words in named(commands, "score"):
+        found |= dict(word.rsplit("=", 1) for word in words[1 : words.index("--data")])
+    return found
+
+
+def places(sweep: list[str]) -> dict[str, str]:
+    """Of `tdo analyze sweep`: where each system stands."""
+    end = next(i for i, word in enumerate(sweep) if i > sweep.index("--x") and word[:2] == "--")
+    return dict(word.rsplit("=", 1) for word in sweep[sweep.index("--x") + 1 : end])
+
+
+def test_there_is_a_script_for_each_table_and_figure() -> None:
+    tables = [f"tdo_table{table.table}.sh" for table in published("tdo").tables]
+    figures = [f"tdo_figure{number}.sh" for number in (1, 4, 5, 6, 7)]
+    assert sorted([*figures, *tables]) == SCRIPTS
+
+
+@pytest.mark.parametrize("number", ["1", "2", "3", "4"])
+def test_rows_are_those_of_the_paper_in_its_order(clone: Path, number: str) -> None:
+    table = next(one for one in published("tdo").tables if one.table == number)
+    commands = shown(clone, f"tdo_table{number}.sh", "full")
+    assert [*scored(commands)] == [row.name for row in table.rows]
+    (report,) = named(commands, "report")
+    assert report[-1] == f"tdo:{number}"
+    for words in named(commands, "score"):
+        assert value(words, "--protocol") == "tdo"
+        # each block is compared with its own first row
+        assert words[1].startswith(value(words, "--baseline") + "=")
+    for flags in trained(clone, commands).values():
+        assert "--max-update" not in flags or "opus100" in flags["config"]
+
+
+def test_a_system_is_the_same_in_all_tables_and_figures(clone: Path) -> None:
+    """Scripts share the run folder: a row of several is trained once."""
+    systems: dict[str, dict[str, str]] = {}
+    for name in SCRIPTS:
+        for system, flags in trained(clone, shown(clone, name)).items():
+            assert systems.setdefault(system, flags) == flags, f"{system} of {name}"
+            assert flags["--max-update"] == "3000"
+    variants = {name.split("@")[1] for name in systems if "@" in name}
+    # M in two corpora, layers of InstruCL, N and 1.5N of it, sizes, strategies
+    assert len(variants) == 4 + 6 + 5 + 2 + 4 + 4
+
+
+def test_no_two_systems_are_the_same(clone: Path) -> None:
+    """At the paper's sizes; of fewer layers two shares may be one layer."""
+    found: dict[tuple[str, ...], str] = {}
+    for name in SCRIPTS:
+        for words in named(shown(clone, name, "full"), "train"):
+            folder = value(words, "--save-dir")
+            flags = tuple(word for word in words if word != folder)
+            assert found.setdefault(flags, folder) == folder
+
+
+def test_variants_change_what_their_names_say(clone: Path) -> None:
+    full = trained(clone, shown(clone, "tdo_table4.sh", "full"))
+    sizes = {name.partition("@")[2]: flags for name, flags in full.items()}
+    assert sizes["d-544"]["--tdo-model-dim"] == "544"
+    assert sizes["ffn-2432"]["--tdo-ffn-dim"] == "2432"
+    assert sizes["stage-2-ffn-2816"]["--tdo-stage2-ffn-dim"] == "2816"
+    assert sizes["stage-1-ffn-2816"]["--tdo-stage1-ffn-dim"] == "2816"
+    half = trained(clone, shown(clone, "tdo_table3.sh", "full"))
+    layers = {
+        name: flags["--instrucl-layer"]
+        for name, flags in half.items()
+        if "@" in name and flags["--criterion"].endswith("instrucl")
+    }
+    assert len(layers) == 12
+    expected = {"ted19": ("6", "9"), "opus100-deep": ("12", "18"), "opus100-wide": ("6", "9")}
+    for name, layer in layers.items():
+        assert layer == expected[name.split("/")[0]][name.endswith("1.5n")], name
+    strategies = {
+        value(words, "--save-dir").split("@strategy-")[-1][0]: words
+        for words in named(shown(clone, "tdo_figure7.sh", "full"), "train")
+    }
+    for number in ("2", "3"):
+        assert value(strategies[number], "--langtoks") == '{"main": (None, "tgt")}'
+    replaced = {key for key, words in strategies.items() if "--lang-tok-replacing-bos-eos" in words}
+    assert replaced == {"3"}
+    assert {key for key, words in strategies.items() if "--decoder-langtok" in words} == {"4", "5"}
+    assert value(strategies["5"], "--encoder-langtok") == "src"
+
+
+def test_figures_have_a_place_for_every_system(clone: Path) -> None:
+    m = named(shown(clone, "tdo_figure5.sh", "full"), "analyze")
+    assert [[*places(words).values()] for words in m] == [
+        ["2", "4", "6", "8", "10"],
+        ["3", "6", "9", "12", "15", "18", "21"],
+    ]
+    layers = named(shown(clone, "tdo_figure6.sh", "full"), "analyze")
+    assert [[*places(words).values()] for words in layers] == [["2", "4", "6", "8", "10", "12"]] * 2
+    for words in (*m, *layers):
+        assert "--ratio" in words and value(words, "--baseline") not in places(words)
+        assert words[words.index("--group") + 1 :] == ["supervised", "zero-shot"]
+    (bars,) = named(shown(clone, "tdo_figure7.sh", "full"), "analyze")
+    assert len(places(bars)) == 15
+    assert {place.split(":")[1] for place in places(bars).values()} == {
+        f"strategy {number}" for number in range(1, 6)
+    }
+    for number, models in (("1", 3), ("4", 5)):
+        commands = shown(clone, f"tdo_figure{number}.sh", "full")
+        preference = next(words for words in named(commands, "analyze") if words[1] == "preference")
+        paths = preference[preference.index("--path") + 1 : preference.index("--out")]
+        assert len(paths) == models == len(scored(commands))
+        folders = {path.rsplit("=", 1)[1].removesuffix("/average.pt") for path in paths}
+        assert folders == {path.removesuffix("/output") for path in scored(commands).values()}
+
+
+def test_seeds_and_the_authors_form_are_trainings_of_their_own(clone: Path) -> None:
+    rows = ("--rows", "ted19/tdo-prefix,ted19/tdo-prefix-instrucl")
+    commands = shown(clone, "tdo_table1.sh", "--seeds", 2, "--instrucl", "authors", *rows)
+    seeds = {name: flags.get("--seed") for name, flags in trained(clone, commands).items()}
+    plain, contrasted = "ted19/tdo-prefix", "ted19/tdo-prefix-instrucl"
+    assert seeds == {
+        plain: None,
+        f"{plain}-seed-2": "2",
+        contrasted: None,
+        f"{contrasted}-seed-2": "2",
+    }
+    for name, flags in trained(clone, commands).items():
+        assert (flags.get("--instrucl-weighting") == "tag-share") == ("instrucl" in name)
+        assert (flags.get("--instrucl-scale") == "per-token") == ("instrucl" in name)
+
+
+@pytest.mark.parametrize("scale", ["toy", "full"])
+def test_table_2_begins_with_what_is_converted(clone: Path, scale: str) -> None:
+    commands = shown(clone, "tdo_table2.sh", scale, "--encoder", "decoder:1-3")
+    order = [
+        words[0] for words in commands if words[0] in ("train", "convert", "preprocess", "prepare")
+    ]
+    systems = trained(clone, commands)
+    conversions = {value(words, "--out"): words for words in named(commands, "convert")}
+    tuned = {name: flags for name, flags in systems.items() if "original" not in name}
+    assert len(tuned) == (18 if scale == "full" else 6)
+    for name, flags in tuned.items():
+        start = flags["--finetune-from-model"]
+        made = conversions[start.removesuffix("/model.pt")]
+        assert ("--encoder" in made) == name.endswith("encoder-decoder")
+        whole = "tdo_encoder_decoder" if name.endswith("encoder-decoder") else None
+        whole = whole or (
+            "tdo_prefix_decoder_only" if "decoder-only" in name else "tdo_transformer"
+        )
+        assert value(made, "--to") == whole
+        assert ("--adaptation-dim" in made) == (whole == "tdo_transformer" and "adapt" not in name)
+        half = {"full": {"m2m-1.2b": "12"}, "toy": {}}[scale].get(name.split("/")[0])
+        assert value(made, "--layers") == (half or ("6" if scale == "full" else "3"))
+    if scale == "toy":
+        assert order[:3] == ["preprocess", "train", "convert"] and order[-1] == "train"
+        assert systems["m2m-418m/original"]["--encoder-layers"] == "6"
+    assert all(
+        words[words.index("--from") + 1] in ("m2m100", "nllb") for words in conversions.values()
+    )
+
+
+def test_what_is_run_and_its_hours_are_said_first(clone: Path) -> None:
+    lines = script(
+        clone, "tdo_table2.sh", "full", "--dry-run", "--originals", "/"
+    ).stdout.splitlines()
+    assert lines[0].startswith("to train: m2m-418m/encoder-decoder ")
+    hours = [re.match(r"(\d+) trainings, .* GPU hours: an estimate", line) for line in lines]
+    assert [found[1] for found in hours if found] == ["12", "6"]  # by dictionary
+    counted = {line.split()[1]: line.split()[2] for line in lines if re.match(r" +1 ", line)}
+    # as appendix H of the paper
+    assert counted["m2m-418m/tdo"] == "282.3M" and counted["nllb-600m/tdo"] == "413.5M"
+    # a variant has its own
+    lines = script(clone, "tdo_table4.sh", "full", "--dry-run").stdout.splitlines()
+    assert any("tdo-prefix@d-544" in line and " 68.2M" in line for line in lines)
+
+
+@pytest.mark.parametrize("words", [["toy"], ["multi30k"], ["multi30k", "--updates", "500"]])
+def test_the_last_update_is_a_candidate(clone: Path, words: list[str]) -> None:
+    for flags in trained(clone, shown(clone, "tdo_figure4.sh", *words)).values():
+        updates = int(flags["--max-update"])
+        assert "--updates" not in words or updates == 500
+        assert updates % int(flags["--save-interval-updates"]) == 0
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_help_explains_the_script_and_its_options(clone: Path, name: str) -> None:
+    output = script(clone, name, "--help").stdout
+    folder = "figures" if "figure" in name else "tables"
+    for text in (f"scripts/{folder}/{name}", "multi30k", "--smoke", "--instrucl", "Qu et al."):
+        assert text in output
+    assert "set -euo" not in output
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "message"),
+    [
+        ("table2", ["full"], "`--originals` must be a folder with m2m-418m; it is left out"),
+        ("table1", ["big"], "the scale must be toy, multi30k or full; it is big"),
+        ("table1", ["--form", "third"], "`--form` must be shared or disjoint; it is third"),
+        ("table1", ["--instrucl", "none"], "`--instrucl` must be paper or authors; it is none"),
+        ("table1", ["--updates", "150"], "`--updates` must be a multiple of 250; it is 150"),
+        ("table1", ["--rows", "ted19/tdo"], "ted19/tdo is none of them"),
+        ("table2", ["--originals", "/no/such"], "`--originals` must be a folder with pre-trained"),
+        ("table2", ["--rows", "nllb-600m/tdo"], "`--rows` must be of m2m-418m at the scale toy"),
+        ("figure5", ["--fast"], "`--fast` is not an option of this script"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_input_is_one_line(clone: Path, name: str, words: list[str], message: str) -> None:
+    result = script(clone, f"tdo_{name}.sh", *words, code=1)
+    assert message in result.stderr and result.stderr.count("\n") == 1
+    assert not (clone / "runs").exists()
+
+
+def test_a_few_updates_of_some_rows_of_each(clone: Path, tmp_path: Path) -> None:
+    """Among them all that are pre-trained, converted and trained on."""
+    run, begun = tmp_path / "run", 0
+    chosen = {
+        "table1": "ted19/tdo-causal-adaptation-instrucl,opus100-wide/tdo-prefix",
+        "table2": "m2m-418m/encoder-decoder,m2m-418m/decoder-only,m2m-418m/tdo-adaptation-instrucl",
+        "table3": "ted19/encoder-decoder@instrucl-n",
+        "table4": "ted19/tdo-prefix@stage-1-ffn-2816",
+        "figure5": "opus100-deep/tdo-prefix@m-7-of-8",
+        "figure6": "ted19/prefix-decoder-only@instrucl-6-of-6",
+        "figure7": "ted19/causal-decoder-only@strategy-3,ted19/encoder-decoder@strategy-2",
+    }
+    for name, rows in chosen.items():
+        words = ("--smoke", "--out", run, "--rows", rows)
+        begun += script(clone, f"tdo_{name}.sh", *words).stdout.count("training begins")
+    logs = sorted(run.rglob("train.log"))
+    assert len(logs) == begun == 11
+    for log in logs:
+        assert "@ 2 updates" in log.read_text(), log
+    again = script(
+        clone, "tdo_table2.sh", "--smoke", "--out", run, "--rows", chosen["table2"]
+    ).stdout
+    assert again.count("is trained already") == 4 and "training begins" not in again
+    assert "m2m-418m/original: not in the estimate" not in again  # --smoke estimates nothing
+
+
+def test_a_real_run_ends_with_report_and_picture(clone: Path, tmp_path: Path) -> None:
+    """Two systems, with few updates; then a page of two such reports."""
+    rows = ("--rows", "ted19/prefix-decoder-only,ted19/tdo-prefix@m-1-of-6")
+    done = script(clone, "tdo_figure5.sh", *rows, "--updates", 250, "--out", tmp_path)
+    assert re.search(r"^2 trainings, 0\.\d+ GPU hours: an estimate", done.stdout, re.MULTILINE)
+    report = tmp_path / "figure5"
+    sheet = json.loads((report / "scores.json").read_text())
+    assert len(sheet["systems"]) == 2
+    with (report / "ted19-tdo-prefix" / "sweep.csv").open() as stream:
+        (line,) = (row for row in csv.DictReader(stream) if row["group"] == "supervised")
+    assert line["x"] == "1" and float(line["ratio"]) > 0
+    page = tmp_path / "all.html"
+    words = ["--report", "Figure 5", report, "--report", "Table 1", report, "tdo:1"]
+    command = [sys.executable, "-m", "tdo_plugin", "collect", *words, "--out", page]
+    subprocess.run(list(map(str, command)), check=True, capture_output=True)
+    text = page.read_text()
+    assert text.count("<h2") >= 2 and "data:image/png;base64," in text
+    assert "beside the published rows" in text and 'href="figure5/index.html"' in text
