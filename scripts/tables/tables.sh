@@ -244,6 +244,8 @@ translate() {
 score_rows() {
   local block out
   local -a sheets=() published=()
+  # other rows may have been other blocks
+  [[ -n $dry || ! -d $run/$1 ]] || find "$run/$1" -name scores.json -delete
   for block in $(blocks); do
     out=$(block_folder "$1" "$block")
     score_block "$block" "$run/$out" "$2"

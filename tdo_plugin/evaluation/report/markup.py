@@ -9,6 +9,8 @@ from typing import Any
 
 from tdo_plugin.evaluation.report.table import Block, Cell, Row, Table
 
+EMPTY = ("img",)  # elements that have no end
+
 
 class Markup(str):
     """Text that is HTML already."""
@@ -27,7 +29,7 @@ def tag(name: str, *children: str | Iterable[str], **attributes: object) -> Mark
         if value is not None and value is not False
     )
     inside = "".join(map(_child, children))
-    return Markup(f"<{name}{written}>{inside}</{name}>")
+    return Markup(f"<{name}{written}>{inside}" + ("" if name in EMPTY else f"</{name}>"))
 
 
 def _child(child: str | Iterable[str]) -> str:

@@ -1,0 +1,94 @@
+"""Several reports on one page."""
+
+import json
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+from unit.evaluation.report.sheets import Page, sheet
+
+from tdo_plugin.cli import main
+from tdo_plugin.evaluation.report.collection import Collected, collection_page
+from tdo_plugin.evaluation.scores import as_json
+
+
+def png(path: Path) -> Path:
+    """A picture of one dot."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    chunks = b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in (
+            (b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)),
+            (b"IDAT", zlib.compress(b"\0\0")),
+            (b"IEND", b""),
+        )
+    )
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunks)
+    return path
+
+
+def test_each_report_has_its_section_with_tables_pictures_and_link(tmp_path: Path) -> None:
+    picture = png(tmp_path / "preference" / "svcca.png")
+    first = Collected("Paper <1>", sheet(), ("tdo:1",), (picture,), "one/index.html")
+    page = Page(collection_page("All & more", [first, Collected("Paper 2", sheet())]))
+    assert [text for _, text in page.all("h2")] == ["Paper <1>", "Paper 2"]
+    assert [text for _, text in page.all("h1")] == ["All & more"]
+    (image,) = (attributes for attributes, _ in page.all("img"))
+    assert str(image["src"]).startswith("data:image/png;base64,")
+    assert image["alt"] == "preference: svcca"
+    assert ("one/index.html", "The whole report") in [
+        (attributes.get("href"), text) for attributes, text in page.all("a")
+    ]
+    summaries = [text for _, text in page.all("summary")]
+    assert any("TDO, Table 1" in text and "published" in text for text in summaries)
+    assert not page.all("script")
+    for attributes, _ in (*page.all("a"), *page.all("img")):
+        assert "//" not in str(attributes.get("href") or "")
+
+
+def test_the_command_gathers_sheets_below_a_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("one/ted19", "two"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "scores.json").write_text(json.dumps(as_json(sheet())))
+    png(tmp_path / "two" / "heatmap-bleu.png")  # is in the report's own page
+    png(tmp_path / "two" / "sweep" / "bleu.png")
+    (tmp_path / "two" / "index.html").touch()
+    out = tmp_path / "pages" / "all.html"
+    words = ["--report", "One", str(tmp_path / "one"), "tdo:1", "--report", "Two"]
+    assert main(["collect", *words, str(tmp_path / "two"), "--out", str(out)]) == 0
+    assert capsys.readouterr().out.strip() == str(out)
+    page = Page(out.read_text())
+    assert len(page.all("img")) == 1
+    assert "../two/index.html" in [attributes.get("href") for attributes, _ in page.all("a")]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--report", "One"], "`--report` must be followed by NAME and DIR; it is One"),
+        (["--report", "One", "nowhere"], "`--report` must name a folder with a scores.json"),
+        (["--report", "One", "here", "tdo:9"], "tdo:9"),
+        (["--report", "One", "here", "--out", "here"], "`--out` must be a file; here is a folder"),
+    ],
+)
+def test_bad_input_is_one_line(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "scores.json").write_text(json.dumps(as_json(sheet())))
+    try:
+        code = main(["collect", "--out", "all.html", *words])
+    except SystemExit as error:
+        code = int(error.code or 0)
+    assert code == 2
+    error = capsys.readouterr().err
+    assert message in error and "Traceback" not in error
+    assert not (tmp_path / "all.html").exists()
