@@ -65,6 +65,10 @@ machine() {
   fi
 }
 
+# Of trainings, where that is something else: a command before theirs, and their options.
+declare -a launcher=()
+training_machine() { machine; }
+
 # What runs in the background ends with the script.
 declare -A running=() # process by system
 end_running() {
@@ -99,7 +103,7 @@ train_systems() {
   done
   shift
   local -a where
-  read -ra where <<<"$(machine)"
+  read -ra where <<<"$(training_machine)"
   local next=0 next_line=0
   while ((next < ${#systems[@]} || ${#running[@]})); do
     while ((next < ${#systems[@]} && ${#running[@]} < jobs)); do
@@ -148,7 +152,7 @@ begin_training() {
   fi
   set -- "$@" ${own[@]+"${own[@]}"}
   tdo train "$config" "$text" --save-dir "$folder/checkpoints" "${where[@]}" --dry-run "$@"
-  OMP_NUM_THREADS=$threads "$VENV/bin/python" -m tdo_plugin train "$config" "$text" \
+  OMP_NUM_THREADS=$threads ${launcher[@]+"${launcher[@]}"} "$VENV/bin/python" -m tdo_plugin train "$config" "$text" \
     --save-dir "$folder/checkpoints" "${where[@]}" "$@" >>"$folder/train.log" 2>&1 &
   running[$name]=$!
   say "$name: training begins (all of it: $folder/train.log)"

@@ -9,8 +9,8 @@
 #               layers a side (default)
 #   multi30k    Multi30k, its training set cut into three parts, one for each pair: English with German,
 #               French and Czech, both ways and one way; d = 128, 3 layers a side
-#   full        IWSLT17, Europarl and the paper's sizes on all GPUs of this machine; an estimate of the GPU
-#               hours comes first
+#   full        IWSLT17, Europarl and the paper's sizes on all GPUs of this machine or Slurm job; an
+#               estimate of the GPU hours comes first
 #   --smoke     two updates of every training on a tiny corpus, and no scores
 #   --rows      some of the rows, by their names below RUN, or patterns such as "many-to-many/masked-*"
 #   --seeds     trainings of each system, which differ in their seed: the report has means and spreads

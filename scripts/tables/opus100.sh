@@ -8,8 +8,8 @@
 #               2,000 training pairs; d = 96, 2, 4 and 6 layers a side for 6, 12 and 24 (default)
 #   multi30k    Multi30k in English, German, French and Czech, its training set cut into three parts,
 #               one for each pair; d = 128, the same layers, 17 minutes a row of "6 layers" on two cores
-#   full        OPUS-100 and the paper's sizes on all GPUs of this machine; an estimate of the GPU
-#               hours comes first
+#   full        OPUS-100 and the paper's sizes on all GPUs of this machine or Slurm job; an estimate
+#               of the GPU hours comes first
 #   --smoke     two updates of every row on a tiny corpus, and no scores
 #   --rows      some of the table's rows, by their configs below configs/opus100-tables, or patterns
 #   --from      folder with the archives of Multi30k or OPUS-100, instead of a download

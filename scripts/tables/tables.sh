@@ -140,12 +140,21 @@ config_flags() {
   "$VENV/bin/python" -m tdo_plugin flags "$1" | sed '/^#/d'
 }
 
-# take_all_gpus: of this machine, for each training.
+# take_all_gpus: of this machine, or of all that Slurm has given, for each training.
 take_all_gpus() {
   machine() {
     local gpus
     gpus=$("$VENV/bin/python" -c 'import torch; print(torch.cuda.device_count())')
     if [[ $gpus == 0 ]]; then echo --cpu; else echo "--gpus $gpus"; fi
+  }
+  nodes=${SLURM_JOB_NUM_NODES:-1}
+  ((nodes > 1)) || return 0
+  ((jobs == 1)) || die "\`--jobs\` must be 1 with the $nodes machines of this Slurm job; it is $jobs"
+  launcher=(srun --nodes "$nodes" --ntasks-per-node 1 --kill-on-bad-exit=0)
+  training_machine() {
+    local -a hosts
+    mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
+    echo "$(machine) --nodes $nodes --rendezvous ${hosts[0]}:$((20000 + SLURM_JOB_ID % 20000))"
   }
 }
 

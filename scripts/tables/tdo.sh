@@ -10,8 +10,8 @@
 #               its 12, d = 96 and 160 (default)
 #   multi30k    Multi30k in the place of either: English with German, French and Czech; N = 3 and 4, d = 128
 #               and 192
-#   full        TED-19, OPUS-100 and the paper's sizes on all GPUs of this machine; an estimate of the GPU
-#               hours comes first
+#   full        TED-19, OPUS-100 and the paper's sizes on all GPUs of this machine or Slurm job; an
+#               estimate of the GPU hours comes first
 #   --smoke     two updates of every row on a tiny corpus, and no scores
 #   --rows      some of the rows, by their names below RUN or patterns such as "ted19/*"
 #   --seeds     trainings of each system, which differ in their seed: the report has means and spreads

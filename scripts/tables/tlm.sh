@@ -10,7 +10,8 @@
 #   multi30k    Multi30k, German to English for IWSLT 2014 and WMT 2019, and English with Czech, German
 #               and French for news-commentary, six directions as there; d = 128, the same layers
 #   full        IWSLT 2014 German to English, WMT 2019 Chinese to English, news-commentary v16 and the
-#               paper's sizes on all GPUs of this machine; an estimate of the GPU hours comes first
+#               paper's sizes on all GPUs of this machine or Slurm job; an estimate of the GPU hours
+#               comes first
 #   --smoke     two updates of every row on a tiny corpus, and no scores
 #   --rows      some of the table's rows, as they stand in `tlm_NAME.sh`
 #   --from      folder with the archives of Multi30k, or of the paper's corpora, instead of a download

@@ -11,8 +11,8 @@
 #   multi30k    Multi30k, its training set cut into three parts, one for each pair: English with German,
 #               French and Czech in the place of MultiUN, without Czech in that of Europarl; d = 128, the
 #               same layers, about an hour a row on a CPU core
-#   full        MultiUN, Europarl and the paper's sizes on all GPUs of this machine; an estimate of the
-#               GPU hours comes first
+#   full        MultiUN, Europarl and the paper's sizes on all GPUs of this machine or Slurm job; an
+#               estimate of the GPU hours comes first
 #   --smoke     two updates of every row on a tiny corpus, and no scores
 #   --rows      some of the table's rows, by their configs below configs/tpdm-tables, or
 #               CORPUS/piv-m-SIZE, the model of CORPUS/mnmt-SIZE through English

@@ -3,12 +3,14 @@
 import csv
 import functools
 import json
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from integration.ending import free_port
 from integration.table_scripts import FIGURES, TABLES, make_clone, script, trained
 from integration.table_scripts import shown as dry_run
 
@@ -269,6 +271,57 @@ def test_a_few_updates_of_some_rows_of_each(clone: Path, tmp_path: Path) -> None
     ).stdout
     assert again.count("is trained already") == 4 and "training begins" not in again
     assert "m2m-418m/original: not in the estimate" not in again  # --smoke estimates nothing
+
+
+SRUN = """#!/usr/bin/env bash
+echo "$@" >>"$SEEN"
+shift 5
+"$@" & one=$!
+"$@" & two=$!
+wait $one && wait $two
+"""
+
+
+def test_full_takes_all_machines_of_a_slurm_job(clone: Path, tmp_path: Path) -> None:
+    """The same with two updates and stand-ins for Slurm's commands: two machines, this one."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name, text in (("srun", SRUN), ("scontrol", "#!/bin/sh\necho 127.0.0.1\n")):
+        (tools / name).write_text(text)
+        (tools / name).chmod(0o755)
+    code = f"""
+      source "{clone}/scripts/tables/tdo.sh"
+      row ted19/tdo-prefix TDO
+      eval "$(declare -f scale_smoke | sed s/scale_smoke/smaller_smoke/)"
+      scale_smoke() {{ smaller_smoke; take_all_gpus; }}
+      make_table table1 all --smoke --out "{tmp_path}/run" "$@"
+    """
+    settings = {
+        **os.environ,
+        "PATH": f"{tools}:{os.environ['PATH']}",
+        "SEEN": str(tmp_path / "seen"),
+        "SLURM_JOB_NUM_NODES": "2",
+        "SLURM_JOB_NODELIST": "two",
+        "SLURM_JOB_ID": str(20000 + free_port()),
+        "OMP_NUM_THREADS": "1",
+    }
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        command = ["bash", "-c", code, "tdo_table1.sh", *words]
+        return subprocess.run(command, env=settings, capture_output=True, text=True, check=False)
+
+    refused = run("--jobs", "2")
+    assert refused.returncode == 1
+    assert refused.stderr == (
+        "tdo_table1.sh: error: `--jobs` must be 1 with the 2 machines of this Slurm job; it is 2\n"
+    )
+    done = run("--jobs", "1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (seen,) = (tmp_path / "seen").read_text().splitlines()
+    assert seen.startswith("--nodes 2 --ntasks-per-node 1 --kill-on-bad-exit=0 ")
+    assert " --nodes 2 --rendezvous 127.0.0.1:" in seen
+    (log,) = (tmp_path / "run").rglob("train.log")
+    assert "training on 2 devices" in log.read_text() and "@ 2 updates" in log.read_text()
 
 
 def test_a_real_run_ends_with_report_and_picture(clone: Path, tmp_path: Path) -> None:
