@@ -59,7 +59,7 @@ def end_when_told(trainer: Any) -> None:
     def listening(self: Any, *args: Any, **options: Any) -> Any:
         # until here there is nothing to save
         self._train_iterator = get_train_iterator(self, *args, **options)
-        if not hasattr(self, "_told"):
+        if "_told" not in vars(self):
             self._told, self._saved_last = _listen(self), False
         return self._train_iterator
 
@@ -93,6 +93,7 @@ def end_when_told(trainer: Any) -> None:
         return training_time(self)
 
     noted_valid_step = step(valid_step)
+    trainer._told = ()  # of a trainer that is given its batches without an iterator
     trainer.get_train_iterator = listening
     trainer.train_step, trainer.valid_step = step(train_step), in_validation
     trainer._aggregate_logging_outputs = with_signals
@@ -202,7 +203,7 @@ def end_without_memory(trainer: Any) -> None:
         return prepare(self, sample, *args, **options)
 
     @functools.wraps(train_step)
-    def train(self: Any, samples: Any, *_: Any) -> Any:
+    def train(self: Any, samples: Any, raise_oom: bool = True) -> Any:
         try:
             return train_step(self, samples, raise_oom=True)
         except RuntimeError as error:
