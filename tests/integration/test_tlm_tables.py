@@ -136,7 +136,7 @@ def test_small_scales_keep_the_paper_s_ratios(clone: Path, scale: str) -> None:
 
 def test_the_paper_s_sizes(clone: Path) -> None:
     output = script(clone, "tlm_table6.sh", "full", "--dry-run").stdout
-    counts = re.findall(r"tlm-tables/\S+ +([\d.]+)M", output)
+    counts = re.findall(r"(?m)^ +1 +de-en/\S+ +([\d.]+)M", output)
     wanted = [row.values[0] for row in published("tlm").tables[4].rows]
     # of a vocabulary of 10,000, to which the paper's adds some (notes of its table)
     assert [float(one) for one in counts] == pytest.approx(wanted, abs=0.35)
