@@ -60,7 +60,10 @@ def test_mistakes(known: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
     words = ["preprocess", str(text(tmp_path / "more", "de-fr")), str(tmp_path / "data")]
     capsys.readouterr()
     assert main([*words, "--model-of", str(tmp_path)]) == 2
-    assert "`--model-of` must be a folder of tdo prepare, preprocess or convert" in capsys.readouterr().err
+    assert (
+        "`--model-of` must be a folder of tdo prepare, preprocess or convert"
+        in capsys.readouterr().err
+    )
     assert main([*words, "--model-of", str(known), "--vocab-size", "50"]) == 2
     assert "`--model-of` must stand alone" in capsys.readouterr().err
     assert not (tmp_path / "data").exists()
