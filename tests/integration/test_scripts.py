@@ -164,15 +164,14 @@ def test_dry_runs_print_and_touch_nothing(clone: Path, data: DataFolder, tmp_pat
     slurm = script(
         clone, "train.sh", config, data.root, "--gpus", 4, "--nodes", 2, "--slurm", "--dry-run"
     )
-    (submitted,) = stock(slurm.stdout)
-    assert submitted[:3] == ["sbatch", "--nodes", "2"]
-    inner = shlex.split(submitted[submitted.index("--wrap") + 1])
-    assert inner[0] == "srun" and inner[2:5] == ["-m", "tdo_plugin", "train"]
-    node = script(clone, "train.sh", *inner[5:], "--rendezvous", "first:29500", "--dry-run")
-    each = re.search(r"^each node: (.*)$", slurm.stdout, re.M)
-    assert each and stock(node.stdout) == [
-        shlex.split(each[1].replace("FIRST-NODE:29500", "first:29500"))
-    ]
+    printed_script = slurm.stdout[slurm.stdout.index("#!") :].replace("\\\n", "")
+    assert {"#SBATCH --nodes=2", "#SBATCH --gpus-per-node=4"} <= set(printed_script.splitlines())
+    inner = shlex.split(re.search(r"-m tdo_plugin train (.*?) \|\|", printed_script, re.S)[1])  # type: ignore[index]
+    assert inner[-2:] == ["--rendezvous", "$rendezvous"]
+    node = script(clone, "train.sh", *inner[:-1], "first:29500", "--dry-run")
+    (command,) = stock(node.stdout)
+    launcher = torchrun(command)
+    assert (launcher.nnodes, launcher.rdzv_endpoint) == ("2", "first:29500")
     decoding = script(
         clone, "generate.sh", config, data.root, "m.pt", "o", "--cpu", "--dry-run", cwd=tmp_path
     )
