@@ -85,7 +85,7 @@ def test_full_says_its_hours_first(clone: Path) -> None:
     lines = script(clone, "opus100_table7.sh", "full", "--dry-run").stdout.splitlines()
     hours = [re.match(r"(\d+) trainings, .* GPU hours: an estimate", line) for line in lines]
     assert [found[1] for found in hours if found] == ["1", "2"]
-    robt = next(line for line in lines if "-robt-6" in line)
+    robt = next(line for line in lines if re.match(r" +1 .*-robt-6", line))
     assert " 100,000 " in robt  # another 100,000, not 600,000
 
 
