@@ -263,7 +263,7 @@ def test_a_few_updates_of_some_rows_of_each(clone: Path, tmp_path: Path) -> None
         words = ("--smoke", "--out", run, "--rows", rows)
         begun += script(clone, f"tdo_{name}.sh", *words).stdout.count("training begins")
     logs = sorted(run.rglob("train.log"))
-    assert len(logs) == begun == 11
+    assert len(logs) == begun == 12
     for log in logs:
         assert "@ 2 updates" in log.read_text(), log
     again = script(
@@ -333,8 +333,9 @@ def test_a_real_run_ends_with_report_and_picture(clone: Path, tmp_path: Path) ->
     sheet = json.loads((report / "scores.json").read_text())
     assert len(sheet["systems"]) == 2
     with (report / "ted19-tdo-prefix" / "sweep.csv").open() as stream:
-        (line,) = (row for row in csv.DictReader(stream) if row["group"] == "supervised")
-    assert line["x"] == "1" and float(line["ratio"]) > 0
+        (line,) = (row for row in csv.DictReader(stream) if row["direction"] == "supervised")
+    before, after = (means["supervised"]["bleu"] for means in sheet["means"].values())
+    assert (line["value"], float(line["mean"])) == ("1", pytest.approx(100 * (after / before - 1)))
     page = tmp_path / "all.html"
     words = ["--report", "Figure 5", report, "--report", "Table 1", report, "tdo:1"]
     command = [sys.executable, "-m", "tdo_plugin", "collect", *words, "--out", page]
