@@ -23,7 +23,7 @@ PAPERS=(tdo opus100 tpdm tlm neurons)
 # The headline table of each paper, and the rows that show what it found.
 declare -A HEADLINES=([tdo]=table1 [opus100]=table4 [tpdm]=table1 [tlm]=table9 [neurons]=table1)
 declare -A SHOWN=(
-  [tdo]="ted19/*"
+  [tdo]="ted19/*coder*,ted19/tdo-prefix*"
   [opus100]="many-to-many/6-layers,many-to-many/*-layers-matt-laln-lalt,many-to-many/6-layers*-robt"
   [tpdm]="europarl/mnmt-*small"
   [tlm]="encoder-decoder,LM-triangular-no-0,LM-full-no-0,LM-full-no-1,LM-full-no-lin,AE-full-no-1"

@@ -9,7 +9,7 @@
 #               these, Japanese, Russian and Turkish in that of OPUS-100; N = 3 for the paper's 6 and 4 for
 #               its 12, d = 96 and 160 (default)
 #   multi30k    Multi30k in the place of either: English with German, French and Czech; N = 3 and 4, d = 128
-#               and 192
+#               and 192, pre-norm
 #   full        TED-19, OPUS-100 and the paper's sizes on all GPUs of this machine or Slurm job; an
 #               estimate of the GPU hours comes first
 #   --smoke     two updates of every row on a tiny corpus, and no scores

@@ -164,7 +164,7 @@ def test_seeds_and_the_authors_form_are_trainings_of_their_own(clone: Path) -> N
         assert (flags.get("--instrucl-scale") == "per-token") == ("instrucl" in name)
 
 
-@pytest.mark.parametrize("scale", ["toy", "full"])
+@pytest.mark.parametrize("scale", ["toy", "multi30k", "full"])
 def test_table_2_begins_with_what_is_converted(clone: Path, scale: str) -> None:
     commands = shown(clone, "tdo_table2.sh", scale, "--encoder", "decoder:1-3")
     order = [
@@ -184,11 +184,21 @@ def test_table_2_begins_with_what_is_converted(clone: Path, scale: str) -> None:
         )
         assert value(made, "--to") == whole
         assert ("--adaptation-dim" in made) == (whole == "tdo_transformer" and "adapt" not in name)
-        half = {"full": {"m2m-1.2b": "12"}, "toy": {}}[scale].get(name.split("/")[0])
-        assert value(made, "--layers") == (half or ("6" if scale == "full" else "3"))
-    if scale == "toy":
-        assert order[:3] == ["preprocess", "train", "convert"] and order[-1] == "train"
-        assert systems["m2m-418m/original"]["--encoder-layers"] == "6"
+        half = "3" if scale != "full" else "12" if name.startswith("m2m-1.2b") else "6"
+        assert value(made, "--layers") == half
+    if scale != "full":
+        prepared = "preprocess" if scale == "toy" else "prepare"
+        assert order[:3] == [prepared, "train", "convert"] and order[-1] == "train"
+        original = systems["m2m-418m/original"]
+        for side in ("--encoder", "--decoder"):
+            assert original[f"{side}-layers"] == "6"
+            for of_original, of_others in (
+                ("-embed-dim", "--tdo-model-dim"),
+                ("-ffn-embed-dim", "--tdo-ffn-dim"),
+                ("-attention-heads", "--tdo-heads"),
+            ):
+                sizes = {flags[of_others] for flags in tuned.values()}
+                assert sizes == {original[side + of_original]}
     assert all(
         words[words.index("--from") + 1] in ("m2m100", "nllb") for words in conversions.values()
     )

@@ -33,7 +33,7 @@ scale_smoke() {
 scale_multi30k() {
   smaller multi30k
   wide=(192 768)
-  updates=1500
+  updates=3000
   pieces=8000
 }
 
