@@ -101,7 +101,9 @@ if [[ -n $smoke ]]; then
     paper=$(basename "$script")
     paper=${paper%%_*}
     [[ " ${papers[*]} " == *" $paper "* ]] || continue
-    run_script "$script" --smoke --out "$out/$paper" --jobs "$jobs" --threads "$threads"
+    at_a_time=(--jobs "$jobs" --threads "$threads")
+    if [[ $script == */tpdm_table8.sh ]]; then at_a_time=(); fi # it counts and times; it trains nothing
+    run_script "$script" --smoke --out "$out/$paper" ${at_a_time[@]+"${at_a_time[@]}"}
   done
   say "done"
   exit 0
