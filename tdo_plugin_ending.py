@@ -204,6 +204,7 @@ def end_without_memory(trainer: Any) -> None:
 
     @functools.wraps(train_step)
     def train(self: Any, samples: Any, raise_oom: bool = True) -> Any:
+        # whatever is asked for: what is not raised here would be left out
         try:
             return train_step(self, samples, raise_oom=True)
         except RuntimeError as error:

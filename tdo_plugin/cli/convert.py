@@ -38,6 +38,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--from", dest="family", choices=FAMILIES, required=True, help="what it is")
     add("--to", choices=ARCHES, required=True, help="the architecture that it becomes")
     add("--out", type=Path, required=True, metavar="DIR", help="folder to make")
+    _add_shape(parser)
+    _add_vocabulary(parser)
+    add("--seed", type=int, default=1, help="of the parameters that are new (default 1)")
+    add("--force", action="store_true", help="replace what an earlier conversion wrote")
+
+
+def _add_shape(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     add(
         "--layers",
         type=_positive,
@@ -75,6 +83,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="decoder:LAYERS",
         help="layers that an encoder-decoder's decoder takes (default: the first N)",
     )
+
+
+def _add_vocabulary(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     add(
         "--languages",
         type=_languages,
@@ -106,8 +118,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="size of the SentencePiece model from which the new pieces come (default 8000)",
     )
-    add("--seed", type=int, default=1, help="of the parameters that are new (default 1)")
-    add("--force", action="store_true", help="replace what an earlier conversion wrote")
 
 
 def _positive(text: str) -> int:

@@ -32,18 +32,16 @@ converted() {
 
 # original_flags HALF: of the model that stands for the pre-trained one, with 2N layers a side.
 original_flags() {
-  local side flag
+  local side flag value
   for side in --encoder --decoder; do
     printf '%s\n' $side-layers $((2 * $1)) $side-embed-dim "$(of_small --tdo-model-dim)" \
       $side-ffn-embed-dim "$(of_small --tdo-ffn-dim)" $side-attention-heads "$(of_small --tdo-heads)"
   done
-  for flag in --dropout --lr --warmup-updates --max-tokens; do
-    printf '%s\n' "$flag" "$(of_small "$flag")"
+  for flag in --dropout --lr --warmup-updates --max-tokens --update-freq --save-interval-updates --num-workers; do
+    value=$(of_small "$flag")
+    if [[ -n $value ]]; then printf '%s\n' "$flag" "$value"; fi
   done
   printf '%s\n' --max-update "$updates"
-  if [[ -n $smoke ]]; then
-    printf '%s\n' --max-tokens 300 --update-freq 1 --save-interval-updates 2 --num-workers 0
-  fi
 }
 
 # convert_rows CORPUS: what its rows begin with.

@@ -121,15 +121,13 @@ small_flags() {
   fi
 }
 
-# of_small FLAG: its value in `small`.
+# of_small FLAG: its value in `small`, the last one as for fairseq; nothing where it has none.
 of_small() {
-  local index
+  local index value=""
   for index in "${!small[@]}"; do
-    if [[ ${small[index]} == "$1" ]]; then
-      echo "${small[index + 1]}"
-      return
-    fi
+    if [[ ${small[index]} == "$1" ]]; then value=${small[index + 1]}; fi
   done
+  echo "$value"
 }
 
 # ffn_of SYSTEM: the inner size of its feed-forward networks.
