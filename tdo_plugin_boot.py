@@ -1,8 +1,9 @@
 """Mends fairseq 0.12.2 for today's Python, torch, numpy, bitarray and hydra, and how it ends.
 
 ``tdo_plugin_boot.pth`` imports this module whenever Python starts, so that the mends are in place
-before fairseq is, however it is started: console command, ``python -m``, ``torchrun``, a spawned
-or forked worker. Importing it only puts a finder on ``sys.meta_path``; nothing else happens until
+before fairseq is, however it is started: console command, ``python -m``, ``torchrun`` (not
+``python -m torch.distributed.run``, which no mend reaches itself; its workers are), a spawned or
+forked worker. Importing it only puts a finder on ``sys.meta_path``; nothing else happens until
 ``fairseq`` is imported, and heavy modules are imported inside functions for that reason.
 
 Every mend is a small function under ``@mend``, which says its name, what breaks, since which

@@ -239,14 +239,24 @@ def _lacks_memory(error: RuntimeError) -> bool:
 
 
 def _shape(sample: Any) -> str | None:
-    """What a batch's size is; None of what stands for no batch."""
-    if not isinstance(sample, dict) or "target" not in sample:
+    """What a batch's size is; None of what stands for no batch, or is not of tokens."""
+    if not isinstance(sample, dict):
         return None
-    source, target = sample["net_input"]["src_tokens"], sample["target"]
-    return (
-        f"{len(source)} sentences x {source.shape[1]} source tokens x {target.shape[1]} target "
-        "tokens"
-    )
+    inputs = sample.get("net_input")
+    sides = {
+        "source": inputs.get("src_tokens") if isinstance(inputs, dict) else None,
+        "target": sample.get("target"),
+    }
+    lengths = {
+        side: tokens.shape
+        for side, tokens in sides.items()
+        if isinstance(tokens, torch.Tensor) and tokens.dim() == 2
+    }
+    if not lengths:
+        return None
+    sentences = next(iter(lengths.values()))[0]
+    each = [f"{length} {side} tokens" for side, (_, length) in lengths.items()]
+    return " x ".join([f"{sentences} sentences", *each])
 
 
 def _smaller(cfg: Any) -> str:

@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import torch
@@ -23,7 +23,13 @@ WHY = "tdo_plugin/why"  # in the workers' store: what the first to fail says
 EVERY = 1.0  # seconds between two looks
 GRACE = 10.0  # seconds that workers have to end after the store has
 SHUTDOWN = "TORCH_ELASTIC_SHUTDOWN_TIMEOUT"  # seconds that torchrun gives workers to end
-LOST = ("Connection closed by peer", "Connection reset by peer", "Broken pipe")
+# how gloo and nccl say that the other end has gone
+LOST = (
+    "Connection closed by peer",
+    "Connection reset by peer",
+    "Broken pipe",
+    "remote process exited",
+)
 
 
 class LostWorker(RuntimeError):
@@ -88,12 +94,9 @@ def _own_store() -> Any:
 
 def _lost(error: Exception, cfg: Any) -> Exception:
     """The error itself, or that it comes from another worker's end."""
-    gone = isinstance(error, torch.distributed.DistBackendError) or any(
-        text in str(error) for text in LOST
-    )
-    if not gone or not isinstance(error, RuntimeError):
+    reason = next((text for text in LOST if text in str(error)), None)
+    if reason is None or not isinstance(error, RuntimeError):
         return error
-    reason = next((text for text in LOST if text in str(error)), str(error).partition("\n")[0])
     rank = torch.distributed.get_rank()
     return LostWorker(f"the worker of rank {rank} has lost another ({reason}); {going_on(cfg)}")
 
@@ -110,7 +113,7 @@ def _is_first(store: Any, why: str) -> bool:
 def _first_says(store: Any) -> str | None:
     """What the first to fail has said, where that is for this worker to say on its machine."""
     _, machine, why = store.get(WHY).decode().split(" ", 2)
-    here = machine == os.environ.get("GROUP_RANK")
+    here = machine == str(os.environ.get("GROUP_RANK"))
     return None if here or os.environ.get("LOCAL_RANK") != "0" else why
 
 
@@ -158,8 +161,8 @@ def handing_signals_on(spawn: Callable[..., Any]) -> Callable[..., Any]:
         before = {number: signal.signal(number, tell) for number in SIGNALS}
         try:
             return spawn(*args, **options)
-        except torch.multiprocessing.ProcessExitedException:
-            if not told:
+        except torch.multiprocessing.ProcessExitedException as error:
+            if not told or not _is_signals([error.exit_code]):
                 raise
             raise SystemExit(ENDED) from None
         finally:
@@ -167,6 +170,11 @@ def handing_signals_on(spawn: Callable[..., Any]) -> Callable[..., Any]:
                 signal.signal(number, handler)
 
     return handing_on
+
+
+def _is_signals(codes: list[int | None]) -> bool:
+    """Whether nothing but a signal has ended workers, by their exit codes."""
+    return all(code is None or code in (0, ENDED) or code < 0 for code in codes)
 
 
 # --- torchrun ----------------------------------------------------------------------------------
@@ -196,13 +204,15 @@ def _run(original: Callable[[Any], None], args: Any) -> None:
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.elastic.rendezvous import RendezvousConnectionError, RendezvousError
 
+    codes: list[int | None] = []
     try:
-        original(args)
+        with _noting_codes(codes), _answering_sigusr1():
+            original(args)
     except (SignalException, ChildFailedError, RendezvousError) as error:
         if os.environ.get(TRACEBACK) == "1":
             raise
         if isinstance(error, SignalException):
-            code, line = 128 + error.sigval, None
+            code, line = _after_signal(error.sigval, codes), None
         elif isinstance(error, RendezvousConnectionError):
             cause = str(error.__cause__ or error).partition("\n")[0]
             code, line = 1, f"the machine that all meet at has ended, or does not answer: {cause}"
@@ -213,6 +223,52 @@ def _run(original: Callable[[Any], None], args: Any) -> None:
         if line is not None:
             print(f"error: {line}", file=sys.stderr)
         raise SystemExit(code) from None
+
+
+@contextlib.contextmanager
+def _noting_codes(codes: list[int | None]) -> Iterator[None]:
+    """Fill in the exit codes of torchrun's workers, which torch forgets at a signal."""
+    from torch.distributed.elastic.multiprocessing.api import SubprocessContext
+
+    close = SubprocessContext.close
+
+    @functools.wraps(close)
+    def noting(self: Any, *args: Any, **options: Any) -> None:
+        close(self, *args, **options)
+        codes[:] = [one.proc.returncode for one in self.subprocess_handlers.values()]
+
+    SubprocessContext.close = noting
+    try:
+        yield
+    finally:
+        SubprocessContext.close = close
+
+
+@contextlib.contextmanager
+def _answering_sigusr1() -> Iterator[None]:
+    """As torch answers SIGTERM: the signal goes on to the workers, and their end is waited for."""
+    from torch.distributed.elastic.multiprocessing.api import SignalException
+
+    def end(number: int, _: Any) -> NoReturn:
+        raise SignalException(f"got signal {number}", sigval=signal.Signals(number))
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGUSR1, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+
+
+def _after_signal(number: int, codes: list[int | None]) -> int:
+    """The exit code after a signal: ENDED, unless the workers were done, or one failed."""
+    if number not in SIGNALS:
+        return 128 + number
+    if codes and all(code == 0 for code in codes):
+        return 0
+    return next((code for code in codes if not _is_signals([code])), None) or ENDED
 
 
 def _of_worker(rank: int, failure: Any) -> tuple[int, str | None]:

@@ -56,9 +56,12 @@ at_least_one() {
   [[ $2 =~ ^[1-9][0-9]*$ ]] || die "\`$1\` must be a whole number above 0; it is $2"
 }
 
+# count_gpus: those that torch sees.
+count_gpus() { "$VENV/bin/python" -c 'import torch; print(torch.cuda.device_count())'; }
+
 # machine: the options of `tdo train` and `tdo generate` for one GPU, or the CPU without one.
 machine() {
-  if [[ $("$VENV/bin/python" -c 'import torch; print(torch.cuda.device_count())') == 0 ]]; then
+  if [[ $(count_gpus) == 0 ]]; then
     echo --cpu
   else
     echo --gpus 1
@@ -68,6 +71,21 @@ machine() {
 # Of trainings, where that is something else: a command before theirs, and their options.
 declare -a launcher=()
 training_machine() { machine; }
+
+# Trainings of one GPU each, side by side, take different ones: its number by system.
+declare -A gpu_of=()
+
+# free_gpu COUNT: the number of the one that has the fewest trainings, as CUDA_VISIBLE_DEVICES calls it.
+free_gpu() {
+  local name number
+  local -a ids users=()
+  IFS=, read -ra ids <<<"${CUDA_VISIBLE_DEVICES:-$(seq -s , 0 $(($1 - 1)))}"
+  for name in "${!running[@]}"; do
+    number=${gpu_of[$name]:-}
+    if [[ -n $number ]]; then users+=("$number"); fi
+  done
+  printf '%s\n' "${ids[@]}" ${users[@]+"${users[@]}"} | sort -V | uniq -c | sort -n -s | awk 'NR == 1 { print $2 }'
+}
 
 # What runs in the background ends with the script.
 declare -A running=() # process by system
@@ -104,7 +122,8 @@ train_systems() {
   shift
   local -a where
   read -ra where <<<"$(training_machine)"
-  local next=0 next_line=0
+  local next=0 next_line=0 gpus=0
+  if [[ ${where[*]} == "--gpus 1" ]]; then gpus=$(count_gpus); fi
   while ((next < ${#systems[@]} || ${#running[@]})); do
     while ((next < ${#systems[@]} && ${#running[@]} < jobs)); do
       name=${systems[next++]}
@@ -120,6 +139,7 @@ train_systems() {
 config_of() { echo "$1/$2.conf"; }         # CONFIGS SYSTEM: its config
 data_of() { echo "$1"; }                   # DATA SYSTEM: its data folder, where DATA is the usual one
 own_flags() { :; }                         # SYSTEM: flags behind its config's, a word a line
+own_key() { :; }                           # SYSTEM: what else its training depends on
 begun_from() { :; }                        # SYSTEM: the trained system whose training it goes on with
 start_of() { echo "$run/$1/checkpoints/checkpoint_last.pt"; } # SYSTEM: the checkpoint to go on with
 BEGIN=--restore-file                       # how: or --finetune-from-model, with updates counted from 0
@@ -131,13 +151,13 @@ make_checkpoint() {                        # FOLDER LAST: make that, the average
 # begin_training FLAG...: start `name` in the background unless it is trained already.
 begin_training() {
   local folder=$run/$name config text base key
-  local -a own=()
+  local -a own=() before=(${launcher[@]+"${launcher[@]}"})
   config=$(config_of "$configs" "$name")
   text=$(data_of "$data" "$name")
   base=$(begun_from "$name")
   mapfile -t own < <(own_flags "$name")
   key=$( (tdo flags "$config" && cat "$text/prepared.json" && echo "$*" && own_flags "$name" &&
-    { [[ -z $base ]] || cat "$run/$base/trained"; }) | cksum)
+    own_key "$name" && { [[ -z $base ]] || cat "$run/$base/trained"; }) | cksum)
   mkdir -p "$folder"
   if [[ -f $folder/trained && "$(cat "$folder/trained")" == "$key" ]]; then
     say "$name is trained already"
@@ -152,7 +172,11 @@ begin_training() {
   fi
   set -- "$@" ${own[@]+"${own[@]}"}
   tdo train "$config" "$text" --save-dir "$folder/checkpoints" "${where[@]}" --dry-run "$@"
-  OMP_NUM_THREADS=$threads ${launcher[@]+"${launcher[@]}"} "$VENV/bin/python" -m tdo_plugin train "$config" "$text" \
+  if ((gpus > 1)); then
+    gpu_of[$name]=$(free_gpu "$gpus")
+    before=(env "CUDA_VISIBLE_DEVICES=${gpu_of[$name]}")
+  fi
+  OMP_NUM_THREADS=$threads ${before[@]+"${before[@]}"} "$VENV/bin/python" -m tdo_plugin train "$config" "$text" \
     --save-dir "$folder/checkpoints" "${where[@]}" "$@" >>"$folder/train.log" 2>&1 &
   running[$name]=$!
   say "$name: training begins (all of it: $folder/train.log)"

@@ -17,4 +17,5 @@ draw_figures() {
 block_row ted19/encoder-decoder "encoder-decoder"
 block_row ted19/causal-decoder-only "decoder-only, causal"
 block_row ted19/prefix-decoder-only "decoder-only, prefix"
+PUBLISHED=1
 make_table figure1 all "$@"

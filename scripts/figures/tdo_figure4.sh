@@ -16,4 +16,5 @@ block_row ted19/tdo-prefix "TDO, prefix"
 block_row ted19/tdo-prefix-adaptation "TDO, prefix, adaptation"
 block_row ted19/tdo-prefix-instrucl "TDO, prefix, InstruCL"
 block_row ted19/tdo-prefix-adaptation-instrucl "TDO, prefix, adaptation, InstruCL"
+PUBLISHED=1
 make_table figure4 all "$@"

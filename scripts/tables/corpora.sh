@@ -6,10 +6,16 @@
 corpora() { printf '%s\n' "${rows[@]%%/*}" | sort -u; }
 data_of() { echo "$run/${2%%/*}/data"; }
 
+# What a paper's file may say otherwise.
+data_key() { :; }    # CORPUS: on what its data depends, beside how they are made
+before_data() { :; } # CORPUS: what its data need
+
 prepare_data() {
   local corpus
   for corpus in $(corpora); do
-    once "$run/$corpus/prepared" "$pieces $(declare -f "data_$kind" | cksum)" "data_$kind" "$corpus"
+    before_data "$corpus"
+    once "$run/$corpus/prepared" "$pieces$(data_key "$corpus") $(declare -f "data_$kind" | cksum)" \
+      "data_$kind" "$corpus"
   done
 }
 

@@ -144,11 +144,14 @@ config_flags() {
 take_all_gpus() {
   machine() {
     local gpus
-    gpus=$("$VENV/bin/python" -c 'import torch; print(torch.cuda.device_count())')
+    gpus=$(count_gpus)
     if [[ $gpus == 0 ]]; then echo --cpu; else echo "--gpus $gpus"; fi
   }
   nodes=${SLURM_JOB_NUM_NODES:-1}
   ((nodes > 1)) || return 0
+  # as in the scripts of `tdo train --slurm`, whose lines say why
+  export SLURM_WAIT=${SLURM_WAIT:-150}
+  if [[ -n ${SLURM_CPUS_PER_TASK:-} ]]; then export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK; fi
   ((jobs == 1)) || die "\`--jobs\` must be 1 with the $nodes machines of this Slurm job; it is $jobs"
   launcher=(srun --nodes "$nodes" --ntasks-per-node 1 --kill-on-bad-exit=0)
   training_machine() {
@@ -237,7 +240,7 @@ as_lines() {
 updates_before() {
   local base
   base=$(begun_from "$2")
-  if [[ -n $base && $BEGIN == --restore-file ]]; then
+  if [[ -n $base && -n $(start_of "$base") && $BEGIN == --restore-file ]]; then
     config_flags "$1/$base.conf" | sed -n 's/^--max-update //p'
   else
     echo 0
@@ -248,6 +251,8 @@ updates_before() {
 translate() {
   decode_systems "$run" "$run/data" "$jobs" "$last" "$1" -- --protocol "$PAPER" "${@:2}"
 }
+
+PUBLISHED="" # a figure's script may say in which of the paper's tables its scores stand
 
 # score_rows TABLE DIRECTIONS: the table, beside the paper's. Each block is scored apart.
 score_rows() {
@@ -260,8 +265,8 @@ score_rows() {
     score_block "$block" "$run/$out" "$2"
     sheets+=("$run/$out/scores.json")
   done
-  if [[ $1 == table* ]]; then
-    published=(--published "$PAPER:${1#table}")
+  if [[ $1 == table* || -n $PUBLISHED ]]; then
+    published=(--published "$PAPER:${PUBLISHED:-${1#table}}")
   fi
   tdo report "${sheets[@]}" --out "$run/$1" ${published[@]+"${published[@]}"}
 }

@@ -17,7 +17,7 @@
 #   --seeds     trainings of each system, which differ in their seed: the report has means and spreads
 #               (default 1)
 #   --form      of multi30k: all English sentences in all three pairs (shared, the default), or the training
-#               set cut into three parts, one for each pair (disjoint)
+#               set cut into three parts, one for each pair (disjoint); each needs a folder of its own
 #   --instrucl  paper, the sum of equation 9 (default), or the weights and the scale of the authors' code
 #   --from      folder with the archives of Multi30k, or TED-19 and OPUS-100, instead of a download
 #   --originals folder with m2m-418m, nllb-600m and m2m-1.2b in Hugging Face's format, for table 2 in full;
@@ -94,6 +94,9 @@ config_of() {
 
 # system_of ROW: without its variant.
 system_of() { echo "${1%%@*}"; }
+
+# sweep_of ROW: the system whose variant it is, or with InstruCL where its config has it.
+sweep_of() { system_of "$1" | sed 's/-instrucl$//'; }
 
 own_flags() {
   if ((${#small[@]})); then

@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="leave sentences out that have more tokens in one of the languages (default 256)",
     )
     add("--max-tokens", type=int, default=8000, metavar="N", help="of a batch (default 8000)")
-    device_options(parser)
+    device_options(parser, several=False)
 
 
 def run(args: argparse.Namespace) -> Analysis:

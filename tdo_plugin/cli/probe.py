@@ -86,7 +86,7 @@ def _positions(parser: argparse.ArgumentParser) -> None:
         "--seed", type=int, default=1, metavar="N", help="of sentences and probes (default 1)"
     )
     add("--no-figures", action="store_true", help="numbers only, without matplotlib")
-    device_options(parser)
+    device_options(parser, several=False)
 
 
 def run(args: argparse.Namespace) -> int:

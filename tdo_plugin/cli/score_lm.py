@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="fp32",
         help="number format (default fp32)",
     )
-    device_options(parser)
+    device_options(parser, several=False)
 
 
 @dataclass(frozen=True)

@@ -41,10 +41,12 @@ def own_and_stock(
     return stock
 
 
-def device_options(parser: argparse.ArgumentParser) -> None:
-    """Declare where to compute."""
+def device_options(parser: argparse.ArgumentParser, several: bool = True) -> None:
+    """Declare where to compute; a command for which one GPU is enough takes no more."""
     add = parser.add_argument
-    add("--gpus", type=int, metavar="N", help="GPUs of this machine to use (default: all)")
+    much = "GPUs of this machine to use (default: all)"
+    one = "0 for the CPU, else one GPU is used (default: that, where there is one)"
+    add("--gpus", type=int, metavar="N", help=much if several else one)
     add("--cpu", action="store_true", help="compute on the CPU, though there is a GPU")
 
 

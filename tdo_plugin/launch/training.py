@@ -57,11 +57,14 @@ class Machine:
             )
 
 
-def update_freq(config: Config, machine: Machine, extra: Sequence[str]) -> tuple[int, str]:
-    """Batches to accumulate so that an update sees the config's total, and a sentence about it.
+def batching(
+    config: Config, machine: Machine, extra: Sequence[str]
+) -> tuple[dict[str, list[str]], str]:
+    """Flags with which an update sees the config's total, and a sentence about it.
 
     The total is `gpus` x `--max-tokens` x `--update-freq` of the config. An `--update-freq` in
-    `extra` is taken as it is.
+    `extra` is taken as it is. More workers than the total has batches get halves of them, or
+    quarters, as long as the longest sentence fits into one.
 
     Raises:
         UserError: the total does not divide evenly.
@@ -69,6 +72,11 @@ def update_freq(config: Config, machine: Machine, extra: Sequence[str]) -> tuple
     max_tokens = config.integer("--max-tokens", 4000)
     total = config.gpus * max_tokens * config.integer("--update-freq", 1)
     here = positive("--max-tokens", _last(extra, "--max-tokens") or str(max_tokens))
+    flags = {}
+    given_too = _last(extra, "--max-tokens") or _last(extra, "--update-freq")
+    if "--max-tokens" in config.flags and not given_too:
+        here = _smaller(max_tokens, machine.workers, total, _longest(config, extra))
+        flags["--max-tokens"] = [str(here)]
     share = machine.workers * here
     if given := _last(extra, "--update-freq"):
         freq = positive("--update-freq", given)
@@ -85,9 +93,28 @@ def update_freq(config: Config, machine: Machine, extra: Sequence[str]) -> tuple
     where = f"{machine.workers} GPU(s)"
     if not machine.gpus:
         where = "the CPU" if machine.workers == 1 else f"{machine.workers} CPU processes"
-    return freq, (
+    flags["--update-freq"] = [str(freq)]
+    return flags, (
         f"{where} x {here} tokens x update-freq {freq} = {share * freq} tokens an update ({note})"
     )
+
+
+def _longest(config: Config, extra: Sequence[str]) -> int:
+    """Tokens of the longest sentence that is trained on."""
+    sides = ("--max-source-positions", "--max-target-positions")
+    return max(
+        positive(side, _last(extra, side) or str(config.integer(side, 1024))) for side in sides
+    )
+
+
+def _smaller(batch: int, workers: int, total: int, longest: int) -> int:
+    """The batch, or a half or quarter of it that gives all workers as many."""
+    found = batch
+    while total % (workers * found):
+        if found % 2 or found // 2 < longest:
+            return batch
+        found //= 2
+    return found
 
 
 def trained_directions(config: Config, data: DataFolder) -> tuple[str, ...]:
@@ -136,14 +163,14 @@ def train_words(
     """
     machine.check()
     _check_validation(config, data, extra)
-    freq, note = update_freq(config, machine, extra)
+    flags, note = batching(config, machine, extra)
     launcher = ["fairseq-train"]
     if machine.workers > 1:
         launcher = ["torchrun", *_torchrun(machine), "fairseq-train"]
     words = [*launcher, data.path, "--user-dir", str(PLUGIN)]
     directions = trained_directions(config, data)
     words += ["--langs", ",".join(data.languages), "--lang-pairs", ",".join(directions)]
-    words += replace(config, flags={**config.flags, "--update-freq": [str(freq)]}).words()
+    words += replace(config, flags={**config.flags, **flags}).words()
     words += ["--save-dir", str(save_dir)]
     if not data.validated:
         words.append("--disable-validation")

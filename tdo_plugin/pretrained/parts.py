@@ -15,6 +15,7 @@ from tdo_plugin.pretrained.original import SIDES, Sizes
 LAYER = re.compile(r"stack\.(?P<stack>\w*layers)\.(?P<number>\d+)\.(?P<part>.+)")
 END = re.compile(r"stack\.(?P<end>entry|exit)\.\d+\.(?P<kind>weight|bias)")
 EMBEDDINGS = "embeddings.source.weight"
+MOST_LAYERS = 1000  # so that a wrong range is refused before its numbers are listed
 # of a layer: our name of a part, and fairseq's
 PARTS = {
     "attention.query": "self_attn.q_proj",
@@ -61,7 +62,10 @@ class Layers:
                     f"`{option}` must be encoder or decoder, a colon and layers from 1, such as "
                     f"decoder:1-6,8; it is {text}"
                 )
-            numbers += range(int(match[1]), int(match[2] or match[1]) + 1)
+            last = int(match[2] or match[1])
+            if last > MOST_LAYERS:
+                raise UserError(f"`{option}` must name layers up to {MOST_LAYERS}; it is {text}")
+            numbers += range(int(match[1]), last + 1)
         return cls(side, tuple(numbers))
 
     @classmethod

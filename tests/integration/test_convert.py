@@ -4,6 +4,7 @@ import functools
 import json
 import re
 import shutil
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,7 @@ from integration.data import (
 from integration.pretrained import NLLB_CODES, SIZES, convert, folder, loaded, pieces, segmentation
 
 from tdo_plugin.cli import main
+from tdo_plugin.pretrained.fairseq_own import DATA_SOURCES
 from tdo_plugin_checkpoint import safe_load
 
 OURS = ("--languages", "en,de,fr,es")
@@ -191,6 +193,87 @@ def test_rows_of_nllbs_tags(tmp_path):
     (silent / "tokenizer_config.json").write_text(json.dumps(config))
     assert "does not say its tags' rows" in convert(silent, tmp_path / "out", family="nllb")
     assert loaded(tmp_path / "out")[1] == dictionary
+
+
+def as_fairseq_has_it(family: str, out: Path, has_tags: bool) -> tuple[object, ...]:
+    """The same model as a checkpoint of fairseq's own; the words that convert it.
+
+    Its dictionary has the pieces, and the tags and what is behind them or not: M2M-100 was
+    published with both kinds, NLLB without.
+    """
+    convert(folder(family), out / "whole", family=family)
+    symbols = loaded(out / "whole")[1].symbols[4:]
+    first = len(pieces())
+    languages = [symbol[2:-2] for symbol in symbols[first:] if symbol.startswith("__")]
+    parameters = {
+        name.removeprefix("model."): one for name, one in _tensors(folder(family)).items()
+    }
+    table = parameters.pop("shared.weight")
+    for name in ("encoder.embed_tokens", "decoder.embed_tokens", "decoder.output_projection"):
+        parameters[f"{name}.weight"] = table
+    options = Namespace(
+        encoder_normalize_before=True,
+        decoder_normalize_before=True,
+        encoder_attention_heads=SIZES["encoder_attention_heads"],
+        decoder_attention_heads=SIZES["decoder_attention_heads"],
+        langs=languages,
+    )
+    torch.save({"args": options, "model": parameters}, out / "model.pt")
+    entries = symbols if has_tags else symbols[:first]
+    (out / "dict.txt").write_text("".join(f"{one} 1\n" for one in entries), encoding="utf-8")
+    (out / "spm.model").write_bytes(segmentation())
+    return out / "model.pt", "--dict", out / "dict.txt", "--spm", out / "spm.model"
+
+
+@pytest.mark.parametrize(
+    ("family", "has_tags"), [("m2m100", True), ("m2m100", False), ("nllb", False)]
+)
+def test_both_formats_of_a_model_give_the_same_rows(family, has_tags, tmp_path):
+    """They disagree in what they call the rows that are neither piece nor tag."""
+    original, *files = as_fairseq_has_it(family, tmp_path, has_tags)
+    said = convert(original, tmp_path / "one", *files, family=family)
+    convert(folder(family), tmp_path / "other", family=family)
+    (one, names), (other, expected) = loaded(tmp_path / "one"), loaded(tmp_path / "other")
+    assert len(names) == len(expected)
+    unnamed = range(len(names)) if family == "m2m100" else range(len(names) - 3)
+    assert [names[row] for row in unnamed] == [expected[row] for row in unnamed]
+    if family == "nllb":
+        assert [names[row] for row in (-3, -2, -1)] == [*DATA_SOURCES]
+        assert [expected[row] for row in (-3, -2, -1)] == [f"madeupword000{n}" for n in range(3)]
+    assert ("are the tags that" in said) != has_tags
+    assert facts(tmp_path / "one")["languages"] == facts(tmp_path / "other")["languages"]
+    ours, theirs = one.state_dict(), other.state_dict()
+    assert ours.keys() == theirs.keys()
+    assert all(torch.equal(value, theirs[name]) for name, value in ours.items())
+
+
+def test_fairseq_preprocess_reads_the_folder(tmp_path):
+    """Text that `spm.model` has cut, with fairseq's own command: every piece has its row."""
+    import sentencepiece
+    from fairseq import options
+    from fairseq.data import data_utils
+    from fairseq_cli import preprocess
+
+    out = tmp_path / "out"
+    convert(folder("m2m100"), out)
+    model = sentencepiece.SentencePieceProcessor(model_file=str(out / "spm.model"))
+    cut = [model.encode(text, out_type=str) for text in ("one two three", "four five")]
+    for side in ("en", "de"):
+        text = "".join(f"{' '.join(pieces)}\n" for pieces in cut)
+        (tmp_path / f"train.{side}").write_text(text, encoding="utf-8")
+    words = ["--source-lang", "en", "--target-lang", "de", "--trainpref", tmp_path / "train"]
+    words += ["--srcdict", out / "dict.txt", "--tgtdict", out / "dict.txt"]
+    with kept_logging():
+        preprocess.main(
+            options.get_preprocessing_parser().parse_args(
+                [*map(str, [*words, "--destdir", tmp_path / "bin"])]
+            )
+        )
+    _, dictionary = loaded(out)
+    data = data_utils.load_indexed_dataset(str(tmp_path / "bin" / "train.en-de.en"), dictionary)
+    known = [[dictionary.index(piece) for piece in pieces] for pieces in cut]
+    assert [row.tolist()[:-1] for row in data] == known
+    assert all(dictionary.unk() not in row for row in known)
 
 
 @pytest.mark.parametrize("ending", ["safetensors", "bin"])

@@ -86,12 +86,23 @@ def test_a_signal_to_one_worker_ends_all_after_the_same_update(
     assert_same_ends(tmp_path, two_through[0])
 
 
-@pytest.mark.parametrize("to", [os.kill, os.killpg])
-def test_torchrun_hands_a_signal_on(to, tmp_path: Path) -> None:
+def to_all(process: int, number: int) -> None:
+    """To a process and all that it has started, as Slurm does."""
+    os.kill(process, number)
+    for task in Path(f"/proc/{process}/task").glob("*/children"):
+        for child in task.read_text().split():
+            to_all(int(child), number)
+
+
+@pytest.mark.parametrize(
+    ("to", "number"),
+    [(os.kill, signal.SIGTERM), (to_all, signal.SIGTERM), (os.kill, signal.SIGUSR1)],
+)
+def test_torchrun_hands_a_signal_on(to, number: int, tmp_path: Path) -> None:
     """To torchrun alone, or to all of its processes at once, those that load data among them."""
     training = Training(tmp_path, *GLOO, "--num-workers", "1", torchrun=TWO_WORKERS)
     training.wait_for('"num_updates": "3"')
-    to(training.process.pid, signal.SIGTERM)
+    to(training.process.pid, number)
     output, errors = training.end(143)
     (update,) = re.findall(r"ended by a signal after update (\d+)", errors)
     assert ended(int(update), tmp_path) in errors and "Traceback" not in errors

@@ -220,7 +220,8 @@ def test_slurm_trains_in_two_turns(clone: Path, tmp_path: Path) -> None:
     wanted = script(clone, "train.sh", *common, "--save-dir", tmp_path / "one", "--workers", 2)
     save = tmp_path / "a folder"
     words = [*common, "--save-dir", save, "--nodes", 2, "--sbatch=--time=9"]
-    words += trouble(tmp_path, "os.kill(os.getppid(), signal.SIGTERM)", update=2)
+    told = "os.kill(os.getppid(), signal.SIGTERM); time.sleep(3)"  # until it has been handed on
+    words += trouble(tmp_path, told, update=2)
     settings = {"PATH": f"{tools}:{os.environ['PATH']}", "SEEN": seen}
     settings["SLURM_JOB_ID"] = 40000 + free_port() - 20000
     shown = script(clone, "slurm.sh", *words, "--dry-run", **settings)
@@ -457,6 +458,34 @@ def test_trainings_resume_and_begin_anew_when_something_changed(
     assert "no luck" in (tmp_path / "two" / "train.log").read_text()  # nor is its log lost
     assert train("2", fail="nobody") == (1, 1)  # another config begins anew
     assert "no luck" not in (tmp_path / "two" / "train.log").read_text()
+
+
+GPUS = """
+set -euo pipefail
+source "$(dirname "$0")/pipeline.sh"
+running=()
+free_gpu 3
+running=([one]=1 [two]=2) gpu_of=([one]=0 [two]=1 [gone]=2)
+free_gpu 3
+running[three]=3 gpu_of[three]=2
+free_gpu 3
+unset 'running[two]'
+free_gpu 3
+CUDA_VISIBLE_DEVICES=5,7 running=([one]=1) gpu_of=([one]=5)
+free_gpu 2
+"""
+
+
+def test_trainings_side_by_side_take_gpus_of_their_own(clone: Path, tmp_path: Path) -> None:
+    (clone / "scripts" / "free.sh").write_text(GPUS)
+    assert script(clone, "free.sh").stdout.split() == ["0", "2", "0", "1", "7"]
+    body = TRAINING.replace("echo 0; exit", "echo 2; exit").replace(
+        'echo begin >>"$save/updates"', 'echo "$CUDA_VISIBLE_DEVICES" >>"$save/updates"; sleep 3'
+    )
+    (clone / "scripts" / "try.sh").write_text(body)
+    script(clone, "try.sh", RUN=tmp_path, LR="1", FAIL="nobody")
+    files = [tmp_path / name / "checkpoints" / "updates" for name in ("one", "two")]
+    assert [path.read_text() for path in files] == ["0\n", "1\n"]
 
 
 def test_text_to_table(clone: Path, tmp_path: Path) -> None:

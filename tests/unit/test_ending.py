@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch.utils.data._utils import signal_handling
 
-from tdo_plugin_ending import SIGNALS, _lacks_memory, obedient_loader
+from tdo_plugin_ending import SIGNALS, _lacks_memory, _shape, obedient_loader
 
 
 @pytest.mark.parametrize("number", SIGNALS)
@@ -41,3 +41,28 @@ def test_a_signal_to_a_process_that_only_begins_to_load_data(
 def test_what_a_lack_of_memory_is(text: str, lacks: bool) -> None:
     assert _lacks_memory(RuntimeError(text)) == lacks
     assert _lacks_memory(torch.OutOfMemoryError(text))
+
+
+SOURCE, TARGET = torch.zeros(3, 7), torch.zeros(3, 5)
+
+
+@pytest.mark.parametrize(
+    ("batch", "shape"),
+    [
+        (
+            {"net_input": {"src_tokens": SOURCE}, "target": TARGET},
+            "3 sentences x 7 source tokens x 5 target tokens",
+        ),
+        # fairseq's other tasks: a class of each sentence, speech, no target
+        (
+            {"net_input": {"src_tokens": SOURCE}, "target": torch.zeros(3)},
+            "3 sentences x 7 source tokens",
+        ),
+        ({"net_input": {"source": SOURCE}, "target": TARGET}, "3 sentences x 5 target tokens"),
+        ({"net_input": {"source": SOURCE}, "target": None}, None),
+        ({}, None),
+        (None, None),
+    ],
+)
+def test_the_size_of_a_batch_is_said_of_all_tasks(batch: object, shape: str | None) -> None:
+    assert _shape(batch) == shape

@@ -8,10 +8,12 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
 from torch.distributed.elastic.multiprocessing import SignalException
+from torch.distributed.elastic.multiprocessing.api import SubprocessContext
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
 from torch.distributed.elastic.rendezvous import RendezvousConnectionError, RendezvousTimeoutError
 
@@ -134,3 +136,34 @@ def test_torchrun_ends_as_its_workers_do(
         tdo_plugin_workers._run(original, [])
     assert ended.value.code == code
     assert capsys.readouterr().err == (f"error: {line}\n" if line else "")
+
+
+@pytest.mark.parametrize(
+    ("number", "codes", "code"),
+    [
+        (signal.SIGTERM, [], 143),  # before there were any
+        (signal.SIGUSR1, [143, 143], 143),
+        (signal.SIGTERM, [143, -9], 143),  # it was too slow for torchrun
+        (signal.SIGTERM, [0, 143], 143),
+        (signal.SIGTERM, [0, 0], 0),  # the training was done
+        (signal.SIGTERM, [143, 1], 1),  # the checkpoint could not be written
+        (signal.SIGINT, [1, 1], 130),
+    ],
+)
+def test_torchrun_ends_after_a_signal_as_its_workers_have(
+    number: int, codes: list[int], code: int
+) -> None:
+    def original(_: object) -> None:
+        context = SubprocessContext.__new__(SubprocessContext)
+        context._close, context._tail_logs = lambda **_: None, []
+        context.filtered_stdout = context.filtered_stderr = None
+        processes = (SimpleNamespace(proc=SimpleNamespace(returncode=one)) for one in codes)
+        context.subprocess_handlers = dict(enumerate(processes))
+        context.close()
+        raise SignalException("told", number)
+
+    before = SubprocessContext.close, signal.getsignal(signal.SIGUSR1)
+    with pytest.raises(SystemExit) as ended:
+        tdo_plugin_workers._run(original, [])
+    assert ended.value.code == code
+    assert (SubprocessContext.close, signal.getsignal(signal.SIGUSR1)) == before

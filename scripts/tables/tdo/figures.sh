@@ -26,7 +26,7 @@ draw_curve() {
     [[ ${rows[index]} == "$2/"* ]] || continue
     if [[ ${names[index]} == *": $4" ]]; then
       baseline=${names[index]}
-    elif [[ $(system_of "${rows[index]}") == "$2/$5" ]]; then
+    elif [[ $(sweep_of "${rows[index]}") == "$2/$5" ]]; then
       places+=("${names[index]}=$(layer_of "${rows[index]}")")
     fi
   done
@@ -48,8 +48,10 @@ bars_of_systems() {
 # draw_preference TABLE: linguistic preference by layer, of the first training of each row.
 draw_preference() {
   local index
-  local -a where paths=()
+  local -a where paths=() languages=()
   read -ra where <<<"$(machine)"
+  # as appendix A: of TED-19's languages, whose pairs with English have few lines in common
+  if [[ $kind == full ]]; then languages=(--languages ar,he,zh,hr,vi,ja); fi
   for index in "${!rows[@]}"; do
     paths+=("${names[index]#*: }=$(checkpoint_of "$run/${rows[index]}")")
   done

@@ -23,6 +23,10 @@ own_start() {
   if is_tuned "$1"; then printf '%s\n' --finetune-from-model "$(converted "$1")/model.pt"; fi
 }
 
+own_key() {
+  if is_tuned "$1"; then cat "$(converted "$1").made"; fi
+}
+
 # converted SYSTEM: the folder of what it begins with; rows that differ in their training share it.
 converted() {
   local system=${1%-seed-*}

@@ -78,8 +78,22 @@ smaller() {
   if ((${#none_like[@]})); then echo "only at the scale full: ${none_like[*]}"; fi
   mapfile -t small < <(flags_of_scale "$1")
   halves=([6]=3 [12]=4)
+  leave_out_twins
   measures=(--lid corpus --metrics bleu,chrf,off)
   names=("${names[@]/#/like }")
+}
+
+# leave_out_twins: where the layers are few, two rows of a sweep may be the same layer; the first one stays.
+leave_out_twins() {
+  local index place
+  local -A seen=()
+  for index in "${!rows[@]}"; do
+    [[ ${rows[index]} == *instrucl* ]] || continue
+    place=$(sweep_of "${rows[index]}")@$(layer_of "${rows[index]}")
+    if [[ -n ${seen[$place]:-} ]]; then unset "rows[index]" "names[index]"; fi
+    seen[$place]=1
+  done
+  rows=("${rows[@]}") names=("${names[@]}")
 }
 
 # train_for N: so many updates; the last of each training has a checkpoint.
@@ -117,7 +131,7 @@ small_flags() {
     printf '%s\n' --tdo-adaptation-dim "$(ffn_of "$1")"
   fi
   if [[ $(system_of "$1") == *instrucl* ]]; then
-    printf '%s\n' --instrucl-layer "$(layer_of "$1@instrucl-1.5n")"
+    printf '%s\n' --instrucl-layer "$(layer_of "$(system_of "$1")")"
   fi
 }
 
@@ -152,7 +166,11 @@ data_smoke() {
 
 data_multi30k() {
   local -a variant=()
-  if [[ $form == disjoint ]]; then variant=(--variant disjoint); fi
+  if [[ $1 == m2m-* ]]; then
+    variant=(--variant many-to-many)
+  elif [[ $form == disjoint ]]; then
+    variant=(--variant disjoint)
+  fi
   tdo prepare multi30k --out "$run/$1/$(own_data "$1")" --vocab-size "$pieces" \
     ${variant[@]+"${variant[@]}"} ${from[@]+"${from[@]}"}
 }
@@ -161,11 +179,21 @@ data_full() {
   case $1 in
     ted19) tdo prepare ted19 --out "$run/$1/data" ${from[@]+"${from[@]}"} ;;
     opus100) tdo prepare opus100 --variant revised --out "$run/$1/data" ${from[@]+"${from[@]}"} ;;
-    *)
-      convert_rows "$1"
-      tdo prepare ted19 --out "$run/$1/data" --model-of "$(any_converted "$1")" ${from[@]+"${from[@]}"}
-      ;;
+    *) tdo prepare ted19 --out "$run/$1/data" --model-of "$(any_converted "$1")" ${from[@]+"${from[@]}"} ;;
   esac
+}
+
+data_key() {
+  if [[ $kind == multi30k ]]; then
+    echo " $form"
+  elif [[ $kind == full ]] && is_tuned "$1/"; then
+    echo " $(key_of_original "$1")"
+  fi
+}
+
+# In full the originals are there; at the small scales they come of the data (between_trainings).
+before_data() {
+  if [[ $kind == full ]] && is_tuned "$1/"; then convert_rows "$1"; fi
 }
 
 # own_data CORPUS: where its text is cut into pieces of its own.

@@ -10,7 +10,7 @@ variant_flags() {
     m-*-of-*) printf '%s\n' --tdo-target-layer "$(layer_of "$1")" ;;
     instrucl-*) instrucl_flags "$(layer_of "$1")" ;;
     # as many parameters as two adaptation modules have, or some more: a share of the paper's numbers
-    d-544) printf '%s\n' --tdo-model-dim "$(share_of "$(dim_of "$1")" 544 512 8)" ;;
+    d-544) printf '%s\n' --tdo-model-dim "$(share_of "$(dim_of "$1")" 544 512 4)" ;;
     ffn-2432) printf '%s\n' --tdo-ffn-dim $(($(ffn_of "$1") * 2432 / 2048)) ;;
     stage-2-ffn-2816) printf '%s\n' --tdo-stage2-ffn-dim $(($(ffn_of "$1") * 2816 / 2048)) ;;
     stage-1-ffn-2816) printf '%s\n' --tdo-stage1-ffn-dim $(($(ffn_of "$1") * 2816 / 2048)) ;;
@@ -19,8 +19,8 @@ variant_flags() {
   esac
 }
 
-# layer_of SYSTEM: the layer that its name stands for, of N it is the last one of an encoder and of a first
-# stage, or a share of all 2N.
+# layer_of SYSTEM: the layer that its name stands for: N, the last one of an encoder and of a first stage, 1.5N,
+# where a config has InstruCL, or a share of all 2N.
 layer_of() {
   local share=${1%-seed-*} half
   half=$(half_of "$1")
@@ -29,7 +29,7 @@ layer_of() {
       share=${share#*@*-}
       echo $((2 * half * ${share%-of-*} / ${share#*-of-}))
       ;;
-    *@instrucl-1.5n) echo $(((3 * half + 1) / 2)) ;;
+    *@instrucl-1.5n | *-instrucl) echo $(((3 * half + 1) / 2)) ;;
     *) echo "$half" ;;
   esac
 }

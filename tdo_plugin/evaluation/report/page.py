@@ -58,7 +58,7 @@ def static_page(
     return Template(_part("page.html")).substitute(
         policy=f"default-src 'none'; img-src data:; style-src '{_digest(style)}'{policy}",
         title=tag("title", title),
-        heading=heading,
+        heading=tag("h1", heading),
         lead=facts,
         navigation=tag("nav", tag("ul", links), aria_label="Sections"),
         sections="\n".join(

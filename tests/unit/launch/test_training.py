@@ -41,6 +41,20 @@ def test_updates_see_as_many_tokens(
     assert value(words(machine, *extra), "--update-freq") == expected
 
 
+def test_more_workers_than_batches_get_smaller_ones() -> None:
+    """As long as the longest sentence, of 1,024 tokens, fits."""
+    few = replace(CONFIG, gpus=1, flags={"--max-tokens": ["4000"], "--update-freq": ["8"]})
+    for gpus, tokens in ((8, "4000"), (16, "2000")):
+        made, note = train_words(few, DATA, Path("/s"), Machine(gpus=gpus), "fp16")
+        assert (value(made, "--max-tokens"), value(made, "--update-freq")) == (tokens, "1")
+        assert note.endswith("= 32000 tokens an update (the config's total)")
+    with pytest.raises(UserError, match=r"must divide .* into batches of 4000; it is 32"):
+        train_words(few, DATA, Path("/s"), Machine(gpus=32), "fp16")
+    short = {**few.flags, "--max-source-positions": ["256"], "--max-target-positions": ["256"]}
+    made, _ = train_words(replace(few, flags=short), DATA, Path("/s"), Machine(gpus=32), "fp16")
+    assert value(made, "--max-tokens") == "1000"
+
+
 def test_a_batch_that_does_not_divide_is_refused() -> None:
     with pytest.raises(UserError, match="must divide the config's 512000 tokens"):
         words(Machine(gpus=3))
