@@ -101,7 +101,8 @@ def run(args: argparse.Namespace) -> Analysis:
         shown = groups if args.group else [*sheet.directions, *groups]
         bars = {one.name: {each: _score(one, each) for each in shown} for one in found}
         title = f"mean over {over}{against}" if args.group else f"by direction{against}"
-        pictures = {"bars": partial(draw_bars, bars, args.x_label, label, title)}
+        draw = partial(draw_bars, bars, args.x_label, label, title, apart=bool(args.group))
+        pictures = {"bars": draw}
     tables = [_table(found, f"{label} by direction{against}", args.x_label, bool(baseline), groups)]
     return Analysis(tables, [], {"sweep": _numbers(found)}, pictures)
 
