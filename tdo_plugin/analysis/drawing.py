@@ -42,17 +42,11 @@ def check(path: Path, option: str = "--plot") -> None:
 
 def panel(width: float, title: str) -> tuple[Figure, Axes]:
     """A figure of one panel, so many inches wide, with a title above, in lines that fit."""
-    figure, (axis,) = panels(width, title, 1)
-    return figure, axis
-
-
-def panels(width: float, title: str, count: int) -> tuple[Figure, list[Axes]]:
-    """A figure of so many panels side by side, each with a scale of its own."""
     from matplotlib.figure import Figure
 
     figure = Figure((width, 3.8), dpi=DPI, layout="constrained")
     figure.suptitle(title, fontsize=10, parse_math=False, wrap=True)
-    return figure, list(figure.subplots(1, count, squeeze=False)[0])
+    return figure, figure.subplots()
 
 
 def whiskers(scores: Sequence[Score]) -> list[list[float]] | None:

@@ -11,7 +11,6 @@ from tdo_plugin.analysis.drawing import (
     Score,
     legend,
     panel,
-    panels,
     plain,
     save,
     text,
@@ -67,7 +66,7 @@ def draw_curves(
     axis.set_xlabel(xlabel, parse_math=False)
     if all(number % 1 == 0 for points in lines.values() for number in points):
         whole(axis)
-    _finish(figure, [axis], ylabel, "", paths)
+    _finish(figure, axis, ylabel, "", paths)
 
 
 def draw_bars(
@@ -77,7 +76,6 @@ def draw_bars(
     title: str,
     paths: Sequence[Path],
     below: str = "",
-    apart: bool = False,
 ) -> None:
     """Draw scores by direction, or by another word, bars side by side for each name.
 
@@ -88,22 +86,10 @@ def draw_bars(
         title: stands above.
         paths: `.svg` or `.png`; each appears only complete.
         below: what the words are that bars stand by, if they are no directions.
-        apart: each direction, or group of them, has a panel and a scale of its own (Qu et al.,
-            figures 1(a) and 7).
     """
     directions = list(next(iter(bars.values())))
     room = max(0.55, BAR * len(bars) / FILLED)  # inches of a direction
-    parts = [[one] for one in directions] if apart else [directions]
-    width = min(WIDEST, max(NARROWEST, 1.0 + room * len(directions)))
-    figure, axes = panels(width, title, len(parts))
-    for axis, part in zip(axes, parts, strict=True):
-        _bars(axis, bars, part)
-        axis.set_xlabel(below, parse_math=False)
-    _finish(figure, axes, ylabel, xlabel, paths)
-
-
-def _bars(axis: Axes, bars: Mapping[str, Mapping[str, Score]], directions: Sequence[str]) -> None:
-    """The bars of some directions."""
+    figure, axis = panel(min(WIDEST, max(NARROWEST, 1.0 + room * len(directions))), title)
     width = FILLED / len(bars)
     for number, (name, values) in enumerate(bars.items()):
         shift = (number - (len(bars) - 1) / 2) * width
@@ -118,8 +104,10 @@ def _bars(axis: Axes, bars: Mapping[str, Mapping[str, Score]], directions: Seque
             label=text(name),
         )
     axis.set_xticks(range(len(directions)), directions, parse_math=False, fontsize=8)
+    axis.set_xlabel(below, parse_math=False)
     axis.tick_params(axis="x", length=0)
     axis.set_xlim(-0.6, len(directions) - 0.4)
+    _finish(figure, axis, ylabel, xlabel, paths)
 
 
 def _color(number: int, count: int) -> object:
@@ -129,17 +117,14 @@ def _color(number: int, count: int) -> object:
     return f"C{number}" if count <= 10 else colormaps["viridis"](number / (count - 1))
 
 
-def _finish(
-    figure: Figure, axes: Sequence[Axes], ylabel: str, over: str, paths: Sequence[Path]
-) -> None:
+def _finish(figure: Figure, axis: Axes, ylabel: str, over: str, paths: Sequence[Path]) -> None:
     """The axis at zero where it is crossed, a legend where there are names."""
-    axes[0].set_ylabel(ylabel)
-    plain(axes)
-    for axis in axes:
-        low, high = axis.get_ylim()
-        if low < 0 < high:
-            axis.axhline(0, color="0.3", linewidth=0.8)
-    handles, labels = axes[0].get_legend_handles_labels()
+    axis.set_ylabel(ylabel)
+    plain([axis])
+    low, high = axis.get_ylim()
+    if low < 0 < high:
+        axis.axhline(0, color="0.3", linewidth=0.8)
+    handles, labels = axis.get_legend_handles_labels()
     if any(labels):
         legend(figure, handles, labels, 4 if len(labels) < 9 else 6, text(over))
     for path in paths:

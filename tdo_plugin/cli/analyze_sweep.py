@@ -85,7 +85,8 @@ def run(args: argparse.Namespace) -> Analysis:
                 lines.setdefault((one.line, style), {})[float(one.value)] = _score(one, group)
         title = f"mean over {over}{against}"
         pictures = {"curve": partial(draw_curves, lines, args.x_label, label, title)}
-    elif args.group and any(one.line for one in found):
+    elif args.group:
+        # apart, as supervised and zero-shot scores may be 90 and 0.2
         pictures = {
             f"bars-{slug}": partial(
                 draw_bars,
@@ -98,11 +99,9 @@ def run(args: argparse.Namespace) -> Analysis:
             for group, slug in slugs(groups).items()
         }
     else:
-        shown = groups if args.group else [*sheet.directions, *groups]
+        shown = [*sheet.directions, *groups]
         bars = {one.name: {each: _score(one, each) for each in shown} for one in found}
-        title = f"mean over {over}{against}" if args.group else f"by direction{against}"
-        draw = partial(draw_bars, bars, args.x_label, label, title, apart=bool(args.group))
-        pictures = {"bars": draw}
+        pictures = {"bars": partial(draw_bars, bars, args.x_label, label, f"by direction{against}")}
     tables = [_table(found, f"{label} by direction{against}", args.x_label, bool(baseline), groups)]
     return Analysis(tables, [], {"sweep": _numbers(found)}, pictures)
 

@@ -63,8 +63,8 @@ def batching(
     """Flags with which an update sees the config's total, and a sentence about it.
 
     The total is `gpus` x `--max-tokens` x `--update-freq` of the config. An `--update-freq` in
-    `extra` is taken as it is. More workers than the total has batches get halves of them, or
-    quarters, as long as the longest sentence fits into one.
+    `extra` is taken as it is. Where workers and batches do not divide the total, batches are
+    halved until they do, as long as the longest sentence fits into one.
 
     Raises:
         UserError: the total does not divide evenly.
@@ -108,7 +108,7 @@ def _longest(config: Config, extra: Sequence[str]) -> int:
 
 
 def _smaller(batch: int, workers: int, total: int, longest: int) -> int:
-    """The batch, or a half or quarter of it that gives all workers as many."""
+    """The batch, halved until all workers get as many; as it is where that cannot be."""
     found = batch
     while total % (workers * found):
         if found % 2 or found // 2 < longest:

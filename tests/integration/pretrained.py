@@ -140,6 +140,11 @@ def convert(original, out, *words, family="m2m100", to="tdo_transformer") -> str
     return said.getvalue()
 
 
+def facts(out: Path) -> dict:
+    """What a conversion says of itself."""
+    return json.loads((out / "conversion.json").read_text())
+
+
 def loaded(out: Path):
     """The converted model in double precision, and its dictionary, as fairseq reads them."""
     from fairseq import checkpoint_utils

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from tdo_plugin.analysis.drawing import Score
-from tdo_plugin.analysis.sweep_figures import draw_bars, draw_curves
+from tdo_plugin.analysis.sweep_figures import draw_curves
 
 
 def curves(path: Path, places: tuple[float, ...], names: tuple[str, ...] = ("",)) -> str:
@@ -36,23 +36,3 @@ def test_between_whole_numbers_there_is_nothing(tmp_path: Path) -> None:
         below = picture[picture.index('id="xtick_1"') : picture.index('id="matplotlib.axis_2"')]
         found = re.findall(r">([\d.]+)</text>", below)
         assert found and all("." not in one for one in found) == whole, found
-
-
-def test_groups_may_have_scales_of_their_own(tmp_path: Path) -> None:
-    """Bars of 90 and of 0.2 are seen, too."""
-    bars = {
-        name: {"supervised": Score(high, high, high), "zero-shot": Score(low, low, low)}
-        for name, high, low in (("one", 90.0, 0.2), ("two", 80.0, 0.1))
-    }
-    heights = {}
-    for apart in (False, True):
-        path = tmp_path / f"{apart}.svg"
-        draw_bars(bars, "", "BLEU", "", [path], apart=apart)
-        picture = path.read_text(encoding="utf-8")
-        assert picture.count(">one<") == picture.count(">zero-shot<") == 1
-        patches = re.findall(
-            r'<path d="M [\d.]+ ([\d.]+) \nL [\d.]+ [\d.]+ \nL [\d.]+ ([\d.]+) \n', picture
-        )
-        heights[apart] = sorted(abs(float(a) - float(b)) for a, b in patches)
-        assert picture.count('id="axes_') == 1 + apart
-    assert sum(height > 20 for height in heights[True]) > sum(h > 20 for h in heights[False])

@@ -259,9 +259,14 @@ def test_groups_whose_names_are_no_names_of_files(analyze):
 
 
 def test_bars_of_groups_say_so(analyze):
-    words = ("--x", "TE, k = 1=erased", "multilingual=plain", "--group", "all")
+    """In a picture of its own each, so that small scores beside large ones are seen."""
+    words = ("--x", "TE, k = 1=erased", "multilingual=plain", "--group", "all", "it-en")
     analyze("sweep", "scores.json", *words)
-    assert ">mean over all<" in drawn("bars") and ">by direction<" not in drawn("bars")
+    assert written() == files(["sweep"], ["bars-all", "bars-it-en"])
+    for group in ("all", "it-en"):
+        picture = drawn(f"bars-{group}")
+        assert f">mean over {group}<" in picture and ">by direction<" not in picture
+        assert all(f">{name}<" in picture for name in ("erased", "plain"))
 
 
 def test_no_figures(analyze):
