@@ -253,16 +253,19 @@ def _variables(environment: dict[str, str]) -> Iterator[None]:
 
 
 def _serve(connection: Connection, work: AnyWork, device: str) -> None:
-    """A worker's life: load the model, do what comes, until the other end is gone."""
+    """A worker's life: load the model, do what comes, until the other end is gone.
+
+    An end that goes with words of this one unread resets the connection instead of closing it.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers
     signal.signal(signal.SIGTERM, _end)
     try:
         loaded = work.load(device)
         connection.send(("ready", [describe(path) for path in work.checkpoints]))
-    except BrokenPipeError:  # the parent has ended
+    except ConnectionError:  # the parent has ended
         return
     except Exception as error:
-        with suppress(BrokenPipeError):
+        with suppress(ConnectionError):
             connection.send(("unusable", _reason(error)))
         return
 
@@ -274,13 +277,13 @@ def _serve(connection: Connection, work: AnyWork, device: str) -> None:
             job = connection.recv()
             try:
                 job.perform(loaded, work.data, work.out, progress)
-            except BrokenPipeError:
+            except ConnectionError:
                 raise
             except Exception as error:
                 connection.send(("failed", _reason(error)))
             else:
                 connection.send(("done", ""))
-    except (EOFError, BrokenPipeError):
+    except (EOFError, ConnectionError):
         return
 
 

@@ -1,0 +1,94 @@
+"""How a worker takes the end of its parent; the model and the job are stand-ins."""
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tdo_plugin.evaluation.decoding.pool import _serve
+
+
+@pytest.fixture(autouse=True)
+def handlers() -> Iterator[None]:
+    """A worker's handlers of signals are not the tests'."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+class Job:
+    """Says that a sentence is done, and does what it is told to before or after."""
+
+    def __init__(self, before: Callable[[], None], after: Callable[[], None]) -> None:
+        self.before, self.after = before, after
+
+    def perform(self, loaded: object, data: object, out: object, progress: Any) -> None:
+        self.before()
+        progress(1)
+        self.after()
+
+
+class Ending:
+    """A worker's end of a connection whose other end goes at a given moment."""
+
+    def __init__(self, moment: str) -> None:
+        self.parent, self.own = multiprocessing.Pipe()
+        self.moment, self.sent, self.received = moment, [], 0
+
+    def closes(self, moment: str) -> None:
+        if moment == self.moment:
+            self.parent.close()
+
+    def send(self, what: Any) -> None:
+        self.own.send(what)
+        self.sent.append(what[0])
+
+    def recv(self) -> Job:
+        self.received += 1
+        if self.received == 1:
+            return Job(lambda: self.closes("a job begins"), lambda: self.closes("a job ends"))
+        if self.moment == "all is read":
+            while self.parent.poll():
+                self.parent.recv()
+            self.parent.close()
+        self.closes("words are unread")
+        return self.own.recv()
+
+
+@pytest.mark.parametrize(
+    ("moment", "sent"),
+    [
+        ("the model loads", []),
+        ("a job begins", ["ready"]),
+        ("a job ends", ["ready", "sentences"]),
+        ("words are unread", ["ready", "sentences", "done"]),
+        ("all is read", ["ready", "sentences", "done"]),
+    ],
+)
+def test_a_parent_that_is_gone_ends_a_worker_without_a_word(capfd, moment, sent):
+    connection = Ending(moment)
+
+    def load(device: str) -> object:
+        connection.closes("the model loads")
+        return object()
+
+    _serve(connection, SimpleNamespace(load=load, checkpoints=(), data=None, out=Path()), "cpu")
+    assert connection.sent == sent and not any(capfd.readouterr())
+
+
+@pytest.mark.parametrize("moment", ["the model loads", ""])
+def test_a_model_that_does_not_load_is_told_to_whom_is_there(capfd, moment):
+    connection = Ending(moment)
+
+    def load(device: str) -> object:
+        connection.closes("the model loads")
+        raise ValueError("no model")
+
+    _serve(connection, SimpleNamespace(load=load, checkpoints=()), "cpu")
+    assert connection.sent == ([] if moment else ["unusable"])
+    assert "ValueError: no model" in capfd.readouterr().err
