@@ -22,7 +22,7 @@ def handlers() -> Iterator[None]:
 
 
 class Job:
-    """Says that a sentence is done, and does what it is told to before or after."""
+    """Says that a sentence is done, and does what it is told before and after that."""
 
     def __init__(self, before: Callable[[], None], after: Callable[[], None]) -> None:
         self.before, self.after = before, after
