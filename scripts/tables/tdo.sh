@@ -1,9 +1,9 @@
 # Sourced by scripts/tables/tdo_table*.sh and scripts/figures/tdo_figure*.sh, never run.
 #
 #   scripts/.../tdo_NAME.sh [toy|multi30k|full] [--smoke] [--rows A,B,...] [--seeds N]
-#                           [--form shared|disjoint] [--instrucl paper|authors] [--from DIR]
-#                           [--originals DIR] [--encoder LAYERS] [--updates N] [--jobs N] [--threads N] [--out RUN]
-#                           [--fresh] [--dry-run]
+#                           [--form shared|disjoint] [--size small|paper]
+#                           [--instrucl paper|authors] [--from DIR] [--originals DIR] [--encoder LAYERS]
+#                           [--updates N] [--jobs N] [--threads N] [--out RUN] [--fresh] [--dry-run]
 #
 #   toy         the embedded corpus: English with German, Spanish and French in the place of TED-19, with
 #               these, Japanese, Russian and Turkish in that of OPUS-100; N = 3 for the paper's 6 and 4 for
@@ -18,6 +18,8 @@
 #               (default 1)
 #   --form      of multi30k: all English sentences in all three pairs (shared, the default), or the training
 #               set cut into three parts, one for each pair (disjoint); each needs a folder of its own
+#   --size      of multi30k: the sizes above, for a CPU (small, the default), or the paper's own, N = 6 and 12,
+#               d = 512 and 1024, for a GPU (paper); each needs a folder of its own
 #   --instrucl  paper, the sum of equation 9 (default), or the weights and the scale of the authors' code
 #   --from      folder with the archives of Multi30k, or TED-19 and OPUS-100, instead of a download
 #   --originals folder with m2m-418m, nllb-600m and m2m-1.2b in Hugging Face's format, for table 2 in full;

@@ -10,11 +10,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from integration.configs import ROOT
 from integration.ending import free_port
 from integration.table_scripts import FIGURES, TABLES, make_clone, script, trained
 from integration.table_scripts import shown as dry_run
 
 from tdo_plugin.evaluation.published import published
+from tdo_plugin.launch.config import read_config
 
 SCRIPTS = sorted(path.name for folder in (TABLES, FIGURES) for path in folder.glob("tdo_*.sh"))
 
@@ -121,6 +123,23 @@ def test_variants_change_what_their_names_say(clone: Path) -> None:
     assert replaced == {"3"}
     assert {key for key, words in strategies.items() if "--decoder-langtok" in words} == {"4", "5"}
     assert value(strategies["5"], "--encoder-langtok") == "src"
+
+
+def test_multi30k_has_the_sizes_of_the_paper_where_they_are_asked_for(clone: Path) -> None:
+    sizes = "model-dim ffn-dim layers target-layer encoder-layers decoder-layers adaptation-dim".split()
+    sizes = [*(f"--tdo-{size}" for size in sizes), "--instrucl-layer"]
+    systems = trained(clone, shown(clone, "tdo_table1.sh", "multi30k", "--size", "paper"))
+    assert len(systems) == 11 + 2 * 7
+    for name, flags in systems.items():
+        own = read_config(ROOT / "configs" / flags["config"]).flags
+        asked = {flag: own[flag][0] for flag in sizes if own.get(flag, ["0"]) != ["0"]}
+        assert asked == {flag: flags[flag] for flag in asked}, name
+    small = trained(clone, shown(clone, "tdo_table1.sh", "multi30k"))
+    assert {flags["--tdo-model-dim"] for flags in small.values()} == {"128", "192"}
+    # what it begins with has them, too
+    original = trained(clone, shown(clone, "tdo_table2.sh", "multi30k", "--size", "paper"))
+    assert original["m2m-418m/original"]["--encoder-layers"] == "12"
+    assert original["m2m-418m/original"]["--encoder-embed-dim"] == "512"
 
 
 def test_figures_have_a_place_for_every_system(clone: Path) -> None:
@@ -246,6 +265,9 @@ def test_help_explains_the_script_and_its_options(clone: Path, name: str) -> Non
         ("table2", ["full"], "`--originals` must be a folder with m2m-418m; it is left out"),
         ("table1", ["big"], "the scale must be toy, multi30k or full; it is big"),
         ("table1", ["--form", "third"], "`--form` must be shared or disjoint; it is third"),
+        ("table1", ["multi30k", "--size", "big"], "`--size` must be small or paper; it is big"),
+        ("table1", ["--size", "paper"], "must come with the scale multi30k; it is toy"),
+        ("figure4", ["full", "--form", "disjoint"], "must come with the scale multi30k; it is full"),
         ("table1", ["--instrucl", "none"], "`--instrucl` must be paper or authors; it is none"),
         ("table1", ["--updates", "150"], "`--updates` must be a multiple of 250; it is 150"),
         ("table1", ["--rows", "ted19/tdo"], "ted19/tdo is none of them"),

@@ -14,6 +14,8 @@ declare -A halves=([6]=6 [12]=12)
 updates=""
 
 scale_toy() {
+  only_of_multi30k
+  halves=([6]=3 [12]=4)
   smaller toy
   small+=(--num-workers 0)
   wide=(160 640)
@@ -31,14 +33,22 @@ scale_smoke() {
 }
 
 scale_multi30k() {
-  smaller multi30k
-  wide=(192 768)
-  updates=3000
   pieces=8000
+  if [[ $sizes == paper ]]; then
+    wide=(1024 4096)
+    updates=6000
+    smaller multi30k-paper
+  else
+    halves=([6]=3 [12]=4)
+    wide=(192 768)
+    updates=3000
+    smaller multi30k
+  fi
 }
 
 scale_full() {
   local one
+  only_of_multi30k
   for one in "${rows[@]%%/*}"; do
     [[ $one != m2m-* && $one != nllb-* || -n $dry || -e $originals/$one ]] ||
       die "\`--originals\` must be a folder with $one; it is ${originals:-left out}"
@@ -77,7 +87,6 @@ smaller() {
   ((${#rows[@]})) || die "\`--rows\` must be of m2m-418m at the scale $scale"
   if ((${#none_like[@]})); then echo "only at the scale full: ${none_like[*]}"; fi
   mapfile -t small < <(flags_of_scale "$1")
-  halves=([6]=3 [12]=4)
   leave_out_twins
   measures=(--lid corpus --metrics bleu,chrf,off)
   names=("${names[@]/#/like }")
