@@ -96,7 +96,7 @@ def test_no_config_is_forgotten() -> None:
     tables = ROOT / "configs" / "tdo-tables"
     # their rows are those of ted19, opus100-deep, opus100-wide and ted19-tuned
     assert {path.stem for path in tables.rglob("*.conf")} == {
-        "original", "toy", "multi30k", "small",
+        "original", "toy", "multi30k", "multi30k-paper", "small",
     }  # fmt: skip
     tables = ROOT / "configs" / "opus100-tables"
     files = {

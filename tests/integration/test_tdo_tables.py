@@ -126,8 +126,14 @@ def test_variants_change_what_their_names_say(clone: Path) -> None:
 
 
 def test_multi30k_has_the_sizes_of_the_paper_where_they_are_asked_for(clone: Path) -> None:
-    sizes = "model-dim ffn-dim layers target-layer encoder-layers decoder-layers adaptation-dim".split()
-    sizes = [*(f"--tdo-{size}" for size in sizes), "--instrucl-layer"]
+    layers = ("--tdo-layers", "--tdo-target-layer", "--tdo-encoder-layers", "--tdo-decoder-layers")
+    sizes = (
+        "--tdo-model-dim",
+        "--tdo-ffn-dim",
+        "--tdo-adaptation-dim",
+        "--instrucl-layer",
+        *layers,
+    )
     systems = trained(clone, shown(clone, "tdo_table1.sh", "multi30k", "--size", "paper"))
     assert len(systems) == 11 + 2 * 7
     for name, flags in systems.items():
@@ -267,7 +273,11 @@ def test_help_explains_the_script_and_its_options(clone: Path, name: str) -> Non
         ("table1", ["--form", "third"], "`--form` must be shared or disjoint; it is third"),
         ("table1", ["multi30k", "--size", "big"], "`--size` must be small or paper; it is big"),
         ("table1", ["--size", "paper"], "must come with the scale multi30k; it is toy"),
-        ("figure4", ["full", "--form", "disjoint"], "must come with the scale multi30k; it is full"),
+        (
+            "figure4",
+            ["full", "--form", "disjoint"],
+            "must come with the scale multi30k; it is full",
+        ),
         ("table1", ["--instrucl", "none"], "`--instrucl` must be paper or authors; it is none"),
         ("table1", ["--updates", "150"], "`--updates` must be a multiple of 250; it is 150"),
         ("table1", ["--rows", "ted19/tdo"], "ted19/tdo is none of them"),
