@@ -148,6 +148,27 @@ def test_multi30k_has_the_sizes_of_the_paper_where_they_are_asked_for(clone: Pat
     assert original["m2m-418m/original"]["--encoder-embed-dim"] == "512"
 
 
+@pytest.mark.parametrize("words", [["toy"], ["multi30k"], ["multi30k", "--size", "paper"]])
+def test_table_4_compares_with_as_many_parameters_elsewhere(clone: Path, words: list[str]) -> None:
+    systems = trained(clone, shown(clone, "tdo_table4.sh", *words))
+    plain = systems.pop("ted19/tdo-prefix-adaptation")
+    ffn, layers = int(plain["--tdo-ffn-dim"]), int(plain["--tdo-layers"])
+    assert len(systems) == 4
+    for name, flags in systems.items():
+        # by inner neurons of a feed-forward network, of which two modules have 2 * ffn
+        more = {
+            "d-544": 0,
+            "ffn-2432": layers * (int(flags["--tdo-ffn-dim"]) - ffn),
+            "stage-2-ffn-2816": layers // 2 * (int(flags.get("--tdo-stage2-ffn-dim", 0)) - ffn),
+            "stage-1-ffn-2816": layers // 2 * (int(flags.get("--tdo-stage1-ffn-dim", 0)) - ffn),
+        }
+        variant = name.partition("@")[2]
+        assert variant == "d-544" or 2 * ffn <= more[variant] <= 2.5 * ffn, name
+    # 32 more of 512 in twelve layers, 64 in six
+    wider, dim = (flags["--tdo-model-dim"] for flags in (systems["ted19/tdo-prefix@d-544"], plain))
+    assert int(wider) == int(dim) * (1 + 32 / 512 * 12 / layers)
+
+
 def test_figures_have_a_place_for_every_system(clone: Path) -> None:
     m = named(shown(clone, "tdo_figure5.sh", "full"), "analyze")
     assert [[*places(words).values()] for words in m] == [

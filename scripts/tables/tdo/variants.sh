@@ -9,11 +9,11 @@ variant_flags() {
   case $variant in
     m-*-of-*) printf '%s\n' --tdo-target-layer "$(layer_of "$1")" ;;
     instrucl-*) instrucl_flags "$(layer_of "$1")" ;;
-    # as many parameters as two adaptation modules have, or some more: a share of the paper's numbers
-    d-544) printf '%s\n' --tdo-model-dim "$(share_of "$(dim_of "$1")" 544 512 4)" ;;
-    ffn-2432) printf '%s\n' --tdo-ffn-dim $(($(ffn_of "$1") * 2432 / 2048)) ;;
-    stage-2-ffn-2816) printf '%s\n' --tdo-stage2-ffn-dim $(($(ffn_of "$1") * 2816 / 2048)) ;;
-    stage-1-ffn-2816) printf '%s\n' --tdo-stage1-ffn-dim $(($(ffn_of "$1") * 2816 / 2048)) ;;
+    # with the parameters of two adaptation modules, or some more, elsewhere
+    d-544) printf '%s\n' --tdo-model-dim "$(grown "$1" "$(dim_of "$1")" 32 512)" ;;
+    ffn-2432) printf '%s\n' --tdo-ffn-dim "$(grown "$1" "$(ffn_of "$1")" 384 2048)" ;;
+    stage-2-ffn-2816) printf '%s\n' --tdo-stage2-ffn-dim "$(grown "$1" "$(ffn_of "$1")" 768 2048)" ;;
+    stage-1-ffn-2816) printf '%s\n' --tdo-stage1-ffn-dim "$(grown "$1" "$(ffn_of "$1")" 768 2048)" ;;
     strategy-*) strategy_flags "${variant#strategy-}" ;;
     *) die "no variant is called $variant" ;;
   esac
@@ -59,5 +59,6 @@ dim_of() {
   fi
 }
 
-# share_of N A B STEP: N * A / B, a multiple of STEP.
-share_of() { echo $(($1 * $2 / $3 / $4 * $4)); }
+# grown SYSTEM SIZE MORE OF: a size and MORE / OF of it where N = 6; twice that share where N = 3, since adaptation
+# modules are two in any depth.
+grown() { echo $(($2 + $2 * $3 * 6 / ($4 * $(half_of "$1")) / 4 * 4)); }
