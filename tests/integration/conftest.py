@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from integration.configs import data_folder
+from integration.table_scripts import make_clone
 
 from tdo_plugin.data.databin import DataFolder
 
@@ -15,6 +16,12 @@ from tdo_plugin.data.databin import DataFolder
 def data(tmp_path_factory: pytest.TempPathFactory) -> DataFolder:
     """What a command's text needs of a data folder."""
     return data_folder(tmp_path_factory.mktemp("data"))
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Scripts and configs to run, with nothing to set up."""
+    return make_clone(tmp_path_factory.mktemp("a clone"))
 
 
 @pytest.fixture

@@ -6,18 +6,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from integration.table_scripts import TABLES, make_clone, script, shown, trained
+from integration.table_scripts import TABLES, script, shown, trained
 
 from tdo_plugin.evaluation.published import published
 
 SCRIPTS = sorted(path.name for path in TABLES.glob("neurons_*.sh"))
 SCORED = [name for name in SCRIPTS if name not in ("neurons_figure2.sh", "neurons_figure3.sh")]
 TRAINED_ON = "multilingual, trained on"  # the paper has no such row
-
-
-@pytest.fixture(scope="module")
-def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_clone(tmp_path_factory.mktemp("a clone"))
 
 
 def value(words: list[str], flag: str) -> str:

@@ -2,15 +2,7 @@
 
 from pathlib import Path
 
-import pytest
-from integration.table_scripts import make_clone
 from integration.test_scripts import script
-
-
-@pytest.fixture(scope="module")
-def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_clone(tmp_path_factory.mktemp("a clone"))
-
 
 LID = """
 set -euo pipefail

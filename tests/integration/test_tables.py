@@ -5,17 +5,12 @@ import re
 from pathlib import Path
 
 import pytest
-from integration.table_scripts import TABLES, make_clone, script, shown, trained
+from integration.table_scripts import TABLES, script, shown, trained
 
 from tdo_plugin.evaluation.published import published
 
 SCRIPTS = sorted(path.name for path in TABLES.glob("opus100_*.sh"))
 NUMBERED = [f"opus100_table{number}.sh" for number in range(2, 8)]
-
-
-@pytest.fixture(scope="module")
-def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_clone(tmp_path_factory.mktemp("a clone"))
 
 
 def test_there_is_a_script_for_each_table_and_for_the_curve() -> None:

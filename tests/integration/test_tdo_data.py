@@ -4,15 +4,6 @@ import shlex
 import subprocess
 from pathlib import Path
 
-import pytest
-from integration.table_scripts import make_clone
-
-
-@pytest.fixture(scope="module")
-def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_clone(tmp_path_factory.mktemp("a clone"))
-
-
 DATA = """
 source {clone}/scripts/tables/tdo.sh
 run={run} pieces=100 originals=/originals

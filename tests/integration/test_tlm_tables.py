@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from integration.configs import ROOT
-from integration.table_scripts import TABLES, make_clone, script, shown, trained
+from integration.table_scripts import TABLES, script, shown, trained
 
 from tdo_plugin.evaluation.published import published
 from tdo_plugin.evaluation.published import table as table_of
@@ -14,11 +14,6 @@ ROWS = {"tlm_table6.sh": "6", "tlm_table7.sh": "7", "tlm_table8.sh": "8"}
 AXES = {"2": "task", "3": "mask", "4": "noise", "5": "schedule"}
 GRIDS = [f"tlm_table{number}.sh" for number in ("9", *AXES)]
 SCALES = ("toy", "multi30k", "full")
-
-
-@pytest.fixture(scope="module")
-def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_clone(tmp_path_factory.mktemp("a clone"))
 
 
 @pytest.mark.parametrize("scale", SCALES)

@@ -6,18 +6,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from integration.table_scripts import TABLES, make_clone, script, shown, trained
+from integration.table_scripts import TABLES, script, shown, trained
 
 from tdo_plugin.evaluation.published import published
 
 SCRIPTS = sorted(path.name for path in TABLES.glob("tpdm_*.sh"))
 SCORED = [f"tpdm_table{number}.sh" for number in (1, 2, 3, 6, 7)]
 TRAINED = ["tpdm_adversary.sh", "tpdm_figure1.sh", *SCORED, "tpdm_table4.sh"]
-
-
-@pytest.fixture(scope="module")
-def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_clone(tmp_path_factory.mktemp("a clone"))
 
 
 def scored(commands: list[list[str]]) -> dict[str, str]:
