@@ -13,8 +13,9 @@
 #                                           H:P is a free port of one of them
 # Under Slurm scripts/slurm.sh does that.
 #
-# The tokens an update sees stay the config's: --update-freq follows the number of GPUs. Training
-# resumes from the checkpoints in --save-dir; SIGTERM ends it with one. The command is printed;
+# The tokens an update sees stay the config's: --update-freq follows the number of GPUs, and where
+# there are more GPUs than batches, batches are halved, and with them the negatives of InstruCL, which
+# are of one GPU's batch. Training resumes from the checkpoints in --save-dir; SIGTERM ends it with one. The command is printed;
 # --dry-run only prints it.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/pipeline.sh"

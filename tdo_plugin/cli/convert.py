@@ -50,8 +50,8 @@ def _add_shape(parser: argparse.ArgumentParser) -> None:
         "--layers",
         type=_positive,
         metavar="N",
-        help="layers of encoder and decoder each, or half of a decoder-only model's (default: all, "
-        "of a decoder-only model all of the original's decoder)",
+        help="layers of encoder and decoder each, or half of a decoder-only model's (default: as "
+        "many as there are; of a decoder-only model half of the original's decoder layers)",
     )
     add(
         "--target-layer",
@@ -75,8 +75,8 @@ def _add_shape(parser: argparse.ArgumentParser) -> None:
     add(
         "--encoder",
         metavar="SIDE:LAYERS",
-        help="layers that an encoder takes (default: the first N of the encoder; decoder:1-6 is "
-        "without their cross-attention)",
+        help="layers that an encoder takes (default: encoder, its first N; decoder or decoder:1-6 "
+        "is without their cross-attention)",
     )
     add(
         "--decoder",
@@ -152,6 +152,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
+    from tdo_plugin.data.signals import ended_by_sigterm
     from tdo_plugin.pretrained.conversion import convert, write
     from tdo_plugin.pretrained.design import Design
 
@@ -174,7 +175,10 @@ def _run(args: argparse.Namespace) -> int:
     made = convert(original, design)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
+        with (
+            ended_by_sigterm(),
+            tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder,
+        ):
             unfinished, earlier = Path(folder, "new"), Path(folder, "earlier")
             unfinished.mkdir()
             facts = write(original, made, design, unfinished)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tdo_plugin.cli.average import check_output, make_folder
-from tdo_plugin.errors import UserError
+from tdo_plugin.errors import UserError, check_seed
 
 HELP = "erase a random share of a masked model's neurons, to see what they were for"
 
@@ -48,8 +48,7 @@ def run(args: argparse.Namespace) -> int:
             raise UserError(f"`--{option}` must be from 0 to 1; it is {getattr(args, option)}")
     if bool(args.specific) != bool(args.pair):
         raise UserError("`--specific` and `--pair` must come together; one of them is missing")
-    if not 0 <= args.seed < 2**63:
-        raise UserError(f"`--seed` must be from 0 to 2**63 - 1; it is {args.seed}")
+    check_seed(args.seed)
     logging.disable(logging.INFO)  # fairseq, which reading a checkpoint imports, greets everybody
     try:
         return _run(args)

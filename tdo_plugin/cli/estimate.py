@@ -145,12 +145,14 @@ def _check(args: argparse.Namespace) -> None:
         raise UserError(
             f"`--utilization` must be above 0 and at most 1; it is {args.utilization:g}"
         )
-    if args.tflops <= 0:
-        raise UserError(f"`--tflops` must be above 0; it is {args.tflops:g}")
-    if args.epoch_sentences is not None and args.epoch_sentences < 1:
-        raise UserError(f"`--epoch-sentences` must be at least 1; it is {args.epoch_sentences}")
-    if args.done < 0:
-        raise UserError(f"`--done` must be at least 0; it is {args.done}")
+    if not 0 < args.tflops < math.inf:
+        raise UserError(f"`--tflops` must be a number above 0; it is {args.tflops:g}")
+    least = {"epoch_sentences": 1, "source_length": 1, "target_length": 1, "done": 0}
+    for name, smallest in {**least, "num_languages": 1, "num_pairs": 1}.items():
+        value = getattr(args, name)
+        if value is not None and value < smallest:
+            option = name.replace("_", "-")
+            raise UserError(f"`--{option}` must be at least {smallest}; it is {value}")
 
 
 def _estimate(path: Path, config: Config, args: argparse.Namespace) -> Estimate:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdo_plugin.cli.decoding import machine_options, run_stages, say
-from tdo_plugin.errors import UserError
+from tdo_plugin.errors import UserError, check_seed
 
 if TYPE_CHECKING:
     from tdo_plugin.cli.importance_jobs import ImportanceJob, ImportanceWork
@@ -128,8 +128,7 @@ def _check(args: argparse.Namespace) -> int | None:
         if value is not None and value < 1:
             name = option.replace("_", "-")
             raise UserError(f"`--{name}` must be at least 1; it is {value}")
-    if not 0 <= args.seed < 2**63:
-        raise UserError(f"`--seed` must be from 0 to 2**63 - 1; it is {args.seed}")
+    check_seed(args.seed)
     if args.label_smoothing is not None and not 0 <= args.label_smoothing < 1:
         raise UserError(
             f"`--label-smoothing` must be from 0 to below 1; it is {args.label_smoothing}"

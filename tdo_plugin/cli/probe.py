@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdo_plugin.cli.named_models import by_name
-from tdo_plugin.errors import UserError
+from tdo_plugin.errors import UserError, check_seed
 from tdo_plugin.launch.options import device_options, gpus_here
 
 if TYPE_CHECKING:
@@ -127,8 +127,7 @@ def _check(args: argparse.Namespace) -> None:
         if getattr(args, option) < least:
             name = option.replace("_", "-")
             raise UserError(f"`--{name}` must be at least {least}; it is {getattr(args, option)}")
-    if not 0 <= args.seed < 2**63:
-        raise UserError(f"`--seed` must be from 0 to 2**63 - 1; it is {args.seed}")
+    check_seed(args.seed)
     if args.layers not in (None, "all"):
         numbers = args.layers.split(",")
         if not all(one.isdecimal() and int(one) for one in numbers):

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
 
-from tdo_plugin.errors import UserError
+from tdo_plugin.errors import UserError, check_seed
 from tdo_plugin.pretrained.original import Sizes
-from tdo_plugin.pretrained.parts import Layers
+from tdo_plugin.pretrained.parts import MOST_LAYERS, Layers
 
 ENCODER_DECODER, TWO_STAGE = "tdo_encoder_decoder", "tdo_transformer"
 LANGUAGE = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # as files of text and pairs are named by it
@@ -23,7 +23,8 @@ class Design:
 
     Attributes:
         arch: `tdo_transformer`, a prefix or causal decoder-only model, or `tdo_encoder_decoder`.
-        half: N: layers of encoder and of decoder, or half of a decoder-only model's; None: all.
+        half: N: layers of encoder and of decoder, or half of a decoder-only model's; None: as many
+            as the original has.
         target_layer: M of a two-stage model; None: N.
         adaptation_dim: inner size of its adaptation modules; None: the FFN's.
         stacks: which layers of the original each stack takes, where not the first ones: `layers`
@@ -41,6 +42,9 @@ class Design:
     seed: int
 
     def __post_init__(self) -> None:
+        check_seed(self.seed)
+        if self.half is not None and self.half > MOST_LAYERS:
+            raise UserError(f"`--layers` must be at most {MOST_LAYERS}; it is {self.half}")
         if len(self.languages) < 2:
             raise UserError(
                 f"`--languages` must name at least two languages; it names {len(self.languages)}"
@@ -72,12 +76,18 @@ class Design:
                 for side in ("encoder", "decoder")
             }
         else:
-            half = self.half or max(1, sizes.decoder_layers // 2)
+            half = self.half or sizes.decoder_layers // 2
+            if not half:
+                raise UserError(
+                    f"`CHECKPOINT` must have two decoder layers for `--to {self.arch}`; it has one"
+                )
             own = {"layers": Layers.first("decoder", 2 * half)}
         if foreign := [STACKS[name] for name in self.stacks if name not in own]:
             raise UserError(f"`{foreign[0]}` must be left out with `--to {self.arch}`; it is given")
         for name, usual in own.items():
             chosen = self.stacks.get(name, usual)
+            if not chosen.numbers:
+                chosen = Layers.first(chosen.side, len(usual.numbers))
             chosen.check(sizes, len(usual.numbers), STACKS[name])
             own[name] = chosen
         if "decoder_layers" in own and own["decoder_layers"].side != "decoder":

@@ -40,7 +40,7 @@ class Layers:
 
     Attributes:
         side: `encoder` or `decoder`.
-        numbers: from 1.
+        numbers: from 1; none: the first ones, as many as the stack has.
     """
 
     side: str
@@ -48,18 +48,20 @@ class Layers:
 
     @classmethod
     def parse(cls, text: str, option: str) -> "Layers":
-        """Read `decoder:1-6,8`.
+        """Read `decoder:1-6,8`, or `decoder`.
 
         Raises:
             UserError: it is written otherwise.
         """
+        if text in SIDES:
+            return cls(text, ())
         side, _, listed = text.partition(":")
         numbers: list[int] = []
         for one in listed.split(","):
             match = re.fullmatch(r"([1-9]\d*)(?:-([1-9]\d*))?", one.strip(), re.ASCII)
             if match is None or side not in SIDES:
                 raise UserError(
-                    f"`{option}` must be encoder or decoder, a colon and layers from 1, such as "
+                    f"`{option}` must be encoder or decoder, or layers of either from 1, such as "
                     f"decoder:1-6,8; it is {text}"
                 )
             last = int(match[2] or match[1])
@@ -78,7 +80,7 @@ class Layers:
 
     def check(self, sizes: Sizes, count: int, option: str) -> None:
         """Raise UserError where there are not ``count`` of them, or the original lacks one."""
-        if len(self.numbers) != count or not self.numbers:
+        if len(self.numbers) != count:
             raise UserError(
                 f"`{option}` must name {count} layers, as many as the stack has; it names "
                 f"{len(self.numbers)}"

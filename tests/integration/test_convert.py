@@ -2,8 +2,10 @@
 
 import functools
 import json
+import os
 import re
 import shutil
+import signal
 from argparse import Namespace
 from pathlib import Path
 
@@ -305,6 +307,10 @@ def test_which_layers_is_a_choice(tmp_path):
             found = own[f"core.stack.{side}_layers.{ours}.{name}"]
             assert torch.equal(found, original[f"model.decoder.layers.{theirs}.fc1.weight"])
     assert "encoder.layer_norm" not in facts(out)["dropped"]
+    words = ("--layers", "2", "--encoder", "decoder")  # its first ones
+    convert(folder("m2m100"), tmp_path / "first", *words, to="tdo_encoder_decoder")
+    stacks = facts(tmp_path / "first")["stacks"]
+    assert stacks == {"encoder_layers": "decoder:1,2", "decoder_layers": "decoder:1,2"}
     convert(folder("m2m100"), tmp_path / "stack", "--layers", "1", "--stack", "encoder:3,2")
     own = safe_load(str(tmp_path / "stack" / "model.pt"), map_location="cpu")["model"]
     found = own[f"core.stack.layers.0.{name}"]
@@ -351,6 +357,8 @@ def test_bad_requests_are_one_line(refused, tmp_path):
     assert "up to 4, as many as the decoder has, or `--layers` be less" in line(
         m2m, out, "--layers", "3"
     )
+    assert "`--layers` must be at most 1000" in line(m2m, out, "--layers", str(10**9))
+    assert "`--seed` must be from 0 to" in line(m2m, out, "--seed", str(10**20))
     assert "`--stack` must be encoder or decoder" in line(m2m, out, "--stack", "1-4")
     assert "`--stack` must name 4 layers" in line(m2m, out, "--stack", "decoder:1-3")
     assert "up to 4" in line(m2m, out, "--stack", "decoder:2-5")
@@ -480,10 +488,20 @@ def test_an_earlier_conversion_outlives_one_that_fails(tmp_path, monkeypatch):
             raise OSError(5, "Input/output error", str(target))
         return rename(self, target)
 
-    monkeypatch.setattr(Path, "rename", failing)
+    def ended(self, target):
+        if self.name == "new":
+            os.kill(os.getpid(), signal.SIGTERM)
+        return rename(self, target)
+
     given = ["--from", "m2m100", "--to", "tdo_transformer", "--out", out, "--force"]
+    words = ["convert", *map(str, (folder("m2m100"), *given))]
     with kept_logging():
-        assert main(["convert", *map(str, (folder("m2m100"), *given))]) == 2
+        monkeypatch.setattr(Path, "rename", failing)
+        assert main(words) == 2
+        monkeypatch.setattr(Path, "rename", ended)
+        with pytest.raises(SystemExit) as end:
+            main(words)
+    assert end.value.code == 128 + signal.SIGTERM
     assert (out / "model.pt").read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "out.partial"]
     assert (beside / "thesis").read_text() == "years"

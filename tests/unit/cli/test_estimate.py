@@ -108,7 +108,10 @@ def test_equal_configs_are_counted(config: Path, capsys: pytest.CaptureFixture[s
     ("words", "message"),
     [
         (["--utilization", "1.5"], "`--utilization` must be above 0 and at most 1; it is 1.5"),
-        (["--tflops", "0"], "`--tflops` must be above 0; it is 0"),
+        (["--tflops", "0"], "`--tflops` must be a number above 0; it is 0"),
+        (["--tflops", "nan"], "`--tflops` must be a number above 0; it is nan"),
+        (["--source-length", "0"], "`--source-length` must be at least 1; it is 0"),
+        (["--num-languages", "-1"], "`--num-languages` must be at least 1; it is -1"),
         (["--epoch-sentences", "0"], "`--epoch-sentences` must be at least 1; it is 0"),
         (["--done", "-1"], "`--done` must be at least 0; it is -1"),
         (["--done", "100"], "`--done` must be below the 100 updates of "),
