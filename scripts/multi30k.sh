@@ -13,7 +13,7 @@
 #               tdo-adaptation-instrucl,tdo-adaptation-instrucl-authors)
 #   --updates   updates of each training (default: the configs')
 #   --threads   CPU threads of each training (default 1)
-#   --jobs      trainings, and decodings, at a time (default 2)
+#   --jobs      trainings at a time, and decodings on the CPU (default 2, or one a GPU)
 #   --average   checkpoints to average (default 1, the last as it is: at 1,500 updates models still
 #               improve so fast that an average of the last five lags behind, see docs/results.md)
 #   --out       where everything goes (default: runs/multi30k-FORM)
@@ -29,7 +29,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/pipeline.sh"
 VOCABULARY=8000
 CONFIGS=$ROOT/configs/multi30k
 
-raw="" form=shared updates="" threads=1 jobs=2 last=1 run="" fresh="" dry=""
+raw="" form=shared updates="" threads=1 jobs="" last=1 run="" fresh="" dry=""
 systems=transformer,prefix-decoder-only,tdo,tdo-adaptation-instrucl,tdo-adaptation-instrucl-authors
 while (($#)); do
   case $1 in
@@ -63,7 +63,7 @@ done
 [[ $form == shared || $form == disjoint ]] ||
   die "\`--form\` must be shared or disjoint; it is $form"
 at_least_one --threads "$threads"
-at_least_one --jobs "$jobs"
+if [[ -n $jobs ]]; then at_least_one --jobs "$jobs"; fi
 at_least_one --average "$last"
 flags=(--log-format simple --log-interval 50)
 if [[ -n $updates ]]; then
@@ -80,6 +80,7 @@ done
 run=${run:-$ROOT/runs/multi30k-$form}
 
 set_up
+jobs=${jobs:-$(usual_jobs)}
 choose_lid
 SECONDS=0
 if [[ -n $fresh && -z $dry ]]; then

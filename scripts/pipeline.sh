@@ -68,6 +68,20 @@ machine() {
   fi
 }
 
+# decoding_machine JOBS: the options of `tdo translate` for a worker on each GPU, or for JOBS on the CPU.
+decoding_machine() {
+  local gpus
+  gpus=$(count_gpus)
+  if [[ $gpus == 0 ]]; then echo "--cpu --workers $1"; else echo "--gpus $gpus"; fi
+}
+
+# usual_jobs: trainings at a time, where it is not said: two, or one for each GPU.
+usual_jobs() {
+  local gpus
+  gpus=$(count_gpus)
+  echo $((gpus > 2 ? gpus : 2))
+}
+
 # Of trainings, where that is something else: a command before theirs, and their options.
 declare -a launcher=()
 training_machine() { machine; }
@@ -207,7 +221,8 @@ look_after_trainings() {
 }
 
 # decode_systems RUN DATA JOBS LAST SYSTEM... [-- FLAG...]: average the LAST checkpoints of each
-# system and translate every direction, or what the flags of `tdo translate` say, JOBS at a time.
+# system and translate every direction, or what the flags of `tdo translate` say, on all GPUs, or JOBS
+# at a time on the CPU.
 decode_systems() {
   local run=$1 data=$2 jobs=$3 last=$4 name
   shift 4
@@ -217,12 +232,12 @@ decode_systems() {
     shift
   done
   shift $(($# > 0))
-  read -ra where <<<"$(machine)"
+  read -ra where <<<"$(decoding_machine "$jobs")"
   for name in ${systems[@]+"${systems[@]}"}; do
     ready "$name"
     say "$name: translating"
     tdo translate "$(data_of "$data" "$name")" --path "$(checkpoint_of "$run/$name")" \
-      --out "$run/$name/output" --workers "$jobs" "${where[@]}" "$@"
+      --out "$run/$name/output" "${where[@]}" "$@"
   done
 }
 

@@ -12,7 +12,7 @@
 #   --papers   some of tdo, opus100, tpdm, tlm, neurons
 #   --from     folder with the archives of Multi30k, instead of a download
 #   --out      where everything goes (default: runs/reproduce-smoke, runs/reproduce-SCALE)
-#   --jobs     trainings, and decodings, at a time (default 2)
+#   --jobs     trainings at a time, and decodings on the CPU (default 2, or one a GPU)
 #   --threads  CPU threads of each training (default 1)
 #
 # What is whole is not done again; an interrupted run goes on.
@@ -40,7 +40,7 @@ declare -A TITLES=(
   [neurons]="Neuron allocation"
 )
 
-smoke="" scale="" whole="" out="" jobs=2 threads=1
+smoke="" scale="" whole="" out="" jobs="" threads=1
 declare -a papers=("${PAPERS[@]}") from=()
 while (($#)); do
   case $1 in
@@ -69,7 +69,7 @@ while (($#)); do
   esac
   shift
 done
-at_least_one --jobs "$jobs"
+if [[ -n $jobs ]]; then at_least_one --jobs "$jobs"; fi
 at_least_one --threads "$threads"
 for paper in "${papers[@]}"; do
   [[ " ${PAPERS[*]} " == *" $paper "* ]] ||
@@ -95,6 +95,7 @@ run_script() {
 }
 
 set_up
+jobs=${jobs:-$(usual_jobs)}
 SECONDS=0
 if [[ -n $smoke ]]; then
   for script in "$ROOT"/scripts/tables/*_*.sh "$ROOT"/scripts/figures/*_*.sh; do

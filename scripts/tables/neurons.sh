@@ -17,7 +17,7 @@
 #               (default 1)
 #   --from      folder with the archives of Multi30k, or IWSLT17 and Europarl, instead of a download
 #   --updates   of the pre-training, a multiple of 500; training on takes half as many
-#   --jobs      trainings, and decodings, at a time (default 2; full: 1)
+#   --jobs      trainings at a time, and decodings on the CPU (default 2, or one a GPU; full: 1)
 #   --threads   CPU threads of each training (default 1)
 #   --out       where everything goes (default: runs/neurons-SCALE). Scripts with the same folder share
 #               trainings, importance and masks.

@@ -15,7 +15,7 @@
 #   --from      folder with the archives of Multi30k or OPUS-100, instead of a download
 #   --updates   of a row, also of a bilingual model; with ROBT a third more (toy: a multiple of 600,
 #               multi30k: of 750)
-#   --jobs      trainings, and decodings, at a time (default 2; full: 1)
+#   --jobs      trainings at a time, and decodings on the CPU (default 2, or one a GPU; full: 1)
 #   --threads   CPU threads of each training (default 1)
 #   --out       where everything goes (default: runs/opus100-SCALE). Scripts with the same folder
 #               share trainings: a system is trained once for all tables that it is in.

@@ -11,6 +11,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/../pipeline.sh"
 PAPER="" OPTIONS=""
 VALUED=(--rows --from --updates --jobs --threads --out) # options that are followed by a value
 FLAGS=(--log-format simple --log-interval 50)
+SMOKE_ROWS=0 # of a --smoke run, how many of the rows are translated and scored; all are trained
+SHORT=(--beam 1 --max-len-a 0 --max-len-b 3) # a search for models of two updates, which stop nowhere
 BASELINE="" # pattern of the system's name that others are compared with (default: the first)
 
 # The rows of a table, in order: each a config, or what the paper's file makes of the word; and its
@@ -62,7 +64,7 @@ read_options() {
       -*)
         [[ " ${VALUED[*]} " == *" $1 "* ]] ||
           die "\`$1\` is not an option of this script; --help lists them"
-        (($# > 1)) || die "\`$1\` must be followed by its value; nothing follows it"
+        [[ -n ${2:-} && $2 != --* ]] || die "\`$1\` must be followed by its value; ${2:-nothing} follows it"
         take_value "$1" "$2"
         shift
         ;;
@@ -74,8 +76,7 @@ read_options() {
   [[ -z $asked || -z $smoke && $scale != full ]] ||
     die "\`--updates\` must be left out with --smoke and with the scale full"
   [[ ${#from[@]} == 0 || $scale != toy ]] || die "\`--from\` must be left out with the scale toy"
-  jobs=${jobs:-$([[ $scale == full ]] && echo 1 || echo 2)}
-  at_least_one --jobs "$jobs"
+  if [[ -n $jobs ]]; then at_least_one --jobs "$jobs"; fi
   at_least_one --threads "$threads"
   at_least_one --seeds "$seeds"
   kind=${smoke:+smoke} kind=${kind:-$scale}
@@ -84,6 +85,13 @@ read_options() {
   if [[ -n $wanted ]]; then
     choose_rows
   fi
+}
+
+# set_up_run: what is installed, and what the options leave to the machine.
+set_up_run() {
+  set_up
+  if [[ -z $jobs && $scale == full ]]; then jobs=1; fi
+  jobs=${jobs:-$(usual_jobs)}
 }
 
 # take_value OPTION VALUE
@@ -123,6 +131,12 @@ choose_rows() {
   for index in "${!all[@]}"; do
     if [[ -n ${chosen[$index]:-} ]]; then row "${all[index]}" "${called[index]}"; fi
   done
+}
+
+# keep_rows N: the first ones.
+keep_rows() {
+  rows=("${rows[@]:0:$1}")
+  names=("${names[@]:0:$1}")
 }
 
 # flags_of_scale NAME: the flags of a file of CONFIGS/scales, a word a line.
@@ -195,7 +209,21 @@ train_rows() {
   train_systems "$run" "$run/data" "$CONFIGS" "$jobs" "$threads" "${second[@]}" -- "${FLAGS[@]}"
 }
 
-# estimate_hours: of all trainings, each with its own flags.
+# is_trained SYSTEM: whether it was; that it is another config, data or flags now is seen only later.
+is_trained() { [[ -z $fresh && -f $run/$1/trained ]]; }
+
+# say_trainings: those to come, and those that are there.
+say_trainings() {
+  local one
+  local -a come=() there=()
+  for one in "${first[@]}" ${second[@]+"${second[@]}"}; do
+    if is_trained "$one"; then there+=("$one"); else come+=("$one"); fi
+  done
+  echo "to train: ${come[*]:-nothing}"
+  if ((${#there[@]})); then echo "trained already, unless something has changed: ${there[*]}"; fi
+}
+
+# estimate_hours: of the trainings to come, each with its own flags.
 estimate_hours() {
   local folder one options
   local -a order=() configs
@@ -203,7 +231,7 @@ estimate_hours() {
   folder=$(mktemp -d)
   for one in "${first[@]}" ${second[@]+"${second[@]}"}; do
     if ! options=$(estimated_of "$one"); then
-      echo "$one: not in the estimate"
+      is_trained "$one" || echo "$one: not in the estimate"
       continue
     fi
     mkdir -p "$(dirname "$folder/$one")"
@@ -211,6 +239,7 @@ estimate_hours() {
       printf 'include %q\n' "$(config_of "$CONFIGS" "$one")"
       own_flags "$one" | as_lines
     } >"$folder/$one.conf"
+    if is_trained "$one"; then continue; fi # others may go on with it
     options+=" --done $(updates_before "$folder" "$one")"
     [[ -n ${together[$options]:-} ]] || order+=("$options")
     together[$options]+=$folder/$one.conf$'\n'
@@ -249,7 +278,7 @@ updates_before() {
 
 # translate SYSTEM FLAG...: by the paper's protocol, into RUN/SYSTEM/output unless the flags say where.
 translate() {
-  decode_systems "$run" "$run/data" "$jobs" "$last" "$1" -- --protocol "$PAPER" "${@:2}"
+  decode_systems "$run" "$run/data" "$jobs" "$last" "$1" -- --protocol "$PAPER" ${smoke:+"${SHORT[@]}"} "${@:2}"
 }
 
 PUBLISHED="" # a figure's script may say in which of the paper's tables its scores stand
@@ -335,7 +364,8 @@ show_commands() {
     tdo train "$(config_of "$CONFIGS" "$one")" "$(data_of "$run/data" "$one")" \
       --save-dir "$run/$one/checkpoints" "${FLAGS[@]}" ${own[@]+"${own[@]}"}
   done
-  if [[ -z $smoke ]]; then
+  if [[ -n $smoke ]]; then keep_rows "$SMOKE_ROWS"; fi
+  if ((${#rows[@]})); then
     score_rows "$1" "$2"
     draw_figures "$1" "$2"
   fi
@@ -347,13 +377,13 @@ make_table() {
   local table=$1 directions=$2 one
   shift 2
   read_options "$@"
-  set_up
+  set_up_run
   "scale_$kind"
   if [[ -n $asked ]]; then
     train_for "$asked"
   fi
   choose_systems "$directions"
-  echo "to train: ${first[*]} ${second[*]-}"
+  say_trainings
   if [[ $scale == full || -z $dry$smoke ]]; then
     estimate_hours
   fi
@@ -370,7 +400,8 @@ make_table() {
   say "data ($kind)"
   prepare_data
   train_rows
-  if [[ -z $smoke ]]; then
+  if [[ -n $smoke ]]; then keep_rows "$SMOKE_ROWS"; fi
+  if ((${#rows[@]})); then
     choose_lid
     say "translating"
     for one in "${rows[@]}"; do

@@ -12,7 +12,8 @@
 #               and 192, pre-norm
 #   full        TED-19, OPUS-100 and the paper's sizes on all GPUs of this machine or Slurm job; an
 #               estimate of the GPU hours comes first
-#   --smoke     two updates of every row on a tiny corpus, and no scores
+#   --smoke     two updates of every row on a tiny corpus; then translations of three tokens, the report and
+#               the pictures of the first two rows
 #   --rows      some of the rows, by their names below RUN or patterns such as "ted19/*"
 #   --seeds     trainings of each system, which differ in their seed: the report has means and spreads
 #               (default 1)
@@ -25,10 +26,10 @@
 #   --originals folder with m2m-418m, nllb-600m and m2m-1.2b in Hugging Face's format, for table 2 in full;
 #               at the small scales an encoder-decoder of fairseq's own, trained on all directions, stands
 #               for M2M-418M, the only one
-#   --encoder   layers that the encoder of table 2's baseline takes, as `tdo convert --encoder` says (the
-#               paper does not; default: the first ones of the encoder)
+#   --encoder   layers that the encoder of table 2's baseline takes, as `tdo convert --encoder` says: decoder
+#               for the decoder's first N, or such as decoder:1-6 (the paper does not say; default: encoder)
 #   --updates   of a row, a multiple of 250
-#   --jobs      trainings, and decodings, at a time (default 2; full: 1)
+#   --jobs      trainings at a time, and decodings on the CPU (default 2, or one a GPU; full: 1)
 #   --threads   CPU threads of each training (default 1)
 #   --out       where everything goes (default: runs/tdo-SCALE). Scripts with the same folder share
 #               trainings: a system is trained once for all tables and figures that it is in.
@@ -53,6 +54,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/tdo/originals.sh"
 PAPER=tdo
 OPTIONS=${BASH_SOURCE[0]}
 BASELINE="*encoder-decoder"
+SMOKE_ROWS=2
 
 # A row is called SETTING/SYSTEM or SETTING/SYSTEM@VARIANT; the settings are those of the tables' blocks.
 declare -A BLOCKS=(
@@ -115,7 +117,7 @@ make_checkpoint() {
   local -a chosen=(--last "$2")
   if [[ $scale == full ]]; then
     chosen=(--best 5)
-    if [[ $1 == */opus100-* ]]; then chosen=(--best 1); fi
+    if [[ ${1#"$run/"} == opus100-* ]]; then chosen=(--best 1); fi
   fi
   tdo average --inputs "$1/checkpoints" "${chosen[@]}" --output "$(checkpoint_of "$1")" --force
 }

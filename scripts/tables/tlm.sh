@@ -16,7 +16,7 @@
 #   --rows      some of the table's rows, as they stand in `tlm_NAME.sh`
 #   --from      folder with the archives of Multi30k, or of the paper's corpora, instead of a download
 #   --updates   of a row, a multiple of 250
-#   --jobs      trainings, and decodings, at a time (default 2; full: 1)
+#   --jobs      trainings at a time, and decodings on the CPU (default 2, or one a GPU; full: 1)
 #   --threads   CPU threads of each training (default 1)
 #   --out       where everything goes (default: runs/tlm-SCALE). Scripts with the same folder share
 #               trainings: a system is trained once for all tables that it is in.

@@ -20,7 +20,7 @@
 #               (default 1)
 #   --from      folder with the archives of Multi30k, or MultiUN and Europarl, instead of a download
 #   --updates   of a row, a multiple of 250
-#   --jobs      trainings, and decodings, at a time (default 2; full: 1)
+#   --jobs      trainings at a time, and decodings on the CPU (default 2, or one a GPU; full: 1)
 #   --threads   CPU threads of each training (default 1)
 #   --out       where everything goes (default: runs/tpdm-SCALE). Scripts with the same folder share
 #               trainings: a system is trained once for all tables that it is in.

@@ -14,13 +14,14 @@ from integration.table_scripts import script
 
 
 def test_a_few_updates_of_some_rows_of_each(clone: Path, tmp_path: Path) -> None:
-    """Among them all that are pre-trained, converted and trained on."""
+    """Among them all that are pre-trained, converted and trained on; each ends in its report."""
     run, begun = tmp_path / "run", 0
     chosen = {
         "table1": "ted19/tdo-causal-adaptation-instrucl,opus100-wide/tdo-prefix",
         "table2": "m2m-418m/encoder-decoder,m2m-418m/decoder-only,m2m-418m/tdo-adaptation-instrucl",
         "table3": "ted19/encoder-decoder@instrucl-n",
         "table4": "ted19/tdo-prefix@stage-1-ffn-2816",
+        "figure1": "ted19/encoder-decoder,ted19/causal-decoder-only",
         "figure5": "opus100-deep/tdo-prefix@m-7-of-8",
         "figure6": "ted19/prefix-decoder-only@instrucl-6-of-6",
         "figure7": "ted19/causal-decoder-only@strategy-3,ted19/encoder-decoder@strategy-2",
@@ -28,15 +29,53 @@ def test_a_few_updates_of_some_rows_of_each(clone: Path, tmp_path: Path) -> None
     for name, rows in chosen.items():
         words = ("--smoke", "--out", run, "--rows", rows)
         begun += script(clone, f"tdo_{name}.sh", *words).stdout.count("training begins")
+        assert (run / name / "index.html").is_file()
     logs = sorted(run.rglob("train.log"))
-    assert len(logs) == begun == 12
+    assert len(logs) == begun == 14
     for log in logs:
         assert "@ 2 updates" in log.read_text(), log
-    again = script(
-        clone, "tdo_table2.sh", "--smoke", "--out", run, "--rows", chosen["table2"]
-    ).stdout
-    assert again.count("is trained already") == 4 and "training begins" not in again
-    assert "m2m-418m/original: not in the estimate" not in again  # --smoke estimates nothing
+    assert (run / "figure1" / "preference" / "sentence.png").is_file()
+    assert (run / "figure1" / "bars" / "sweep.csv").is_file()
+    # other layers for the encoder: only what has one is trained again
+    words = ("--smoke", "--out", run, "--rows", chosen["table2"], "--encoder", "decoder")
+    again = script(clone, "tdo_table2.sh", *words).stdout
+    assert "to train: nothing\ntrained already, unless something has changed: m2m-418m/" in again
+    assert re.findall(r"(\S+): training begins", again) == ["m2m-418m/encoder-decoder"]
+    assert again.count("is trained already") == 3
+    assert "not in the estimate" not in again  # --smoke estimates nothing
+    facts = run / "m2m-418m" / "converted" / "encoder-decoder" / "conversion.json"
+    assert json.loads(facts.read_text())["stacks"]["encoder_layers"] == "decoder:1,2,3"
+
+
+def test_full_decodes_on_all_gpus_what_the_paper_tests(clone: Path) -> None:
+    """Wherever the run lies; a CPU has as many workers as trainings."""
+    code = f"""
+      source "{clone}/scripts/tables/tdo.sh"
+      row ted19/tdo-prefix TDO
+      row opus100-deep/tdo-prefix TDO
+      run=/opus100-runs scale=full kind=full jobs=1
+      count_gpus() {{ echo $COUNT; }}
+      tdo() {{ echo "$@"; }}
+      ready() {{ make_checkpoint "$run/$1" 1; }}
+      for one in "${{rows[@]}}"; do translate_row "$one" all; done
+      usual_jobs
+    """
+
+    def said(gpus: int) -> list[str]:
+        settings = {**os.environ, "COUNT": str(gpus)}
+        done = subprocess.run(
+            ["bash", "-c", code], env=settings, capture_output=True, text=True, check=True
+        )
+        return done.stdout.splitlines()
+
+    for gpus, machine, usual in ((8, "--gpus 8", "8"), (1, "--gpus 1", "2"), (0, "--cpu", "2")):
+        *lines, jobs = said(gpus)
+        assert jobs == usual
+        averaged = [line for line in lines if line.startswith("average")]
+        assert [re.findall(r"--best (\d)", line) for line in averaged] == [["5"], ["1"]]
+        for line in (line for line in lines if line.startswith("translate")):
+            assert f" {machine} " in line
+            assert (" --workers 1 " in line) == (gpus == 0)
 
 
 SRUN = """#!/usr/bin/env bash

@@ -119,6 +119,7 @@ def test_multi30k_has_the_sizes_of_the_paper_where_they_are_asked_for(clone: Pat
     sizes = (
         "--tdo-model-dim",
         "--tdo-ffn-dim",
+        "--tdo-heads",
         "--tdo-adaptation-dim",
         "--instrucl-layer",
         *layers,
@@ -204,7 +205,8 @@ def test_seeds_and_the_authors_form_are_trainings_of_their_own(clone: Path) -> N
 
 @pytest.mark.parametrize("scale", ["toy", "multi30k", "full"])
 def test_table_2_begins_with_what_is_converted(clone: Path, scale: str) -> None:
-    commands = shown(clone, "tdo_table2.sh", scale, "--encoder", "decoder:1-3")
+    layers = "decoder" if scale == "full" else "decoder:1-3"
+    commands = shown(clone, "tdo_table2.sh", scale, "--encoder", layers)
     order = [
         words[0] for words in commands if words[0] in ("train", "convert", "preprocess", "prepare")
     ]
@@ -291,6 +293,17 @@ def test_help_explains_the_script_and_its_options(clone: Path, name: str) -> Non
         ("table1", ["--updates", "150"], "`--updates` must be a multiple of 250; it is 150"),
         ("table1", ["--rows", "ted19/tdo"], "ted19/tdo is none of them"),
         ("table2", ["--originals", "/no/such"], "`--originals` must be a folder with pre-trained"),
+        ("table2", ["--originals", "/"], "must come with the scale full; it is toy"),
+        ("table1", ["full", "--originals", "/"], "must come with rows of pre-trained models"),
+        ("table2", ["--encoder", "first"], "`--encoder` must be encoder or decoder, or layers"),
+        ("table2", ["--encoder", "decoder:1-2,4-5"], "must name 3 layers for m2m-418m/encoder-d"),
+        ("table1", ["--encoder", "decoder"], "`--encoder` must come with encoder-decoders that"),
+        (
+            "table1",
+            ["--instrucl", "authors", "--rows", "ted19/tdo-prefix"],
+            "`--instrucl` must come with rows that have InstruCL",
+        ),
+        ("table1", ["--out", "--fresh"], "must be followed by its value; --fresh follows it"),
         ("table2", ["--rows", "nllb-600m/tdo"], "`--rows` must be of m2m-418m at the scale toy"),
         ("figure5", ["--fast"], "`--fast` is not an option of this script"),
     ],

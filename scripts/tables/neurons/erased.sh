@@ -36,7 +36,8 @@ folder_of() { echo "$run/$1/erased/$2"; }
 # translate_row ROW DIRECTIONS: the model whole, then each erasure of it.
 translate_row() {
   local one name options
-  local -a flags
+  local -a flags where
+  read -ra where <<<"$(decoding_machine "$jobs")"
   for one in $(seeded "$1"); do
     translate "$one" --pairs "$2"
   done
@@ -46,7 +47,7 @@ translate_row() {
     once "$(folder_of "$one" "$name")/made" "$(cat "$run/$one/averaged")" \
       erase "$one" "$name" "${flags[@]}"
     tdo translate "$(data_of "$run/data" "$one")" --path "$(folder_of "$one" "$name")/checkpoint.pt" \
-      --out "$(folder_of "$one" "$name")/output" --workers "$jobs" --protocol "$PAPER" --pairs "$2"
+      --out "$(folder_of "$one" "$name")/output" "${where[@]}" --protocol "$PAPER" --pairs "$2"
   done < <(erasures "$1")
 }
 

@@ -48,13 +48,14 @@ bars_of_systems() {
 # draw_preference TABLE: linguistic preference by layer, of the first training of each row.
 draw_preference() {
   local index
-  local -a where paths=() languages=()
+  local -a where paths=() languages=() forms=()
   read -ra where <<<"$(machine)"
   # as appendix A: of TED-19's languages, whose pairs with English have few lines in common
   if [[ $kind == full ]]; then languages=(--languages ar,he,zh,hr,vi,ja); fi
+  if [[ -n $smoke ]]; then forms=(--form sentence); fi # SVCCA asks for more sentences than there are
   for index in "${!rows[@]}"; do
     paths+=("${names[index]#*: }=$(checkpoint_of "$run/${rows[index]}")")
   done
   tdo analyze preference --data "$(data_of "$run/data" "${rows[0]}")" --path "${paths[@]}" \
-    ${languages[@]+"${languages[@]}"} --out "$run/$1/preference" "${where[@]}"
+    ${languages[@]+"${languages[@]}"} ${forms[@]+"${forms[@]}"} --out "$run/$1/preference" "${where[@]}"
 }

@@ -53,19 +53,22 @@ convert_rows() {
   local one
   for one in "${rows[@]}"; do
     if [[ $one == "$1"/* ]]; then
-      once "$(converted "$one").made" "$(key_of_original "$1")" convert_row "$one"
+      once "$(converted "$one").made" "$(key_of_original "$1")$(encoder_of "$one")" convert_row "$one"
     fi
   done
 }
 
+# encoder_of SYSTEM: which layers its encoder takes, where that is asked for and it has an encoder.
+encoder_of() {
+  if [[ -n $encoder && $1 == */encoder-decoder* ]]; then echo " --encoder $encoder"; fi
+}
+
 # convert_row SYSTEM
 convert_row() {
-  local -a words=(--layers "$(half_of "$1")")
+  # shellcheck disable=SC2207
+  local -a words=(--layers "$(half_of "$1")" $(encoder_of "$1"))
   case $1 in
-    */encoder-decoder*)
-      words+=(--to tdo_encoder_decoder)
-      if [[ -n $encoder ]]; then words+=(--encoder "$encoder"); fi
-      ;;
+    */encoder-decoder*) words+=(--to tdo_encoder_decoder) ;;
     *decoder-only*) words+=(--to tdo_prefix_decoder_only) ;;
     *adaptation*) words+=(--to tdo_transformer) ;;
     *) words+=(--to tdo_transformer --adaptation-dim 0) ;;
@@ -92,9 +95,9 @@ key_of_original() {
   if [[ -n $dry ]]; then
     echo dry
   elif ((${#small[@]})); then
-    echo "$(cat "$run/$1/original/trained") $encoder"
+    cat "$run/$1/original/trained"
   else
-    echo "$originals/$1 $encoder"
+    echo "$originals/$1"
   fi
 }
 

@@ -5,7 +5,7 @@
 # Each scale sets, where it is not the paper's,
 #   small      flags behind a config's
 #   halves     N, half of the layers, by the paper's
-#   wide       d and the FFN of the wide model
+#   wide       d and the FFN of the wide model, and its heads, where they are not as many as others'
 #   updates    of a row
 #   measures   options of `tdo score`
 #   pieces     entries of the dictionary that is made
@@ -14,9 +14,9 @@ declare -A halves=([6]=6 [12]=12)
 updates=""
 
 scale_toy() {
-  only_of_multi30k
   halves=([6]=3 [12]=4)
   smaller toy
+  check_own_options
   small+=(--num-workers 0)
   wide=(160 640)
   updates=3000
@@ -35,7 +35,7 @@ scale_smoke() {
 scale_multi30k() {
   pieces=8000
   if [[ $sizes == paper ]]; then
-    wide=(1024 4096)
+    wide=(1024 4096 16)
     updates=6000
     smaller multi30k-paper
   else
@@ -44,11 +44,12 @@ scale_multi30k() {
     updates=3000
     smaller multi30k
   fi
+  check_own_options
 }
 
 scale_full() {
   local one
-  only_of_multi30k
+  check_own_options
   for one in "${rows[@]%%/*}"; do
     [[ $one != m2m-* && $one != nllb-* || -n $dry || -e $originals/$one ]] ||
       die "\`--originals\` must be a folder with $one; it is ${originals:-left out}"
@@ -129,7 +130,7 @@ small_flags() {
   fi
   printf '%s\n' "${small[@]}" --max-update "$updates"
   if [[ $1 == opus100-wide/* ]]; then
-    printf '%s\n' --tdo-model-dim "${wide[0]}" --tdo-ffn-dim "${wide[1]}"
+    printf '%s\n' --tdo-model-dim "${wide[0]}" --tdo-ffn-dim "${wide[1]}" ${wide[2]+--tdo-heads "${wide[2]}"}
   fi
   case $1 in
     */encoder-decoder*) printf '%s\n' --tdo-encoder-layers "$half" --tdo-decoder-layers "$half" ;;

@@ -11,10 +11,10 @@ grid_tables() {
   local -a where some=() best=() folders
   shift
   wanted_cells "$@"
-  set_up
+  set_up_run
   rows=(de-en/grid)
   "scale_$kind"
-  if [[ -n $smoke ]]; then searched="--beam 1 --max-len-a 0 --max-len-b 3"; fi # it stops nowhere
+  if [[ -n $smoke ]]; then searched=${SHORT[*]}; fi
   if [[ $kind == full ]]; then rows+=(en-ro/grid); fi
   if [[ -n $asked ]]; then
     train_for "$asked"

@@ -13,10 +13,9 @@ prepare_data() {
   fi
   if [[ " ${rows[*]} " == *-back-translation\ * ]]; then
     train_reverse
-    read -ra how <<<"$(search_options) $(machine)"
+    read -ra how <<<"$(search_options) $(decoding_machine "$jobs")"
     tdo backtranslate "$folder/data" --path "$(checkpoint_of "$run/$REVERSE")" \
-      --text "${pair#*-}=$folder/alone" --into "${pair%-*}" --out "$folder/synthetic" \
-      --workers "$jobs" "${how[@]}"
+      --text "${pair#*-}=$folder/alone" --into "${pair%-*}" --out "$folder/synthetic" "${how[@]}"
   fi
 }
 
