@@ -102,7 +102,7 @@ if [[ -n $dry ]]; then
     tdo train "$CONFIGS/$name.conf" "$run/data" "${where[@]}" --save-dir "$run/$name/checkpoints" \
       --dry-run "${flags[@]}"
     tdo generate "$CONFIGS/$name.conf" "$run/data" "$run/$name/average.pt" "$run/$name/output" \
-      --jobs "$jobs" "${where[@]}" --dry-run
+      --jobs "$jobs" --dry-run
   done
   exit 0
 fi

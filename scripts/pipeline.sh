@@ -162,6 +162,17 @@ make_checkpoint() {                        # FOLDER LAST: make that, the average
   tdo average --inputs "$1/checkpoints" --last "$2" --output "$1/average.pt" --force
 }
 
+# key_of SYSTEM FLAG...: tells its training from one with another config, data or flags.
+key_of() {
+  local name=$1 config text base
+  shift
+  config=$(config_of "$configs" "$name")
+  text=$(data_of "$data" "$name")
+  base=$(begun_from "$name")
+  (tdo flags "$config" && cat "$text/prepared.json" && echo "$*" && own_flags "$name" &&
+    own_key "$name" && { [[ -z $base ]] || cat "$run/$base/trained"; }) | cksum
+}
+
 # begin_training FLAG...: start `name` in the background unless it is trained already.
 begin_training() {
   local folder=$run/$name config text base key
@@ -170,8 +181,7 @@ begin_training() {
   text=$(data_of "$data" "$name")
   base=$(begun_from "$name")
   mapfile -t own < <(own_flags "$name")
-  key=$( (tdo flags "$config" && cat "$text/prepared.json" && echo "$*" && own_flags "$name" &&
-    own_key "$name" && { [[ -z $base ]] || cat "$run/$base/trained"; }) | cksum)
+  key=$(key_of "$name" "$@")
   mkdir -p "$folder"
   if [[ -f $folder/trained && "$(cat "$folder/trained")" == "$key" ]]; then
     say "$name is trained already"

@@ -68,7 +68,7 @@ if [[ -n $dry ]]; then
     tdo train "$CONFIGS/$name.conf" "$run/data" --save-dir "$run/$name/checkpoints" \
       "${where[@]}" --dry-run "${FLAGS[@]}"
     tdo generate "$CONFIGS/$name.conf" "$run/data" "$run/$name/average.pt" "$run/$name/output" \
-      --jobs 2 "${where[@]}" --dry-run
+      --jobs 2 --dry-run
   done
   exit 0
 fi

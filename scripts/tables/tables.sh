@@ -209,18 +209,25 @@ train_rows() {
   train_systems "$run" "$run/data" "$CONFIGS" "$jobs" "$threads" "${second[@]}" -- "${FLAGS[@]}"
 }
 
-# is_trained SYSTEM: whether it was; that it is another config, data or flags now is seen only later.
-is_trained() { [[ -z $fresh && -f $run/$1/trained ]]; }
+# What is trained already, by system; data that are made anew may change that.
+declare -A trained=()
 
 # say_trainings: those to come, and those that are there.
 say_trainings() {
-  local one
+  local one base configs=$CONFIGS data=$run/data
   local -a come=() there=()
   for one in "${first[@]}" ${second[@]+"${second[@]}"}; do
-    if is_trained "$one"; then there+=("$one"); else come+=("$one"); fi
+    base=$(begun_from "$one")
+    if [[ -z $fresh && -f $run/$one/trained && (-z $base || -n ${trained[$base]:-}) &&
+      "$(cat "$run/$one/trained")" == "$(key_of "$one" "${FLAGS[@]}" 2>/dev/null)" ]]; then
+      trained[$one]=1
+      there+=("$one")
+    else
+      come+=("$one")
+    fi
   done
   echo "to train: ${come[*]:-nothing}"
-  if ((${#there[@]})); then echo "trained already, unless something has changed: ${there[*]}"; fi
+  if ((${#there[@]})); then echo "trained already: ${there[*]}"; fi
 }
 
 # estimate_hours: of the trainings to come, each with its own flags.
@@ -231,7 +238,7 @@ estimate_hours() {
   folder=$(mktemp -d)
   for one in "${first[@]}" ${second[@]+"${second[@]}"}; do
     if ! options=$(estimated_of "$one"); then
-      is_trained "$one" || echo "$one: not in the estimate"
+      [[ -n ${trained[$one]:-} ]] || echo "$one: not in the estimate"
       continue
     fi
     mkdir -p "$(dirname "$folder/$one")"
@@ -239,7 +246,7 @@ estimate_hours() {
       printf 'include %q\n' "$(config_of "$CONFIGS" "$one")"
       own_flags "$one" | as_lines
     } >"$folder/$one.conf"
-    if is_trained "$one"; then continue; fi # others may go on with it
+    if [[ -n ${trained[$one]:-} ]]; then continue; fi # others may go on with it
     options+=" --done $(updates_before "$folder" "$one")"
     [[ -n ${together[$options]:-} ]] || order+=("$options")
     together[$options]+=$folder/$one.conf$'\n'

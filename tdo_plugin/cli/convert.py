@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tdo_plugin.data.signals import ended_by_sigterm
 from tdo_plugin.errors import UserError
 
 if TYPE_CHECKING:
@@ -68,19 +69,19 @@ def _add_shape(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--stack",
-        metavar="SIDE:LAYERS",
+        metavar="SIDE[:LAYERS]",
         help="layers that a decoder-only model takes, such as decoder:1-6,12 (default: the "
         "decoder's first 2N)",
     )
     add(
         "--encoder",
-        metavar="SIDE:LAYERS",
+        metavar="SIDE[:LAYERS]",
         help="layers that an encoder takes (default: encoder, its first N; decoder or decoder:1-6 "
         "is without their cross-attention)",
     )
     add(
         "--decoder",
-        metavar="decoder:LAYERS",
+        metavar="decoder[:LAYERS]",
         help="layers that an encoder-decoder's decoder takes (default: the first N)",
     )
 
@@ -146,13 +147,13 @@ def run(args: argparse.Namespace) -> int:
     """Read, convert, write; says what became of every part."""
     logging.disable(logging.WARNING)  # fairseq greets everybody, transformers warns of everything
     try:
-        return _run(args)
+        with ended_by_sigterm():
+            return _run(args)
     finally:
         logging.disable(logging.NOTSET)
 
 
 def _run(args: argparse.Namespace) -> int:
-    from tdo_plugin.data.signals import ended_by_sigterm
     from tdo_plugin.pretrained.conversion import convert, write
     from tdo_plugin.pretrained.design import Design
 
@@ -175,10 +176,7 @@ def _run(args: argparse.Namespace) -> int:
     made = convert(original, design)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        with (
-            ended_by_sigterm(),
-            tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder,
-        ):
+        with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
             unfinished, earlier = Path(folder, "new"), Path(folder, "earlier")
             unfinished.mkdir()
             facts = write(original, made, design, unfinished)

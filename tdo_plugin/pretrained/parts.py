@@ -59,7 +59,7 @@ class Layers:
         numbers: list[int] = []
         for one in listed.split(","):
             match = re.fullmatch(r"([1-9]\d*)(?:-([1-9]\d*))?", one.strip(), re.ASCII)
-            if match is None or side not in SIDES:
+            if match is None or side not in SIDES or int(match[1]) > int(match[2] or match[1]):
                 raise UserError(
                     f"`{option}` must be encoder or decoder, or layers of either from 1, such as "
                     f"decoder:1-6,8; it is {text}"

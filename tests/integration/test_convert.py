@@ -360,6 +360,7 @@ def test_bad_requests_are_one_line(refused, tmp_path):
     assert "`--layers` must be at most 1000" in line(m2m, out, "--layers", str(10**9))
     assert "`--seed` must be from 0 to" in line(m2m, out, "--seed", str(10**20))
     assert "`--stack` must be encoder or decoder" in line(m2m, out, "--stack", "1-4")
+    assert "`--stack` must be encoder or decoder" in line(m2m, out, "--stack", "decoder:4-1")
     assert "`--stack` must name 4 layers" in line(m2m, out, "--stack", "decoder:1-3")
     assert "up to 4" in line(m2m, out, "--stack", "decoder:2-5")
     assert "`--stack` must be left out" in line(

@@ -21,7 +21,7 @@ translate_through_english() {
 translate_text() {
   local system=bilingual/$1 key
   local -a where
-  read -ra where <<<"$(machine)"
+  read -ra where <<<"$(decoding_machine "$jobs")"
   ready "$system"
   key="$(cat "$run/$system/averaged") $(cksum <"$2")"
   once "$3.made" "$key" tdo translate "$run/data" --path "$(checkpoint_of "$run/$system")" \

@@ -3,6 +3,7 @@
 # shellcheck disable=SC2034
 
 VALUED+=(--form --size --instrucl --originals --encoder)
+SOME_LAYERS='[1-9][0-9]?(-[1-9][0-9]?)?'
 form=shared sizes=small instrucl=paper originals="" encoder=""
 
 # own_value OPTION VALUE: see `take_value`.
@@ -21,9 +22,10 @@ own_value() {
       instrucl=$2
       ;;
     --encoder)
-      [[ $2 =~ ^(encoder|decoder)(:[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)?$ ]] ||
+      [[ $2 =~ ^(encoder|decoder)(:$SOME_LAYERS(,$SOME_LAYERS)*)?$ ]] ||
         die "\`--encoder\` must be encoder or decoder, or layers of either such as decoder:1-6,8; it is $2"
-      encoder=$2
+      encoder=${2#encoder}
+      encoder=${encoder:+$2} # its first layers are the default
       ;;
     --originals)
       [[ -d $2 ]] || die "\`--originals\` must be a folder with pre-trained models; $2 is not one"
@@ -56,17 +58,21 @@ is_row() {
 
 # check_encoder: die unless `encoder` suits each encoder that it is for, before others are trained.
 check_encoder() {
-  local one part count=0 found=""
+  local one part count=0 most=0 found=""
   local -a parts
   IFS=, read -ra parts <<<"${encoder#*coder}"
   for part in ${parts[@]+"${parts[@]#:}"}; do
+    ((${part%-*} <= ${part#*-})) || die "\`--encoder\` must name layers upward; it is $encoder"
     count=$((count + 1 + ${part#*-} - ${part%-*}))
+    most=$((${part#*-} > most ? ${part#*-} : most))
   done
   for one in "${rows[@]}"; do
     is_tuned "$one" && [[ $one == */encoder-decoder* ]] || continue
     found=1
     [[ $encoder != *:* || $count == "$(half_of "$one")" ]] ||
       die "\`--encoder\` must name $(half_of "$one") layers for $one, or none; it names $count"
+    ((most <= 2 * $(half_of "$one"))) ||
+      die "\`--encoder\` must name layers up to $((2 * $(half_of "$one"))) for $one; it is $encoder"
   done
   [[ -n $found ]] || die "\`--encoder\` must come with encoder-decoders that are pre-trained; there are none"
 }

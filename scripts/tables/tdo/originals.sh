@@ -24,7 +24,7 @@ own_start() {
 }
 
 own_key() {
-  if is_tuned "$1"; then cat "$(converted "$1").made"; fi
+  if is_tuned "$1"; then key_of_conversion "$1"; fi
 }
 
 # converted SYSTEM: the folder of what it begins with; rows that differ in their training share it.
@@ -53,7 +53,7 @@ convert_rows() {
   local one
   for one in "${rows[@]}"; do
     if [[ $one == "$1"/* ]]; then
-      once "$(converted "$one").made" "$(key_of_original "$1")$(encoder_of "$one")" convert_row "$one"
+      once "$(converted "$one").made" "$(key_of_conversion "$one")" convert_row "$one"
     fi
   done
 }
@@ -90,12 +90,13 @@ original_words() {
   fi
 }
 
+# key_of_conversion SYSTEM: tells apart what it begins with.
+key_of_conversion() { echo "$(key_of_original "${1%%/*}")$(encoder_of "$1")"; }
+
 # key_of_original SETTING: tells originals apart.
 key_of_original() {
-  if [[ -n $dry ]]; then
-    echo dry
-  elif ((${#small[@]})); then
-    cat "$run/$1/original/trained"
+  if ((${#small[@]})); then
+    cat "$run/$1/original/trained" 2>/dev/null || echo "not trained"
   else
     echo "$originals/$1"
   fi

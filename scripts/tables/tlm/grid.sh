@@ -7,7 +7,7 @@ OPTIONS=$(dirname "${BASH_SOURCE[0]}")/../tlm.sh
 # grid_tables AXIS WORD...: train the cells that are not trained, translate, and print the grid with the
 # best cell for each value of the axis, or with that of every axis where it is empty.
 grid_tables() {
-  local axis=$1 corpus
+  local axis=$1 corpus gpus
   local -a where some=() best=() folders
   shift
   wanted_cells "$@"
@@ -27,7 +27,8 @@ grid_tables() {
   if [[ -n $fresh && -z $dry ]]; then
     begin_again "$run" "${rows[@]}" $(also_made)
   fi
-  read -ra where <<<"$(machine)"
+  gpus=$(count_gpus)
+  if [[ $gpus == 0 ]]; then where=(--cpu); else where=(--gpus "$gpus"); fi
   if [[ $kind != full ]]; then where+=(--workers "$jobs"); fi # else one a GPU
   mapfile -t folders < <(corpora)
   prepare_data
