@@ -162,7 +162,8 @@ make_checkpoint() {                        # FOLDER LAST: make that, the average
   tdo average --inputs "$1/checkpoints" --last "$2" --output "$1/average.pt" --force
 }
 
-# key_of SYSTEM FLAG...: tells its training from one with another config, data or flags.
+# key_of SYSTEM FLAG...: tells its training from one with another config, data or flags; `configs`, `data`
+# and `run` are those of `train_systems`.
 key_of() {
   local name=$1 config text base
   shift

@@ -147,12 +147,12 @@ def _check(args: argparse.Namespace) -> None:
         )
     if not 0 < args.tflops < math.inf:
         raise UserError(f"`--tflops` must be a number above 0; it is {args.tflops:g}")
-    least = {"epoch_sentences": 1, "source_length": 1, "target_length": 1, "done": 0}
-    for name, smallest in {**least, "num_languages": 1, "num_pairs": 1}.items():
+    counts = ("epoch_sentences", "source_length", "target_length", "num_languages", "num_pairs")
+    for name, least in {**dict.fromkeys(counts, 1), "done": 0}.items():
         value = getattr(args, name)
-        if value is not None and value < smallest:
+        if value is not None and value < least:
             option = name.replace("_", "-")
-            raise UserError(f"`--{option}` must be at least {smallest}; it is {value}")
+            raise UserError(f"`--{option}` must be at least {least}; it is {value}")
 
 
 def _estimate(path: Path, config: Config, args: argparse.Namespace) -> Estimate:
