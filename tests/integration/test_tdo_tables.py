@@ -296,10 +296,14 @@ def test_help_explains_the_script_and_its_options(clone: Path, name: str) -> Non
         ("table2", ["--originals", "/"], "must come with the scale full; it is toy"),
         ("table1", ["full", "--originals", "/"], "must come with rows of pre-trained models"),
         ("table2", ["--encoder", "first"], "`--encoder` must be encoder or decoder, or layers"),
-        ("table2", ["--encoder", "decoder:1-2,4-5"], "must name 3 layers for m2m-418m/encoder-d"),
-        ("table2", ["--encoder", "decoder:3-1"], "`--encoder` must name layers upward"),
+        (
+            "table2",
+            ["--encoder", "decoder:1-2,4-5"],
+            "must name 3 layers, as many as the stack has; it names 4 (m2m-",
+        ),
+        ("table2", ["--encoder", "decoder:3-1"], "`--encoder` must be encoder or decoder, or lay"),
         ("table2", ["--encoder", "decoder:0-2"], "`--encoder` must be encoder or decoder, or lay"),
-        ("table2", ["--encoder", "decoder:5-7"], "`--encoder` must name layers up to 6 for m2m-"),
+        ("table2", ["--encoder", "decoder:5-7"], "`--encoder` must name layers up to 6, as many"),
         ("table1", ["--encoder", "decoder"], "`--encoder` must come with encoder-decoders that"),
         (
             "table1",

@@ -3,7 +3,6 @@
 # shellcheck disable=SC2034
 
 VALUED+=(--form --size --instrucl --originals --encoder)
-SOME_LAYERS='[1-9][0-9]?(-[1-9][0-9]?)?'
 form=shared sizes=small instrucl=paper originals="" encoder=""
 
 # own_value OPTION VALUE: see `take_value`.
@@ -22,8 +21,6 @@ own_value() {
       instrucl=$2
       ;;
     --encoder)
-      [[ $2 =~ ^(encoder|decoder)(:$SOME_LAYERS(,$SOME_LAYERS)*)?$ ]] ||
-        die "\`--encoder\` must be encoder or decoder, or layers of either such as decoder:1-6,8; it is $2"
       encoder=${2#encoder}
       encoder=${encoder:+$2} # its first layers are the default
       ;;
@@ -58,23 +55,32 @@ is_row() {
 
 # check_encoder: die unless `encoder` suits each encoder that it is for, before others are trained.
 check_encoder() {
-  local one part count=0 most=0 found=""
-  local -a parts
-  IFS=, read -ra parts <<<"${encoder#*coder}"
-  for part in ${parts[@]+"${parts[@]#:}"}; do
-    ((${part%-*} <= ${part#*-})) || die "\`--encoder\` must name layers upward; it is $encoder"
-    count=$((count + 1 + ${part#*-} - ${part%-*}))
-    most=$((${part#*-} > most ? ${part#*-} : most))
-  done
+  local one said found=""
   for one in "${rows[@]}"; do
     is_tuned "$one" && [[ $one == */encoder-decoder* ]] || continue
     found=1
-    [[ $encoder != *:* || $count == "$(half_of "$one")" ]] ||
-      die "\`--encoder\` must name $(half_of "$one") layers for $one, or none; it names $count"
-    ((most <= 2 * $(half_of "$one"))) ||
-      die "\`--encoder\` must name layers up to $((2 * $(half_of "$one"))) for $one; it is $encoder"
+    said=$(judge_encoder "$(half_of "$one")" 2>&1) || die "$said ($one)"
   done
   [[ -n $found ]] || die "\`--encoder\` must come with encoder-decoders that are pre-trained; there are none"
+}
+
+# judge_encoder N: what `tdo convert` will say of `encoder` for an original with 2N layers a side.
+judge_encoder() {
+  "$VENV/bin/python" - "$encoder" "$1" <<'END'
+import sys
+from tdo_plugin.errors import UserError
+from tdo_plugin.pretrained.design import ENCODER_DECODER, Design
+from tdo_plugin.pretrained.original import Sizes
+from tdo_plugin.pretrained.parts import Layers
+
+layers, half = sys.argv[1], int(sys.argv[2])
+try:
+    stacks = {"encoder_layers": Layers.parse(layers, "--encoder")}
+    design = Design(ENCODER_DECODER, half, None, None, stacks, ("en", "de"), 1)
+    design.layers(Sizes(2 * half, 2 * half, *[1] * 5))
+except UserError as error:
+    sys.exit(str(error))
+END
 }
 
 # form_flags SYSTEM: the authors' form of InstruCL, where it is asked for and the system has InstruCL.
