@@ -3,10 +3,11 @@
 import functools
 import io
 import json
+import shutil
 from pathlib import Path
 
 import torch
-from integration.data import NUMBERS, temporary
+from integration.data import NUMBERS, TAG, TASK, TRAIN, databin, temporary, train
 
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")
 NLLB_CODES = {"en": "eng_Latn", "de": "deu_Latn", "fr": "fra_Latn", "es": "spa_Latn"}
@@ -19,6 +20,13 @@ SIZES = {
     "encoder_attention_heads": 2,
     "decoder_attention_heads": 2,
 }
+PRE_NORM = ("--encoder-normalize-before", "--decoder-normalize-before")
+FAIRSEQ_MODEL = (
+    *("--arch", "transformer", *PRE_NORM, "--share-all-embeddings"),
+    *("--encoder-embed-dim", "16", "--encoder-ffn-embed-dim", "24", "--encoder-layers", "2"),
+    *("--decoder-embed-dim", "16", "--decoder-ffn-embed-dim", "32", "--decoder-layers", "4"),
+    *("--encoder-attention-heads", "2", "--decoder-attention-heads", "2"),
+)
 
 
 @functools.cache
@@ -167,3 +175,38 @@ def loaded(out: Path):
     assert isinstance(model, TdoTransformer)
     model.load_state_dict(state["model"], strict=True)
     return model.double().eval(), dictionary
+
+
+def copied(family: str, to: Path) -> Path:
+    """A folder to damage."""
+    return Path(shutil.copytree(folder(family), to))
+
+
+@functools.cache
+def fairseq_checkpoint() -> Path:
+    """A transformer that fairseq itself trained for three updates."""
+    out = temporary() / "fairseq-own"
+    flags = ("--task", "translation_multi_simple_epoch", *TASK, *TAG, *TRAIN, *FAIRSEQ_MODEL)
+    more = ("--criterion", "cross_entropy", "--max-update", "3", "--disable-validation")
+    train(out, *flags, *more)
+    return out / "checkpoint_last.pt"
+
+
+@functools.cache
+def spm_file() -> Path:
+    """A SentencePiece model whose pieces are the dictionary's words."""
+    from sentencepiece import sentencepiece_model_pb2
+
+    model = sentencepiece_model_pb2.ModelProto()
+    model.ParseFromString(segmentation())
+    del model.pieces[3:]
+    for line in (databin() / "dict.en.txt").read_text(encoding="utf-8").splitlines():
+        model.pieces.add(piece=line.split()[0], score=0)
+    path = temporary() / "pieces.model"
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def own_files() -> tuple[object, ...]:
+    """The options that such a checkpoint needs."""
+    return "--dict", databin() / "dict.en.txt", "--spm", spm_file()
