@@ -4,6 +4,7 @@ It stands beside ``tdo_plugin_boot``, whose mends give these functions to fairse
 importing anything of ``tdo_plugin`` would register the whole package.
 """
 
+import atexit
 import contextlib
 import functools
 import os
@@ -171,7 +172,15 @@ def _end_if_agreed(trainer: Any) -> None:
         how = going_on(cfg, trainer.checkpoint_suffix)
         how = "nothing was saved, as it was asked for" if unsaved else how
         print(f"ended by a signal after update {updates}: {how}", file=sys.stderr, flush=True)
+    # what has launched it may tell it again while Python leaves: the exit code stays
+    atexit.register(_ignore)
     raise SystemExit(ENDED)
+
+
+def _ignore() -> None:
+    for number in SIGNALS:
+        with contextlib.suppress(ValueError):
+            signal.signal(number, signal.SIG_IGN)
 
 
 # --- out of memory -----------------------------------------------------------------------------

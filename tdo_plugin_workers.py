@@ -214,8 +214,7 @@ def _run(original: Callable[[Any], None], args: Any) -> None:
         if isinstance(error, SignalException):
             code, line = _after_signal(error.sigval, codes), None
         elif isinstance(error, RendezvousConnectionError):
-            cause = str(error.__cause__ or error).partition("\n")[0]
-            code, line = 1, f"the machine that all meet at has ended, or does not answer: {cause}"
+            code, line = _without_others(error, codes)
         elif isinstance(error, RendezvousError):
             code, line = 1, f"the machines do not reach each other: {error}"
         else:
@@ -269,6 +268,17 @@ def _after_signal(number: int, codes: list[int | None]) -> int:
     if codes and all(code == 0 for code in codes):
         return 0
     return next((code for code in codes if not _is_signals([code])), None) or ENDED
+
+
+def _without_others(error: Exception, codes: list[int | None]) -> tuple[int, str | None]:
+    """The exit code without the machine that all meet at, and a line unless its work was done.
+
+    At a signal all workers end after the same update, and that machine may be the first to leave.
+    """
+    if codes and set(codes) <= {0, ENDED}:
+        return _after_signal(signal.SIGTERM, codes), None
+    cause = str(error.__cause__ or error).partition("\n")[0]
+    return 1, f"the machine that all meet at has ended, or does not answer: {cause}"
 
 
 def _of_worker(rank: int, failure: Any) -> tuple[int, str | None]:

@@ -28,13 +28,13 @@ TWO_WORKERS = ("--standalone", "--nproc-per-node", "2")
 # The package for --user-dir: the plugin, and something that happens to one worker before it begins
 # an update (counted from 0).
 TROUBLE = """
-import os, signal, time, torch, tdo_plugin
+import atexit, os, signal, time, torch, tdo_plugin
 from fairseq.tasks import FairseqTask
 
 original = FairseqTask.{step}
 
 def step(self, sample, model, criterion, optimizer=None, update=None, *more):
-    if os.environ.get("RANK", "0") == "{rank}" and update == {update}:
+    if {rank} in (None, int(os.environ.get("RANK", 0))) and update == {update}:
         {what}
     given = (optimizer, update, *more) if optimizer else more
     return original(self, sample, model, criterion, *given)
@@ -43,10 +43,12 @@ FairseqTask.{step} = step
 """
 
 
-def trouble(folder: Path, what: str, update: int | None = 3, rank: int = 0) -> tuple[str, ...]:
+def trouble(
+    folder: Path, what: str, update: int | None = 3, rank: int | None = 0
+) -> tuple[str, ...]:
     """Flags with which ``what``, a statement, happens to a worker in an update.
 
-    No update is every batch of a validation.
+    No update is every batch of a validation, no rank all workers.
     """
     package = folder / "trouble"
     package.mkdir(exist_ok=True)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -153,6 +154,35 @@ def test_torchrun_ends_as_its_workers_do(
 def test_torchrun_ends_after_a_signal_as_its_workers_have(
     number: int, codes: list[int], code: int
 ) -> None:
+    before = SubprocessContext.close, signal.getsignal(signal.SIGUSR1)
+    with pytest.raises(SystemExit) as ended:
+        tdo_plugin_workers._run(closing(codes, SignalException("told", number)), [])
+    assert ended.value.code == code
+    assert (SubprocessContext.close, signal.getsignal(signal.SIGUSR1)) == before
+
+
+@pytest.mark.parametrize(
+    ("codes", "code"),
+    [
+        ([143, 143], 143),  # a checkpoint is written
+        ([0, 0], 0),
+        ([143, 1], 1),
+        ([-15, -15], 1),  # torchrun's own signal, too early for them to save anything
+        ([], 1),
+    ],
+)
+def test_torchrun_that_lost_the_others_ends_as_its_workers_have(
+    codes: list[int], code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        tdo_plugin_workers._run(closing(codes, LOST), [])
+    assert ended.value.code == code
+    assert bool(capsys.readouterr().err) == (code == 1)
+
+
+def closing(codes: list[int], error: Exception) -> Callable[[object], None]:
+    """A torchrun that fails once its workers have ended, with these exit codes."""
+
     def original(_: object) -> None:
         context = SubprocessContext.__new__(SubprocessContext)
         context._close, context._tail_logs = lambda **_: None, []
@@ -160,10 +190,6 @@ def test_torchrun_ends_after_a_signal_as_its_workers_have(
         processes = (SimpleNamespace(proc=SimpleNamespace(returncode=one)) for one in codes)
         context.subprocess_handlers = dict(enumerate(processes))
         context.close()
-        raise SignalException("told", number)
+        raise error
 
-    before = SubprocessContext.close, signal.getsignal(signal.SIGUSR1)
-    with pytest.raises(SystemExit) as ended:
-        tdo_plugin_workers._run(original, [])
-    assert ended.value.code == code
-    assert (SubprocessContext.close, signal.getsignal(signal.SIGUSR1)) == before
+    return original
