@@ -6,7 +6,7 @@ from pathlib import Path
 
 DATA = """
 source {clone}/scripts/tables/tdo.sh
-run={run} pieces=100 originals=/originals
+run={run} pieces=100
 tdo() {{ echo "$*"; }}
 kind={kind}
 """
@@ -43,12 +43,13 @@ def test_another_form_makes_other_data(clone: Path, tmp_path: Path) -> None:
 
 
 def test_pretrained_rows_may_come_one_after_the_other(clone: Path, tmp_path: Path) -> None:
-    body = "for row in tdo tdo encoder-decoder; do rows=(m2m-418m/$row); prepare_data; done\n"
+    body = "originals=/originals\n"
+    body += "for row in tdo tdo encoder-decoder; do rows=(m2m-418m/$row); prepare_data; done\n"
     body += "encoder=decoder:1-6; prepare_data"
     found = said(clone, tmp_path, "full", body)
     assert [line.split()[0] for line in found] == [
         *("convert", "prepare", "convert"),  # the second time there is nothing to do
-        *("convert", "prepare"),
+        "convert",  # data are the same, whatever the encoder begins with
     ]
     assert [line.partition("--to ")[2].split()[0] for line in found if "--to" in line] == [
         *("tdo_transformer", "tdo_encoder_decoder", "tdo_encoder_decoder")
