@@ -16,6 +16,8 @@ from typing import Any
 
 import torch
 
+from tdo_plugin_messages import lacks_memory
+
 SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
 ENDED = 128 + signal.SIGTERM  # the exit code, whichever signal it was
 FIRST = "checkpoint_last.pt"  # fairseq's --restore-file unless another is given
@@ -217,7 +219,7 @@ def end_without_memory(trainer: Any) -> None:
         try:
             return train_step(self, samples, raise_oom=True)
         except RuntimeError as error:
-            if not _lacks_memory(error):
+            if not lacks_memory(error):
                 raise
             update = f"update {self.get_num_updates() + 1}"
             raise OutOfMemory(_sentence(self, update, _smaller(self.cfg))) from error
@@ -227,24 +229,12 @@ def end_without_memory(trainer: Any) -> None:
         try:
             return valid_step(self, sample, raise_oom=raise_oom)
         except RuntimeError as error:
-            if not _lacks_memory(error):
+            if not lacks_memory(error):
                 raise
             raise OutOfMemory(_sentence(self, "validation", _smaller_valid(self.cfg))) from error
 
     trainer._prepare_sample, trainer.train_step, trainer.valid_step = noting, train, validate
     trainer._log_oom = lambda self, error: None  # pages of tables
-
-
-def _lacks_memory(error: RuntimeError) -> bool:
-    """Whether a GPU's memory, or this machine's, did not suffice."""
-    kind = getattr(torch, "OutOfMemoryError", torch.cuda.OutOfMemoryError)
-    text = str(error)
-    return (
-        isinstance(error, kind)
-        or "out of memory" in text
-        or "DefaultCPUAllocator: can't" in text
-        or "_STATUS_ALLOC_FAILED" in text  # cuBLAS's and cuDNN's
-    )
 
 
 def _shape(sample: Any) -> str | None:

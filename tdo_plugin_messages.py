@@ -30,6 +30,16 @@ STOCK_MISTAKES = (
     "The dataset is empty",
 )
 
+# How torch says that memory of a GPU or machine did not suffice; the last is cuBLAS's and cuDNN's.
+NO_MEMORY = ("out of memory", "DefaultCPUAllocator: can't", "_STATUS_ALLOC_FAILED")
+
+
+def lacks_memory(error: BaseException) -> bool:
+    """Whether memory did not suffice."""
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+        return True
+    return isinstance(error, RuntimeError) and any(text in str(error) for text in NO_MEMORY)
+
 
 def one_line(kind: type[BaseException], value: BaseException) -> str | None:
     """The line to print for an exception, or None where the traceback is wanted."""
@@ -50,6 +60,9 @@ def one_line(kind: type[BaseException], value: BaseException) -> str | None:
         return text
     if isinstance(value, OSError) and value.errno in FULL:
         return text
+    if lacks_memory(value):
+        reason = text.partition("\n")[0] or kind.__name__
+        return f"memory does not suffice: {reason}; `{TRACEBACK}=1` shows where"
     if kind.__name__ == "ProcessRaisedException":  # torch's spawn passes a worker's error as text
         name, _, message = text.strip().rpartition("\n")[2].partition(": ")
         module, _, cls = name.rpartition(".")

@@ -146,3 +146,9 @@ def test_a_lack_of_memory_ends_a_single_process(
     when = "update 1" if update == 0 else "validation"
     wanted = f"error: this training ran out of memory in {when}, {BATCH}; {advice}; there is no .*"
     assert re.fullmatch(wanted, errors.strip()), errors
+
+
+def test_a_model_larger_than_memory_is_one_line(tmp_path: Path) -> None:
+    """Before there is a batch."""
+    _, errors = Training(tmp_path, *END, "--tdo-ffn-dim", str(10**14)).end(1)
+    assert re.fullmatch(r"error: memory does not suffice: .*; `TDO_TRACEBACK=1` .*\n", errors)

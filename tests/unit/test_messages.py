@@ -3,9 +3,10 @@
 import os
 
 import pytest
+import torch
 
 from tdo_plugin.errors import UserError
-from tdo_plugin_messages import CLOSED, one_line, print_line
+from tdo_plugin_messages import CLOSED, lacks_memory, one_line, print_line
 
 
 def test_tracebacks_can_be_had(monkeypatch):
@@ -51,3 +52,25 @@ def test_a_gone_reader_ends_the_program_without_a_word(monkeypatch):
             print_line("b")
         stream.write("what Python still has to write when it ends")
     assert ended.value.code == CLOSED
+
+
+@pytest.mark.parametrize(
+    ("text", "lacks"),
+    [
+        ("CUDA error: out of memory", True),
+        ("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`", True),
+        ("[enforce fail] DefaultCPUAllocator: can't allocate memory: you tried", True),
+        ("mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)", False),
+    ],
+)
+def test_what_a_lack_of_memory_is(text: str, lacks: bool) -> None:
+    assert lacks_memory(RuntimeError(text)) == lacks
+    assert lacks_memory(torch.OutOfMemoryError(text))
+
+
+def test_a_lack_of_memory_is_one_line_wherever_it_is():
+    """The model or its optimizer may be too large, before there is a batch."""
+    error = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 9 GiB\nSee the manual")
+    wanted = "memory does not suffice: CUDA out of memory. Tried to allocate 9 GiB; "
+    assert one_line(type(error), error) == wanted + "`TDO_TRACEBACK=1` shows where"
+    assert one_line(MemoryError, MemoryError()).startswith("memory does not suffice: MemoryError;")
