@@ -22,6 +22,7 @@ from integration.data import (
 from integration.lone import monolingual
 from integration.prepared import LARGER, prepared
 from integration.prepared import TASK as PREPARED
+from integration.wrapper import in_torch_s_wrapper
 
 from tdo_plugin.cli import main
 from tdo_plugin.data.databin import read_data_folder
@@ -101,25 +102,21 @@ def test_two_processes_equal_two_accumulated_batches(tmp_path):
 
 
 @pytest.mark.parametrize("more", [(), ("--tdo-laln", "both", "--tdo-lalt", "xavier")])
-def test_torch_s_own_wrapper(more):
+def test_torch_s_own_wrapper(more, tmp_path):
     """Every parameter has a part in a batch without a source, if only with nothing to add."""
-    from fairseq.distributed import ModuleProxyWrapper
-    from torch import distributed
-
     task, model, criterion = built(*lone(TARGET), *TERMS, "--dropout", "0", *more)
     batches = iterate(task, "train", max_tokens=40)
     lengths = [batch["net_input"]["src_tokens"].size(1) for batch in batches]
     chosen = [lengths.index(0), lengths.index(max(lengths)), lengths.index(0)]
-    distributed.init_process_group("gloo", store=distributed.HashStore(), rank=0, world_size=1)
-    try:
-        wrapped = ModuleProxyWrapper(torch.nn.parallel.DistributedDataParallel(model))
+
+    def work(wrapped):
         for number in chosen:
             wrapped.zero_grad()
             criterion(wrapped, batches[number])[0].backward()
             below = model.core.stack.layers[0].parameters()
             assert any(one.grad.any() for one in below) == bool(lengths[number])
-    finally:
-        distributed.destroy_process_group()
+
+    in_torch_s_wrapper(model, work, tmp_path / "meeting")
 
 
 # --- the folder ------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from integration.data import (
     succeed,
     train,
 )
+from integration.wrapper import in_torch_s_wrapper
 
 BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN)
 NO_DROPOUT = ("--dropout", "0")
@@ -86,14 +87,11 @@ def test_two_processes_equal_two_accumulated_batches(tmp_path):
     assert_same_parameters(*stored, rtol=1e-3, atol=1e-4)
 
 
-def test_torch_s_own_wrapper():
+def test_torch_s_own_wrapper(tmp_path):
     """fairseq's default, ``pytorch_ddp``, runs on GPUs only; torch's wrapper itself runs here.
 
     It fails at the second batch where a parameter had no part in the first.
     """
-    from fairseq.distributed import ModuleProxyWrapper
-    from torch import distributed
-
     task, model, criterion = built(*BASE, *TDO, *INSTRUCL, *NO_DROPOUT)
     batches = iterate(task, "train")[:2]
     plain = []
@@ -101,16 +99,15 @@ def test_torch_s_own_wrapper():
         model.zero_grad()
         criterion(model, batch)[0].backward()
         plain.append([parameter.grad.clone() for parameter in model.parameters()])
-    distributed.init_process_group("gloo", store=distributed.HashStore(), rank=0, world_size=1)
-    try:
-        wrapped = ModuleProxyWrapper(torch.nn.parallel.DistributedDataParallel(model))
+
+    def work(wrapped):
         for batch, expected in zip(batches, plain, strict=True):
             wrapped.zero_grad()
             criterion(wrapped, batch)[0].backward()
             for parameter, gradient in zip(model.parameters(), expected, strict=True):
                 torch.testing.assert_close(parameter.grad, gradient)
-    finally:
-        distributed.destroy_process_group()
+
+    in_torch_s_wrapper(model, work, tmp_path / "meeting")
 
 
 def test_a_checkpoint_loads_in_safe_mode(tmp_path):

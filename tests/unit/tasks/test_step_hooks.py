@@ -5,6 +5,7 @@ from contextlib import contextmanager
 import pytest
 import torch
 from integration.data import CROSS_ENTROPY, TAG, TASK, TDO, TRAIN, built, iterate
+from integration.wrapper import in_torch_s_wrapper
 
 from tdo_plugin.data.workers import run_jobs
 from tdo_plugin.tasks.step_hooks import batches_of, summed, unsynchronized, unwrapped
@@ -140,20 +141,18 @@ def test_workers_with_different_numbers_of_batches_do_not_wait_for_each_other(tm
     samples = iterate(task, "train")[:2]
 
     def work(rank):
-        from fairseq.distributed import ModuleProxyWrapper
-        from torch import distributed
+        def train(wrapped):
+            task.step_hooks = [Hook(COUNTS[rank])]
+            found = []
+            for update in range(len(COUNTS[0])):
+                task.train_step(samples[rank], wrapped, criterion, Optimizer(), update)
+                found.append(
+                    {name: one.grad.clone().numpy() for name, one in model.named_parameters()}
+                )
+                model.zero_grad()
+            return found
 
-        place = f"file://{tmp_path / 'meeting'}"
-        distributed.init_process_group("gloo", init_method=place, rank=rank, world_size=2)
-        wrapped = ModuleProxyWrapper(torch.nn.parallel.DistributedDataParallel(model))
-        task.step_hooks = [Hook(COUNTS[rank])]
-        found = []
-        for update in range(len(COUNTS[0])):
-            task.train_step(samples[rank], wrapped, criterion, Optimizer(), update)
-            found.append({name: one.grad.clone() for name, one in model.named_parameters()})
-            model.zero_grad()
-        distributed.destroy_process_group()
-        return [{name: one.numpy() for name, one in update.items()} for update in found]
+        return in_torch_s_wrapper(model, train, tmp_path / "meeting", rank, 2)
 
     found = dict(run_jobs([(rank, lambda rank=rank: work(rank)) for rank in (0, 1)], 2))
     single = [step(task, sample, model, criterion)[3] for sample in samples]

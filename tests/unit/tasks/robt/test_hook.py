@@ -17,6 +17,7 @@ from integration.data import (
     generation,
     iterate,
 )
+from integration.wrapper import in_torch_s_wrapper
 from unit.tasks.robt.lively import ROBT, STRATEGIES, TOPOLOGIES, lively, made_of, text
 
 from tdo_plugin.tasks.robt import hook as hook_module
@@ -117,21 +118,17 @@ def test_the_mode_comes_back_after_an_error():
     assert len(made_of(task, model, sample)[0]) == 1
 
 
-def test_the_wrapper_of_distributed_training():
-    from fairseq.distributed import ModuleProxyWrapper
-    from torch import distributed
-
+def test_the_wrapper_of_distributed_training(tmp_path):
     task, model, _ = lively(*TAG)
     sample = iterate(task, "train", max_positions=None)[0]
     plain, _ = made_of(task, model, sample)
-    distributed.init_process_group("gloo", store=distributed.HashStore(), rank=0, world_size=1)
-    try:
-        wrapped = ModuleProxyWrapper(torch.nn.parallel.DistributedDataParallel(model))
+
+    def work(wrapped):
         found, _ = made_of(task, wrapped, sample)
         assert wrapped.training
-    finally:
-        distributed.destroy_process_group()
-    assert text(task, found[0]) == text(task, plain[0])
+        return text(task, found[0])
+
+    assert in_torch_s_wrapper(model, work, tmp_path / "meeting") == text(task, plain[0])
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32], ids=str)
