@@ -110,7 +110,8 @@ def _listen(trainer: Any) -> list[int]:
         before = {one: signal.signal(one, lambda number, _: told.append(number)) for one in SIGNALS}
     except ValueError:  # not the main thread: whoever has that one answers signals
         return told
-    weakref.finalize(trainer, _restore, before).atexit = False
+    trainer._restoring = weakref.finalize(trainer, _restore, before)
+    trainer._restoring.atexit = False
     return told
 
 
@@ -165,6 +166,7 @@ def _end_if_agreed(trainer: Any) -> None:
     checkpoint_utils.save_checkpoint(cfg.checkpoint, trainer, trainer._train_iterator, None)
     if last:  # fairseq ends it by itself, if it gets the time to validate
         trainer._saved_last = True
+        _keep_exit_code(trainer)
         return
     if trainer.data_parallel_world_size > 1:
         # a worker that has ended takes the others with it, also the one that writes
@@ -174,15 +176,15 @@ def _end_if_agreed(trainer: Any) -> None:
         how = going_on(cfg, trainer.checkpoint_suffix)
         how = "nothing was saved, as it was asked for" if unsaved else how
         print(f"ended by a signal after update {updates}: {how}", file=sys.stderr, flush=True)
-    # what has launched it may tell it again while Python leaves: the exit code stays
-    atexit.register(_ignore)
+    _keep_exit_code(trainer)
     raise SystemExit(ENDED)
 
 
-def _ignore() -> None:
-    for number in SIGNALS:
-        with contextlib.suppress(ValueError):
-            signal.signal(number, signal.SIG_IGN)
+def _keep_exit_code(trainer: Any) -> None:
+    """Torchrun may tell its worker once more while Python leaves, which takes its handlers away."""
+    if torch.distributed.is_torchelastic_launched() and hasattr(trainer, "_restoring"):
+        trainer._restoring.detach()
+        atexit.register(_restore, dict.fromkeys(SIGNALS, signal.SIG_IGN))
 
 
 # --- out of memory -----------------------------------------------------------------------------

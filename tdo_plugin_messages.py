@@ -31,14 +31,26 @@ STOCK_MISTAKES = (
 )
 
 # How torch says that memory of a GPU or machine did not suffice; the last is cuBLAS's and cuDNN's.
-NO_MEMORY = ("out of memory", "DefaultCPUAllocator: can't", "_STATUS_ALLOC_FAILED")
+NO_MEMORY = ("out of memory", "allocate memory", "_STATUS_ALLOC_FAILED")
+NO_MEMORY_TYPES = ("OutOfMemoryError", "MemoryError")
 
 
 def lacks_memory(error: BaseException) -> bool:
     """Whether memory did not suffice."""
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    if isinstance(error, MemoryError):
         return True
-    return isinstance(error, RuntimeError) and any(text in str(error) for text in NO_MEMORY)
+    return isinstance(error, RuntimeError) and _says_no_memory(type(error).__name__, str(error))
+
+
+def _says_no_memory(cls: str, text: str) -> bool:
+    return cls.endswith(NO_MEMORY_TYPES) or any(words in text for words in NO_MEMORY)
+
+
+def _no_memory(cls: str, text: str) -> str:
+    reason = text.partition("\n")[0].rstrip(".") or cls
+    return f"memory does not suffice: {reason}; `{TRACEBACK}=1` shows where"
 
 
 def one_line(kind: type[BaseException], value: BaseException) -> str | None:
@@ -53,6 +65,8 @@ def one_line(kind: type[BaseException], value: BaseException) -> str | None:
         reason = value.__context__
         if getattr(type(reason), "one_line", False):
             return f"{text.partition(';')[0]}: {reason}"
+        if reason is not None and lacks_memory(reason):
+            return _no_memory(type(reason).__name__, str(reason))
         return " ".join(text.split("\n\t")[:2])
     if issubclass(kind, KeyboardInterrupt):
         return "interrupted"
@@ -61,13 +75,14 @@ def one_line(kind: type[BaseException], value: BaseException) -> str | None:
     if isinstance(value, OSError) and value.errno in FULL:
         return text
     if lacks_memory(value):
-        reason = text.partition("\n")[0] or kind.__name__
-        return f"memory does not suffice: {reason}; `{TRACEBACK}=1` shows where"
+        return _no_memory(kind.__name__, text)
     if kind.__name__ == "ProcessRaisedException":  # torch's spawn passes a worker's error as text
         name, _, message = text.strip().rpartition("\n")[2].partition(": ")
         module, _, cls = name.rpartition(".")
         if getattr(getattr(sys.modules.get(module), cls, None), "one_line", False):
             return message
+        if _says_no_memory(cls, message):
+            return _no_memory(cls, message)
     return None
 
 

@@ -220,7 +220,7 @@ def _run(original: Callable[[Any], None], args: Any) -> None:
         else:
             code, line = _of_worker(*error.get_first_failure())
         if line is not None:
-            print(f"error: {line}", file=sys.stderr)
+            print(line if code == ENDED else f"error: {line}", file=sys.stderr)
         raise SystemExit(code) from None
 
 
@@ -271,14 +271,15 @@ def _after_signal(number: int, codes: list[int | None]) -> int:
 
 
 def _without_others(error: Exception, codes: list[int | None]) -> tuple[int, str | None]:
-    """The exit code without the machine that all meet at, and a line unless its work was done.
+    """The exit code without the machine that all meet at, and a line unless the work was done.
 
     At a signal all workers end after the same update, and that machine may be the first to leave.
+    Or torchrun has told its own workers to end, as it had lost it.
     """
-    if codes and set(codes) <= {0, ENDED}:
-        return _after_signal(signal.SIGTERM, codes), None
+    code = _after_signal(signal.SIGTERM, codes) if codes and set(codes) <= {0, ENDED} else 1
     cause = str(error.__cause__ or error).partition("\n")[0]
-    return 1, f"the machine that all meet at has ended, or does not answer: {cause}"
+    line = f"the machine that all meet at has ended, or does not answer: {cause}"
+    return code, line if code else None
 
 
 def _of_worker(rank: int, failure: Any) -> tuple[int, str | None]:

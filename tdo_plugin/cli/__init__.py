@@ -61,8 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run ``tdo`` with ``argv`` (default: the process' own arguments).
 
     Returns:
-        The exit code: the command's own, 2 for a user's mistake, 130 for an interrupt, 141 where
-        nobody reads the output any more, as with ``| head``.
+        The exit code: the command's own, 2 for a user's mistake or a lack of memory, 130 for an
+        interrupt, 141 where nobody reads the output any more, as with ``| head``.
     """
     args = build_parser().parse_args(argv)
     try:

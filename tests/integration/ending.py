@@ -28,7 +28,7 @@ TWO_WORKERS = ("--standalone", "--nproc-per-node", "2")
 # The package for --user-dir: the plugin, and something that happens to one worker before it begins
 # an update (counted from 0).
 TROUBLE = """
-import atexit, os, signal, time, torch, tdo_plugin
+import atexit, os, signal, threading, time, torch, tdo_plugin
 from fairseq.tasks import FairseqTask
 
 original = FairseqTask.{step}

@@ -62,13 +62,17 @@ def test_a_lost_machine_ends_the_others_and_training_goes_on(
     assert_same_ends(tmp_path, through[0])
 
 
+SLOW = ("threading.Thread(target=time.sleep, args=[3]).start()", "atexit.register(time.sleep, 3)")
+
+
+@pytest.mark.parametrize("slow", SLOW)
 @pytest.mark.parametrize("told", [0, 1])
 def test_machines_that_a_signal_has_ended_need_not_leave_together(
-    told: int, tmp_path: Path
+    told: int, slow: str, tmp_path: Path
 ) -> None:
     """One's worker takes its time; the other may be the one where all meet."""
     tell = "os.kill(os.getppid(), signal.SIGTERM), time.sleep(3)"  # until it has been handed on
-    what = f"({tell}) if os.environ['RANK'] == '{told}' else atexit.register(time.sleep, 3)"
+    what = f"({tell}) if os.environ['RANK'] == '{told}' else {slow}"
     machines = both(tmp_path, *trouble(tmp_path, what, update=3, rank=None))
     assert [one.process.wait(300) for one in machines] == [143, 143]
     said = "".join(one.err.read_text() for one in machines)

@@ -1,6 +1,7 @@
 """torch's own wrapper of distributed training, which fairseq chooses on GPUs only, on a CPU."""
 
 import gc
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
@@ -26,6 +27,9 @@ def in_torch_s_wrapper(
     )
     try:
         return work(ModuleProxyWrapper(torch.nn.parallel.DistributedDataParallel(model)))
+    except BaseException as error:
+        traceback.clear_frames(error.__traceback__)  # they hold it, too
+        raise
     finally:
         gc.collect()
         distributed.destroy_process_group()

@@ -74,3 +74,11 @@ def test_a_lack_of_memory_is_one_line_wherever_it_is():
     wanted = "memory does not suffice: CUDA out of memory. Tried to allocate 9 GiB; "
     assert one_line(type(error), error) == wanted + "`TDO_TRACEBACK=1` shows where"
     assert one_line(MemoryError, MemoryError()).startswith("memory does not suffice: MemoryError;")
+    assert one_line(OSError, OSError(12, "Cannot allocate memory")).startswith("memory does not ")
+    spawned = type("ProcessRaisedException", (Exception,), {})
+    text = f"\n-- Process 0 terminated\nTraceback ...\ntorch.OutOfMemoryError: {error}"
+    text = text.partition("\nSee")[0] + "\n"
+    assert one_line(spawned, spawned(text)) == wanted + "`TDO_TRACEBACK=1` shows where"
+    hidden = RuntimeError("Cannot load model parameters from checkpoint x.pt; please ensure that")
+    hidden.__context__ = error
+    assert one_line(RuntimeError, hidden) == wanted + "`TDO_TRACEBACK=1` shows where"

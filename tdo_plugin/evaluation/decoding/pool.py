@@ -24,7 +24,7 @@ from tdo_plugin.evaluation.decoding.checkpoints import describe
 from tdo_plugin.evaluation.decoding.jobs import AnyJob
 from tdo_plugin.evaluation.decoding.options import DecodingOptions
 from tdo_plugin.evaluation.decoding.order import Waiting
-from tdo_plugin_messages import one_line
+from tdo_plugin_messages import lacks_memory, one_line
 
 if TYPE_CHECKING:
     from tdo_plugin.evaluation.decoding.translator import Translator
@@ -280,7 +280,8 @@ def _serve(connection: Connection, work: AnyWork, device: str) -> None:
             except ConnectionError:
                 raise
             except Exception as error:
-                connection.send(("failed", _reason(error)))
+                hint = "`--max-tokens` must be less; " if lacks_memory(error) else ""
+                connection.send(("failed", hint + _reason(error)))
             else:
                 connection.send(("done", ""))
     except (EOFError, ConnectionError):
@@ -325,6 +326,4 @@ def _reason(error: BaseException) -> str:
     if line is None:
         traceback.print_exception(error, file=sys.stderr)
         line = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-    if type(error).__name__ == "OutOfMemoryError":
-        line = f"`--max-tokens` must be less for this GPU's memory; {line}"
     return line
