@@ -1,5 +1,6 @@
 """Small random models in the formats of M2M-100 and NLLB, made by the real classes."""
 
+import contextlib
 import functools
 import io
 import json
@@ -7,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import torch
-from integration.data import NUMBERS, TAG, TASK, TRAIN, databin, temporary, train
+from integration.data import NUMBERS, TAG, TASK, TRAIN, databin, kept_logging, temporary, train
 
 SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")
 NLLB_CODES = {"en": "eng_Latn", "de": "deu_Latn", "fr": "fra_Latn", "es": "spa_Latn"}
@@ -135,10 +136,6 @@ def sinusoids(positions: int, dim: int) -> torch.Tensor:
 
 def convert(original, out, *words, family="m2m100", to="tdo_transformer") -> str:
     """What `tdo convert` prints, in this process."""
-    import contextlib
-
-    from integration.data import kept_logging
-
     from tdo_plugin.cli import main
 
     said = io.StringIO()
