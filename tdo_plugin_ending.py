@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 import weakref
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -126,20 +127,35 @@ def obedient_loader(loader: Any) -> Any:
 
     torchrun and Slurm may tell all processes, while the trainer needs these until its update is
     done. They inherit that signals wait for them, so that there is no moment without.
+
+    They end with the last batch. fairseq asks for processes that outlive an epoch, or counts
+    batches and never learns that there are no more. It leaves both to Python's garbage collection,
+    where torch cannot reach its processes any more and waits five seconds for them: in every epoch,
+    every validation, and every set that is decoded.
     """
 
     class Loader(loader):  # type: ignore[misc]
         def __init__(self, *args: Any, **options: Any) -> None:
+            options["persistent_workers"] = False
             super().__init__(*args, worker_init_fn=_obey_parent_alone, **options)
 
         def __iter__(self) -> Any:
             before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
             try:
-                return super().__iter__()
+                return _let_go_at_end(super().__iter__(), len(self))
             finally:
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     return Loader
+
+
+def _let_go_at_end(iterator: Any, count: int) -> Iterator[Any]:
+    """The same batches, so many; what they come from is gone before the last one is out."""
+    for left in reversed(range(count)):
+        batch = next(iterator)
+        if not left:
+            del iterator
+        yield batch
 
 
 def _obey_parent_alone(_: int) -> None:

@@ -1,7 +1,10 @@
 """What is a lack of memory; processes that load data stay until their trainer ends them."""
 
+import gc
 import os
 import signal
+from itertools import islice
+from multiprocessing.process import BaseProcess
 
 import pytest
 import torch
@@ -27,6 +30,30 @@ def test_a_signal_to_a_process_that_only_begins_to_load_data(
     found = list(loader([1, 2, 3], num_workers=1, multiprocessing_context="fork", timeout=60))
     assert [int(one) for one in found] == [1, 2, 3]
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
+
+
+@pytest.mark.parametrize("taken", [3, 4], ids=["counted", "to their end"])
+@pytest.mark.parametrize("outlives", [False, True])
+def test_a_loader_that_is_garbage_is_not_waited_for(
+    outlives: bool, taken: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """torch asks its processes to end, waits for so many seconds, and then ends them by force."""
+    monkeypatch.setattr(torch.utils.data._utils, "MP_STATUS_CHECK_INTERVAL", 20.0)
+    forced, terminate = [], BaseProcess.terminate
+
+    def by_force(process: BaseProcess) -> None:
+        forced.append(process)
+        terminate(process)
+
+    monkeypatch.setattr(BaseProcess, "terminate", by_force)
+    loader = obedient_loader(torch.utils.data.DataLoader)
+    asked = {"num_workers": 1, "multiprocessing_context": "fork", "persistent_workers": outlives}
+    epoch = {"loader": loader([1, 2, 3], **asked)}
+    epoch["batches"], epoch["self"] = iter(epoch["loader"]), epoch
+    assert [int(batch) for batch in islice(epoch["batches"], taken)] == [1, 2, 3]
+    del epoch
+    gc.collect()
+    assert not forced
 
 
 SOURCE, TARGET = torch.zeros(3, 7), torch.zeros(3, 5)
