@@ -57,7 +57,7 @@ at_least_one() {
 }
 
 # count_gpus: those that torch sees.
-count_gpus() { "$VENV/bin/python" -c 'import torch; print(torch.cuda.device_count())'; }
+count_gpus() { "$VENV/bin/python" -m tdo_plugin.launch.gpus; }
 
 # machine: the options of `tdo train` and `tdo generate` for one GPU, or the CPU without one.
 machine() {
@@ -136,7 +136,7 @@ train_systems() {
   shift
   local -a where
   read -ra where <<<"$(training_machine)"
-  local next=0 next_line=0 gpus=0
+  local next=0 next_line=$((SECONDS + 2)) gpus=0
   if [[ ${where[*]} == "--gpus 1" ]]; then gpus=$(count_gpus); fi
   while ((next < ${#systems[@]} || ${#running[@]})); do
     while ((next < ${#systems[@]} && ${#running[@]} < jobs)); do
@@ -144,7 +144,7 @@ train_systems() {
       begin_training "$@"
     done
     ((${#running[@]})) || continue
-    sleep 2
+    sleep 0.2
     look_after_trainings
   done
 }
@@ -209,12 +209,13 @@ begin_training() {
 
 # look_after_trainings: a progress line every half minute; take note of those that ended.
 look_after_trainings() {
-  local process line=""
+  local process line="" due=""
+  if ((SECONDS >= next_line)); then due=1; fi
   for name in "${systems[@]}"; do
     [[ -n ${running[$name]:-} ]] || continue
     process=${running[$name]}
     if kill -0 "$process" 2>/dev/null; then
-      line+="${line:+ | }$name: $(last_update "$run/$name/train.log")"
+      [[ -z $due ]] || line+="${line:+ | }$name: $(last_update "$run/$name/train.log")"
       continue
     fi
     unset "running[$name]"
@@ -225,7 +226,7 @@ look_after_trainings() {
     cp "$run/$name/begun" "$run/$name/trained"
     say "$name: trained, $(last_update "$run/$name/train.log")"
   done
-  if [[ -n $line ]] && ((SECONDS >= next_line)); then
+  if [[ -n $line ]]; then
     say "$line"
     next_line=$((SECONDS + 30))
   fi

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from ctypes.util import find_library
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.config import PRECISIONS, Config
-
-DRIVERS = ("cuda", "amdhip64")  # libraries without which torch sees no GPU
+from tdo_plugin.launch.gpus import count_gpus
 
 
 def take_rest(parser: argparse.ArgumentParser, program: str) -> None:
@@ -70,11 +68,7 @@ def gpus_here(args: argparse.Namespace) -> int:
         raise UserError(f"`--gpus` must be at least 0; it is {args.gpus}")
     if args.cpu or args.gpus is not None:
         return 0 if args.cpu else args.gpus
-    if not any(map(find_library, DRIVERS)):  # saves the seconds that importing torch takes
-        return 0
-    import torch
-
-    return torch.cuda.device_count()
+    return count_gpus()
 
 
 def precision_here(args: argparse.Namespace, config: Config, gpus: int) -> str:
