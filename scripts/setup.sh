@@ -35,10 +35,14 @@ STAMP=.venv/set-up-is-complete
 CHOSEN_TORCH=.venv/chosen-torch
 CHOSEN_EVAL=.venv/chosen-eval
 LOG=.venv/setup.log
+FAIRSEQ_LOG=.venv/setup-fairseq.log
+WHEELS=.venv/wheels
 # Sets of packages that pip resolves without a complaint may still fail to be imported.
 EVAL_CHECK='import bert_score, comet, fasttext, langdetect, sacremoses, sentencepiece.sentencepiece_model_pb2; '\
 'from sacrebleu.tokenizers import tokenizer_ja_mecab as ja, tokenizer_ko_mecab as ko; '\
 'ja.TokenizerJaMecab(), ko.TokenizerKoMecab()'
+# Not the command of this name, which fails where a package has files for another Python.
+BYTECODE='import compileall; compileall.compile_dir(".venv/lib", quiet=2, workers=0)'
 TORCH_PIN='from importlib.metadata import version; print("torch==" + version("torch"))'
 
 evaluation=${evaluation:-$(cat "$CHOSEN_EVAL" 2>/dev/null || true)}
@@ -111,6 +115,26 @@ step() {
   fi
 }
 
+# build_fairseq: its wheel, half a minute of a core, while other packages come in. pip keeps it for the
+# next set-up.
+build_fairseq() {
+  local -a command=("${pip[@]}" wheel --no-deps --wheel-dir "$WHEELS" "$FAIRSEQ")
+  echo "set-up: $FAIRSEQ (is compiled meanwhile)"
+  if [[ -n $dry ]]; then
+    show "${command[@]}"
+    return
+  fi
+  "${command[@]}" >"$FAIRSEQ_LOG" 2>&1 &
+  building=$!
+}
+
+await_fairseq() {
+  [[ -z $dry ]] || return 0
+  wait "$building" && return
+  tail -n 5 "$FAIRSEQ_LOG" >&2
+  die "set-up failed at: $FAIRSEQ; all of it is in $ROOT/$FAIRSEQ_LOG"
+}
+
 install_all() {
   local -a torch_arguments
   read -ra torch_arguments <<<"$torch"
@@ -122,20 +146,23 @@ install_all() {
   else
     grep -v '^torch==' constraints.txt >"$pins"
   fi
-  local -a pip=(.venv/bin/python -m pip install)
+  local -a pip=(.venv/bin/python -m pip) project=(-c "$pins")
+  local -a install=("${pip[@]}" install --no-compile) # bytecode is made at the end, on all cores
+  build_fairseq
   if [[ $torch == "$DEFAULT_TORCH" ]]; then
-    step "torch ($torch)" "${pip[@]}" -c "$pins" "${torch_arguments[@]}"
+    project+=("${torch_arguments[@]}")
   else
-    step "torch ($torch)" env -u PIP_CONSTRAINT "${pip[@]}" "${torch_arguments[@]}"
+    step "torch ($torch)" env -u PIP_CONSTRAINT "${install[@]}" "${torch_arguments[@]}"
+    [[ -n $dry ]] || .venv/bin/python -c "$TORCH_PIN" >>"$pins"
   fi
-  [[ -n $dry ]] || .venv/bin/python -c "$TORCH_PIN" >>"$pins"
-  pip+=(-c "$pins")
   local extras="report,tensorboard,corpora,dev"
   [[ -z $evaluation ]] || extras+=",eval"
-  step "this project and what it imports" "${pip[@]}" -e ".[$extras]"
-  step "$FAIRSEQ (is compiled, half a minute)" "${pip[@]}" --no-deps "$FAIRSEQ"
+  step "torch, this project and what it imports" "${install[@]}" "${project[@]}" -e ".[$extras]"
+  await_fairseq
+  step "$FAIRSEQ${evaluation:+, $COMET}" \
+    "${install[@]}" --no-deps "$WHEELS"/fairseq-*.whl ${evaluation:+"$COMET"}
+  step "bytecode" .venv/bin/python -c "$BYTECODE"
   if [[ -n $evaluation ]]; then
-    step "$COMET" "${pip[@]}" --no-deps "$COMET"
     step "check of the evaluation" .venv/bin/python -W ignore -c "$EVAL_CHECK"
   fi
   step "check" .venv/bin/python -m tdo_plugin doctor
