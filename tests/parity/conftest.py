@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from parity.cases import EOS, NUMBERS, PAD, VOCABULARY
-from parity.languages import tell_languages
+from support.languages import tell_languages
+from support.parity_cases import EOS, NUMBERS, PAD, VOCABULARY
 
 from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.spec import ModelSpec

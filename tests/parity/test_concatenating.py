@@ -4,9 +4,9 @@ import pytest
 import torch
 from fairseq.search import BeamSearch
 from fairseq.sequence_generator import SequenceGenerator
-from parity.cases import CASES, EOS, PAD, name_of
-from parity.concatenating import DICTIONARY, concatenating, criterion, sample, two_stream
-from parity.searching import readable
+from support.concatenating import DICTIONARY, concatenating, criterion, sample, two_stream
+from support.parity_cases import CASES, EOS, PAD, name_of
+from support.searching import readable
 
 EXACT = {"rtol": 0, "atol": 1e-9}
 REFUSED = {"num_languages", "cut_residual", "tpdm_layer"}
@@ -158,7 +158,8 @@ def test_sentences_leave_these_searches_at_different_steps(make_model, batch):
 
 
 def test_a_search_gives_each_beam_its_source_and_keeps_what_was_computed(make_model, batch):
-    model = concatenating(two_stream(make_model(**JOINT[4])))
+    case = {"topology": "decoder-only", "num_layers": 4, "target_layer": 1, "norm": "pre"}
+    model = concatenating(two_stream(make_model(**case)))
     source, previous, _ = batch
     rows = torch.arange(len(source)).repeat_interleave(3)
     encoded = model.encoder.reorder_encoder_out(model.encoder(source), rows)

@@ -5,7 +5,7 @@ import shutil
 import numpy as np
 import pytest
 import torch
-from integration.data import CROSS_ENTROPY, TAG, TASK, TDO, TRAIN, built, databin, train
+from support.data import CROSS_ENTROPY, TAG, TASK, TDO, TRAIN, built, databin, train
 
 FLAGS = ("--task", "tdo_translation", *TASK, *TRAIN, *TDO)
 STRATEGY_3 = ("--decoder-langtok", "--lang-tok-replacing-bos-eos")

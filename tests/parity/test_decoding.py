@@ -2,16 +2,17 @@
 
 import pytest
 import torch
-from parity.cases import CASES, EOS, MERGED, PAD, TWO_STAGE, name_of
-from parity.reference import Reference
+from support.covering import in_turn
+from support.parity_cases import CASES, EOS, MERGED, PAD, TWO_STAGE, name_of
+from support.reference import Reference
 
 EXACT = {"rtol": 0, "atol": 1e-9}
 MAX_LENGTH = 7
 
 
-@pytest.mark.parametrize("left", [False, True], ids=["right", "left"])
-@pytest.mark.parametrize("steps", [[1] * 6, [2, 1, 3]], ids=["one by one", "in blocks"])
-@pytest.mark.parametrize("case", CASES, ids=name_of)
+@pytest.mark.parametrize(
+    ("case", "left", "steps"), in_turn(CASES, (False, True), ([1] * 6, [2, 1, 3])), ids=name_of
+)
 def test_incremental_equals_full(case, steps, left, make_model, batch):
     """Of targets padded on either side, as prefixes of different lengths are on the left."""
     model = make_model(**case)

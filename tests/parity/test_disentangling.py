@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from parity.cases import DISENTANGLED, PAD, name_of
-from parity.reference import Reference
+from support.parity_cases import DISENTANGLED, PAD, name_of
+from support.reference import Reference
 
 from tdo_plugin.modules.source_state import Reading
 

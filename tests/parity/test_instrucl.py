@@ -4,8 +4,8 @@ import math
 
 import pytest
 import torch
-from parity.cases import CASES, EOS, PAD, name_of
-from parity.reference import Reference
+from support.parity_cases import CASES, EOS, PAD, name_of
+from support.reference import Reference
 
 from tdo_plugin.modules.instrucl import (
     identity_source,

@@ -2,37 +2,17 @@
 
 import pytest
 import torch
-from parity.cases import LANGUAGE_AWARE, NUMBERS, PAD, TWO_STAGE, VOCABULARY, name_of
+from support.language_models import build, moved
+from support.parity_cases import LANGUAGE_AWARE, PAD, TWO_STAGE, name_of
 
 from tdo_plugin.models.languages import grown
-from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.language_transformation import LanguageTransformation
 from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.norm import LanguageNorm
 from tdo_plugin.modules.source_state import Reading
-from tdo_plugin.modules.spec import ModelSpec
 
 EXACT = {"rtol": 0, "atol": 1e-9}
 LANGUAGES = torch.tensor([1, 0, 1, 0])
-
-
-def build(**case):
-    """A float64 model as it starts."""
-    torch.manual_seed(1)
-    previous = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    try:
-        return Builder(ModelSpec(**{**NUMBERS, **case}), PAD).build(VOCABULARY, VOCABULARY).eval()
-    finally:
-        torch.set_default_dtype(previous)
-
-
-def moved(model):
-    """The model with every parameter off its start."""
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(torch.randn_like(parameter) * 0.1)
-    return model
 
 
 def without_languages(case):

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from parity.cases import (
+from support.parity_cases import (
     DISENTANGLED,
     LANGUAGE_AWARE,
     MERGED,
@@ -10,8 +10,8 @@ from parity.cases import (
     TOPOLOGIES,
     VARIANTS,
     name_of,
+    padding_first,
 )
-from parity.test_streams import padding_first
 
 from tdo_plugin.analysis.neurons.importance import (
     METHODS,

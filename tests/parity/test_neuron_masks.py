@@ -5,7 +5,7 @@ import math
 
 import pytest
 import torch
-from parity.cases import CUT, GATED, PAD, TOPOLOGIES, name_of
+from support.parity_cases import CUT, GATED, PAD, TOPOLOGIES, name_of
 
 from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.neuron_masks import NeuronMasks

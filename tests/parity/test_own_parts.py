@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from parity.cases import PAD, TOPOLOGIES, name_of
-from parity.test_languages import build, moved
+from support.language_models import build, moved
+from support.parity_cases import PAD, TOPOLOGIES, name_of
 
 from tdo_plugin.models.languages import grown
 from tdo_plugin.modules.adapters import PairAdapters

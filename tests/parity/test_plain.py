@@ -4,7 +4,7 @@ from contextlib import nullcontext
 
 import pytest
 import torch
-from parity.cases import CASES, EOS, PAD, TWO_STAGE, name_of
+from support.parity_cases import CASES, EOS, PAD, TWO_STAGE, name_of
 
 from tdo_plugin.modules import layer
 from tdo_plugin.modules.attention import Projection, project_apart, project_packed

@@ -4,7 +4,7 @@ import pytest
 import torch
 from fairseq.models import FairseqDecoder, FairseqEncoder, FairseqEncoderDecoderModel
 from fairseq.sequence_generator import SequenceGenerator
-from integration.pretrained import NLLB_CODES, convert, folder, loaded, original_model, pieces
+from support.pretrained import NLLB_CODES, convert, folder, loaded, original_model, pieces
 
 FAMILIES = ("m2m100", "nllb")
 PAD, EOS = 1, 2

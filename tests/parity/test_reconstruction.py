@@ -2,8 +2,8 @@
 
 import pytest
 import torch
-from parity.cases import CASES, EOS, NUMBERS, PAD, TOPOLOGIES, VOCABULARY, name_of
-from parity.reference import Reference
+from support.parity_cases import CASES, EOS, NUMBERS, PAD, TOPOLOGIES, VOCABULARY, name_of
+from support.reference import Reference
 
 from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.reconstruction import told

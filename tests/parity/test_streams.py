@@ -2,21 +2,19 @@
 
 import pytest
 import torch
-from parity.cases import CASES, PAD, UNREAD, name_of
-from parity.reference import Reference
+from support.covering import in_turn
+from support.parity_cases import CASES, PAD, UNREAD, name_of, padding_first
+from support.reference import Reference
 
 from tdo_plugin.modules.cross_entropy import smoothed_cross_entropy
 from tdo_plugin.modules.source_state import Reading
 
 EXACT = {"rtol": 0, "atol": 1e-9}
+PADDINGS = ("source left, target right", "source right, target left", "source whole, target left")
+ENDS = ("with its points", "with its states")
 
 
-def padding_first(rows):
-    """The same rows, padded on the left."""
-    return torch.stack([torch.cat([row[row == PAD], row[row != PAD]]) for row in rows])
-
-
-@pytest.mark.parametrize("padding", ["source left, target right", "source right, target left"])
+@pytest.mark.parametrize("padding", PADDINGS[:2])
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_logits_losses_and_gradients(case, padding, make_model, batch):
     model = make_model(**case)
@@ -68,12 +66,7 @@ def test_source_states_of_every_layer(case, side, make_model, batch):
         torch.testing.assert_close(alone.states[layer][real], expected[layer - 1][real], **EXACT)
 
 
-@pytest.mark.parametrize("ends", ["with its points", "with its states"])
-@pytest.mark.parametrize(
-    "padding",
-    ["source left, target right", "source right, target left", "source whole, target left"],
-)
-@pytest.mark.parametrize("case", CASES, ids=name_of)
+@pytest.mark.parametrize(("case", "padding", "ends"), in_turn(CASES, PADDINGS, ENDS), ids=name_of)
 def test_source_and_target_side_by_side(case, padding, ends, make_model, batch):
     """What is asked of the sources, and the target, as one after the other gives them."""
     model = make_model(**case)

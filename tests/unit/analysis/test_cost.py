@@ -2,7 +2,8 @@
 
 import pytest
 import torch
-from parity.cases import (
+from support.languages import tell_languages
+from support.parity_cases import (
     CASES,
     DECODER_ONLY,
     ENCODER_DECODER,
@@ -14,7 +15,6 @@ from parity.cases import (
     VOCABULARY,
     name_of,
 )
-from parity.languages import tell_languages
 from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode

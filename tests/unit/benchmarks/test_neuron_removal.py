@@ -5,7 +5,7 @@ import sys
 
 import neuron_removal as benchmark
 import pytest
-from integration.prepared import prepared, trained
+from support.prepared import prepared, trained
 
 from tdo_plugin.cli import main
 

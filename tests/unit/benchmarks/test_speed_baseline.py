@@ -5,21 +5,10 @@ import sys
 
 import pytest
 import torch
-from integration.data import (
-    CROSS_ENTROPY,
-    MODEL,
-    TAG,
-    TASK,
-    TRAIN,
-    built,
-    databin,
-    generate,
-    hypotheses,
-    iterate,
-    scores,
-)
-from integration.data import train as train_here
-from parity.concatenating import PLACE, speed
+from support.commands import hypotheses, scores
+from support.concatenating import PLACE, speed
+from support.data import CROSS_ENTROPY, MODEL, TAG, TASK, TRAIN, built, databin, generate, iterate
+from support.data import train as train_here
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.presets import PRESETS

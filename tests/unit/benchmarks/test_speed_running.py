@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 import torch
-from integration.data import kept_logging
 from speed.batches import by_sentences, by_tokens
 from speed.jobs import Job
 from speed.plan import ALL, CONCATENATING, OURS, SMALL, STOCK
 from speed.text import embedded
+from support.data import kept_logging
 
 from tdo_plugin.errors import UserError
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import start_up as benchmark
-from integration.data import TAG, TDO, TRAIN, built
+from support.data import TAG, TDO, TRAIN, built
 
 
 def test_ratios_are_taken_within_a_round() -> None:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from unit.analysis.neurons.files import importance_of, masks_of
-from unit.evaluation.sweeps import sheet
+from support.neuron_files import importance_of, masks_of
+from support.sweep_sheets import sheet
 
 from tdo_plugin import cli
 from tdo_plugin.analysis import drawing

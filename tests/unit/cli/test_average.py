@@ -358,7 +358,7 @@ def test_the_command_writes_and_tells(folder, tmp_path, capsys):
 
 def test_of_a_real_training(tmp_path, capsys):
     """Checkpoints of fairseq-train, averaged, decode in fairseq-generate."""
-    from integration import data
+    from support import commands, data
 
     task = ("--task", "tdo_translation", *data.TASK, *data.TAG)
     every = ("--save-interval-updates", "2", "--max-update", "6", "--keep-best-checkpoints", "2")
@@ -380,7 +380,7 @@ def test_of_a_real_training(tmp_path, capsys):
     losses = sorted(safe_load(tmp_path / name)["extra_state"]["val_loss"] for name in kept)
     assert [one["val_loss"] for one in best] == losses
 
-    output = data.succeed(
+    output = commands.succeed(
         "generate",
         data.databin(),
         *("--user-dir", data.PACKAGE, *task, "--source-lang", "de", "--target-lang", "fr"),

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from unit.grid.grids import write_grid
+from support.grids import write_grid
 
 from tdo_plugin.cli import main
 from tdo_plugin.data.databin import DataFolder

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from unit.evaluation.report.sheets import sheet, system
+from support.score_sheets import sheet, system
 
 from tdo_plugin import cli
 from tdo_plugin.evaluation.report import heatmap

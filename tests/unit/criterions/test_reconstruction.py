@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 from fairseq import metrics
-from integration.data import TAG, TASK, TRAIN, built, databin_two_dictionaries, iterate
+from support.data import TAG, TASK, TRAIN, built, databin_two_dictionaries, iterate
 
 from tdo_plugin.criterions.loss_terms import Update
 from tdo_plugin.errors import UserError

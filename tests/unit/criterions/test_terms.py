@@ -6,7 +6,7 @@ import pytest
 import torch
 from fairseq import metrics
 from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEntropyCriterion
-from integration.data import INSTRUCL, TAG, TASK, TRAIN, built, iterate
+from support.data import INSTRUCL, TAG, TASK, TRAIN, built, iterate
 
 from tdo_plugin.criterions.instrucl import default_layer
 from tdo_plugin.errors import UserError

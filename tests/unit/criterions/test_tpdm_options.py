@@ -2,7 +2,7 @@
 
 import pytest
 from fairseq import criterions, tasks
-from integration.data import TAG, TASK, TRAIN, training_arguments
+from support.data import TAG, TASK, TRAIN, training_arguments
 
 from tdo_plugin.errors import UserError
 

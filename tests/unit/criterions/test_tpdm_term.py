@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 import torch
-from unit.criterions.tpdm_cases import (
+from support.tpdm_cases import (
     EXACT,
     GATED,
     TOPOLOGIES,

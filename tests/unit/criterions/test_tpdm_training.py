@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from unit.criterions.tpdm_cases import (
+from support.tpdm_cases import (
     EXACT,
     UPDATE,
     adversary,

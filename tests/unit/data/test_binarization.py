@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from fairseq import options
 from fairseq_cli import preprocess
-from integration.data import kept_logging
+from support.data import kept_logging
 
 from tdo_plugin.data.binarization import binarise
 from tdo_plugin.errors import UserError

@@ -12,7 +12,7 @@ import pytest
 from fairseq import options
 from fairseq.data.indexed_dataset import MMapIndexedDataset
 from fairseq_cli import preprocess as stock
-from integration.data import kept_logging
+from support.data import kept_logging
 
 from tdo_plugin.data import parts, segmentation
 from tdo_plugin.data.databin import MARK, read_data_folder

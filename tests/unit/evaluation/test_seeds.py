@@ -2,26 +2,9 @@
 
 from dataclasses import replace
 
-from unit.evaluation.report.sheets import sheet, system
+from support.score_sheets import seeded, sheet, system, trained
 
-from tdo_plugin.evaluation.scores import ScoreSheet, SystemScores
 from tdo_plugin.evaluation.seeds import by_seed, has_seeds, over_seeds
-
-
-def trained(name: str, gain: float = 0.0) -> SystemScores:
-    """The system `few`, better by so much."""
-    rows = tuple(
-        replace(row, scores={**row.scores, "bleu": row.scores["bleu"] + gain})
-        for row in system("few").directions
-    )
-    pooled = {"all": {"bleu": 20 + gain}, "mine": {}}
-    return replace(system("few"), name=name, directions=rows, pooled=pooled)
-
-
-def seeded() -> ScoreSheet:
-    """One system of two seeds, and one of one."""
-    systems = (trained("few, seed 1"), trained("few, seed 2", 3.0), system("plain"))
-    return sheet(systems=systems, comparisons=())
 
 
 def test_trainings_of_a_system_are_known_by_their_names() -> None:

@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 
 import pytest
-from unit.evaluation.sweeps import sheet
+from support.sweep_sheets import sheet
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.sweep import MEAN, members, numeric, placed, points

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from unit.grid.grids import AXES, write_grid
+from support.grids import AXES, write_grid
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.grid.cells import cells_of, runs_of

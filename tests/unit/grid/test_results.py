@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from unit.grid.grids import write_grid
+from support.grids import write_grid
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.report.quantities import Quantity

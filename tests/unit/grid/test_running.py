@@ -1,61 +1,23 @@
 """The runner, with a program that stands for `tdo`: what is begun, kept, ended, reported."""
 
-import json
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from unit.grid.grids import AXES, write_grid
+from support.grid_bench import ALL, ONE, STAND_IN, Bench, cell
+from support.grids import AXES
 
 from tdo_plugin.data.lock import alone
 from tdo_plugin.errors import UserError
 from tdo_plugin.grid import children, running
-from tdo_plugin.grid.cells import cells_of, runs_of
-from tdo_plugin.grid.description import read_grid
-from tdo_plugin.grid.folder import BEGUN, NOT_BEGUN, TRAINED, TRANSLATED, RunFolder, folders
-from tdo_plugin.grid.running import Plan, check, deal, run_all
-
-STAND_IN = Path(__file__).with_name("stand_in.py")
-ONE = ("baseline",)
-ALL = ("baseline", "lm-0", "lm-1", "ae-1")
-
-
-class Bench:
-    """A grid, its runs' folder, and what the stand-in was asked to do."""
-
-    def __init__(self, root: Path) -> None:
-        self.root, self.said = root, list[str]()
-        (root / "data").mkdir()
-        (root / "data" / "prepared.json").write_text("{}")
-
-    def folders(
-        self, *names: str, behind: Sequence[str] | None = (), **changes: object
-    ) -> list[RunFolder]:
-        grid = read_grid(write_grid(self.root / "grid", **changes))
-        runs = [one for one in runs_of(cells_of(grid)) if one.name in (names or ALL)]
-        return folders(grid, runs, self.root / "out", self.root / "data", behind)
-
-    def plan(self, workers: int = 1, **changes: Any) -> Plan:
-        return Plan(
-            **{"data": self.root / "data", "behind": (), "slots": deal(workers, 0, 1), **changes}
-        )
-
-    def run(self, found: Sequence[RunFolder], plan: Plan | None = None) -> dict[str, str]:
-        return run_all(found, plan or self.plan(), self.said.append)
-
-    def calls(self) -> list[dict]:
-        path = self.root / "calls"
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-    def made(self) -> list[str]:
-        return [f"{call['action']} {call['name']}" for call in self.calls()]
+from tdo_plugin.grid.folder import BEGUN, NOT_BEGUN, TRAINED, TRANSLATED
+from tdo_plugin.grid.running import check, deal, run_all
 
 
 @pytest.fixture
@@ -64,10 +26,6 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
     monkeypatch.setenv("GATE", str(tmp_path / "gate"))
     return Bench(tmp_path)
-
-
-def cell(*lines: str) -> dict:
-    return {"cells": {"baseline": {"lines": list(lines)}}}
 
 
 def wait_for(holds: Callable[[], object]) -> None:
@@ -254,7 +212,7 @@ def test_a_run_in_other_hands_is_left_to_them(bench: Bench) -> None:
 RUNNER = """
 import sys
 from pathlib import Path
-from unit.grid.test_running import Bench, ONE, cell
+from support.grid_bench import Bench, ONE, cell
 from tdo_plugin.cli import main
 from tdo_plugin.grid import children, running
 running.TDO = (sys.executable, "-S", sys.argv[2])

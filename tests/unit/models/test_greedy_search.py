@@ -7,8 +7,8 @@ import torch
 from fairseq.models import FairseqDecoder
 from fairseq.models.transformer import TransformerConfig, TransformerModelBase
 from fairseq.sequence_generator import SequenceGenerator
-from parity.cases import EOS, LANGUAGE_AWARE, MERGED, PAD, TWO_STAGE, name_of
-from parity.searching import DICTIONARY, random_model, random_sample, readable
+from support.parity_cases import EOS, LANGUAGE_AWARE, MERGED, PAD, TWO_STAGE, name_of
+from support.searching import DICTIONARY, random_model, random_sample, readable
 
 from tdo_plugin.models import greedy_search as module
 from tdo_plugin.models.greedy_search import greedy_search, is_possible

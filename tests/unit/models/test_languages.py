@@ -4,7 +4,7 @@ from argparse import Namespace
 
 import pytest
 import torch
-from integration.data import (
+from support.data import (
     ENCODER_DECODER,
     INSTRUCL,
     TAG,

@@ -7,8 +7,8 @@ import torch
 from fairseq.dataclass.configs import GenerationConfig
 from fairseq.search import DiverseBeamSearch
 from fairseq.sequence_generator import SequenceGenerator
-from parity.cases import MERGED, TWO_STAGE, name_of
-from parity.searching import DICTIONARY, random_model, random_sample, readable
+from support.parity_cases import MERGED, TWO_STAGE, name_of
+from support.searching import DICTIONARY, random_model, random_sample, readable
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.models import narrow_search

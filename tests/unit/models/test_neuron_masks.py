@@ -5,8 +5,8 @@ from argparse import Namespace
 
 import pytest
 import torch
-from integration.data import BOTH_WAYS, ENCODER_DECODER, TAG, TASK, TDO, TRAIN, built, iterate
-from integration.masks import masks_of, write_masks
+from support.data import BOTH_WAYS, ENCODER_DECODER, TAG, TASK, TDO, TRAIN, built, iterate
+from support.neuron_masks import masks_of, write_masks
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.neuron_masks import add_neuron_masks

@@ -5,7 +5,7 @@ from argparse import Namespace
 import pytest
 import torch
 from fairseq import tasks
-from integration.data import ENCODER_DECODER, TAG, TASK, TDO, TRAIN, built, iterate
+from support.data import ENCODER_DECODER, TAG, TASK, TDO, TRAIN, built, iterate
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.extension import Extension

@@ -9,9 +9,20 @@ import torch
 from fairseq.data import Dictionary
 from fairseq.search import Sampling
 from fairseq.sequence_generator import SequenceGenerator
-from parity.cases import CASES, EOS, MERGED, NUMBERS, PAD, TWO_STAGE, VOCABULARY, name_of
-from parity.languages import languages_of
-from parity.reference import Reference
+from support.languages import languages_of
+from support.parity_cases import (
+    CASES,
+    DECODER_ONLY,
+    ENCODER_DECODER,
+    EOS,
+    MERGED,
+    NUMBERS,
+    PAD,
+    TWO_STAGE,
+    VOCABULARY,
+    name_of,
+)
+from support.reference import Reference
 
 from tdo_plugin.models.tdo_transformer import SourceStream, TargetStream, TdoTransformer
 from tdo_plugin.modules.builder import Builder
@@ -19,6 +30,7 @@ from tdo_plugin.modules.spec import ModelSpec
 
 MAX_LENGTH = 5
 LENGTHS = (5, 3, 1, 4)
+SOME = [{**TWO_STAGE, "norm": "post"}, ENCODER_DECODER[0], MERGED[0]]
 DICTIONARY = Dictionary()
 for _number in range(VOCABULARY - len(DICTIONARY)):
     DICTIONARY.add_symbol(f"w{_number}")
@@ -144,7 +156,7 @@ def test_ensemble_of_two_topologies():
     assert ours != plain(search(models[:1], source()))
 
 
-@pytest.mark.parametrize("case", [CASES[0], CASES[9], CASES[30], MERGED[0]], ids=name_of)
+@pytest.mark.parametrize("case", [DECODER_ONLY[0], *SOME], ids=name_of)
 def test_prefix_tokens(case):
     models = [make(**case)]
     prefix = torch.tensor([[7, 9], [4, 4], [16, 5], [8, 12]])
@@ -256,7 +268,7 @@ def test_longer_than_the_first_cache_buffer():
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-@pytest.mark.parametrize("case", [CASES[9], CASES[30], MERGED[0]], ids=name_of)
+@pytest.mark.parametrize("case", SOME, ids=name_of)
 def test_half_precision(case, dtype):
     """Searches in half precision score their own output as single precision does, roughly."""
     model, full = make(dtype=torch.float32, **case).to(dtype), make(dtype=torch.float32, **case)

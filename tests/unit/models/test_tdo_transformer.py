@@ -5,7 +5,7 @@ from argparse import Namespace
 import pytest
 import torch
 from fairseq.models import ARCH_CONFIG_REGISTRY, ARCH_MODEL_REGISTRY
-from integration.data import (
+from support.data import (
     ENCODER_DECODER,
     TAG,
     TASK,

@@ -2,21 +2,11 @@
 
 import pytest
 import torch
+from support.built_models import ENCODER_DECODER, MERGED, PAD, TWO_STAGE, build
 
-from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.feed_forward import Adaptation
 from tdo_plugin.modules.norm import LayerNorm
-from tdo_plugin.modules.spec import ModelSpec, SpecError
-
-PAD = 1
-SIZES = {"model_dim": 16, "num_heads": 2, "stage1_ffn_dim": 12, "stage2_ffn_dim": 20}
-TWO_STAGE = {**SIZES, "topology": "decoder-only", "num_layers": 3, "target_layer": 1}
-ENCODER_DECODER = {**SIZES, "topology": "encoder-decoder", "encoder_layers": 2, "decoder_layers": 1}
-MERGED = {**ENCODER_DECODER, "decoder_attention": "merged"}
-
-
-def build(source=30, target=30, **numbers):
-    return Builder(ModelSpec(**numbers), PAD).build(source, target)
+from tdo_plugin.modules.spec import SpecError
 
 
 @pytest.mark.parametrize(

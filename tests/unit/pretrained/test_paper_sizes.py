@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 import torch
-from integration.configs import ROOT
+from support.configs import ROOT
 
 from tdo_plugin.cli import build_parser
 from tdo_plugin.launch.config import read_config

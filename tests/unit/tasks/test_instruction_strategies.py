@@ -4,7 +4,7 @@ from unittest import mock
 
 import pytest
 import torch
-from integration.data import NUMBERS, TAG, TASK, TDO, TRAIN, built, generation, iterate
+from support.data import NUMBERS, TAG, TASK, TDO, TRAIN, built, generation, iterate
 
 from tdo_plugin.models.tdo_transformer import TargetStream
 

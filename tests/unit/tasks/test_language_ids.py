@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 import torch
-from integration.data import (
+from support.data import (
     BOTH_WAYS,
     CROSS_ENTROPY,
     LANGUAGES,

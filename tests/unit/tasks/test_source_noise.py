@@ -6,7 +6,7 @@ import pytest
 import torch
 from fairseq import metrics, tasks
 from fairseq.data import Dictionary
-from integration.data import CROSS_ENTROPY, TAG, TASK, TDO, TRAIN, built, generation, iterate
+from support.data import CROSS_ENTROPY, TAG, TASK, TDO, TRAIN, built, generation, iterate
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.batch_keys import CLEAN_SOURCE

@@ -4,8 +4,8 @@ from contextlib import contextmanager
 
 import pytest
 import torch
-from integration.data import CROSS_ENTROPY, TAG, TASK, TDO, TRAIN, built, iterate
-from integration.wrapper import in_torch_s_wrapper
+from support.data import CROSS_ENTROPY, TAG, TASK, TDO, TRAIN, built, iterate
+from support.ddp import in_torch_s_wrapper
 
 from tdo_plugin.data.workers import run_jobs
 from tdo_plugin.tasks.step_hooks import batches_of, summed, unsynchronized, unwrapped

@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from unit.modules.test_builder import ENCODER_DECODER, MERGED, TWO_STAGE, build
+from support.built_models import ENCODER_DECODER, MERGED, TWO_STAGE, build
 
 from tdo_plugin.analysis.neurons.figures import draw_layers, draw_likeness, draw_modules
 from tdo_plugin.analysis.neurons.likeness import tree

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from scipy.stats import spearmanr
-from unit.analysis.neurons.files import importance_of, masks_of
+from support.neuron_files import importance_of, masks_of
 
 from tdo_plugin.analysis.neurons import likeness
 from tdo_plugin.errors import UserError

@@ -2,7 +2,7 @@
 
 import math
 
-from unit.analysis.neurons.files import masks_of
+from support.neuron_files import masks_of
 
 from tdo_plugin.analysis.neurons.specific import Specific, by_layer, by_module, specific_neurons
 

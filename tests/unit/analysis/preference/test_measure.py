@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 import torch
-from unit.analysis.probing.test_states import EOS, TAG, core
+from support.probed_models import EOS, TAG, core
 
 from tdo_plugin.analysis.preference.measure import measure
 from tdo_plugin.analysis.preference.pooled import pooled_outputs

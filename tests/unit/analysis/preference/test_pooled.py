@@ -2,7 +2,7 @@
 
 import pytest
 import torch
-from unit.analysis.probing.test_states import PAD, SENTENCES, TOPOLOGIES, batch, core, languages
+from support.probed_models import PAD, SENTENCES, TOPOLOGIES, batch, core, languages
 
 from tdo_plugin.analysis.preference.pooled import pooled_outputs
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from unit.corpora.serving import Behaviour, Server, page, serving
+from support.serving import Behaviour, Server, page, serving
 
 from tdo_plugin.corpora.description.schema import Archive, Part
 from tdo_plugin.corpora.sources.links import check

@@ -4,8 +4,8 @@ import math
 
 import pytest
 from fairseq.sequence_generator import SequenceGenerator
-from parity.cases import EOS
-from parity.searching import DICTIONARY, random_model, random_sample, readable
+from support.parity_cases import EOS
+from support.searching import DICTIONARY, random_model, random_sample, readable
 
 from tdo_plugin.evaluation.decoding.early_stop import ROOM, EarlyStop
 from tdo_plugin.models.narrow_search import narrow

@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from unit.evaluation.report.sheets import sheet, system, written
-from unit.evaluation.test_seeds import seeded
+from support.score_sheets import seeded, sheet, system, written
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation import published

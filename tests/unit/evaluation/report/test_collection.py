@@ -6,7 +6,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-from unit.evaluation.report.sheets import Page, sheet
+from support.score_sheets import Page, sheet
 
 from tdo_plugin.cli import main
 from tdo_plugin.evaluation.report.collection import Collected, collection_page

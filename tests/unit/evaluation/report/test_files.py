@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from unit.evaluation.report.sheets import SCORES, sheet
+from support.score_sheets import SCORES, sheet
 
 from tdo_plugin.evaluation.report.beside import beside
 from tdo_plugin.evaluation.report.files import slugs, write_csv, write_json, write_matrix

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from unit.evaluation.report.sheets import sheet
+from support.score_sheets import sheet
 
 from tdo_plugin.evaluation.report import heatmap
 

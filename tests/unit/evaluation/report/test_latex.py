@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from unit.evaluation.report.sheets import sheet
+from support.score_sheets import sheet
 
 from tdo_plugin.evaluation.report.latex import escape, latex
 from tdo_plugin.evaluation.report.table import ABSENT, MINUS, Block, Cell, Column, Row, Table

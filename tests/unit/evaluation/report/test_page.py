@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from unit.evaluation.report.sheets import ARABIC, HOSTILE, Page, sheet
+from support.score_sheets import ARABIC, HOSTILE, Page, sheet
 
 from tdo_plugin.evaluation.report.beside import beside
 from tdo_plugin.evaluation.report.markup import details, tag

@@ -3,8 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from unit.evaluation.report.sheets import sheet, system, written
-from unit.evaluation.test_seeds import seeded
+from support.score_sheets import seeded, sheet, system, written
 
 from tdo_plugin.evaluation.report import notes, tables
 from tdo_plugin.evaluation.report.table import (

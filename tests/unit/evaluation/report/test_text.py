@@ -1,6 +1,6 @@
 """Tables for terminals and as Markdown."""
 
-from unit.evaluation.report.sheets import sheet
+from support.score_sheets import sheet
 
 from tdo_plugin.evaluation.report import tables
 from tdo_plugin.evaluation.report.table import ABSENT, Block, Cell, Column, Row, Table

@@ -4,8 +4,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from unit.evaluation.report.sheets import sheet
-from unit.evaluation.test_seeds import seeded
+from support.score_sheets import seeded, sheet
 
 from tdo_plugin.evaluation.report import heatmap
 from tdo_plugin.evaluation.report.beside import beside

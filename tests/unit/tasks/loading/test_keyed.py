@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from fairseq.data import FairseqDataset
 from fairseq.data.multilingual import sampled_multi_epoch_dataset
-from integration.data import TAG, TASK, TDO, TRAIN, built, iterate
+from support.data import TAG, TASK, TDO, TRAIN, built, iterate
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.tasks.loading.keyed import SampledMultiEpochDataset

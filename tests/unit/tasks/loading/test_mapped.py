@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 from fairseq.data.indexed_dataset import MMapIndexedDataset, MMapIndexedDatasetBuilder
-from integration.data import TAG, TASK, TDO, TRAIN, built
+from support.data import TAG, TASK, TDO, TRAIN, built
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.tasks.loading.mapped import MappedSentences

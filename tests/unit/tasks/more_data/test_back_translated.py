@@ -5,7 +5,8 @@ from collections import Counter
 
 import pytest
 import torch
-from integration.data import (
+from support.auxiliary_data import SYNTHETIC, back_translated, monolingual
+from support.data import (
     CROSS_ENTROPY,
     ENCODER_DECODER,
     INSTRUCL,
@@ -18,7 +19,6 @@ from integration.data import (
     generation,
     iterate,
 )
-from integration.lone import SYNTHETIC, back_translated, monolingual
 
 from tdo_plugin.errors import UserError
 

@@ -5,7 +5,8 @@ from collections import Counter
 
 import pytest
 import torch
-from integration.data import (
+from support.auxiliary_data import LINES, monolingual
+from support.data import (
     CROSS_ENTROPY,
     ENCODER_DECODER,
     TAG,
@@ -17,7 +18,6 @@ from integration.data import (
     generation,
     iterate,
 )
-from integration.lone import LINES, monolingual
 
 from tdo_plugin.errors import UserError
 

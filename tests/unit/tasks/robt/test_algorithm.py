@@ -2,14 +2,14 @@
 
 import pytest
 import torch
-from integration.data import (
+from support.data import (
     LANGUAGES,
     TAG,
     dictionary,
     iterate,
 )
-from unit.tasks.robt.lively import STRATEGIES, TOPOLOGIES, lively, made_of, text
-from unit.tasks.robt.reference import WHOLE, algorithm
+from support.robt_reference import WHOLE, algorithm
+from support.robt_task import STRATEGIES, TOPOLOGIES, lively, made_of, text
 
 
 def assert_algorithm_1(task, model, **options):

@@ -8,7 +8,7 @@ import pytest
 import torch
 from fairseq.logging import metrics
 from fairseq.tasks import FairseqTask
-from integration.data import (
+from support.data import (
     INSTRUCL,
     LANGUAGES,
     TAG,
@@ -17,8 +17,8 @@ from integration.data import (
     generation,
     iterate,
 )
-from integration.wrapper import in_torch_s_wrapper
-from unit.tasks.robt.lively import ROBT, STRATEGIES, TOPOLOGIES, lively, made_of, text
+from support.ddp import in_torch_s_wrapper
+from support.robt_task import ROBT, STRATEGIES, TOPOLOGIES, lively, made_of, text
 
 from tdo_plugin.tasks.robt import hook as hook_module
 

@@ -1,7 +1,7 @@
 """What is refused when a training begins."""
 
 import pytest
-from integration.data import CROSS_ENTROPY, TAG, TASK, TDO, TRAIN, built, generation
+from support.data import CROSS_ENTROPY, TAG, TASK, TDO, TRAIN, built, generation
 
 from tdo_plugin.errors import UserError
 

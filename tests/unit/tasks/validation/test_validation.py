@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import torch
 from fairseq.data import Dictionary
-from integration.data import CROSS_ENTROPY, TDO, built
-from integration.zero_shot import DIRECTIONS, VALIDATED, databin_zero_shot
+from support.data import CROSS_ENTROPY, TDO, built
+from support.zero_shot import DIRECTIONS, VALIDATED, databin_zero_shot
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.tasks.untouched import untouched
@@ -171,7 +171,7 @@ def test_long_sentences_can_be_left_out():
 def test_texts_are_without_tags(flags):
     task, model = begun("--eval-translation", "de-fr", *flags)
     numbers, one = sample(task, model)
-    text = databin_zero_shot().parent / "text-zero-shot"
+    text = databin_zero_shot().parent / "text"
     for side, texts in (("de", one.sources), ("fr", one.references)):
         lines = (text / f"valid.de-fr.{side}").read_text(encoding="utf-8").splitlines()
         assert [texts[number] for number in numbers] == lines

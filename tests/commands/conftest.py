@@ -1,0 +1,40 @@
+"""Fixtures that several files share."""
+
+import io
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def translate(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """`tdo translate` on the prepared folder, the model's workers in processes of their own."""
+    from support.data import kept_logging
+    from support.prepared import prepared
+
+    from tdo_plugin.cli import main
+
+    def run(*words: object, stdin: str = "", code: int = 0) -> tuple[str, str]:
+        monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
+        with kept_logging():
+            found = main(["translate", str(prepared().root), "--cpu", *map(str, words)])
+        logging.disable(logging.NOTSET)
+        output = capsys.readouterr()
+        assert found == code, output
+        return output.out, output.err
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """All directions, translated by two workers; the folder, and what the command said."""
+    from support.translating import started
+
+    out = tmp_path_factory.mktemp("translated")
+    process = started("--out", out, "--workers", "2")
+    _, errors = process.communicate()
+    assert process.returncode == 0, errors
+    return out, errors

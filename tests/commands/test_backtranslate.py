@@ -1,0 +1,409 @@
+"""Synthetic pairs, from `tdo backtranslate` to a training on them."""
+
+import json
+import logging
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from support.commands import environment
+from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN, kept_logging, train
+from support.prepared import LARGER, TASK, prepared, trained
+
+from tdo_plugin.cli import main
+from tdo_plugin.data.segmentation import join_pieces
+from tdo_plugin.evaluation.decoding.options import DecodingOptions
+from tdo_plugin.evaluation.decoding.pool import Work, load
+from tdo_plugin.evaluation.decoding.textjobs import parts_of
+
+LINES = 10
+
+
+@pytest.fixture
+def text(tmp_path):
+    """German lines, one of them twice and one from the test set; and French ones."""
+    root = prepared().root
+
+    def lines(split, name, count):
+        path = root / "pieces" / f"{split}.{name}"
+        return [join_pieces(one) for one in path.read_text(encoding="utf-8").split("\n")[:count]]
+
+    german = lines("train", "en-de.de", LINES)
+    written = {
+        "de": [*german, german[0], *lines("test", "de", 1)],
+        "fr": lines("train", "en-fr.fr", 4),
+    }
+    for language, found in written.items():
+        (tmp_path / f"text.{language}").write_text("\n".join(found) + "\n", encoding="utf-8")
+    return {language: f"{language}={tmp_path / f'text.{language}'}" for language in written}
+
+
+def in_this_process(stages, work, args, unit):
+    """Instead of workers, which take their time to start."""
+    with kept_logging():
+        translator = load(work, "cpu")
+    logging.disable(logging.NOTSET)
+    for job in stages[0]:
+        job.perform(translator, work.data, work.out, lambda _: None)
+    return 0
+
+
+@pytest.fixture
+def here(monkeypatch):
+    monkeypatch.setattr("tdo_plugin.cli.backtranslate.run_stages", in_this_process)
+
+
+def given(out, *words):
+    model = () if "--path" in words else ("--path", trained())
+    machine = ("--cpu", "--workers", "1", "--max-len-b", "12")
+    return list(map(str, (prepared().root, "--out", out, *model, *machine, *words)))
+
+
+def make(out, *words, code=0):
+    with kept_logging():
+        assert main(["backtranslate", *given(out, *words)]) == code
+
+
+def pairs_of(out, direction):
+    source, target = direction.split("-")
+    sides = [
+        (out / "pieces" / f"train.{direction}.{one}").read_text(encoding="utf-8").split("\n")[:-1]
+        for one in (source, target)
+    ]
+    return [tuple(map(join_pieces, row)) for row in zip(*sides, strict=True)]
+
+
+def translated(text_file, direction, *words):
+    """What `tdo translate` makes of a file."""
+    source, target = direction.split("-")
+    output = text_file.with_name(f"{direction}.hyp")
+    words = ("--input", text_file, "-s", source, "-t", target, "--output", output, *words)
+    given = ("--path", trained(), "--cpu", "--max-len-b", "12", *words)
+    with kept_logging():
+        assert main(["translate", str(prepared().root), *map(str, given)]) == 0
+    return output.read_text(encoding="utf-8").split("\n")[:-1]
+
+
+def test_from_text_to_a_training(text, tmp_path, capsys):
+    out = tmp_path / "synthetic"
+    words = ("--text", text["de"], text["fr"], "--into", "en,de", "--beam", "2")
+    make(out, *words, "--part-lines", "3", "--max-ratio", "100")
+    said = capsys.readouterr().err
+    assert "de: 12 lines, 10 kept (1 duplicates, 1 held-out)" in said
+    assert "de-en part 4: 1 sentences; " in said and "of 8 parts" in said
+    made = json.loads((out / "back-translated.json").read_text(encoding="utf-8"))
+    assert made["sets"].keys() == {"en-de", "en-fr", "de-fr"}
+    assert made["checkpoints"][0]["updates"] == 150
+    lines = (out / "work" / "text" / "de").read_text(encoding="utf-8").split("\n")[:-1]
+    expected = zip(
+        translated(out / "work" / "text" / "de", "de-en", "--beam", "2"), lines, strict=True
+    )
+    kept = [row for row in expected if row[0] and row[0] != row[1]]
+    assert pairs_of(out, "en-de") == kept and made["sets"]["en-de"] == len(kept)
+    counts = made["lines"]["en-de"]
+    assert counts["read"] == LINES == counts["kept"] + sum(counts["taken"].values())
+    flags = (*TASK, *TAG, *TRAIN, *TDO, *LARGER, *CROSS_ENTROPY, "--max-update", "5")
+    flags = (*flags, "--back-translated", str(out), "--back-translated-upsampling", "2")
+    flags = (*flags, "--back-translated-tag", "<bt>", "--tdo-masked-tags", "1")
+    folder = tmp_path / "model"
+    losses = train(folder, "--task", "tdo_translation", *flags, data=prepared().root)
+    assert len(losses) == 5
+    out.rename(tmp_path / "elsewhere")
+    model = ("--path", folder / "checkpoint_last.pt")
+    words = ("--out", tmp_path / "hypotheses", "--pairs", "de-fr", "--workers", "1", "--cpu")
+    with kept_logging():
+        assert main(["translate", str(prepared().root), *map(str, (*model, *words))]) == 0
+
+
+def test_pairs_of_unlike_length_go(here, text, tmp_path, capsys):
+    """Of all pairs, those at or below a ratio are left, and the others counted."""
+    out = tmp_path / "synthetic"
+    words = ("--text", text["de"], "--into", "en", "--beam", "1")
+    make(out, *words, "--max-ratio", "100")
+    many = pairs_of(out, "en-de")
+    sides = [
+        (out / "pieces" / f"train.en-de.{one}").read_text(encoding="utf-8").split("\n")[:-1]
+        for one in ("en", "de")
+    ]
+    sizes = [[len(line.split()) for line in row] for row in zip(*sides, strict=True)]
+    ratios = [max(row) / min(row) for row in sizes]
+    most = sorted(ratios)[len(ratios) // 2]
+    capsys.readouterr()
+    make(out, *words, "--max-ratio", str(most), "--fresh")
+    few = pairs_of(out, "en-de")
+    assert few == [row for row, one in zip(many, ratios, strict=True) if one <= most]
+    found = json.loads((out / "back-translated.json").read_text(encoding="utf-8"))
+    taken = found["lines"]["en-de"]["taken"]["ratio"]
+    assert taken == len(many) - len(few)
+    said = capsys.readouterr().err
+    assert f"en-de: 10 lines, {len(few)} kept (" in said and f"{taken} ratio" in said
+
+
+def test_a_draw_is_one_and_goes_by_the_seed(here, text, tmp_path):
+    words = ("--text", text["de"], "--into", "en", "--sampling", "--max-ratio", "100")
+    found = []
+    for name, more in {
+        "first": (),
+        "again": (),
+        "other": ("--seed", "2"),
+        "narrow": ("--sampling-topk", "2"),
+    }.items():
+        make(tmp_path / name, *words, *more)
+        found.append(pairs_of(tmp_path / name, "en-de"))
+    assert found[0] == found[1]
+    assert found[0] != found[2] and found[0] != found[3]
+    made = json.loads((tmp_path / "first" / "back-translated.json").read_text(encoding="utf-8"))
+    assert made["settings"]["search"]["beam"] == 1
+
+
+def test_parts_draw_for_themselves(tmp_path):
+    """Equal lines in two parts are translated in two ways; each is its part's alone."""
+    line = join_pieces(
+        (prepared().root / "pieces" / "train.en-de.de").read_text("utf-8").split("\n")[0]
+    )
+    text = tmp_path / "text"
+    text.write_text(f"{line}\n" * 6, encoding="utf-8")
+    options = DecodingOptions((trained(),), beam=1, sampling=True, max_len_b=12)
+    with kept_logging():
+        translator = load(Work(options, prepared(), tmp_path), "cpu")
+    logging.disable(logging.NOTSET)
+    jobs = parts_of(text, "de-en", 3, tmp_path)
+    assert [job.sentences for job in jobs] == [3, 3]
+    for job in jobs:
+        job.perform(translator, prepared(), tmp_path, lambda _: None)
+        assert job.is_whole(tmp_path)
+    assert len({job.place.read_text(encoding="utf-8") for job in jobs}) == 2
+
+
+def snapshot(folder):
+    return {
+        path.relative_to(folder).as_posix(): (path.read_bytes(), path.stat().st_mtime_ns)
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != ".lock"
+    }
+
+
+def test_a_whole_folder_stays(here, text, tmp_path, capsys):
+    out, words = tmp_path / "synthetic", ("--text", text["fr"], "--into", "en", "--beam", "1")
+    make(out, *words, "--max-ratio", "50")
+    before = snapshot(out)
+    make(out, *words, "--max-ratio", "50", "--max-tokens", "300")
+    assert "is whole already" in capsys.readouterr().err
+    assert snapshot(out) == before
+    make(out, *words, "--max-ratio", "50", "--beam", "2", code=2)
+    assert "must be a new folder, or `--fresh` given" in capsys.readouterr().err
+    assert snapshot(out) == before
+
+
+def test_a_killed_run_goes_on_where_it_was(text, tmp_path, capsys, monkeypatch):
+    words = ("--text", text["de"], "--into", "en", "--beam", "1", "--part-lines", "2")
+    words = (*words, "--max-ratio", "50")
+    with monkeypatch.context() as here:
+        here.setattr("tdo_plugin.cli.backtranslate.run_stages", in_this_process)
+        make(tmp_path / "whole", *words)
+    out = tmp_path / "parts"
+    command = [sys.executable, "-m", "tdo_plugin", "backtranslate", *given(out, *words)]
+    # so that the kill finds it at work
+    process = subprocess.Popen([*command, "--min-len", "1"], env=environment())
+    while len(list(out.glob("work/decoded/*/de-en.*"))) < 2:
+        assert process.poll() is None
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not (out / "back-translated.json").exists()
+    kept = {path.name: path.stat().st_mtime_ns for path in out.glob("work/decoded/*/de-en.00000")}
+    capsys.readouterr()
+    make(out, *words)
+    assert re.search(r"[2-5] of 5 parts are whole already", capsys.readouterr().err)
+    for name, moment in kept.items():
+        (path,) = out.glob(f"work/decoded/*/{name}")
+        assert path.stat().st_mtime_ns == moment
+    for path in (tmp_path / "whole").glob("train.*"):
+        assert (out / path.name).read_bytes() == path.read_bytes()
+
+
+def stopped(out, *words):
+    """A run that ends when all parts are translated."""
+    from unittest import mock
+
+    with mock.patch("tdo_plugin.corpora.synthetic.make_further", side_effect=KeyboardInterrupt):
+        make(out, *words, code=130)
+
+
+def sets_of(out):
+    return {path.name: path.read_bytes() for path in sorted(out.glob("train.*"))}
+
+
+def test_parts_outlive_a_mistake(here, text, tmp_path, capsys):
+    """They took long: another model or search does not remove them, but a finished run does."""
+    out, words = tmp_path / "out", ("--text", text["fr"], "--into", "en", "--max-ratio", "50")
+    stopped(out, *words, "--beam", "1")
+    before = snapshot(out / "work" / "decoded")
+    assert before
+    flags = ("--langs", "en,de", "--lang-pairs", "en-de,de-en")
+    make(out, *words, "--path", trained(*flags, "--max-update", "2"), code=2)
+    assert snapshot(out / "work" / "decoded") == before
+    stopped(out, *words, "--beam", "2")
+    assert before.items() < snapshot(out / "work" / "decoded").items()
+    capsys.readouterr()
+    make(out, *words, "--beam", "1")
+    assert "1 of 1 parts are whole already" in capsys.readouterr().err
+    assert snapshot(out / "work" / "decoded") == before
+
+
+@pytest.mark.parametrize(
+    "earlier", [("--part-lines", "3"), ("--max-ratio", "10"), ("--max-pieces", "4")]
+)
+def test_what_a_stopped_run_left_changes_nothing(earlier, here, text, tmp_path):
+    words = ("--text", text["de"], "--into", "en", "--beam", "1", "--max-ratio", "50")
+    words = (*words, "--part-lines", "4")
+    make(tmp_path / "once", *words)
+    stopped(tmp_path / "twice", *words, *earlier)
+    make(tmp_path / "twice", *words)
+    assert sets_of(tmp_path / "twice") == sets_of(tmp_path / "once") != {}
+
+
+def test_fresh_begins_anew_in_its_own_folder(here, text, tmp_path, capsys):
+    """Also where the parts were removed to save room; until the end it is no whole folder."""
+    import shutil
+
+    from tdo_plugin.data.further import BACK_TRANSLATED, read_further
+    from tdo_plugin.errors import UserError
+
+    out, words = tmp_path / "out", ("--text", text["fr"], "--into", "en", "--max-ratio", "50")
+    make(out, *words, "--beam", "1")
+    assert read_further(out, BACK_TRANSLATED)
+    shutil.rmtree(out / "work")
+    stopped(out, *words, "--beam", "2", "--fresh")
+    with pytest.raises(UserError, match="must be a folder that tdo backtranslate finished"):
+        read_further(out, BACK_TRANSLATED)
+    make(out, *words, "--beam", "2")
+    make(tmp_path / "new", *words, "--beam", "2")
+    assert sets_of(out) == sets_of(tmp_path / "new")
+
+
+def test_the_order_of_languages_is_no_setting(here, text, tmp_path, capsys):
+    out, words = tmp_path / "out", ("--text", text["fr"], "--beam", "1", "--max-ratio", "50")
+    make(out, *words, "--into", "en,de")
+    make(out, *words, "--into", "de,en")
+    assert "is whole already" in capsys.readouterr().err
+
+
+def test_draws_do_not_depend_on_batches(here, text, tmp_path):
+    words = ("--text", text["de"], "--into", "en", "--sampling", "--max-ratio", "100")
+    make(tmp_path / "wide", *words)
+    make(tmp_path / "narrow", *words, "--batch-size", "3")
+    assert sets_of(tmp_path / "wide") == sets_of(tmp_path / "narrow")
+
+
+def test_what_is_no_text_is_no_translation(tmp_path):
+    """Tags and unknown words would be read as letters."""
+    from types import SimpleNamespace
+
+    options = DecodingOptions((trained("--source-noise", "bert"),), beam=1)
+    with kept_logging():
+        no_text = load(Work(options, prepared(), tmp_path), "cpu").no_text
+    logging.disable(logging.NOTSET)
+    assert no_text == {"<unk>", "__en__", "__de__", "__fr__", "<mask>"}
+    found = ["▁one ▁t wo", "▁one <unk>", "__de__ ▁one", "▁un k"]
+    translator = SimpleNamespace(
+        no_text=no_text,
+        too_long=lambda *_, **__: [],
+        translate_lines=lambda *_, **__: [SimpleNamespace(pieces=one) for one in found],
+    )
+    text = tmp_path / "text"
+    text.write_text("a\n" * 4, encoding="utf-8")
+    (job,) = parts_of(text, "de-en", 4, tmp_path)
+    job.perform(translator, prepared(), tmp_path, lambda _: None)
+    assert job.place.read_text("utf-8").split("\n") == ["one two", "", "", "unk", ""]
+
+
+def test_another_search_is_another_translation(here, text, tmp_path, capsys):
+    """Of a run that was stopped with other settings nothing is taken."""
+    out, words = tmp_path / "synthetic", ("--text", text["fr"], "--into", "en")
+    stopped(out, *words, "--beam", "1", "--max-ratio", "50")
+    (before,) = (out / "work" / "decoded").iterdir()
+    capsys.readouterr()
+    make(out, *words, "--beam", "2", "--max-ratio", "50")
+    (after,) = (out / "work" / "decoded").iterdir()
+    assert before.name != after.name
+    assert "whole already" not in capsys.readouterr().err
+
+
+def test_a_part_that_failed_leaves_the_folder_unfinished(text, tmp_path, monkeypatch, capsys):
+    out, words = tmp_path / "synthetic", ("--text", text["fr"], "--into", "en")
+    monkeypatch.setattr("tdo_plugin.cli.backtranslate.run_stages", lambda *_, **__: 2)
+    make(out, *words, code=1)
+    assert "2 parts failed; the same command does them again" in capsys.readouterr().err
+    assert not (out / "back-translated.json").exists()
+
+
+BAD = {
+    "unknown source": (("--into", "xx"), "`--into` must name languages of .*; it has xx"),
+    "its own language": (("--into", "fr"), "`--into` must name a language other than fr; it is fr"),
+    "no source": (("--into", ""), "`--into` must name a language other than fr"),
+    "no model": (("--path", "no.pt"), "`--path` must name checkpoints that exist; .*no.pt"),
+    "no ratio": (("--max-ratio", "0.5"), "`--max-ratio` must be a number of at least 1; it is 0.5"),
+    "nan": (("--max-ratio", "nan"), "`--max-ratio` must be a number of at least 1"),
+    "no lines": (("--part-lines", "0"), "`--part-lines` must be at least 1; it is 0"),
+    "several draws": (
+        ("--sampling", "--beam", "3"),
+        "`--beam` must be left out with --sampling, which draws once; it is 3",
+    ),
+    "draws of a search": (("--sampling-topk", "3"), "`--sampling-topk` must be above 0 and come"),
+    "a seed too large": (
+        ("--sampling", "--seed", str(2**63)),
+        rf"`--seed` must be below 2\*\*63; it is {2**63}",
+    ),
+    "longer than the model": (
+        ("--min-len", "1900", "--max-len-b", "2000"),
+        r"`--min-len` must be at most \d+, which the model can hold; it is 1900",
+    ),
+    "no worker": (("--workers", "0"), "`--workers` must be at least 1; it is 0"),
+    "no pieces": (("--max-pieces", "0"), "`--max-pieces` must be at least 1; it is 0"),
+    "no text": (("--text", "fr=no.txt"), "`--text` must name text files; no.txt is none"),
+    "no average": (("--average", "best-2"), "`--average` must come with a folder in --path"),
+    "no beam": (("--beam", "0"), "`--beam` must be at least 1; it is 0"),
+    "no pair is left": (
+        ("--max-ratio", "1", "--min-len", "12"),
+        "`--text` must leave a pair of en-fr; en-fr: 4 lines, 0 kept .4 ratio.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input_is_one_line(name, here, text, tmp_path, capfd):
+    words, message = BAD[name]
+    more = [] if "--into" in words else ["--into", "en"]
+    trained()
+    capfd.readouterr()
+    make(tmp_path / "out", "--text", text["fr"], *more, *words, code=2)
+    errors = capfd.readouterr().err
+    assert "Traceback" not in errors
+    line = errors.rstrip("\n").split("\n")[-1]
+    assert re.search(message, line), errors
+    assert line.startswith("tdo backtranslate: error: ")
+    assert not (tmp_path / "out" / "back-translated.json").exists()
+
+
+def test_a_model_of_other_languages(text, tmp_path, capsys):
+    flags = ("--langs", "en,de", "--lang-pairs", "en-de,de-en")
+    model = trained(*flags, "--max-update", "2")
+    make(tmp_path / "out", "--text", text["fr"], "--into", "en", "--path", model, code=2)
+    assert "must know the languages of fr-en; it knows en, de, not fr" in capsys.readouterr().err
+
+
+def test_no_folder_of_something_else(text, tmp_path, capsys):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.txt").write_text("mine\n")
+    make(tmp_path / "out", "--text", text["fr"], "--into", "en", code=2)
+    assert "has something else" in capsys.readouterr().err
+    main(
+        ["monolingual", str(prepared().root), "--text", text["fr"], "--out", str(tmp_path / "lone")]
+    )
+    make(tmp_path / "lone", "--text", text["fr"], "--into", "en", code=2)
+    assert "one of tdo backtranslate" in capsys.readouterr().err

@@ -1,0 +1,185 @@
+"""The stock commands in processes of their own, warnings from our files being errors."""
+
+import functools
+import re
+
+import pytest
+from support.commands import command, environment, hypotheses, logged, scores, succeed
+from support.data import (
+    CROSS_ENTROPY,
+    INSTRUCL,
+    SIZES,
+    TAG,
+    TASK,
+    TDO,
+    TRAIN,
+    databin,
+    generate,
+    preprocess_flags,
+    train,
+)
+from support.made import made_once
+
+GENERATE = (*TASK, *TAG, "--beam", "3", "--max-len-b", "10")
+DE_FR = ("-s", "de", "-t", "fr", "--gen-subset", "test")
+
+
+@made_once
+def model(folder, task, seed):
+    flags = ("--task", task, *TASK, *TAG, *TRAIN, *TDO, *CROSS_ENTROPY, "--seed", seed)
+    train(folder, *flags, "--max-update", "12", "--no-epoch-checkpoints", "--max-epoch", "6")
+
+
+def checkpoint(task="tdo_translation", seed="3"):
+    """A model that has seen a few batches."""
+    return model(task, seed) / "checkpoint_last.pt"
+
+
+def generate_flags(*flags, task="tdo_translation", path=None):
+    """From German to French, which the model never saw together."""
+    return ("--task", task, *GENERATE, *DE_FR, "--path", path or checkpoint(), *flags)
+
+
+@functools.cache
+def generated(*flags, **options):
+    """Output of fairseq-generate, run in this process."""
+    return generate(*generate_flags(*flags, **options))
+
+
+def test_the_filter_makes_warnings_of_our_files_errors():
+    import subprocess
+    import sys
+
+    for module, fails in (("tdo_plugin.modules.stack", True), ("elsewhere", False)):
+        code = f"import warnings; warnings.warn_explicit('x', UserWarning, 'f', 1, '{module}')"
+        done = subprocess.run([sys.executable, "-c", code], env=environment(), capture_output=True)
+        assert (done.returncode != 0) == fails
+
+
+def test_preprocess(tmp_path):
+    folder = databin().parent / "text"
+    output = succeed(
+        "preprocess", *preprocess_flags(folder, "en-de"), "--destdir", tmp_path / "out"
+    )
+    assert "0.0% replaced" in output
+    for name in ("train.en-de.en.bin", "test.en-de.de.idx", "dict.en.txt"):
+        assert (tmp_path / "out" / name).read_bytes() == (databin() / name).read_bytes()
+
+
+@pytest.mark.parametrize("task", ["tdo_translation", "translation_multi_simple_epoch"])
+def test_train_validate(task, tmp_path):
+    criterion = INSTRUCL if task == "tdo_translation" else CROSS_ENTROPY
+    output = succeed(
+        "train",
+        *(databin(), "--task", task, *TASK, *TAG, *TRAIN, *TDO, *criterion),
+        *("--max-update", "3", "--save-dir", tmp_path),
+    )
+    losses = logged(output, "loss")
+    assert len(losses) == 3
+    assert (len(logged(output, "instrucl_loss")) == 3) == (criterion is INSTRUCL)
+    (valid_loss,) = logged(output, "valid_loss")
+    if task == "tdo_translation":
+        again = succeed(
+            "validate",
+            *(databin(), "--task", task, *TASK, *TAG, "--cpu", "--valid-subset", "valid"),
+            *("--path", tmp_path / "checkpoint_last.pt", "--max-tokens", "120"),
+            *("--log-format", "json"),
+        )
+        assert logged(again, "valid_loss") == [valid_loss]
+        assert logged(again, "valid_instrucl_loss") == logged(output, "valid_instrucl_loss")
+
+
+def test_generate():
+    output = succeed("generate", databin(), "--cpu", *generate_flags())
+    found = hypotheses(output)
+    assert found == hypotheses(generated())
+    assert scores(output) == scores(generated())
+    assert sorted(found) == list(range(SIZES["test"]))
+    assert "__fr__" not in "".join(found.values())
+    assert re.search(r"Generate test with beam=3: BLEU4 = ", output)
+
+
+def test_generate_does_not_depend_on_the_batch_size():
+    one = generated("--batch-size", "1")
+    assert hypotheses(one) == hypotheses(generated())
+    assert scores(one) == pytest.approx(scores(generated()), abs=1e-3)
+
+
+def test_generate_with_the_stock_task_gives_the_same():
+    output = generated(task="translation_multi_simple_epoch")
+    assert hypotheses(output) == hypotheses(generated())
+    assert scores(output) == pytest.approx(scores(generated()), rel=1e-5)
+
+
+def test_generate_by_a_search_of_the_whole_vocabulary():
+    output = generated("--whole-search")
+    assert hypotheses(output) == hypotheses(generated())
+    assert scores(output) == pytest.approx(scores(generated()), rel=1e-5)
+
+
+def test_generate_with_prefixes():
+    output = generated("--prefix-size", "2")
+    targets = dict(re.findall(r"^T-(\d+)\t(.*)$", output, re.MULTILINE))
+    for number, words in hypotheses(output).items():
+        assert words.split()[:2] == targets[str(number)].split()[:2]
+    assert hypotheses(output) != hypotheses(generated())
+
+
+def test_generate_by_sampling():
+    flags = ("--sampling", "--sampling-topk", "5", "--beam", "1", "--nbest", "1")
+    first, second = (generated(*flags, "--seed", seed) for seed in ("1", "2"))
+    assert sorted(hypotheses(first)) == sorted(hypotheses(second)) == list(range(SIZES["test"]))
+    assert hypotheses(first) != hypotheses(second)
+
+
+def test_generate_with_an_ensemble():
+    one, other = checkpoint(), checkpoint(seed="4")
+    twice = generated(path=f"{one}:{one}")
+    assert hypotheses(twice) == hypotheses(generated())
+    both = generated(path=f"{one}:{other}")
+    assert sorted(hypotheses(both)) == list(range(SIZES["test"]))
+    assert scores(both) != scores(generated())
+
+
+@pytest.mark.parametrize("precision", ["--bf16", "--fp16"])
+def test_generate_in_half_precision(precision):
+    output = generated(precision)
+    assert scores(output) == pytest.approx(scores(generated()), abs=0.15)
+    # bf16's steps are coarse: the scores show that it was really on
+    assert scores(output) != scores(generated())
+
+
+def interactive(lines, *flags):
+    return command(
+        "interactive",
+        *(databin(), "--task", "tdo_translation", *GENERATE, "-s", "de", "-t", "fr"),
+        *("--cpu", "--path", checkpoint(), *flags),
+        stdin="".join(line + "\n" for line in lines),
+    )
+
+
+def test_interactive():
+    sources = (databin().parent / "text" / "test.de-fr.de").read_text(encoding="utf-8").split("\n")
+    lines = [*sources[:2], "", sources[2], "eins unbekannt"]
+    done = interactive(lines, "--buffer-size", "10", "--batch-size", "4")
+    assert done.returncode == 0, done.stderr
+    found = hypotheses(done.stdout)
+    assert sorted(found) == list(range(5))
+    batch = hypotheses(generated())
+    assert [found[0], found[1], found[3]] == [batch[0], batch[1], batch[2]]
+
+
+def test_interactive_with_an_over_long_line():
+    long = " ".join(["eins"] * 30)
+    limits = ("--max-source-positions", "20")
+    done = interactive(["eins zwei", long], *limits, "--buffer-size", "2")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    (line,) = [line for line in done.stderr.split("\n") if line.startswith("error:")]
+    assert "must hold every sentence; they are (20, 1024), 1 sentences are longer" in line
+    skipped = interactive(
+        ["eins zwei", long],
+        *(*limits, "--buffer-size", "2", "--skip-invalid-size-inputs-valid-test"),
+    )
+    assert skipped.returncode == 0, skipped.stderr
+    assert sorted(hypotheses(skipped.stdout)) == [0]

@@ -1,0 +1,249 @@
+"""Every config's commands are ones that fairseq and torchrun understand."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from support.configs import CONFIGS, ROOT, torchrun
+from support.covering import in_turn
+
+from tdo_plugin.data.databin import DataFolder
+from tdo_plugin.launch.config import read_config
+from tdo_plugin.launch.generation import Decoding, generate_words
+from tdo_plugin.launch.training import Machine, train_words
+
+MACHINES = {
+    "cpu": Machine(),
+    "one-gpu": Machine(gpus=1),
+    "one-node": Machine(gpus=4),
+    "two-nodes": Machine(gpus=4, nodes=2, rendezvous="first:29500"),
+}
+
+
+# what a folder's configs have otherwise than their presets
+OWN = {
+    "quickstart": ("--tdo-layers", "--tdo-target-layer"),  # the small model with fewer layers
+    "ted19-tuned": (  # those of 1.2 billion parameters are larger than the wide preset
+        "--tdo-layers",
+        "--tdo-target-layer",
+        "--tdo-encoder-layers",
+        "--tdo-decoder-layers",
+        "--tdo-ffn-dim",
+        "--tdo-freeze-embeddings",
+    ),
+    "opus100-tables": (
+        "--tdo-encoder-layers",
+        "--tdo-decoder-layers",
+        "--tdo-share-embeddings",
+        "--tdo-decoder-attention",
+        "--tdo-laln",
+        "--tdo-lalt",
+        "--tdo-init",
+    ),
+    "tpdm-tables": (
+        "--tdo-encoder-layers",
+        "--tdo-decoder-layers",
+        "--tdo-model-dim",
+        "--tdo-ffn-dim",
+        "--tdo-heads",
+        "--tdo-share-embeddings",
+        "--tdo-position-embedding",
+        "--tdo-cut-residual",
+        "--tdo-tpdm-layer",
+        "--tdo-tpdm-gate",
+    ),
+    "neurons-tables": ("--tdo-ffn-dim", "--tdo-target-attention", "--tdo-adapter-dim"),
+    "tlm-tables": (
+        "--tdo-layers",
+        "--tdo-model-dim",
+        "--tdo-ffn-dim",
+        "--tdo-heads",
+        "--tdo-positions",
+    ),
+}
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT / "configs").as_posix()
+
+
+def encoder_tag(path: Path) -> str:
+    """Whose tag stands before the source; M2M-100, and what stands for it, has the source's own."""
+    return "src" if path.parts[-2:] == ("tdo-tables", "original.conf") else "tgt"
+
+
+def test_no_config_is_forgotten() -> None:
+    rows = {"ted19": 11, "opus100-deep": 7, "opus100-wide": 7}
+    authors = {"ted19": 4, "opus100-deep": 2, "opus100-wide": 2}
+    for folder, count in rows.items():
+        files = [path for path in CONFIGS if path.parent.name == folder]
+        assert len([p for p in files if "-authors" not in p.stem]) == count, folder
+        assert len([p for p in files if "-authors" in p.stem]) == authors[folder], folder
+        heads = {p.read_text().splitlines()[0] for p in files if "-authors" not in p.stem}
+        numbers = sorted(int(re.search(r"row (\d+) of", head)[1]) for head in heads)  # type: ignore[index]
+        assert numbers == list(range(1, count + 1)), folder
+    assert {p.stem for p in CONFIGS if p.parent.name == "quickstart"} == {
+        "prefix-decoder-only",
+        "tdo-adaptation-instrucl",
+    }
+    assert {p.stem for p in CONFIGS if p.parent.name == "multi30k"} >= {
+        "transformer",
+        "prefix-decoder-only",
+        "tdo",
+        "tdo-adaptation-instrucl",
+    }
+    tuned = ROOT / "configs" / "ted19-tuned"
+    assert {one.name: len(list(one.glob("*.conf"))) for one in tuned.iterdir()} == dict.fromkeys(
+        ("m2m-418m", "nllb-600m", "m2m-1.2b"), 6
+    )
+    tables = ROOT / "configs" / "tdo-tables"
+    # their rows are those of ted19, opus100-deep, opus100-wide and ted19-tuned
+    assert {path.stem for path in tables.rglob("*.conf")} == {
+        "original", "toy", "multi30k", "multi30k-paper", "small",
+    }  # fmt: skip
+    tables = ROOT / "configs" / "opus100-tables"
+    files = {
+        folder: [path.stem for path in (tables / folder).glob("*.conf")]
+        for folder in ("", "one-to-many", "many-to-many", "scales")
+    }
+    # test_tables.py holds the rows against the paper's
+    assert {name: len(found) for name, found in files.items()} == {
+        "": 2,
+        "one-to-many": 8,
+        "many-to-many": 13,
+        "scales": 3,
+    }
+    assert sum("robt" in name for name in files["many-to-many"]) == 7
+    tables = ROOT / "configs" / "tpdm-tables"
+    counts = {one.name: len(list(one.glob("*.conf"))) for one in tables.iterdir()}
+    # test_tpdm_tables.py holds the rows against the paper's
+    assert counts == {"multiun": 15, "europarl": 13, "scales": 4}
+    tables = ROOT / "configs" / "neurons-tables"
+    counts = {one.name: len(list(one.glob("*.conf"))) for one in tables.iterdir()}
+    # those of the paper's tables 1 and 2, and a control each
+    assert counts == {"many-to-many": 6, "one-to-many": 8, "scales": 4}
+    tables = ROOT / "configs" / "tlm-tables"
+    folders = ("", "mono", "multi", "scales")
+    # test_tlm_tables.py holds the rows against the paper's
+    assert {one: len(list((tables / one).glob("*.conf"))) for one in folders} == {
+        "": 6,
+        "mono": 5,
+        "multi": 2,
+        "scales": 3,
+    }
+    shared = {p.name for p in (ROOT / "configs" / "shared").iterdir()}
+    text = "\n".join(p.read_text() for p in (ROOT / "configs").rglob("*.conf"))
+    assert {name for name in shared if not re.search(rf"include \S*\b{name}", text)} == set()
+
+
+def test_fairseq_understands_every_training_command(
+    data: DataFolder, subtests: pytest.Subtests
+) -> None:
+    """Each on one of the machines, in turn."""
+    for path, machine in in_turn(CONFIGS, tuple(MACHINES)):
+        with subtests.test(config=name_of(path), machine=machine):
+            _check_training(path, machine, data)
+
+
+def _check_training(path: Path, machine: str, data: DataFolder) -> None:
+    from fairseq import options
+
+    config = read_config(path)
+    where = MACHINES[machine]
+    extra = ["--update-freq", "1"] if where.workers > config.gpus else []
+    words, _ = train_words(config, data, Path("/save"), where, "fp16", extra)
+    program = words.index("fairseq-train")
+    if program:
+        launcher = torchrun(words[: program + 1])
+        assert launcher.training_script == "fairseq-train"
+        assert launcher.nnodes.split(":")[-1] == str(where.nodes)
+        assert launcher.nproc_per_node == str(where.gpus)
+    arguments = words[program + 1 :]
+    args = options.parse_args_and_arch(options.get_training_parser(), arguments)
+    one_way = path.parent.name == "one-to-many"
+    assert args.lang_pairs == ("en-de,en-fr" if one_way else ",".join(data.directions))
+    assert args.save_dir == "/save"
+    assert args.encoder_langtok == encoder_tag(path)
+    assert args.cpu == (machine == "cpu") and args.fp16 == (machine != "cpu")
+    tokens = args.update_freq[0] * args.max_tokens * where.workers
+    whole = config.gpus * args.max_tokens * config.integer("--update-freq", 1)
+    assert extra or tokens == whole
+    if "instrucl" in path.stem:
+        form = ("tag-share", "per-token") if "authors" in path.stem else ("none", "sum")
+        assert (args.instrucl_weighting, args.instrucl_scale) == form
+        assert args.criterion == "label_smoothed_cross_entropy_instrucl"
+    elif "tpdm" in path.stem or path.stem.startswith("adversary-"):
+        assert args.criterion == "label_smoothed_cross_entropy_tpdm"
+        gate = "relaxed-bernoulli" if "gtpdm" in path.stem else "none"
+        layer = args.tdo_encoder_layers // 2 + 1
+        assert (args.tdo_tpdm_layer, args.tdo_tpdm_gate) == (layer, gate)
+    elif args.criterion == "label_smoothed_cross_entropy_tlm":
+        assert "tlm-tables" in path.parts and args.tdo_positions == "continuous"
+        assert (args.source_noise == "bert") == (path.stem != "tlm")  # grid.json's cells say it
+    elif encoder_tag(path) == "src":
+        assert (args.arch, args.criterion) == ("transformer", "label_smoothed_cross_entropy")
+    else:
+        assert (args.criterion, args.loss_terms) == ("label_smoothed_cross_entropy_terms", "")
+
+
+def test_configs_agree_with_their_architecture(data: DataFolder, subtests: pytest.Subtests) -> None:
+    """The numbers that a config spells out are those of the preset that it names."""
+    for path in CONFIGS:
+        with subtests.test(config=name_of(path)):
+            _check_preset(path, data)
+
+
+def _check_preset(path: Path, data: DataFolder) -> None:
+    from fairseq import options
+
+    config = read_config(path)
+    words, _ = train_words(config, data, Path("/save"), Machine(), "fp32", [])
+    arguments = words[1:]
+    args = options.parse_args_and_arch(options.get_training_parser(), arguments)
+    if not args.arch.startswith("tdo_"):
+        return
+    own = OWN.get(path.relative_to(ROOT / "configs").parts[0], ())
+    kept, skip = [], False
+    for word in arguments:
+        if word.startswith("--"):
+            skip = word.startswith("--tdo-") and word not in (
+                "--tdo-source-attention", "--tdo-adaptation-dim", *own,
+            )  # fmt: skip
+        if not skip:
+            kept.append(word)
+    preset = options.parse_args_and_arch(options.get_training_parser(), kept)
+    named = {key for key in vars(args) if key.startswith("tdo_")}
+    assert {key: getattr(args, key) for key in named} == {
+        key: getattr(preset, key) for key in named
+    }
+
+
+DECODERS = ((0, "fp32"), (0, "fp16"), (2, "fp16"), (2, "bf16"))
+
+
+def test_fairseq_understands_every_decoding_command(
+    data: DataFolder, subtests: pytest.Subtests
+) -> None:
+    """Each in one of the ways, in turn."""
+    for path, (gpus, precision), direction in in_turn(CONFIGS, DECODERS, ("en-de", "de-fr")):
+        with subtests.test(config=name_of(path), gpus=gpus, precision=precision):
+            _check_decoding(
+                path,
+                Decoding(Path("/m.pt"), Path("/out"), gpus=gpus, precision=precision),
+                direction,
+                data,
+            )
+
+
+def _check_decoding(path: Path, decoding: Decoding, direction: str, data: DataFolder) -> None:
+    from fairseq import options
+
+    words = generate_words(read_config(path), data, decoding, direction)
+    args = options.parse_args_and_arch(options.get_generation_parser(), words[1:])
+    assert (args.source_lang, args.target_lang) == tuple(direction.split("-"))
+    assert isinstance(ast.literal_eval(args.model_overrides), dict)
+    assert (args.beam, args.cpu) == (4, decoding.gpus == 0)
+    assert args.encoder_langtok == encoder_tag(path)
+    assert args.fp16 == (decoding.precision == "fp16" and decoding.gpus > 0)
+    assert args.bf16 == (decoding.precision == "bf16" and decoding.gpus > 0)

@@ -1,0 +1,262 @@
+"""`tdo importance` on models trained here."""
+
+import logging
+import re
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import pytest
+import torch
+from support.data import ENCODER_DECODER, kept_logging
+from support.prepared import prepared, trained
+from support.translating import begun
+
+from tdo_plugin.analysis.neurons.importance import METHODS, NeuronMeans, RealPositions
+from tdo_plugin.cli import importance_jobs, main
+from tdo_plugin.cli.importance_jobs import unlike_sides
+from tdo_plugin.evaluation.frozen import Cut, FrozenModel, Sampling
+from tdo_plugin.modules.neurons import points
+from tdo_plugin.neuron_files import Importance, digest_of
+from tdo_plugin_checkpoint import safe_load
+
+SMALL = ("--sentences", "8", "--max-tokens", "60")
+PAIRS = ("en-de", "de-en", "en-fr", "fr-en")
+
+
+def two_stages() -> Path:
+    return trained("--max-update", "5")
+
+
+@pytest.fixture
+def importance(capsys: pytest.CaptureFixture[str]):
+    """The command; what it prints, and what it says."""
+
+    def run(out: Path, *words: object, code: int = 0, path: Path | None = None) -> tuple[str, str]:
+        given = ["importance", "--cpu", "--path", path or two_stages(), "--out", out]
+        data = () if "--data" in words else ("--data", prepared().root)
+        with kept_logging():
+            found = main(list(map(str, (*given, *data, *words))))
+        logging.disable(logging.NOTSET)
+        output = capsys.readouterr()
+        assert found == code, output
+        return output.out, output.err
+
+    return run
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [(), (*ENCODER_DECODER, "--tdo-adaptation-dim", "0", "--tdo-decoder-attention", "merged"),
+     ("--tdo-laln", "both")],
+    ids=["two stages", "merged attention", "language-aware"],
+)  # fmt: skip
+@pytest.mark.parametrize("method", METHODS)
+def test_the_file_is_one_sentence_at_a_time(importance, tmp_path, flags, method):
+    path, out = trained("--max-update", "5", *flags), tmp_path / "theta"
+    printed, _ = importance(out, *SMALL, "--method", method, "--workers", "2", path=path)
+    found = Importance.read(out)
+    assert (found.method, found.pairs) == (method, PAIRS)
+    assert found.checkpoint == digest_of(safe_load(str(path))["model"])
+    assert found.about["settings"]["label_smoothing"] == 0.1
+    assert [one.name for one in tmp_path.iterdir()] == ["theta"]
+    lines = printed.splitlines()[-6:]  # what comes before is of the training
+    assert [line.split()[0] for line in lines] == ["pair", *PAIRS, str(out)]
+
+    model = FrozenModel(path, prepared(), torch.device("cpu"))
+    sampling = Sampling(8, 256, 1)
+    for row, pair in enumerate(PAIRS):
+        own = NeuronMeans(points(model.core.stack), METHODS[method])
+        total = tokens = sentences = 0
+        for sample in model.samples(pair, Cut("train"), sampling, 1):
+            fed, target, pad = unlike_sides(model, sample)
+            real = RealPositions(fed["src_tokens"].ne(pad), fed["prev_output_tokens"].ne(pad))
+            total += own.add(
+                real,
+                lambda: model.model(**fed, smoothed_target=(target, 0.1))[1]["cross_entropy"][0],  # noqa: B023
+            )
+            tokens += int(target.ne(pad).sum())
+            sentences += len(target)
+        assert sentences == found.about["of_pairs"][pair]["sentences"] == 8
+        assert found.about["of_pairs"][pair]["loss"] == pytest.approx(total / tokens, rel=1e-5)
+        assert list(own.means) == list(found.modules)
+        for name, mean in own.means.items():
+            assert mean.sum() > 0
+            torch.testing.assert_close(found.modules[name][row], mean, rtol=2e-4, atol=1e-7)
+
+
+def test_sides():
+    sides = {
+        name: importance_jobs.side_of(name, 1)
+        for name in (
+            "encoder_layers.3.attention.query",
+            "decoder_layers.0.cross_attention.key",
+            "layers.0.feed_forward.inner",
+            "layers.1.feed_forward.inner",
+        )
+    }
+    assert list(sides.values()) == ["source", "target", "source", "target"]
+
+
+def test_it_goes_on_where_it_was(importance, tmp_path, monkeypatch):
+    out, parts = tmp_path / "theta", tmp_path / "theta.parts"
+    importance(tmp_path / "whole", *SMALL)
+
+    # a worker that does not measure one of the pairs
+    from tdo_plugin.evaluation.decoding import pool
+
+    def failing(stages, *others):
+        kept = [[job for job in stage if job.name != "fr-en"] for stage in stages]
+        yield from run_jobs(kept, *others)
+        for stage in stages:
+            for job in stage:
+                if job.name == "fr-en":
+                    yield pool.Event("failed", job, text="lost")
+
+    run_jobs = pool.run_jobs
+    monkeypatch.setattr(pool, "run_jobs", failing)
+    _, said = importance(out, *SMALL, code=1)
+    assert "1 of 4 pairs failed; the same command goes on" in said
+    monkeypatch.undo()
+    assert not out.exists()
+    there = {one: one.read_bytes() for one in parts.glob("*.safetensors")}
+    assert {one.stem for one in there} == {"en-de", "de-en", "en-fr"}
+
+    # what is there is of these settings and of this checkpoint alone
+    for words, what in (
+        (("--seed", "2"), "seed"),
+        (("--method", "absolute"), "method"),
+        (("--pairs", "de-en"), "pairs"),
+    ):
+        _, errors = importance(out, *SMALL, *words, code=2)
+        assert re.search(rf"or --fresh given; .* was made with other {what}$", errors.strip())
+    other = trained("--max-update", "5", seed="4")
+    _, errors = importance(out, *SMALL, path=other, code=2)
+    assert errors.strip().endswith("was made with other checkpoint")
+    assert {one: one.read_bytes() for one in parts.glob("*.safetensors")} == there
+
+    marked = parts / "de-en.safetensors"
+    found = Importance.read(marked)
+    seconds = found.about["of_pairs"]["de-en"]
+    seconds["seconds"] = 77777.0
+    found.write(marked)
+    printed, said = importance(out, *SMALL)
+    assert "3 of 4 pairs are whole already" in said
+    assert "77777.0" in printed  # that part was not made again
+    assert not parts.exists()
+    first, second = Importance.read(tmp_path / "whole"), Importance.read(out)
+    for name, theta in first.modules.items():
+        assert torch.equal(theta, second.modules[name])
+
+    again, said = importance(out, *SMALL)
+    assert again == printed and "it is done already" in said
+    _, errors = importance(out, *SMALL, "--seed", "2", code=2)
+    assert "must be a new file, or --fresh given" in errors
+    assert not parts.exists()
+    printed, _ = importance(out, *SMALL, "--fresh")
+    assert "77777.0" not in printed and not parts.exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_ended_run_goes_on_where_it_was(importance, tmp_path, number):
+    out, parts = tmp_path / "theta", tmp_path / "theta.parts"
+    slow = ("--sentences", "40", "--max-tokens", "1")
+    importance(tmp_path / "whole", *slow)
+    words = ("--cpu", "--workers", "2", "--path", two_stages(), "--data", prepared().root, *slow)
+    process = begun("importance", "--out", out, *words)
+    while not list(parts.glob("*.safetensors")):
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.005)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}.get(number, -number)
+    assert "Traceback" not in errors and not out.exists()
+    _, said = importance(out, *slow)
+    assert "of 4 pairs are whole already" in said and not parts.exists()
+    first, second = Importance.read(tmp_path / "whole"), Importance.read(out)
+    for name, theta in first.modules.items():
+        assert torch.equal(theta, second.modules[name])
+
+
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_half_precision_is_near(importance, tmp_path, precision):
+    for name in ("fp32", precision):
+        importance(tmp_path / name, *SMALL, "--pairs", "de-en", "--precision", name)
+    exact, near = (Importance.read(tmp_path / name) for name in ("fp32", precision))
+    for name, theta in exact.modules.items():
+        ratio = near.modules[name].sum() / theta.sum()
+        assert 0.8 < ratio < 1.25, name
+
+
+def test_what_is_drawn(importance, tmp_path):
+    found = {}
+    for name, words in {
+        "all": ("--sentences", "all"),
+        "many": ("--sentences", "1000"),
+        "other": (*SMALL, "--seed", "2"),
+        "few": SMALL,
+        "test": (*SMALL, "--split", "test"),
+        "hard": (*SMALL, "--label-smoothing", "0"),
+    }.items():
+        importance(tmp_path / name, *words, "--pairs", "de-en")
+        read = Importance.read(tmp_path / name)
+        found[name] = read.modules["layers.0.feed_forward.inner"], read.about["of_pairs"]["de-en"]
+    assert torch.equal(found["all"][0], found["many"][0])
+    assert found["all"][1]["sentences"] > found["few"][1]["sentences"] == 8
+    for one in ("other", "test", "hard"):
+        assert not torch.equal(found["few"][0], found[one][0])
+
+
+def test_numbers_that_overflow_are_named(importance, tmp_path):
+    state = safe_load(str(two_stages()))
+    state["model"]["core.stack.layers.0.feed_forward.inner.weight"].fill_(3e38)
+    path = tmp_path / "huge.pt"
+    torch.save(state, path)
+    _, errors = importance(tmp_path / "theta", *SMALL, "--pairs", "de-en", path=path, code=1)
+    assert "`--precision` must hold every gradient and activation of de-en" in errors
+    assert [one.name for one in tmp_path.iterdir()] == ["huge.pt"]
+
+
+def test_mistakes_are_one_line_and_leave_nothing(importance, tmp_path):
+    out, empty = tmp_path / "theta", tmp_path / "empty.pt"
+    torch.save({"model": {}, "cfg": None}, empty)
+    english = trained("--max-update", "2", "--langs", "en,de", "--lang-pairs", "en-de,de-en")
+    for words, path, message in (
+        ((), tmp_path / "none.pt", "`--path` must name files that exist"),
+        ((), empty, "`--path` must name checkpoints of tdo_translation"),
+        ((), english, "the checkpoint must know the languages of en-fr"),
+        (("--pairs", "de-fr"), None, "`--pairs` must be pairs with a train set in .*; de-fr is"),
+        (("--pairs", "en-xx"), None, "`--pairs` must be pairs with a train set in .*; en-xx is"),
+        (("--split", "valid", "--pairs", "de-fr"), None, "pairs with a valid set"),
+        (("--sentences", "0"), None, "`--sentences` must be all or at least 1; it is 0"),
+        (("--sentences", "x"), None, "`--sentences` must be all or at least 1; it is x"),
+        (("--longest", "0"), None, "`--longest` must be at least 1"),
+        (("--label-smoothing", "1"), None, "`--label-smoothing` must be from 0 to below 1"),
+        (("--seed", "-1"), None, "`--seed` must be from 0"),
+        (("--workers", "0"), None, "`--workers` must be at least 1"),
+        (("--data", str(tmp_path)), None, "`DATA` must be a folder"),
+    ):
+        printed, errors = importance(out, *words, path=path, code=2)
+        line = errors.splitlines()[-1]
+        assert line.startswith("tdo importance: error: ")
+        assert re.search(message, line), line
+        assert "Traceback" not in errors and not printed
+        assert [one.name for one in tmp_path.iterdir()] == ["empty.pt"]
+    _, errors = importance(tmp_path / "no" / "theta", code=2)
+    assert "`--out` must be a file in a folder that is there" in errors
+    _, errors = importance(out, "--longest", "1", "--pairs", "de-en", code=1)
+    assert "a train sentence of at most 1 tokens (`--longest`); it has none" in errors
+    with pytest.raises(SystemExit):
+        importance(out, "--method", "guess")
+
+
+def test_another_dictionary_is_refused(importance, tmp_path):
+    data = tmp_path / "data"
+    shutil.copytree(prepared().root, data)
+    for path in data.glob("dict*.txt"):
+        first, second, *rest = path.read_text(encoding="utf-8").splitlines()
+        path.write_text("\n".join([second, first, *rest]) + "\n", encoding="utf-8")
+    _, errors = importance(tmp_path / "theta", "--data", data, code=2)
+    assert "the source dictionary must be the checkpoint's" in errors
+    assert not (tmp_path / "theta.parts").exists()

@@ -1,0 +1,184 @@
+"""Language-aware parts from the command line: trained, resumed, grown, extended, decoded."""
+
+import json
+
+import pytest
+import torch
+from fairseq import checkpoint_utils
+from support.commands import hypotheses, scores
+from support.data import (
+    BOTH_WAYS,
+    CROSS_ENTROPY,
+    ENCODER_DECODER,
+    INSTRUCL,
+    LANGUAGES,
+    TAG,
+    TASK,
+    TDO,
+    TRAIN,
+    databin,
+    generate,
+    train,
+)
+
+from tdo_plugin import cli
+from tdo_plugin_checkpoint import safe_load
+
+BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, "--disable-validation")
+AWARE = ("--tdo-laln", "both", "--tdo-lalt", "identity")
+ONE_STAGE = ("--tdo-target-layer", "0", "--tdo-adaptation-dim", "0")
+SYSTEMS = {
+    "tdo_transformer": (*TDO, *AWARE),
+    "tdo_prefix_decoder_only": (*TDO, *ONE_STAGE, "--tdo-laln", "both"),
+    "tdo_encoder_decoder": (*TDO, *ENCODER_DECODER, *AWARE),
+    "merged attention": (
+        *(*TDO, *ENCODER_DECODER, *AWARE),
+        *("--tdo-decoder-attention", "merged", "--tdo-init", "depth-scaled"),
+    ),
+}
+GENERATE = ("--task", "tdo_translation", *TASK, *TAG, "--beam", "3", "--max-len-b", "8")
+DE_FR = ("-s", "de", "-t", "fr", "--gen-subset", "test")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_trained_resumed_and_decoded(system, tmp_path):
+    """With InstruCL; batches of the training mix languages, sentences of the search leave it."""
+    arch = system if system.startswith("tdo_") else "tdo_encoder_decoder"
+    flags = (*BASE, *SYSTEMS[system], "--arch", arch, *INSTRUCL)
+    through = train(tmp_path / "through", *flags, "--max-update", "6")
+    first = train(tmp_path / "parts", *flags, "--max-update", "2")
+    assert first + train(tmp_path / "parts", *flags, "--max-update", "6") == through
+    path = tmp_path / "parts" / "checkpoint_last.pt"
+    state = safe_load(path)["model"]
+    tables = [one for name, one in state.items() if one.dim() == 3 or "norm" in name]
+    assert tables
+    for one in tables:
+        assert len(one) == len(LANGUAGES)
+        assert len({tuple(row.flatten().tolist()) for row in one}) == len(one), "languages alike"
+    narrow, whole = (
+        generate("--path", path, *GENERATE, *DE_FR, *more) for more in ((), ("--whole-search",))
+    )
+    assert len(hypotheses(narrow)) == 6
+    assert hypotheses(narrow) == hypotheses(whole)
+    assert scores(narrow) == pytest.approx(scores(whole), abs=1e-3)
+
+
+def test_validation_translates(tmp_path):
+    flags = (*SYSTEMS["tdo_transformer"], *CROSS_ENTROPY, "--eval-translation", "all")
+    sizes = ("--eval-sentences", "3", "--max-update", "2", "--validate-interval-updates", "2")
+    train(tmp_path, *BASE[:-1], *flags, *sizes, "--eval-lid", "references")
+    lines = (tmp_path / "validation.jsonl").read_text().splitlines()
+    assert {json.loads(line)["direction"] for line in lines} >= set(BOTH_WAYS.split(","))
+
+
+def test_a_plain_model_is_fine_tuned(tmp_path):
+    """The first batch's loss is the plain model's, and a resumed training needs no more flags."""
+    plain = (*BASE, *TDO, *CROSS_ENTROPY, "--dropout", "0")
+    train(tmp_path / "plain", *plain, "--max-update", "2")
+    start = tmp_path / "plain" / "checkpoint_last.pt"
+    runs = {
+        name: train(
+            tmp_path / name, *plain, *more, "--finetune-from-model", str(start), "--max-update", "2"
+        )
+        for name, more in (("on", ()), ("aware", AWARE))
+    }
+    first, second = ([run[at]["loss"] for run in runs.values()] for at in (0, 1))
+    assert first[0] == pytest.approx(first[1], rel=1e-6)
+    assert second[0] != second[1]
+    again = (*plain, *AWARE, "--finetune-from-model", str(start))
+    assert len(train(tmp_path / "aware", *again, "--max-update", "4")) == 2
+
+
+# --- tdo extend -------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trained")
+    train(folder, *BASE, *SYSTEMS["tdo_transformer"], *CROSS_ENTROPY, "--max-update", "3")
+    return folder / "checkpoint_last.pt"
+
+
+def extend(*flags):
+    return cli.main(["extend", str(databin()), *map(str, flags)])
+
+
+def test_extended_decoded_and_trained_on(trained, tmp_path, capsys):
+    output = tmp_path / "new" / "extended.pt"
+    assert (
+        extend("--path", trained, "--languages", "it,pt", "--like", "es", "--output", output) == 0
+    )
+    told = capsys.readouterr().out
+    flags = ("--langs", "en,de,fr,es,it,pt", "--tdo-masked-tags", "2")
+    assert f"--finetune-from-model {output} {' '.join(flags)}" in told
+    before = generate("--path", trained, *GENERATE, *DE_FR)
+    after = generate("--path", output, *GENERATE, *DE_FR, *flags[:2])
+    assert hypotheses(before) == hypotheses(after)
+    assert scores(before) == scores(after)
+    state = safe_load(output)
+    assert state["task_state"]["languages"] == ["en", "de", "fr", "es", "it", "pt"]
+    assert "last_optimizer_state" not in state
+    _, _, task = checkpoint_utils.load_model_ensemble_and_task([str(output)])
+    assert task.langs == state["task_state"]["languages"]
+    more = (
+        *SYSTEMS["tdo_transformer"],
+        *CROSS_ENTROPY,
+        *flags,
+        "--finetune-from-model",
+        str(output),
+    )
+    assert len(train(tmp_path / "on", *BASE, *more, "--max-update", "2")) == 2
+    trained_on = safe_load(tmp_path / "on" / "checkpoint_last.pt")["model"]
+    moved = trained_on["core.stack.entry.1.weight"] != state["model"]["core.stack.entry.1.weight"]
+    assert moved.flatten(1).any(1).tolist() == [True, True, True, True, False, False]
+    name = "core.embeddings.source.weight"
+    tags = trained_on[name][-2:], state["model"][name][-2:]
+    assert torch.equal(*tags), "a tag that is never read and masked in the softmax was moved"
+
+
+REFUSED = {
+    "known": (("--languages", "de"), "`--languages` must name new languages"),
+    "none": (
+        ("--languages", ","),
+        "`--languages` must name new languages, each once; they are none",
+    ),
+    "unlike": (("--languages", "it", "--like", "xx"), "`--like` must be one of en, de, fr, es"),
+    "missing": (("--languages", "it", "--path", "no.pt"), "`--path` must name files that exist"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name, trained, tmp_path, capsys):
+    flags, message = REFUSED[name]
+    output = tmp_path / "x.pt"
+    assert extend("--path", trained, "--output", output, *flags) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("tdo extend: error: ")
+    assert error.count("\n") == 1
+    assert message in error
+    assert not output.exists()
+
+
+def test_nothing_is_written_over(trained, tmp_path, capsys):
+    output = tmp_path / "x.pt"
+    output.write_text("mine")
+    assert extend("--path", trained, "--languages", "it", "--output", output) == 2
+    assert "`--output` must be new, or `--force` given" in capsys.readouterr().err
+    assert output.read_text() == "mine"
+
+
+def test_a_stock_model_is_refused(tmp_path, capsys):
+    stock = (
+        "--arch",
+        "transformer_iwslt_de_en",
+        "--encoder-embed-dim",
+        "8",
+        "--encoder-layers",
+        "1",
+    )
+    base = ("--task", "translation_multi_simple_epoch", *BASE[2:])
+    train(tmp_path, *base, *stock, *CROSS_ENTROPY, "--max-update", "1")
+    path = tmp_path / "checkpoint_last.pt"
+    assert extend("--path", path, "--languages", "it", "--output", tmp_path / "x.pt") == 2
+    assert "must name a multilingual model of tdo_plugin" in capsys.readouterr().err

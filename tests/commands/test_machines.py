@@ -1,0 +1,81 @@
+"""Training on several machines: two launchers that meet over the loopback stand for them."""
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from support.commands import logged
+from support.ending import GLOO, TWO_WORKERS, Training, assert_same_ends, free_port, trouble
+
+FLAGS = (*GLOO, "--max-update", "7", "--save-interval-updates", "2")
+
+
+def both(folder: Path, *flags: str) -> list[Training]:
+    """A training on two machines, of one worker each, which share the folder of checkpoints."""
+    place = ("--rdzv-backend", "c10d", "--rdzv-endpoint", f"127.0.0.1:{free_port()}")
+    torchrun = ("--nnodes", "2", "--nproc-per-node", "1", *place)
+    return [
+        Training(folder, *FLAGS, *flags, torchrun=torchrun, name=name) for name in ("one", "two")
+    ]
+
+
+def losses(output: str) -> list[float]:
+    return logged(output, "loss")
+
+
+@pytest.fixture(scope="module")
+def through(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[float]]:
+    """Two workers of one machine, that nothing happens to."""
+    folder = tmp_path_factory.mktemp("through")
+    found = losses(Training(folder, *FLAGS, torchrun=TWO_WORKERS).end()[0])
+    assert len(found) == 7
+    return folder, found
+
+
+LAUNCHER = "os.kill(os.getppid(), signal.SIGKILL)"
+MACHINE = f"{LAUNCHER}; os.kill(os.getpid(), signal.SIGKILL)"
+SAYS = {
+    LAUNCHER: "error: what launched the worker of rank {lost} has ended without a word",
+    MACHINE: r"error: the worker of rank {left} has lost another \((Connection|Broken pipe).*\); "
+    "the same command goes on from {last}",
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("what", "lost"), [(LAUNCHER, 1), (MACHINE, 1), (MACHINE, 0)])
+def test_a_lost_machine_ends_the_others_and_training_goes_on(
+    what: str, lost: int, through: tuple[Path, list[float]], tmp_path: Path
+) -> None:
+    """Before the fourth update; the last checkpoint is that of the second."""
+    happens = trouble(tmp_path, f"{what}; time.sleep(100)", update=3, rank=lost)
+    machines = both(tmp_path, *happens)
+    codes = sorted(one.process.wait(300) for one in machines)
+    assert codes == [-9, 1]
+    (survivor,) = [one.err.read_text() for one in machines if one.process.returncode == 1]
+    last = tmp_path / "checkpoint_last.pt"
+    assert re.search(SAYS[what].format(lost=lost, left=1 - lost, last=last), survivor), survivor
+    assert "Traceback" not in survivor
+    state = torch.load(last, weights_only=False)
+    assert state["optimizer_history"][-1]["num_updates"] == 2
+    outputs = [one.end()[0] for one in both(tmp_path)]
+    assert losses("".join(outputs)) == through[1][2:]
+    assert_same_ends(tmp_path, through[0])
+
+
+SLOW = ("threading.Thread(target=time.sleep, args=[3]).start()", "atexit.register(time.sleep, 3)")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("slow", SLOW)
+@pytest.mark.parametrize("told", [0, 1])
+def test_machines_that_a_signal_has_ended_need_not_leave_together(
+    told: int, slow: str, tmp_path: Path
+) -> None:
+    """One's worker takes its time; the other may be the one where all meet."""
+    tell = "os.kill(os.getppid(), signal.SIGTERM), time.sleep(3)"  # until it has been handed on
+    what = f"({tell}) if os.environ['RANK'] == '{told}' else {slow}"
+    machines = both(tmp_path, *trouble(tmp_path, what, update=3, rank=None))
+    assert [one.process.wait(300) for one in machines] == [143, 143]
+    said = "".join(one.err.read_text() for one in machines)
+    assert "error:" not in said and said.count("ended by a signal after update 4") == 1

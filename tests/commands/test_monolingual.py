@@ -1,0 +1,271 @@
+"""Target text alone, from `tdo monolingual` to a training on it."""
+
+import gzip
+import json
+import re
+
+import pytest
+import torch
+from support.auxiliary_data import monolingual
+from support.commands import logged, succeed
+from support.data import CROSS_ENTROPY, TAG, TASK, TDO, TRAIN, built, databin, iterate, train
+from support.ddp import in_torch_s_wrapper
+from support.prepared import LARGER, prepared
+from support.prepared import TASK as PREPARED
+
+from tdo_plugin.cli import main
+from tdo_plugin.data.databin import read_data_folder
+from tdo_plugin.data.segmentation import join_pieces
+
+LANGUAGE_MODEL = ("--task", "tdo_translation", *TASK, *TRAIN, *TDO)
+TERMS = ("--criterion", "label_smoothed_cross_entropy_terms", "--label-smoothing", "0.1")
+TARGET = "--decoder-langtok"
+PREFIX = ("--tdo-target-layer", "0", "--tdo-adaptation-dim", "0")
+CAUSAL = ("--tdo-source-attention", "causal")
+
+
+def lone(*flags):
+    return (*LANGUAGE_MODEL, *flags, "--monolingual", str(monolingual()))
+
+
+def parameters(path):
+    return torch.load(path / "checkpoint_last.pt", weights_only=False)["model"]
+
+
+def assert_same(folders, **tolerance):
+    one, other = map(parameters, folders)
+    assert one.keys() == other.keys()
+    for name, value in one.items():
+        torch.testing.assert_close(value, other[name], **tolerance)
+
+
+# --- training --------------------------------------------------------------------------------
+
+SYSTEMS = {
+    "TDO": (TARGET,),
+    "TDO, the tag on the source": TAG,
+    "prefix": (TARGET, *PREFIX),
+    "causal": (TARGET, *PREFIX, *CAUSAL),
+    "language-aware": (TARGET, "--tdo-laln", "both", "--tdo-lalt", "identity"),
+    "cut residual": (TARGET, "--tdo-cut-residual", "1"),
+    "tags for ends": (TARGET, "--lang-tok-replacing-bos-eos"),
+    "an embedding for each side": (TARGET, "--tdo-share-embeddings", "none"),
+}
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_every_system_learns_from_it(name, tmp_path):
+    """In a batch's own log; the validation is of the pairs alone."""
+    flags = (*TERMS, "--max-update", "60", "--no-save", "--monolingual-share", "0.7")
+    losses = train(tmp_path, *lone(*SYSTEMS[name]), *flags)
+    each = [batch["loss"] / batch["ntokens"] for batch in losses]
+    assert sum(each[-10:]) < 0.9 * sum(each[:10])
+
+
+def test_stop_and_resume(tmp_path):
+    """With dropout, accumulation, virtual epochs that are keyed, and a stop within an epoch."""
+    flags = (*lone(TARGET), *TERMS, "--update-freq", "2", "--virtual-epoch-size", "150")
+    flags = (*flags, "--virtual-epoch-draw", "keyed", "--max-tokens", "60")
+    through = train(tmp_path / "through", *flags, "--max-update", "11")
+    first = train(tmp_path / "parts", *flags, "--max-update", "4")
+    second = train(tmp_path / "parts", *flags, "--max-update", "11")
+    assert len(through) == 22
+    assert first + second == through
+    assert_same([tmp_path / name for name in ("through", "parts")], rtol=0, atol=0)
+
+
+def test_two_processes_equal_two_accumulated_batches(tmp_path):
+    flags = (*lone(TARGET), *TERMS, "--dropout", "0", "--max-tokens", "60", "--max-update", "5")
+    one = train(tmp_path / "one", *flags, "--update-freq", "2")
+    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
+    output = succeed(
+        "train",
+        *(databin(), *flags, "--save-dir", tmp_path / "two", "--distributed-backend", "gloo"),
+        *("--ddp-backend", "legacy_ddp", "--distributed-no-spawn"),
+        launcher=launcher,
+    )
+    pairs = zip(one[::2], one[1::2], strict=True)
+    wanted = [(a["loss"] + b["loss"]) / (a["ntokens"] + b["ntokens"]) / 0.6931472 for a, b in pairs]
+    assert logged(output, "loss") == pytest.approx(wanted, abs=2e-3)
+    assert_same([tmp_path / name for name in ("one", "two")], rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("more", [(), ("--tdo-laln", "both", "--tdo-lalt", "xavier")])
+def test_torch_s_own_wrapper(more, tmp_path):
+    """Every parameter has a part in a batch without a source, if only with nothing to add."""
+    task, model, criterion = built(*lone(TARGET), *TERMS, "--dropout", "0", *more)
+    batches = iterate(task, "train", max_tokens=40)
+    lengths = [batch["net_input"]["src_tokens"].size(1) for batch in batches]
+    chosen = [lengths.index(0), lengths.index(max(lengths)), lengths.index(0)]
+
+    def work(wrapped):
+        for number in chosen:
+            wrapped.zero_grad()
+            criterion(wrapped, batches[number])[0].backward()
+            below = model.core.stack.layers[0].parameters()
+            assert any(one.grad.any() for one in below) == bool(lengths[number])
+
+    in_torch_s_wrapper(model, work, tmp_path / "meeting")
+
+
+# --- the folder ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def text(tmp_path):
+    """German and French lines; some are the data's own validation and test text."""
+
+    def write(name, lines):
+        path = tmp_path / name
+        path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        return path
+
+    root = prepared().root
+    held_out = [
+        *(root / "reference" / "test.de").read_text(encoding="utf-8").split("\n")[:2],
+        join_pieces((root / "pieces" / "valid.en-de.de").read_text("utf-8").split("\n")[0]),
+    ]
+    trained = (root / "pieces" / "train.en-de.de").read_text("utf-8").split("\n")[:9]
+    german = [*map(join_pieces, trained[:8]), *held_out, "", "  ", "ein\x07Ton", "Haus " * 300]
+    french = (root / "pieces" / "train.en-fr.fr").read_text("utf-8").split("\n")[:5]
+    again = gzip.compress(f"{join_pieces(trained[3])}\n{join_pieces(trained[8])}".encode())
+    (tmp_path / "more.gz").write_bytes(again)
+    return {
+        "de": write("german.txt", german),
+        "more": tmp_path / "more.gz",
+        "fr": write("french.txt", map(join_pieces, french)),
+    }
+
+
+def make(out, *words, code=0):
+    given = ["monolingual", str(prepared().root), "--out", str(out), "--workers", "1"]
+    assert main([*given, *map(str, words)]) == code
+
+
+def test_from_text_to_a_training(text, tmp_path, capsys):
+    out = tmp_path / "lone"
+    words = ("--text", f"de={text['de']}", f"fr={text['fr']}", f"de={text['more']}")
+    make(out, *words, "--max-pieces", "300")
+    said = capsys.readouterr().err
+    assert (
+        "de: 17 lines, 9 kept (2 empty, 1 unreadable, 1 duplicates, 3 held-out, 1 too long)" in said
+    )
+    assert "fr: 5 lines, 5 kept\n" in said
+    made = json.loads((out / "monolingual.json").read_text())
+    assert made["sets"] == {"de-de": 9, "fr-fr": 5}
+    pieces = (prepared().root / "pieces" / "train.en-de.de").read_text("utf-8").split("\n")[:9]
+    assert (out / "pieces" / "train.de-de.de").read_text("utf-8").split("\n") == [*pieces, ""]
+    folder = tmp_path / "model"
+    flags = (*PREPARED, TARGET, *TRAIN, *TDO, *LARGER, *CROSS_ENTROPY, "--max-update", "6")
+    flags = (*flags, "--monolingual", str(out), "--monolingual-share", "0.3")
+    losses = train(folder, "--task", "tdo_translation", *flags, data=prepared().root)
+    assert len(losses) == 6
+    # what is trained decodes as ever, also where the folder is not
+    out.rename(tmp_path / "elsewhere")
+    model = folder / "checkpoint_last.pt"
+    words = ("--path", model, "--cpu", "--pairs", "en-de", "--beam", "1", "--max-len-b", "8")
+    given = (*words, "--out", tmp_path / "hypotheses", "--workers", "1")
+    assert main(["translate", str(prepared().root), *map(str, given)]) == 0
+
+
+def snapshot(folder):
+    return {
+        path.relative_to(folder).as_posix(): (path.read_bytes(), path.stat().st_mtime_ns)
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != ".lock"
+    }
+
+
+def test_a_whole_folder_stays(text, tmp_path, capsys):
+    out, words = tmp_path / "lone", ("--text", f"fr={text['fr']}")
+    make(out, *words)
+    before = snapshot(out)
+    make(out, *words)
+    assert "is whole already" in capsys.readouterr().err
+    assert snapshot(out) == before
+    make(out, "--text", f"de={text['de']}", code=2)
+    assert "must be a new folder, or `--fresh` given" in capsys.readouterr().err
+    assert snapshot(out) == before
+    make(out, "--text", f"de={text['de']}", "--fresh")
+    assert {path.name for path in out.glob("train.*")} == {
+        "train.de-de.de.bin",
+        "train.de-de.de.idx",
+    }
+    assert json.loads((out / "monolingual.json").read_text())["sets"].keys() == {"de-de"}
+
+
+@pytest.mark.parametrize("place", ["tdo_plugin.data.parts.binarise", "text"])
+def test_a_stopped_run_goes_on(place, text, tmp_path, monkeypatch):
+    words = ("--text", f"de={text['de']}", f"fr={text['fr']}")
+    make(tmp_path / "whole", *words)
+    out = tmp_path / "parts"
+
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    where = "tdo_plugin.corpora.monolingual.make_further" if place == "text" else place
+    with monkeypatch.context() as stopped:
+        stopped.setattr(where, stop)
+        make(out, *words, code=130 if place == "text" else 2)
+    assert not (out / "monolingual.json").exists() and not list(out.glob("train.*"))
+    kept = (out / "work" / "text" / "fr").stat().st_mtime_ns
+    make(out, *words)
+    assert (out / "work" / "text" / "fr").stat().st_mtime_ns == kept
+    for path in (tmp_path / "whole").glob("*.*"):
+        assert (out / path.name).read_bytes() == path.read_bytes(), path.name
+
+
+BAD = {
+    "no file": (("de=nowhere.txt",), "`--text` must name text files; nowhere.txt is none"),
+    "no language": (("nowhere.txt",), "`--text` must be LANG=FILE; it is nowhere.txt"),
+    "nothing named": (("de=",), "`--text` must be LANG=FILE; it is de="),
+    "unknown language": (
+        ("xx=FRENCH",),
+        "`--text` must be of a language of .* en, de, fr; it is xx",
+    ),
+    "no number": (("de=FRENCH", "--max-pieces", "0"), "`--max-pieces` must be at least 1; it is 0"),
+    "no worker": (("de=FRENCH", "--workers", "0"), "`--workers` must be at least 1; it is 0"),
+    "no line": (("de=EMPTY",), "`--text` must leave a line of de; de: 2 lines, 0 kept .2 empty."),
+    "too long": (
+        ("fr=FRENCH", "--max-pieces", "1"),
+        "`train.fr-fr` must have lines that are neither empty nor longer than 1 pieces",
+    ),
+    "latin-1": (("de=LATIN",), "`.*latin.txt` line 2 must be UTF-8 text; it is not"),
+    "cut off": (("de=CUT",), "`.*cut.gz` must be whole; unpacking it gave"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input(name, text, tmp_path, capfd):
+    files = {"EMPTY": b"\n \n", "LATIN": b"gut\nsch\xf6n\n", "CUT": gzip.compress(b"a\n" * 9)[:-4]}
+    paths = {"FRENCH": text["fr"]}
+    for key, content in files.items():
+        paths[key] = tmp_path / f"{key.lower()}{'.gz' if key == 'CUT' else '.txt'}"
+        paths[key].write_bytes(content)
+    words, message = BAD[name]
+    for key, path in paths.items():
+        words = [word.replace(key, str(path)) for word in words]
+    make(tmp_path / "lone", "--text", *words, code=2)
+    errors = capfd.readouterr().err
+    assert "Traceback" not in errors
+    line = errors.rstrip("\n").split("\n")[-1]
+    assert line.startswith("tdo monolingual: error: ")
+    assert re.search(message, line), line
+    assert not (tmp_path / "lone" / "monolingual.json").exists()
+
+
+@pytest.mark.parametrize("other", ["file", "folder", "data"])
+def test_no_folder_of_something_else(other, text, tmp_path, capsys):
+    out = tmp_path / "taken"
+    if other == "data":
+        out = prepared().root
+    elif other == "file":
+        out.write_text("mine\n")
+    else:
+        out.mkdir()
+        (out / "thesis.txt").write_text("mine\n")
+    before = snapshot(out) if out.is_dir() else out.read_bytes()
+    make(out, "--text", f"fr={text['fr']}", code=2)
+    assert "`--out` must be a" in capsys.readouterr().err
+    assert (snapshot(out) if out.is_dir() else out.read_bytes()) == before
+    assert read_data_folder(prepared().root)

@@ -1,0 +1,32 @@
+"""`tdo allocate` and `tdo analyze neurons`, one after the other in processes of their own."""
+
+from pathlib import Path
+
+from support.neuron_files import importance_of
+
+from tdo_plugin.neuron_files import Importance, Masks
+
+PAIRS = ["it-en", "en-it", "ro-en", "en-ro"]
+
+
+def test_from_importance_to_pictures(run, tmp_path: Path) -> None:
+    importance_of(PAIRS, 2, 16, 32).write(tmp_path / "importance")
+
+    def tdo(*words: str) -> str:
+        done = run("python", "-m", "tdo_plugin", *words, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert not done.stderr
+        return done.stdout
+
+    tdo("allocate", "importance", "--by", "separate", "--general", "0.5", "--out", "masks")
+    masks = Masks.read(tmp_path / "masks")
+    assert masks.about["importance"] == Importance.read(tmp_path / "importance").digest
+    # by source and by target language there are three groups each
+    encoder, decoder = (f"{name}_layers.0.feed_forward.inner" for name in ("encoder", "decoder"))
+    assert masks.modules[encoder][1].equal(masks.modules[encoder][3])
+    assert masks.modules[decoder][0].equal(masks.modules[decoder][2])
+    printed = tdo("analyze", "neurons", "allocation", "masks", "--out", "a")
+    printed += tdo("analyze", "neurons", "importance", "importance", "--out", "b")
+    named = [Path(line) for line in printed.splitlines() if line.startswith(str(tmp_path))]
+    found = {path for name in "ab" for path in (tmp_path / name).iterdir() if path.name != ".lock"}
+    assert set(named) == found and len(named) == len(found) == 10 + 7

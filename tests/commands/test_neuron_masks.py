@@ -1,0 +1,167 @@
+"""Training on with masks of neurons, resuming it, and decoding, from the command line."""
+
+import pytest
+import torch
+from support.commands import command, hypotheses, scores
+from support.data import (
+    BOTH_WAYS,
+    CROSS_ENTROPY,
+    ENCODER_DECODER,
+    TAG,
+    TASK,
+    TDO,
+    TRAIN,
+    built,
+    databin,
+    generate,
+    train,
+)
+from support.neuron_masks import write_masks
+
+from tdo_plugin import cli
+from tdo_plugin.errors import UserError
+from tdo_plugin.modules.neurons import projections
+from tdo_plugin.neuron_files import Masks
+from tdo_plugin_checkpoint import safe_load
+
+BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, "--disable-validation", *CROSS_ENTROPY)
+SYSTEMS = {"two-stage": TDO, "encoder-decoder": (*TDO, *ENCODER_DECODER)}
+GENERATE = ("--task", "tdo_translation", *TASK, *TAG, "--beam", "3", "--max-len-b", "8")
+EN_FR = ("-s", "en", "-t", "fr", "--gen-subset", "test")
+DE_FR = ("-s", "de", "-t", "fr", "--gen-subset", "test")
+
+
+@pytest.fixture(params=SYSTEMS)
+def begun(request, tmp_path):
+    """Flags of a plain training, its checkpoint, and masks of that."""
+    flags = (*BASE, *SYSTEMS[request.param])
+    train(tmp_path / "plain", *flags, "--max-update", "2")
+    start = tmp_path / "plain" / "checkpoint_last.pt"
+    core = built(*flags)[1].core
+    file = write_masks(tmp_path / "masks", core, BOTH_WAYS.split(","), safe_load(start)["model"])
+    on = (*flags, "--tdo-neuron-masks", str(file), "--finetune-from-model", str(start))
+    return core, start, on
+
+
+def test_trained_on_resumed_and_decoded(begun, tmp_path):
+    core, start, on = begun
+    on = (*on, "--weight-decay", "0.1")
+    through = train(tmp_path / "through", *on, "--max-update", "4")
+    parts = train(tmp_path / "parts", *on, "--max-update", "2")
+    assert parts + train(tmp_path / "parts", *on, "--max-update", "4") == through
+
+    path = tmp_path / "parts" / "checkpoint_last.pt"
+    before, after = safe_load(start)["model"], safe_load(path)["model"]
+    for name in projections(core.stack):
+        old, new = (one[f"core.stack.{name}.weight"] for one in (before, after))
+        assert torch.equal(old[-1], new[-1]), f"the last of {name} is no pair's"
+        assert not torch.equal(old[0], new[0])
+
+    for direction in (EN_FR, DE_FR):
+        narrow, whole = (
+            generate("--path", path, *GENERATE, *direction, *more)
+            for more in ((), ("--whole-search",))
+        )
+        assert len(hypotheses(narrow)) == 6
+        assert hypotheses(narrow) == hypotheses(whole)
+        assert scores(narrow) == pytest.approx(scores(whole), abs=1e-3)
+
+    typed = (databin().parent / "text" / "test.en-fr.en").read_text(encoding="utf-8")
+    words = (databin(), *GENERATE, *EN_FR[:4], "--cpu", "--path", path)
+    asked = command("interactive", *words, stdin=typed)
+    assert asked.returncode == 0, asked.stderr
+    assert hypotheses(asked.stdout) == hypotheses(generate("--path", path, *GENERATE, *EN_FR))
+
+    # the masks do something, and do it wherever the file is
+    told = generate("--path", path, *GENERATE, *EN_FR)
+    (tmp_path / "masks").rename(tmp_path / "elsewhere")
+    assert hypotheses(generate("--path", path, *GENERATE, *EN_FR)) == hypotheses(told)
+    overrides = str({"tdo_neuron_masks": str(tmp_path / "elsewhere")})
+    again = generate("--path", path, *GENERATE, *EN_FR, "--model-overrides", overrides)
+    assert hypotheses(again) == hypotheses(told)
+    others = write_masks(tmp_path / "others", core, BOTH_WAYS.split(","), seed=2)
+    for given, match in (("", "it is none"), (str(others), "has others")):
+        with pytest.raises(UserError, match=match):
+            overrides = str({"tdo_neuron_masks": given})
+            generate("--path", path, *GENERATE, *EN_FR, "--model-overrides", overrides)
+
+
+def test_masks_begin_with_their_checkpoint(begun, tmp_path):
+    _, start, on = begun
+    for words in ((*on[:-2],), (*on[:-2], "--restore-file", "no.pt", "--reset-optimizer")):
+        with pytest.raises(UserError, match=r"were allocated, where .* no checkpoint was loaded"):
+            train(tmp_path / "new", *words, "--max-update", "1")
+    # in the folder of that checkpoint fairseq would go on with its optimizer
+    before = start.read_bytes()
+    words = (databin(), *on, "--max-update", "3", "--save-dir", start.parent)
+    done = command("train", *words, "--cpu", "--distributed-world-size", "1")
+    (said,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert done.returncode and "were allocated, with a new `--save-dir`, or" in said
+    assert start.read_bytes() == before
+
+
+def test_neurons_of_pairs_that_are_not_trained_never_move(begun, tmp_path):
+    core, start, on = begun
+    pairs = BOTH_WAYS.split(",")
+    words = (*on, "--weight-decay", "0.1", "--lang-pairs", ",".join(pairs[:1]))
+    train(tmp_path / "run", *words, "--max-update", "3")
+    masks = Masks.read(tmp_path / "masks")
+    states = [safe_load(one)["model"] for one in (start, tmp_path / "run" / "checkpoint_last.pt")]
+    others = 0
+    for name in projections(core.stack):
+        old, new = (one[f"core.stack.{name}.weight"] for one in states)
+        on_for = masks.modules[name][0]
+        others += int((masks.modules[name].any(0) & ~on_for).sum())
+        assert torch.equal(old[~on_for], new[~on_for]), name
+        assert not torch.equal(old[on_for], new[on_for]), name
+    assert others > 0
+
+
+def test_averaged(begun, tmp_path):
+    _, _, on = begun
+    train(tmp_path / "run", *on, "--max-update", "4", "--save-interval-updates", "2")
+    average = tmp_path / "average.pt"
+    words = ["average", "--inputs", str(tmp_path / "run"), "--last", "2", "--output", str(average)]
+    assert cli.main(words) == 0
+    stored = safe_load(tmp_path / "run" / "checkpoint_last.pt")["model"]
+    averaged = safe_load(average)["model"]
+    for name in ("masks", "general", "pairs", "digest"):
+        assert torch.equal(averaged[f"core.neurons.{name}"], stored[f"core.neurons.{name}"])
+    (tmp_path / "masks").unlink()
+    assert len(hypotheses(generate("--path", average, *GENERATE, *EN_FR))) == 6
+
+
+def test_masks_say_nothing_of_new_languages(begun, tmp_path, capsys):
+    _, _, on = begun
+    train(tmp_path / "run", *on, "--max-update", "1")
+    path, out = tmp_path / "run" / "checkpoint_last.pt", tmp_path / "extended.pt"
+    words = ["extend", str(databin()), "--path", str(path), "--languages", "it"]
+    assert cli.main([*words, "--output", str(out)]) == 2
+    said = capsys.readouterr().err.strip().splitlines()
+    assert len(said) == 1 and "must name a model without `--tdo-neuron-masks`" in said[0]
+    assert not out.exists()
+
+
+def test_erased(begun, tmp_path, capsys):
+    _, start, on = begun
+    train(tmp_path / "run", *on, "--max-update", "1")
+    path, out = tmp_path / "run" / "checkpoint_last.pt", tmp_path / "erased.pt"
+    words = ["erase", "--path", str(path), "--output", str(out)]
+    for given, match in (
+        ((), "must erase a neuron"),
+        (("--general", "1.5"), "`--general` must be from 0 to 1; it is 1.5"),
+        (("--specific", "0.5"), "`--specific` and `--pair` must come together"),
+        (("--specific", "0.5", "--pair", "en-xx"), "`--pair` must be of two of en, de, fr, es"),
+        (("--specific", "0.5", "--pair", "de-fr"), "must be one that the model's masks know"),
+        (("--general", "0.5", "--path", str(start)), "that was trained with --tdo-neuron-masks"),
+    ):
+        assert cli.main([*words, *given]) == 2
+        said = capsys.readouterr().err.strip().splitlines()
+        assert len(said) == 1 and match in said[0]
+        assert not out.exists()
+    assert cli.main([*words, "--general", "1"]) == 0
+    stored = safe_load(out)["model"]
+    assert not stored["core.neurons.general"].any()
+    assert len(hypotheses(generate("--path", out, *GENERATE, *EN_FR))) == 6
+    assert cli.main([*words, "--general", "1"]) == 2  # it is there already
+    assert "is there already" in capsys.readouterr().err

@@ -1,0 +1,47 @@
+"""Adapters and target-specific attention from the command line: trained, resumed, decoded."""
+
+import pytest
+from support.commands import hypotheses, scores
+from support.data import (
+    BOTH_WAYS,
+    CROSS_ENTROPY,
+    ENCODER_DECODER,
+    TAG,
+    TASK,
+    TDO,
+    TRAIN,
+    generate,
+    train,
+)
+
+from tdo_plugin_checkpoint import safe_load
+
+BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, "--disable-validation", *CROSS_ENTROPY)
+PARTS = ("--tdo-adapter-dim", "5", "--tdo-target-attention", "all")
+SYSTEMS = {"tdo_transformer": TDO, "tdo_encoder_decoder": (*TDO, *ENCODER_DECODER)}
+GENERATE = ("--task", "tdo_translation", *TASK, *TAG, "--beam", "3", "--max-len-b", "8")
+TRAINED = tuple(BOTH_WAYS.split(",")[0].split("-"))
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_trained_resumed_and_decoded(system, tmp_path):
+    """One direction is decoded by its own adapter, which is found by the checkpoint's pairs."""
+    flags = (*BASE, *SYSTEMS[system], "--arch", system, *PARTS)
+    through = train(tmp_path / "through", *flags, "--max-update", "6")
+    first = train(tmp_path / "parts", *flags, "--max-update", "2")
+    assert first + train(tmp_path / "parts", *flags, "--max-update", "6") == through
+    path = tmp_path / "parts" / "checkpoint_last.pt"
+    tables = [
+        one
+        for name, one in safe_load(path)["model"].items()
+        if "adapters." in name or one.dim() == 3
+    ]
+    for one in tables:
+        assert len({tuple(row.flatten().tolist()) for row in one}) == len(one), "rows alike"
+    source, target = TRAINED
+    direction = ("-s", source, "-t", target, "--gen-subset", "test")
+    narrow, whole = (
+        generate("--path", path, *GENERATE, *direction, *more) for more in ((), ("--whole-search",))
+    )
+    assert hypotheses(narrow) and hypotheses(narrow) == hypotheses(whole)
+    assert scores(narrow) == pytest.approx(scores(whole), abs=1e-3)

@@ -1,0 +1,279 @@
+"""`tdo analyze preference` on models trained here."""
+
+import csv
+import functools
+import logging
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.linalg
+import torch
+from support.data import ENCODER_DECODER, INSTRUCL, kept_logging
+from support.prepared import TEST_SENTENCES, prepared, trained
+
+from tdo_plugin.analysis.preference.pooled import pooled_outputs
+from tdo_plugin.cli import main
+from tdo_plugin.data.parallel import parallel_lines
+from tdo_plugin.evaluation.frozen import FrozenModel
+
+SHORT = ("--max-update", "2")
+ONE_STAGE = ("--tdo-target-layer", "0", "--tdo-adaptation-dim", "0")
+PLAIN_ENCODER_DECODER = (*ENCODER_DECODER, "--tdo-adaptation-dim", "0")
+
+
+@functools.cache
+def checkpoint(*flags: str) -> Path:
+    return trained(*SHORT, *flags)
+
+
+@pytest.fixture
+def preference(capsys: pytest.CaptureFixture[str], tmp_path: Path):
+    """The command, into the folder `out`."""
+
+    def run(*words: object, code: int = 0, data: Path | None = None) -> tuple[str, str]:
+        given = ["--cpu", "--data", data or prepared().root, "--out", tmp_path / "out", *words]
+        with kept_logging():
+            found = main(["analyze", "preference", *map(str, given)])
+        logging.disable(logging.NOTSET)
+        output = capsys.readouterr()
+        assert found == code, output
+        return output.out, output.err
+
+    return run
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_two_models_and_every_file(preference, tmp_path):
+    out = tmp_path / "out"
+    paths = (f"tdo={checkpoint()}", f"ed={checkpoint(*PLAIN_ENCODER_DECODER)}")
+    printed, said = preference("--path", *paths, "--pairs", "all", "--variance", "0.9")
+    pictures = {f"{form}{end}" for form in ("sentence", "svcca") for end in (".png", ".svg")}
+    files = {*pictures, "pairs.csv", "layers.csv"}
+    assert {path.name for path in out.iterdir()} - {".lock"} == files
+    assert all(str(out / name) in printed for name in files)
+    assert "tdo: 3 layers, 6 pairs" in said and "ed: 2 layers, 6 pairs" in said
+    assert f"Over 6 pairs, {TEST_SENTENCES} sentences; " in printed
+    assert "warning: few sentences for so many dimensions" in printed
+    pairs = rows(out / "pairs.csv")
+    assert len(pairs) == 6 * 2 * (3 + 2)
+    assert {row["pair"] for row in pairs} == set(prepared().test_directions)
+    layers = rows(out / "layers.csv")
+    assert [(row["model"], row["layer"]) for row in layers if row["form"] == "svcca"] == [
+        *(("tdo", layer) for layer in "123"),
+        *(("ed", layer) for layer in "12"),
+    ]
+    for row in layers:
+        scores = {
+            one["pair"]: float(one["score"])
+            for one in pairs
+            if all(one[name] == row[name] for name in ("model", "layer", "form"))
+        }
+        assert float(row["mean"]) == pytest.approx(sum(scores.values()) / 6)
+        assert float(row["lowest"]) == min(scores.values()) == scores[row["lowest_pair"]]
+        assert float(row["highest"]) == max(scores.values()) == scores[row["highest_pair"]]
+        assert 0 < min(scores.values()) < max(scores.values()) < 1
+        assert f"{row['lowest_pair']} {float(row['lowest']):.3f}" in printed
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ONE_STAGE,
+        (*ONE_STAGE, "--tdo-source-attention", "causal"),
+        ("--tdo-norm", "pre"),
+        INSTRUCL,
+        ("--tdo-laln", "both", "--tdo-lalt", "xavier"),
+        ("--decoder-langtok",),
+    ],
+    ids=["prefix", "causal", "pre-norm", "InstruCL", "language-aware", "tags on both sides"],
+)
+def test_other_models(preference, tmp_path, flags):
+    words = ("--path", checkpoint(*flags), "--form", "sentence", "--no-figures")
+    printed, _ = preference(*words)
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        ".lock",
+        "layers.csv",
+        "pairs.csv",
+    }
+    assert "SVCCA" not in printed
+    found = rows(tmp_path / "out" / "pairs.csv")
+    assert [(row["layer"], row["pair"]) for row in found] == [
+        (layer, pair) for pair in ("de-fr", "fr-de") for layer in "123"
+    ]
+
+
+def test_the_same_numbers_whatever_the_batches(preference, tmp_path):
+    found = []
+    for tokens in ("8000", "40"):
+        words = ("--path", checkpoint(), "--form", "sentence", "--max-tokens", tokens)
+        preference(*words, "--no-figures")
+        found.append([float(row["score"]) for row in rows(tmp_path / "out" / "pairs.csv")])
+    assert found[0] == pytest.approx(found[1], abs=1e-5)
+
+
+def by_eigenvalues(one: torch.Tensor, other: torch.Tensor, variance: float) -> float:
+    """SVCCA by another way: principal components, then the eigenvalues of the covariances."""
+    kept = []
+    for states in (one.double().numpy(), other.double().numpy()):
+        centred = states - states.mean(0)
+        values, vectors = np.linalg.eigh(centred.T @ centred)
+        values, vectors = values[::-1], vectors[:, ::-1]
+        count = int(np.searchsorted(np.cumsum(values) / values.sum(), variance)) + 1
+        kept.append(centred @ vectors[:, :count])
+    a, b = kept
+    squares = scipy.linalg.eigh(
+        a.T @ b @ np.linalg.inv(b.T @ b) @ b.T @ a, a.T @ a, eigvals_only=True
+    )
+    return float(np.sqrt(np.sort(squares)[::-1][: b.shape[1]].clip(0, 1)).mean())
+
+
+def test_the_numbers_are_those_of_three_readings(preference, tmp_path):
+    preference("--path", checkpoint(), "--variance", "0.8", "--no-figures")
+    model = FrozenModel(checkpoint(), prepared(), torch.device("cpu"))
+    lines = parallel_lines(prepared(), "test")
+
+    def states(language: str, tag: str) -> list[torch.Tensor]:
+        """Of each sentence, read alone."""
+        found = []
+        for line in lines[language]:
+            ((_, tokens, languages),) = model.readings(f"{language}-{tag}", [line], 256, 8000)
+            found.append(model.core.encode(tokens, [3], languages).states[3][0].mean(0))
+        return found
+
+    def found(form: str) -> list[float]:
+        (row,) = (
+            row
+            for row in rows(tmp_path / "out" / "pairs.csv")
+            if (row["form"], row["pair"], row["layer"]) == (form, "de-fr", "3")
+        )
+        return [float(row[name]) for name in ("rho_source", "rho_target", "score")]
+
+    real, source, target = states("de", "fr"), states("de", "de"), states("fr", "fr")
+    rhos = [
+        [float(torch.corrcoef(torch.stack(two))[0, 1].abs()) for two in zip(real, one, strict=True)]
+        for one in (source, target)
+    ]
+    scores = [y / (y + x) for x, y in zip(*rhos, strict=True)]
+    expected = [sum(values) / TEST_SENTENCES for values in (*rhos, scores)]
+    assert found("sentence") == pytest.approx(expected, abs=1e-5)
+    assert expected[0] < 0.9999  # it does depend on the tag
+    x, y = (by_eigenvalues(*map(torch.stack, (real, one)), 0.8) for one in (source, target))
+    assert found("svcca") == pytest.approx([x, y, y / (y + x)], abs=1e-4)
+    assert y < x < 0.9999
+
+
+def test_long_sentences_are_left_out_of_all_languages(preference, tmp_path):
+    lines = parallel_lines(prepared(), "test", ["de", "fr"])
+    longest = sorted(
+        max(len(one.split()) for one in same) + 2 for same in zip(*lines.values(), strict=True)
+    )
+    middle = longest[TEST_SENTENCES // 2]
+    words = ("--path", checkpoint(), "--languages", "de,fr", "--form", "sentence", "--no-figures")
+    for limit in (middle, middle - 1):
+        printed, _ = preference(*words, "--longest", limit)
+        count = sum(one <= limit for one in longest)
+        assert 1 < count < TEST_SENTENCES and f", {count} sentences; " in printed
+        assert all(float(row["score"]) > 0 for row in rows(tmp_path / "out" / "pairs.csv"))
+
+
+def test_through_the_hub(preference, tmp_path):
+    """The validation sets are of pairs, and have their English lines in common."""
+    words = ("--path", checkpoint(), "--split", "valid", "--form", "sentence", "--no-figures")
+    printed, _ = preference(*words)
+    assert "Over 2 pairs, 6 sentences; " in printed
+    printed, _ = preference(*words, "--sentences", "4", "--pairs", "supervised")
+    assert "Over 4 pairs, 4 sentences; " in printed
+
+
+def test_readings_have_the_tokens_of_the_sets_batches():
+    """What is read of a direction with a test set is what a batch of that set has."""
+    from tdo_plugin.evaluation.frozen import Cut, Sampling
+
+    model = FrozenModel(checkpoint(), prepared(), torch.device("cpu"))
+    lines = parallel_lines(prepared(), "test")["fr"]
+    found, expected = (
+        {
+            number: [one for one in row if one != 1]
+            for numbers, tokens, _ in batches
+            for number, row in zip(numbers.tolist(), tokens.tolist(), strict=True)
+        }
+        for batches in (
+            model.readings("fr-de", lines, 256, 100),
+            model.batches("fr-de", Cut("test"), Sampling(None, 256, 1)),
+        )
+    )
+    assert found == expected and len(found) == TEST_SENTENCES
+
+
+def test_the_identity_reading_is_in_the_language_of_the_sentence():
+    """Its tag, and the rows of language-aware parts; a single plain pass gives the same states."""
+    model = FrozenModel(
+        checkpoint("--tdo-laln", "both", "--tdo-lalt", "xavier"), prepared(), torch.device("cpu")
+    )
+    lines = parallel_lines(prepared(), "test")["fr"]
+    means = {}
+    for tag, number in (("fr", 2), ("de", 1)):
+        batches = list(model.readings(f"fr-{tag}", lines, 256, 60))
+        assert len(batches) > 1
+        for _, tokens, languages in batches:
+            assert {model.symbols[one] for one in tokens.max(1).values.tolist()} == {f"__{tag}__"}
+            assert languages.target.tolist() == languages.norm.tolist() == [number] * len(tokens)
+        means[tag] = pooled_outputs(model.core, batches, [1, 3], len(lines))
+        for line in (0, 5):
+            (batch,) = model.readings(f"fr-{tag}", [lines[line]], 256, 8000)
+            state = model.core.encode(batch[1], [1, 3], batch[2])
+            for layer in (1, 3):
+                expected = state.states[layer][0].mean(0)
+                torch.testing.assert_close(means[tag][layer][line], expected, rtol=1e-4, atol=1e-5)
+    assert not torch.allclose(means["fr"][3], means["de"][3], atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--encoder-langtok", "src", "--decoder-langtok"),
+        ("--decoder-langtok", "--lang-tok-replacing-bos-eos"),
+    ],
+    ids=["the source's tag", "a tag instead of the end"],
+)
+def test_sources_without_the_targets_tag_are_refused(preference, tmp_path, flags):
+    path = checkpoint(*flags)
+    printed, errors = preference("--path", path, code=2)
+    assert re.search(r"`--path` must name models whose sources begin with .*; those of ", errors)
+    assert "Traceback" not in errors and not printed and not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("form", ["both", "sentence"])
+def test_a_model_that_has_diverged_is_refused(preference, tmp_path, form):
+    state = torch.load(checkpoint(), map_location="cpu", weights_only=False)
+    (name, *_) = [name for name in state["model"] if ".layers.1." in name and "weight" in name]
+    state["model"][name].fill_(float("nan"))
+    torch.save(state, tmp_path / "nan.pt")
+    printed, errors = preference("--path", tmp_path / "nan.pt", "--form", form, code=2)
+    message = r"`--path` must name models whose states are finite; those of .*nan.pt after layer 2"
+    assert re.search(message, errors.splitlines()[-1])
+    assert "Traceback" not in errors and not printed and not (tmp_path / "out").exists()
+
+
+def test_mistakes_are_one_line_and_leave_nothing(preference, tmp_path):
+    path = checkpoint()
+    for words, message in (
+        (("--languages", "de,es"), "`--languages` must be two or more of en, de, fr, .* has es"),
+        (("--pairs", "de-es"), "`--pairs` must be .* of en-de, ..., fr-de; de-es is not one"),
+        (("--languages", "en,de"), "`--pairs` must leave at least one direction; zero-shot has"),
+        (("--longest", "3"), "`--longest` must leave sentences; none has at most 3 tokens in"),
+        (("--variance", "1"), "`--sentences` must leave more of them, or `--form sentence`"),
+        (("--out", prepared().root), "`--out` must be a folder of its own; it is "),
+    ):
+        printed, errors = preference("--path", path, *words, code=2)
+        line = errors.splitlines()[-1]
+        assert line.startswith("tdo analyze: error: ")
+        assert re.search(message, line), line
+        assert "Traceback" not in errors and not printed
+        assert not (tmp_path / "out").exists()

@@ -1,0 +1,131 @@
+"""`tdo preprocess` stopped in the middle, and training on what it makes."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from fairseq.data.indexed_dataset import MMapIndexedDataset
+from support.commands import environment
+from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN, train
+
+from tdo_plugin.cli import main
+from tdo_plugin.data.databin import MARK, read_data_folder
+
+# parts of few lines, so that there are many
+SMALL_PARTS = """
+import sys
+from tdo_plugin.cli import main
+from tdo_plugin.data import parts
+parts.PART = 20
+sys.exit(main(sys.argv[1:]))
+"""
+FLAGS = ("--vocab-size", "120", "--normalization", "identity")
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("corpus") / "text"
+    sizes = ("--train", "300", "--valid", "6", "--test", "6", "--seed", "1")
+    assert main(["corpus", "--out", str(folder), "--languages", "en,de,fr", *sizes]) == 0
+    return folder
+
+
+def started(text: Path, out: Path) -> subprocess.Popen[str]:
+    words = [sys.executable, "-c", SMALL_PARTS, "preprocess", text, out, *FLAGS, "--workers", 2]
+    return subprocess.Popen(
+        [str(word) for word in words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment(),
+        start_new_session=True,
+    )
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    files = (path for path in root.rglob("*") if path.is_file())
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in files}
+
+
+@pytest.fixture(scope="module")
+def whole(text: Path) -> Path:
+    """Made by one process, each set in one part."""
+    out = text.parent / "whole"
+    assert main(["preprocess", str(text), str(out), *FLAGS]) == 0
+    return out
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
+def test_a_run_that_was_stopped_goes_on(
+    text: Path, whole: Path, tmp_path: Path, stop: signal.Signals
+) -> None:
+    out = tmp_path / "data"
+    process = started(text, out)
+    while len(list(out.glob("work/steps/train.*"))) < 3:
+        assert process.poll() is None
+        time.sleep(0.02)
+    if stop == signal.SIGINT:  # as a terminal does it, to all processes
+        os.killpg(process.pid, stop)
+    else:
+        process.send_signal(stop)
+    _, said = process.communicate(timeout=20)
+    assert not (out / MARK).exists() and not list(out.glob("*.bin"))
+    if stop == signal.SIGINT:
+        assert process.returncode == 130
+        assert said.endswith("tdo preprocess: error: interrupted\n") and "Traceback" not in said
+        assert not list(out.rglob("*.partial")) and not list(out.glob("work/*scratch*"))
+    process = started(text, out)
+    shown, said = process.communicate(timeout=240)
+    assert process.returncode == 0, said
+    assert "SentencePiece" not in shown
+    assert contents(out) == contents(whole)
+
+
+def test_a_mistake_in_a_process_is_one_line(
+    text: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    bad = tmp_path / "text"
+    bad.mkdir()
+    for path in text.iterdir():
+        (bad / path.name).write_bytes(path.read_bytes())
+    broken = (bad / "train.en-fr.fr").read_bytes().replace(b"\n", b"\xff\n", 1)
+    (bad / "train.en-fr.fr").write_bytes(broken)
+    assert main(["preprocess", str(bad), str(tmp_path / "data"), *FLAGS, "--workers", "2"]) == 2
+    said = capfd.readouterr().err
+    path = bad / "train.en-fr.fr"
+    message = f"error: `{path}` must be UTF-8 text; it is not (invalid start byte)\n"
+    assert said.endswith(f"tdo preprocess: {message}") and "Traceback" not in said
+
+
+def test_training_goes_through_the_shards(
+    text: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    words = ("prepare", "--from", str(text), "--vocab-size", "120")
+    for name, more in {"whole": (), "shards": ("--shard-sentences", "150")}.items():
+        assert main([*words, "--out", str(tmp_path / name), *more]) == 0
+    whole, out = (read_data_folder((tmp_path / name).resolve()) for name in ("whole", "shards"))
+    folders = [str(out.root), str(out.root / "shard2")]
+    assert out.path == ":".join(folders)
+    for path in whole.root.glob("train.*.idx"):
+        rows, odd, even = (
+            [row.tolist() for row in MMapIndexedDataset(f"{root}/{path.stem}")]
+            for root in (whole.root, *folders)
+        )
+        assert len(rows) == 300 and [rows[0::2], rows[1::2]] == [odd, even]
+    task = ("--langs", ",".join(out.languages), "--lang-pairs", ",".join(out.directions))
+    caplog.set_level("INFO")
+    train(
+        tmp_path / "model",
+        *("--task", "tdo_translation", *task, *TAG, *TRAIN, *TDO, *CROSS_ENTROPY),
+        # an update takes all of an epoch
+        *("--max-update", "2", "--max-tokens", "1000", "--update-freq", "1000"),
+        *("--disable-validation", "--no-save"),
+        data=out.path,
+    )
+    read = re.findall(r"(\S+) train (\S+) 150 examples", caplog.text)
+    assert read == [(folder, one) for folder in folders for one in out.directions]

@@ -1,0 +1,232 @@
+"""Random online back-translation through fairseq: training, resuming, tuning, decoding."""
+
+import functools
+import re
+from unittest import mock
+
+import pytest
+import torch
+from support.commands import logged, refused, succeed
+from support.data import (
+    CROSS_ENTROPY,
+    ENCODER_DECODER,
+    INSTRUCL,
+    TAG,
+    TASK,
+    TDO,
+    TRAIN,
+    databin,
+    generate,
+    train,
+)
+from support.made import made_once
+from support.prepared import prepared, trained
+from support.translating import lines
+
+from tdo_plugin.tasks.robt.hook import BackTranslation
+
+BASE = (*TASK, *TAG, *TRAIN, *TDO)
+ROBT = ("--task", "tdo_robt", *BASE)
+PREFIX = ("--tdo-target-layer", "0", "--tdo-adaptation-dim", "0")
+# so that some translations of a new model do not repeat themselves
+UNTIED = ("--tdo-share-embeddings", "none", "--lr", "0.02")
+
+
+def parameters(path):
+    return torch.load(path, weights_only=False)["model"]
+
+
+@made_once
+def model(folder):
+    more = ("--max-update", "60", "--no-epoch-checkpoints", "--disable-validation")
+    train(folder, "--task", "tdo_translation", *BASE, *CROSS_ENTROPY, *UNTIED, *more)
+
+
+def baseline():
+    """A trained model of ``tdo_translation``."""
+    return model() / "checkpoint_last.pt"
+
+
+TUNED = (*CROSS_ENTROPY, "--tdo-share-embeddings", "none", "--finetune-from-model")
+
+
+def batches_of(folder, *flags):
+    """What each batch logs, and what the hook says of each; in this process."""
+    found, original = [], BackTranslation.batches
+
+    def batches(*args):
+        made, logs = original(*args)
+        found.append({key: value for key, value in logs.items() if key != "robt_seconds"})
+        return made, logs
+
+    with mock.patch.object(BackTranslation, "batches", batches):
+        losses = train(folder, *flags)
+    return losses, found
+
+
+# --- training --------------------------------------------------------------------------------
+
+SYSTEMS = {
+    "tdo": CROSS_ENTROPY,
+    "prefix": (*CROSS_ENTROPY, *PREFIX),
+    "encoder-decoder": (*CROSS_ENTROPY, *ENCODER_DECODER),
+    "tdo and InstruCL": INSTRUCL,
+}
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_training_from_the_command_line(name, tmp_path):
+    flags = (*SYSTEMS[name], "--lr", "0.05", "--max-update", "25", "--disable-validation")
+    output = succeed("train", databin(), *ROBT, *flags, "--save-dir", tmp_path)
+    for language in ("en", "de", "fr", "es"):
+        shares = logged(output, f"robt_{language}")
+        assert len(shares) == 25
+        assert 0.1 < sum(shares) / 25 < 0.4
+    dropped = logged(output, "robt_dropped")
+    assert all(0 <= share <= 1 for share in dropped)
+    assert min(dropped) < 1, "nothing was translated back"
+    assert max(logged(output, "robt_length")) >= 1
+    assert min(logged(output, "robt_seconds")) > 0
+    assert ("instrucl_loss" in output) == ("InstruCL" in name)
+    assert (tmp_path / "checkpoint_last.pt").is_file()
+
+
+def test_the_log_of_validation_has_none(tmp_path):
+    output = succeed("train", databin(), *ROBT, *CROSS_ENTROPY, "--max-update", "1", "--no-save")
+    assert logged(output, "valid_loss")
+    assert "valid_robt" not in output
+
+
+def test_stop_and_resume(tmp_path):
+    """With dropout, accumulation and a stop within an epoch; the first updates train on data alone.
+
+    What is drawn, what is made of it and all parameters are those of a training without a stop.
+    """
+    flags = (*ROBT, *TUNED, str(baseline()), "--update-freq", "2", "--robt-start-update", "1")
+    through = batches_of(tmp_path / "through", *flags, "--max-update", "4")
+    first = batches_of(tmp_path / "parts", *flags, "--max-update", "2")
+    second = batches_of(tmp_path / "parts", *flags, "--max-update", "4")
+    for whole, begun, resumed in zip(through, first, second, strict=True):
+        assert begun + resumed == whole
+    hook = through[1]
+    assert len(hook) == 8
+    assert [bool(one["robt_drawn"]) for one in hook] == [False] * 2 + [True] * 6
+    assert all(one["robt_made"] for one in hook[2:])
+    stored = [parameters(tmp_path / name / "checkpoint_last.pt") for name in ("through", "parts")]
+    for name, one in stored[0].items():
+        assert torch.equal(one, stored[1][name]), name
+
+
+def test_two_processes_equal_two_accumulated_batches(tmp_path):
+    """The same sentences draw the same languages on any number of workers."""
+    flags = (*ROBT, *TUNED, str(baseline()), "--dropout", "0", "--max-update", "3")
+    flags = (*flags, "--disable-validation")
+    _, one = batches_of(tmp_path / "one", *flags, "--update-freq", "2")
+    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
+    output = succeed(
+        "train",
+        *(databin(), *flags, "--save-dir", tmp_path / "two", "--distributed-backend", "gloo"),
+        *("--ddp-backend", "legacy_ddp", "--distributed-no-spawn"),
+        launcher=launcher,
+    )
+    updates = list(zip(one[::2], one[1::2], strict=True))
+    drawn = [a["robt_drawn"] + b["robt_drawn"] for a, b in updates]
+
+    def shares(key):
+        pairs = zip(updates, drawn, strict=True)
+        return pytest.approx([(a[key] + b[key]) / total for (a, b), total in pairs], abs=1e-3)
+
+    assert logged(output, "robt_fr") == shares("robt_to_fr")
+    assert [1 - share for share in logged(output, "robt_dropped")] == shares("robt_made")
+    stored = [parameters(tmp_path / name / "checkpoint_last.pt") for name in ("one", "two")]
+    for name, own in stored[0].items():
+        torch.testing.assert_close(own, stored[1][name], rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "precision", [("--bf16",), ("--fp16", "--fp16-no-flatten-grads")], ids=" ".join
+)
+def test_half_precision_trains(precision, tmp_path):
+    flags = (*ROBT, *TUNED, str(baseline()), "--dropout", "0", "--max-update", "3")
+    half, drawn = batches_of(tmp_path / "half", *flags, *precision)
+    full, wanted = batches_of(tmp_path / "full", *flags)
+    assert [one["robt_to_fr"] for one in drawn] == [one["robt_to_fr"] for one in wanted]
+    assert all(one["robt_made"] for one in drawn)
+    assert half[0]["loss"] == pytest.approx(full[0]["loss"], rel=0.03)
+    assert len(half) == len(full) == 6
+
+
+# --- from a model that was trained without, and to one that translates -----------------------
+
+
+@pytest.mark.parametrize("start", ["--restore-file", "--finetune-from-model"])
+def test_tuning_a_model_of_tdo_translation(start, tmp_path):
+    flags = (*ROBT, *TUNED[:-1], start, str(baseline()), "--dropout", "0")
+    losses, made = batches_of(tmp_path, *flags, "--max-update", "62" if "restore" in start else "2")
+    assert len(made) == 2
+    assert all(one["robt_made"] for one in made)
+    plain = train(
+        tmp_path / "plain",
+        *("--task", "tdo_translation", *flags[2:]),
+        *("--max-update", "61" if "restore" in start else "1"),
+    )
+    assert losses[0] == plain[0]
+    state = torch.load(tmp_path / "checkpoint_last.pt", weights_only=False)
+    assert state["optimizer_history"][-1]["num_updates"] == (62 if "restore" in start else 2)
+
+
+@functools.cache
+def tuned():
+    """A model of the prepared folder, trained with back-translation."""
+    return trained("--max-update", "40", task="tdo_robt")
+
+
+def test_its_checkpoints_translate_as_any_other():
+    folder = prepared().root
+    found = {}
+    for task in ("tdo_robt", "tdo_translation"):
+        flags = ("--task", task, "--path", tuned(), "-s", "de", "-t", "fr", "--beam", "2")
+        languages = ("--langs", "en,de,fr", "--lang-pairs", "de-fr", *TAG)
+        found[task] = generate(*flags, *languages, "--gen-subset", "test", data=folder)
+    kept = [re.findall(r"^[HP]-.*$", output, re.MULTILINE) for output in found.values()]
+    assert len(kept[0]) == 24
+    assert kept[0] == kept[1]
+
+
+def test_tdo_translate(translate, tmp_path):
+    translate("--path", tuned(), "--out", tmp_path, "--workers", "1", "--pairs", "de-fr,en-de")
+    assert len(lines(tmp_path / "de-fr.hyp")) == len(lines(tmp_path / "en-de.hyp")) == 12
+
+
+def test_tdo_inspect_and_tdo_flags(run, root, tmp_path):
+    config = tmp_path / "robt.conf"
+    plain = root / "configs/quickstart/tdo-adaptation-instrucl.conf"
+    more = "--task tdo_robt\n--robt-languages de,fr\n"
+    config.write_text(f"include {plain}\n{more}", encoding="utf-8")
+    done = run("tdo", "flags", config)
+    assert "--task tdo_robt" in done.stdout
+    assert done.returncode == 0, done.stderr
+    done = run("tdo", "inspect", prepared().root, "--batches", "1", "--config", config)
+    assert done.returncode == 0, done.stderr
+    assert "__fr__" in done.stdout
+
+
+# --- what is refused -------------------------------------------------------------------------
+
+REFUSED = {
+    "unknown language": (("--robt-languages", "de,xx"), "`--robt-languages` must be some of"),
+    "one language": (("--robt-languages", "de"), "must have two languages at least"),
+    "no tag of the target": (
+        ("--encoder-langtok", "src"),
+        "`--encoder-langtok` must be tgt, or --decoder-langtok given",
+    ),
+    "share": (("--robt-share", "2"), "`--robt-share` must be above 0 and at most 1; it is 2.0"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_training_ends_in_one_line(name, tmp_path):
+    flags, message = REFUSED[name]
+    given = (*ROBT, *CROSS_ENTROPY, *flags, "--max-update", "1", "--save-dir", tmp_path)
+    assert message in refused("train", databin(), *given)
+    assert not list(tmp_path.rglob("*.pt"))

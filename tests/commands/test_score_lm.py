@@ -1,0 +1,234 @@
+"""`tdo score-lm`: likelihoods of pairs and of text, against sums over a model's own logits."""
+
+import json
+import math
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from support.prepared import TEST_SENTENCES, prepared, trained
+from support.translating import lines
+
+from tdo_plugin.cli import main
+from tdo_plugin.evaluation.decoding.loading import load_models, task_of
+
+SHORT = ("--max-update", "2")
+CAUSAL = ("--arch", "tdo_causal_decoder_only", "--tdo-layers", "2", "--tdo-target-layer", "0")
+CAUSAL += ("--tdo-adaptation-dim", "0", "--tdo-positions", "continuous", *SHORT)
+TLM = ("--criterion", "label_smoothed_cross_entropy_tlm")
+PREFIX = ("--tdo-source-attention", "prefix")
+
+
+@pytest.fixture
+def score(capsys):
+    """Runs the command; gives back its exit code, its output and its messages."""
+
+    def run(*words):
+        try:
+            code = main(["score-lm", str(prepared().root), "--cpu", *map(str, words)])
+        except SystemExit as error:
+            code = error.code
+        return code, *capsys.readouterr()
+
+    return run
+
+
+def by_hand(*paths, direction="en-de", given=0):
+    """(log P(target | source), its tokens, log P(source), its tokens), sentence by sentence.
+
+    Several models mix their probabilities; `given` are symbols that the target begins with.
+    """
+    models, base = load_models(list(paths), prepared())
+
+    def mixed(each):
+        return (sum(one[0].softmax(-1) for one in each) / len(models)).log()
+
+    task = task_of(base, direction)
+    task.load_dataset("test")
+    dataset = task.dataset("test")
+    found = []
+    for number in range(len(dataset)):
+        batch = dataset.collater([dataset[number]])
+        fed = batch["net_input"]
+        log_probs = mixed([model.eval()(**fed)[0] for model in models])[given:]
+        target, source = batch["target"][0][given:], fed["src_tokens"][0]
+        told = []
+        for model in models:
+            last = model.core.spec.source_layers
+            state = model.source_state(fed, (last,))
+            features = model.core.stack.readout(state.states[last], state.languages)
+            told.append(model.core.logits(features))
+        own = mixed(told)
+        of_target = sum(log_probs[place, token] for place, token in enumerate(target))
+        of_source = sum(own[place, token] for place, token in enumerate(source[1:]))
+        found.append((of_target.item(), len(target), of_source.item(), len(source) - 1))
+    return found
+
+
+def test_pairs(score, tmp_path):
+    path = trained(*CAUSAL, *TLM)
+    files = ("--json", tmp_path / "found.json", "--sentences", tmp_path / "found.tsv")
+    code, shown, said = score("--path", path, "--pairs", "en-de,de-fr", *files)
+    assert code == 0 and "left out" not in said
+    wanted = by_hand(path)
+    rows = [line.split("\t") for line in lines(tmp_path / "found.tsv")]
+    assert len(rows) == 2 * TEST_SENTENCES
+    for number, (row, own) in enumerate(zip(rows, wanted, strict=False), 1):
+        assert row[:2] == ["en-de", str(number)]
+        assert [float(one) for one in row[2:]] == pytest.approx(own, abs=1e-3)
+    target, many, source, others = (sum(column) for column in zip(*wanted, strict=True))
+    first, second = json.loads((tmp_path / "found.json").read_text())["sets"]
+    assert first == {
+        "set": "en-de",
+        "sentences": TEST_SENTENCES,
+        "target_tokens": many,
+        "target_perplexity": pytest.approx(math.exp(-target / many), rel=1e-4),
+        "source_tokens": others,
+        "source_perplexity": pytest.approx(math.exp(-source / others), rel=1e-4),
+        "joint_perplexity": pytest.approx(math.exp(-(target + source) / (many + others)), rel=1e-4),
+    }
+    assert second["set"] == "de-fr"
+    assert f"{first['joint_perplexity']:.3f}" in shown
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [((), ("--reconstruction-weight", "0.5")), (("--tdo-laln", "both"),)],
+    ids=["an ensemble", "language-aware norms"],
+)
+def test_several_models_and_languages(flags, score, tmp_path):
+    paths = [trained(*CAUSAL, *TLM, *own) for own in flags]
+    told = ("--sentences", tmp_path / "found")
+    code, _, said = score("--path", ":".join(map(str, paths)), "--pairs", "en-de", *told)
+    assert code == 0 and "left out" not in said
+    rows = [[float(one) for one in row.split("\t")[2:]] for row in lines(tmp_path / "found")]
+    wanted = by_hand(*paths)
+    for row, own in zip(rows, wanted, strict=True):
+        assert row == pytest.approx(own, abs=1e-3)
+
+
+def test_all_models_of_an_ensemble_tell_their_sources(score):
+    paths = trained(*CAUSAL, *TLM), trained(*CAUSAL)
+    for order in (paths, paths[::-1]):
+        _, shown, said = score("--path", ":".join(map(str, order)), "--pairs", "en-de")
+        assert "the model was not trained to" in said and "source" not in shown
+
+
+def test_a_given_tag_is_not_scored(score, tmp_path):
+    """Wherever padding stands."""
+    path = trained(*CAUSAL, "--decoder-langtok", "--left-pad-target", "True")
+    code, _, _ = score("--path", path, "--pairs", "en-de", "--sentences", tmp_path / "found")
+    assert code == 0
+    rows = [[float(one) for one in row.split("\t")[2:4]] for row in lines(tmp_path / "found")]
+    wanted = [own[:2] for own in by_hand(path, given=1)]
+    assert len({many for _, many in wanted}) > 1
+    for row, own in zip(rows, wanted, strict=True):
+        assert row == pytest.approx(own, abs=1e-3)
+
+
+def test_a_model_that_has_diverged(score, tmp_path):
+    from tdo_plugin.evaluation.decoding.likelihood import perplexity
+
+    assert perplexity(-1e6, 10) == math.inf
+    checkpoint = torch.load(trained(*CAUSAL, *TLM), weights_only=False)
+    for name, one in checkpoint["model"].items():
+        if "embeddings" in name:
+            one *= 1e4
+    torch.save(checkpoint, tmp_path / "far.pt")
+    files = ("--json", tmp_path / "found.json")
+    code, shown, _ = score("--path", tmp_path / "far.pt", "--pairs", "en-de", *files)
+    assert code == 0 and "inf" in shown
+
+    def refuse(constant):
+        raise AssertionError(constant)
+
+    (found,) = json.loads((tmp_path / "found.json").read_text(), parse_constant=refuse)["sets"]
+    assert found["target_perplexity"] is None
+
+
+def test_the_validation_s_perplexity(score):
+    """As a training and `tdo translate --perplexity` measure it."""
+    from tdo_plugin.evaluation.decoding.options import DecodingOptions
+    from tdo_plugin.evaluation.decoding.translator import Translator
+
+    path = trained(*CAUSAL, *TLM)
+    _, shown, _ = score("--path", path, "--pairs", "en-de", "--split", "valid")
+    options = DecodingOptions((Path(path),))
+    wanted = Translator(options, prepared(), torch.device("cpu")).perplexity("en-de")
+    assert f"{wanted:.3f}" in shown
+
+
+@pytest.mark.parametrize(
+    ("flags", "why"),
+    [
+        ((*TLM, *PREFIX), "source positions see later ones"),
+        ((*TLM, "--reconstruction-task", "ae"), "the model was not trained to"),
+        ((*TLM, "--reconstruction-weight", "0"), "the model was not trained to"),
+        ((), "the model was not trained to"),
+        ((*TLM, "--langtoks", "{'main': (None, 'tgt')}"), "nothing stands before the first token"),
+    ],
+)
+def test_where_the_source_s_is_no_probability(flags, why, score, tmp_path):
+    path = shutil.copy(trained(*CAUSAL, *flags), tmp_path)  # its own has a colon
+    code, shown, said = score("--path", path, "--pairs", "en-de")
+    assert code == 0, said
+    assert why in said
+    assert "source" not in shown and "target perplexity" in shown
+
+
+@pytest.mark.parametrize("tags", [(), ("--decoder-langtok",)], ids=["on the source", "on both"])
+def test_text_alone(tags, score, tmp_path):
+    """As targets behind what tells their language, and nothing else."""
+    path = trained(*CAUSAL, *TLM, *tags)
+    file = tmp_path / "text"
+    folder = prepared().root.with_name("text")
+    text = lines(sorted(folder.glob("test*.de"))[0])[:5]
+    file.write_text("\n".join([*text[:2], "", *text[2:]]) + "\n", encoding="utf-8")
+    code, _, _ = score("--path", path, "--text", f"de={file}", "--sentences", tmp_path / "found")
+    assert code == 0
+    (model,), base = load_models([path], prepared())
+    model.eval()
+    dictionary = base.source_dictionary
+    tag = dictionary.index("__de__")
+    from tdo_plugin.data.segmentation import load_model
+
+    pieces = load_model(prepared().root / "spm.model").encode(text, out_type=str)
+    rows = [line.split("\t") for line in lines(tmp_path / "found")]
+    assert len(rows) == len(text)
+    for row, words in zip(rows, pieces, strict=True):
+        target = dictionary.encode_line(" ".join(words), add_if_not_exist=False).long()
+        given = [dictionary.eos(), *([tag] if tags else [])]
+        previous = torch.tensor([[*given, *target[:-1].tolist()]])
+        source = torch.tensor([[tag]])
+        logits = model(source, prev_output_tokens=previous)[0][0].log_softmax(-1)[len(given) - 1 :]
+        wanted = logits.gather(1, target[:, None]).sum().item()
+        assert [float(one) for one in row[2:4]] == pytest.approx([wanted, len(target)], abs=1e-3)
+
+
+def test_refused(score, tmp_path):
+    path = ("--path", trained(*CAUSAL, *TLM))
+    empty, broken = tmp_path / "empty", tmp_path / "broken"
+    empty.write_text("\n \n")
+    broken.write_bytes(b"fine\n\xff\n")
+    for words, message in (
+        (("--text", "de"), "`--text` must be LANG=FILE with a file that is there; it is de"),
+        (("--text", f"de={tmp_path}/none"), "`--text` must be LANG=FILE with a file that is"),
+        (("--text", f"de={empty}"), "`--text` must have a line that is not empty"),
+        (("--text", f"de={broken}"), "UTF-8"),
+        (("--text", f"xx={empty.parent}/../{empty.parent.name}/text"), "`--text` must be LANG"),
+        (("--text", f"de={empty}", "--pairs", "en-de"), "`--pairs` must be left out with --text"),
+        (("--text", f"de={empty}", "--split", "valid"), "`--split` must be left out with --text"),
+        (("--pairs", "en-xx"), "`--pairs` must be"),
+        (("--pairs", "de-fr", "--split", "valid"), "`DATA` must hold a valid set of de-fr"),
+        (("--json", tmp_path), "`--json` must be a file in a folder that is there"),
+        (("--sentences", tmp_path / "no" / "file"), "`--sentences` must be a file in a folder"),
+        (("--average", "some"), "`--average` must be best-N or last-N; it is some"),
+        (("--max-tokens", "0"), "`--max-tokens` must be at least 1; it is 0"),
+    ):
+        code, _, said = score(*path, *words)
+        assert code == 2 and message in said, (words, said)
+        assert "Traceback" not in said
+    (tmp_path / "text").write_text("wort\n")
+    code, _, said = score(*path, "--text", f"xx={tmp_path / 'text'}")
+    assert code == 2 and "the checkpoint must know the languages of xx-xx" in said

@@ -1,0 +1,438 @@
+"""The scripts: every command that they print is one that fairseq understands, and they run.
+
+They run from a copy of scripts/ and configs/ whose set-up does nothing and whose .venv is the
+environment of these tests.
+"""
+
+import itertools
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.configs import CONFIGS, ROOT, torchrun
+from support.scripts import script
+
+from tdo_plugin.data.databin import DataFolder
+
+MULTI30K = ROOT.parent / "shared" / "data" / "multi30k"
+
+
+def stock(output: str) -> list[list[str]]:
+    """The commands that a script printed."""
+    return [shlex.split(line[2:]) for line in output.splitlines() if line.startswith("+ ")]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "preprocess.sh",
+        "train.sh",
+        "slurm.sh",
+        "generate.sh",
+        "quickstart.sh",
+        "multi30k.sh",
+        "real-setup.sh",
+    ],
+)
+def test_help_explains_the_script(clone: Path, name: str) -> None:
+    output = script(clone, name, "--help").stdout
+    assert ("TDO_TORCH" if "setup" in name else f"scripts/{name}") in output
+    assert "--dry-run" in output
+    elsewhere = subprocess.run(
+        ["bash", name, "--help"], cwd=clone / "scripts", capture_output=True, text=True, check=False
+    )
+    assert elsewhere.stdout == output
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "message"),
+    [
+        ("train.sh", ["no.conf", "DATA", "--dry-run"], "`CONFIG` must be an existing file"),
+        ("train.sh", ["CONFIG", "/", "--dry-run"], "`DATA` must be a folder that tdo prepare"),
+        ("train.sh", ["CONFIG", "DATA", "--gpus", "-1"], "`--gpus` must be at least 0"),
+        ("train.sh", ["CONFIG", "DATA", "--gpus", "x"], "invalid int value"),
+        (
+            "train.sh",
+            ["CONFIG", "DATA", "--gpus", "2", "--workers", "2"],
+            "`--workers` must be left",
+        ),
+        ("train.sh", ["CONFIG", "DATA", "--sbatch=--time=9"], "`--sbatch` must be left out"),
+        ("slurm.sh", ["CONFIG", "DATA"], "`--gpus` must be at least 1 with --slurm, or --cpu"),
+        ("slurm.sh", ["CONFIG", "DATA", "--cpu", "--rendezvous", "h:1"], "`--rendezvous` must be"),
+        ("generate.sh", ["CONFIG", "DATA", "no.pt", "/tmp/o"], "`CHECKPOINT` must be an existing"),
+        ("generate.sh", ["CONFIG", "DATA", "no.pt", "o", "--jobs", "0"], "`--jobs` must be at"),
+        ("preprocess.sh", ["/no/such", "o"], "`TEXT` must be a folder"),
+        ("preprocess.sh", ["/", "o", "--vocab-size", "-1"], "`--vocab-size` must be at least 1"),
+        ("multi30k.sh", ["--form", "both"], "`--form` must be shared or disjoint; it is both"),
+        ("multi30k.sh", ["--systems", "a"], "`--systems` must name files"),
+        ("multi30k.sh", ["--updates", "-3"], "`--updates` must be a whole number above 0"),
+        ("multi30k.sh", ["/no/such"], "`DIR` must be a folder"),
+        ("quickstart.sh", ["--fast"], "`--fast` is not an option"),
+    ],
+)
+def test_bad_input_is_one_line(
+    clone: Path, data: DataFolder, name: str, words: list[str], message: str
+) -> None:
+    places = {"CONFIG": str(CONFIGS[0]), "DATA": str(data.root)}
+    words = [places.get(word, word) for word in words]
+    code = 1 if name in ("multi30k.sh", "quickstart.sh") else 2
+    result = script(clone, name, *words, code=code)
+    assert message in result.stderr and "Traceback" not in result.stderr
+    assert len([line for line in result.stderr.splitlines() if "error" in line]) == 1
+
+
+def test_a_dry_set_up_installs_nothing(clone: Path, tmp_path: Path) -> None:
+    bare = tmp_path / "bare clone"
+    shutil.copytree(clone / "scripts", bare / "scripts")
+    for name in ("pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, bare)
+    shutil.move(bare / "scripts" / "real-setup.sh", bare / "scripts" / "setup.sh")
+    commands = stock(script(bare, "setup.sh", "--dry-run").stdout)
+    assert commands[0] == [sys.executable, "-m", "venv", "--clear", ".venv"]
+    pip = [words[3:] for words in commands if words[1:3] == ["-m", "pip"]]
+    assert [words[0] for words in pip] == ["wheel", "install", "install"]
+    built, project, rest = (words[1:] for words in pip)
+    assert built == ["--no-deps", "--wheel-dir", ".venv/wheels", "fairseq==0.12.2"]
+    pins = ["--no-compile", "-c", ".venv/constraints.txt", "torch==2.13.0"]
+    assert project == [*pins, "-e", ".[report,tensorboard,corpora,dev]"]
+    assert rest == ["--no-compile", "--no-deps", ".venv/wheels/fairseq-*.whl"]
+    assert commands[-1][1:] == ["-m", "tdo_plugin", "doctor"]
+    assert not (bare / ".venv").exists()
+    whole = stock(script(bare, "setup.sh", "--dry-run", "--eval").stdout)
+    added = [words for words in whole if words not in commands]
+    # COMET without its pins, and then the imports that a clean resolution does not promise
+    assert added[0][-1] == ".[report,tensorboard,corpora,dev,eval]"
+    assert added[1][3:] == ["install", *rest, "unbabel-comet==2.2.7"]
+    subprocess.run([sys.executable, *added[2][1:]], check=True, capture_output=True)
+    assert len(added) == 3 and not (bare / ".venv").exists()
+    other = {"TDO_TORCH": "torch==2.11.0 --index-url there"}  # first, alone, without our pins
+    commands = stock(script(bare, "setup.sh", "--dry-run", **other).stdout)
+    (chosen,) = (words for words in commands if words[0] == "env")
+    assert chosen[-4:] == ["--no-compile", "torch==2.11.0", "--index-url", "there"]
+    assert not any("torch==2.13.0" in words for words in commands)
+    (bare / ".venv").mkdir()
+    (bare / ".venv" / "chosen-eval").write_text("eval\n")
+    assert stock(script(bare, "setup.sh", "--dry-run").stdout) == whole
+    shutil.rmtree(bare / ".venv")
+    wrong = script(bare, "setup.sh", "--dry", code=1)
+    assert (
+        wrong.stderr
+        == "setup.sh: error: `--dry` is not an option of this script; --help lists them\n"
+    )
+
+
+TIERS = {
+    "--unit": ["tests/unit", "tests/parity", "-m", "not full"],
+    "": ["-m", "not full"],
+    "--full": [],
+}
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_a_tier_of_the_tests(clone: Path, tier: str) -> None:
+    words = [*filter(None, [tier]), "--dry-run", "-k", "x or y"]
+    shown = stock(script(clone, "test.sh", *words).stdout)
+    assert shown[0] == ["bash", str(clone / "scripts" / "setup.sh"), "--eval"]
+    ruff, layout, types, tests = shown[1:]
+    assert [ruff[1:], layout[1:], types] == [
+        ["check", "."],
+        ["format", "--check", "."],
+        [".venv/bin/mypy"],
+    ]
+    assert tests[1:7] == ["-m", "pytest", "-n", "2", "--dist", "worksteal"]
+    assert tests[7:] == [*TIERS[tier], "-k", "x or y"]
+
+
+def test_dry_runs_print_and_touch_nothing(clone: Path, data: DataFolder, tmp_path: Path) -> None:
+    config = ROOT / "configs" / "ted19" / "tdo-prefix.conf"
+    printed = script(
+        clone, "train.sh", config, data.root, "--gpus", 2, "--dry-run", "--seed", 7, cwd=tmp_path
+    )
+    (command,) = stock(printed.stdout)
+    assert command[:4] == ["torchrun", "--standalone", "--nproc-per-node", "2"]
+    assert command[-2:] == ["--seed", "7"]
+    assert torchrun(command).nproc_per_node == "2"
+    assert "2 GPU(s) x 4000 tokens x update-freq 4 = 32000 tokens" in printed.stdout
+    slurm = script(
+        clone, "train.sh", config, data.root, "--gpus", 4, "--nodes", 2, "--slurm", "--dry-run"
+    )
+    printed_script = slurm.stdout[slurm.stdout.index("#!") :].replace("\\\n", "")
+    assert {"#SBATCH --nodes=2", "#SBATCH --gpus-per-node=4"} <= set(printed_script.splitlines())
+    inner = shlex.split(re.search(r"-m tdo_plugin train (.*?) \|\|", printed_script, re.S)[1])  # type: ignore[index]
+    assert inner[-2:] == ["--rendezvous", "$rendezvous"]
+    node = script(clone, "train.sh", *inner[:-1], "first:29500", "--dry-run")
+    (command,) = stock(node.stdout)
+    launcher = torchrun(command)
+    assert (launcher.nnodes, launcher.rdzv_endpoint) == ("2", "first:29500")
+    decoding = script(
+        clone, "generate.sh", config, data.root, "m.pt", "o", "--cpu", "--dry-run", cwd=tmp_path
+    )
+    assert len(stock(decoding.stdout)) == 6
+    assert not list(tmp_path.iterdir())
+
+
+SLURM = {
+    "sbatch": """
+export SLURM_JOB_NODELIST=two
+until bash "$1"; do [[ $(wc -l <"$SEEN") == "${turn:=1}" && $turn == 1 ]] || exit; turn=2; done
+""",
+    "srun": """
+shift
+"$@" & one=$!
+"$@" & two=$!
+code=0
+wait $one || code=$?
+wait $two || code=$?
+exit $code
+""",
+    "scontrol": 'if [[ $1 == show ]]; then echo 127.0.0.1; else echo "$@" >>"$SEEN"; fi',
+}
+
+
+def test_slurm_trains_in_two_turns(clone: Path, tmp_path: Path) -> None:
+    """Stand-ins for Slurm's commands; its warning comes to the launcher of one machine of two."""
+    from support.commands import logged
+    from support.ending import FLAGS, free_port, trouble
+    from support.prepared import prepared
+
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    for name, body in SLURM.items():
+        (tools / name).write_text(f"#!/usr/bin/env bash\n{body}")
+        (tools / name).chmod(0o755)
+    config, seen = tmp_path / "small.conf", tmp_path / "seen"
+    seen.touch()
+    words = [word for word in FLAGS if word != "--cpu"]
+    starts = [place for place, word in enumerate(words) if word.startswith("--")]
+    lines = [words[a:b] for a, b in itertools.pairwise([*starts, len(words)])]
+    config.write_text("gpus 2\n" + "\n".join(map(shlex.join, lines)))
+    common = [config, prepared().root, "--cpu", "--langs", "en,de,fr", "--disable-validation"]
+    common += ["--lang-pairs", "en-de,de-en", "--max-tokens", 300, "--max-update", 6]
+    common += ["--update-freq", 1]
+    wanted = script(clone, "train.sh", *common, "--save-dir", tmp_path / "one", "--workers", 2)
+    save = tmp_path / "a folder"
+    words = [*common, "--save-dir", save, "--nodes", 2, "--sbatch=--time=9"]
+    told = "os.kill(os.getppid(), signal.SIGTERM); time.sleep(3)"  # until it has been handed on
+    words += trouble(tmp_path, told, update=2)
+    settings = {"PATH": f"{tools}:{os.environ['PATH']}", "SEEN": seen}
+    settings["SLURM_JOB_ID"] = 40000 + free_port() - 20000
+    shown = script(clone, "slurm.sh", *words, "--dry-run", **settings)
+    assert not save.exists()
+    done = script(clone, "slurm.sh", *words, **settings)
+    assert shown.stdout.endswith((save / "slurm.sh").read_text())
+    assert seen.read_text() == f"requeue {settings['SLURM_JOB_ID']}\n"
+    assert done.stderr.count("ended by a signal after update") == 1
+    assert logged(done.stdout, "loss") == logged(wanted.stdout, "loss")
+    assert len(logged(done.stdout, "loss")) == 6
+
+
+def test_the_quickstart_shows_its_commands(clone: Path) -> None:
+    from fairseq import options
+
+    printed = stock(script(clone, "quickstart.sh", "--dry-run").stdout)
+    training = [command[1:] for command in printed if command[0] == "fairseq-train"]
+    decoding = [command[1:] for command in printed if command[0] == "fairseq-generate"]
+    assert (len(training), len(decoding)) == (2, 12)
+    parse = options.parse_args_and_arch
+    archs = {parse(options.get_training_parser(), words).arch for words in training}
+    assert archs == {"tdo_prefix_decoder_only_small", "tdo_transformer_small"}
+    directions = [parse(options.get_generation_parser(), words).target_lang for words in decoding]
+    assert sorted(directions) == sorted(["de", "en", "es"] * 4)
+    assert not (clone / "runs").exists()
+
+
+@pytest.mark.skipif(not MULTI30K.is_dir(), reason="needs Multi30k's files")
+def test_multi30k_shows_its_commands(clone: Path, tmp_path: Path) -> None:
+    from fairseq import options
+
+    words = [MULTI30K, "--form", "disjoint", "--dry-run", "--out", tmp_path / "run"]
+    words += ["--systems", "transformer,tdo-adaptation-instrucl-authors", "--updates", 7]
+    result = script(clone, "multi30k.sh", *words)
+    printed = stock(result.stdout + result.stderr)
+    parsers = {
+        "fairseq-train": (options.get_training_parser, 2),
+        "fairseq-generate": (options.get_generation_parser, 24),
+        "fairseq-preprocess": (options.get_preprocessing_parser, 6),
+    }
+    for program, (parser, count) in parsers.items():
+        commands = [command[1:] for command in printed if command[0] == program]
+        assert len(commands) == count, program
+        for command in commands:
+            if program == "fairseq-preprocess":
+                assert parser().parse_args(command).source_lang in ("en", "de", "fr", "cs")
+            else:
+                args = options.parse_args_and_arch(parser(), command)
+                assert getattr(args, "max_update", 7) == 7
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["data"]
+
+
+BUILDING = """
+import os, shlex, sys
+from fairseq import options
+from tdo_plugin.models.config import spec_from_args
+from tdo_plugin.modules.builder import Builder
+for line in sys.stdin:
+    name, command = line.split(" ", 1)
+    os.environ["SOURCE_READING"] = name
+    parser = options.get_training_parser()
+    args = options.parse_args_and_arch(parser, shlex.split(command)[1:])
+    builder = Builder
+    if args.arch == "tdo_source_reading":
+        from source_reading import ReadingBuilder as builder
+    spec = spec_from_args(args)
+    model = builder(spec, 1).build(20, 20)
+    print(name, spec.topology, spec.adaptation_dim, args.max_update, type(model).__name__)
+"""
+
+
+def test_the_experiments_models_can_be_built(clone: Path, data: DataFolder) -> None:
+    printed = script(
+        clone, "../benchmarks/source_reading/run.sh", data.root, "--updates", 400, "--dry-run"
+    ).stdout
+    names = re.findall(r"^with SOURCE_READING=(\S+)", printed, re.M)
+    commands = [shlex.join(command) for command in stock(printed)]
+    assert len(set(names)) == len(names) == len(commands) == 9
+    built = subprocess.run(
+        [sys.executable, "-c", BUILDING],
+        input="\n".join(f"{name} {command}" for name, command in zip(names, commands, strict=True)),
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    assert built.returncode == 0, built.stderr
+    for name, line in zip(names, built.stdout.splitlines(), strict=True):
+        topology = "encoder-decoder" if name == "encoder-decoder" else "decoder-only"
+        assert line.startswith(f"{name} {topology} 0 400 "), line
+    assert not (clone / "runs").exists()
+
+
+def test_precision_and_jobs_follow_the_machine(
+    data: DataFolder,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from tdo_plugin.cli import main
+    from tdo_plugin.launch import generation
+
+    config = str(ROOT / "configs" / "quickstart" / "prefix-decoder-only.conf")
+    train = ["train", config, str(data.root), "--dry-run"]
+    assert main([*train, "--cpu", "--precision", "fp16"]) == 2
+    assert "`--precision` must be fp32 on the CPU; it is fp16" in capsys.readouterr().err
+    for words, flag in (
+        (["--cpu", "--precision", "fp32"], None),
+        (["--cpu", "--bf16"], "--bf16"),
+        (["--gpus", "1", "--precision", "fp16"], "--fp16"),
+    ):
+        assert main([*train, *words]) == 0
+        (command,) = stock(capsys.readouterr().out)
+        assert {"--fp16", "--bf16"} & set(command) == ({flag} if flag else set())
+    asked: list[int] = []
+    monkeypatch.setattr(
+        generation, "generate_all", lambda commands, decoding, jobs, *more: asked.append(jobs)
+    )
+    (tmp_path / "m.pt").touch()
+    generate = ["generate", config, str(data.root), str(tmp_path / "m.pt"), str(tmp_path / "o")]
+    for words in (["--cpu"], ["--gpus", "3"], ["--gpus", "3", "--jobs", "2"]):
+        assert main([*generate, *words]) == 0
+    assert asked == [1, 3, 2]
+
+
+def test_processes_get_the_variables_that_are_printed(
+    data: DataFolder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from tdo_plugin.cli import main
+    from tdo_plugin.launch.environment import KEEP_MEMORY
+
+    for name in [name for name in os.environ if name.startswith(("GLIBC_TUNABLES", "MALLOC_"))]:
+        monkeypatch.delenv(name)
+    seen: list[dict[str, str]] = []
+
+    def become(file: str, words: list[str], environment: dict[str, str]) -> None:
+        seen.append(environment)
+        raise SystemExit
+
+    monkeypatch.setattr(os, "execvpe", become)
+    with pytest.raises(SystemExit):
+        main(["train", str(CONFIGS[0]), str(data.root), "--cpu", "--save-dir", str(tmp_path / "s")])
+    assert f"with GLIBC_TUNABLES={KEEP_MEMORY}\n+ fairseq-train" in capsys.readouterr().out
+
+    class Process:
+        def __init__(self, words: list[str], env: dict[str, str], **more: object) -> None:
+            seen.append(env)
+
+        def wait(self) -> int:
+            return 0
+
+    checkpoint = tmp_path / "model.pt"
+    checkpoint.touch()
+    monkeypatch.setattr(subprocess, "Popen", Process)
+    words = [CONFIGS[0], data.root, checkpoint, tmp_path / "o", "--cpu", "--directions", "en-de"]
+    main(["generate", *map(str, words), "--threads", "3"])
+    shown = f"with GLIBC_TUNABLES={KEEP_MEMORY}\nwith OMP_NUM_THREADS=3\n+ fairseq-generate"
+    assert shown in capsys.readouterr().out
+    assert [one["GLIBC_TUNABLES"] for one in seen] == [KEEP_MEMORY] * 2
+    assert seen[1]["OMP_NUM_THREADS"] == "3"
+
+
+def test_text_to_table(clone: Path, tmp_path: Path) -> None:
+    """Own text, prepared, trained, decoded and scored with the scripts alone."""
+    words = {
+        "en": ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"],
+        "de": ["null", "eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun"],
+        "fr": ["zéro", "un", "deux", "trois", "quatre", "cinq", "six", "sept", "huit", "neuf"],
+    }
+    text, run = tmp_path / "text", tmp_path / "run"
+    text.mkdir()
+    meanings = list(itertools.product(range(10), repeat=3))
+
+    def write(name: str, language: str, chosen: list[tuple[int, ...]]) -> None:
+        lines = (" ".join(words[language][digit] for digit in meaning) for meaning in chosen)
+        (text / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    for other in ("de", "fr"):
+        for language in ("en", other):
+            write(f"train.en-{other}.{language}", language, meanings[:900])
+            write(f"valid.en-{other}.{language}", language, meanings[900:930])
+    for language in words:
+        write(f"test.{language}", language, meanings[930:950])
+    preprocess = ["preprocess.sh", text, run / "data", "--vocab-size", 120]
+    shown = stock(script(clone, *preprocess, "--dry-run").stdout)
+    assert not run.exists()
+    printed = script(clone, *preprocess)
+    assert [c[:9] for c in stock(printed.stdout)] == [c[:9] for c in shown]
+    assert len([c for c in stock(printed.stdout) if c[0] == "fairseq-preprocess"]) == 3
+    again = script(clone, "preprocess.sh", text, run / "data", "--vocab-size", 120)
+    assert "is whole already" in again.stdout and not stock(again.stdout)
+    other = script(clone, "preprocess.sh", text, run / "data", "--vocab-size", 90, code=2)
+    assert "must be a new folder, or `--fresh` given" in other.stderr
+
+    config = clone / "configs" / "quickstart" / "tdo-adaptation-instrucl.conf"
+    script(
+        clone, "train.sh", config, run / "data", "--cpu", "--save-dir", run / "save",
+        "--max-update", 3, "--tdo-layers", 2, "--tdo-target-layer", 1, "--instrucl-layer", 2,
+        "--num-workers", 0,
+    )  # fmt: skip
+    checkpoint = run / "save" / "checkpoint_last.pt"
+    arguments = ["generate.sh", config, run / "data", checkpoint, run / "out", "--cpu", "--beam", 1]
+    arguments += ["--directions", "en-de,de-fr", "--jobs", 2, "--max-len-b", 5, "--max-len-a", 0]
+    assert "2 of 2" in script(clone, *arguments).stdout
+    assert "2 of 2 directions are whole already" in script(clone, *arguments).stdout
+    scores = run / "report" / "scores.json"
+    systems = [f"tdo={run / 'out'}", "--data", run / "data", "--directions", "en-de,de-fr"]
+    for command in (["score", *systems], ["report", scores]):
+        words = [sys.executable, "-m", "tdo_plugin", *map(str, command), "--out"]
+        done = subprocess.run(
+            [*words, str(run / "report")], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    assert "zero-shot" in done.stdout and (run / "report" / "index.html").is_file()

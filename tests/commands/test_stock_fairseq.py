@@ -1,0 +1,81 @@
+"""The stock commands of fairseq, on generated text, without the plugin being named."""
+
+import random
+import re
+
+import pytest
+
+OPTIONS = {"arch": "transformer_tiny", "optimizer": "adam", "lr": 0.01, "max-tokens": 300}
+TRAIN = ["--cpu", "--bf16", *(f"--{name}={value}" for name, value in OPTIONS.items())]
+
+
+def write_text(folder):
+    """Sentences over twenty words; the other side is the reverse."""
+    chosen = random.Random(1)
+    for split, size in (("train", 200), ("valid", 20), ("test", 20)):
+        lines = [[chosen.randrange(20) for _ in range(chosen.randint(1, 9))] for _ in range(size)]
+        source = "".join(" ".join(f"a{word}" for word in line) + "\n" for line in lines)
+        target = "".join(" ".join(f"b{word}" for word in line[::-1]) + "\n" for line in lines)
+        (folder / f"{split}.aa").write_text(source)
+        (folder / f"{split}.bb").write_text(target)
+
+
+def succeed(done):
+    """The output of a command that ended well and without a warning or a traceback."""
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "Warning" not in done.stderr
+    assert "Traceback" not in done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def trained(run, tmp_path_factory):
+    """A folder with text, binarized data, and a model after three updates."""
+    folder = tmp_path_factory.mktemp("stock")
+    write_text(folder)
+    splits = [f"--{split}pref={split}" for split in ("train", "valid", "test")]
+    words = ["-s", "aa", "-t", "bb", *splits, "--destdir", "bin"]
+    succeed(run("fairseq-preprocess", *words, cwd=folder))
+    words = ["bin", *TRAIN, "--max-update", 3, "--save-dir", "ck"]
+    log = succeed(run("fairseq-train", *words, cwd=folder))
+    assert "'tpu': True" not in log
+    assert (folder / "ck" / "checkpoint_last.pt").exists()
+    return folder
+
+
+def test_generate_and_score(run, trained):
+    words = ["bin", "--path", "ck/checkpoint_last.pt", "--beam", 2, "--cpu", "--bf16"]
+    output = succeed(run("fairseq-generate", *words, cwd=trained))
+    found = {kind: re.findall(rf"^{kind}-\d+\t(.*)$", output, re.M) for kind in "TH"}
+    assert len(found["T"]) == len(found["H"]) == 20
+    (trained / "ref").write_text("\n".join(found["T"]) + "\n")
+    (trained / "hyp").write_text("\n".join(found["T"]) + "\n")
+    output = succeed(run("fairseq-score", "--sys", "hyp", "--ref", "ref", cwd=trained))
+    assert "BLEU4 = 100.00" in output
+
+
+def test_interactive(run, trained):
+    words = ["bin", "--path", "ck/checkpoint_last.pt", "--beam", 2, "--cpu"]
+    output = succeed(run("fairseq-interactive", *words, cwd=trained, stdin="a1 a2 a3\na4\n"))
+    assert len(re.findall(r"^H-\d+\t", output, re.M)) == 2
+
+
+def test_validate(run, trained):
+    words = ["bin", "--path", "ck/checkpoint_last.pt", "--task", "translation", "--cpu"]
+    output = succeed(run("fairseq-validate", *words, "--max-tokens", 500, cwd=trained))
+    assert re.search(r"valid .*loss [\d.]+", output)
+
+
+@pytest.mark.parametrize("mistake", ["truncated checkpoint", "missing split"])
+def test_mistakes_are_one_line(run, trained, mistake):
+    whole = (trained / "ck" / "checkpoint_last.pt").read_bytes()
+    (trained / "cut.pt").write_bytes(whole[: len(whole) // 2])
+    if mistake == "truncated checkpoint":
+        words, expected = ["--path", "cut.pt"], "cut.pt is not a whole checkpoint"
+    else:
+        words = ["--path", "ck/checkpoint_last.pt", "--gen-subset", "dev"]
+        expected = "Dataset not found: dev"
+    done = run("fairseq-generate", "bin", *words, "--cpu", cwd=trained)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert f"error: {expected}" in done.stderr.splitlines()[-1]

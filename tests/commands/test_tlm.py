@@ -1,0 +1,170 @@
+"""The TLM objective through fairseq: training, resuming, several processes, and what is decoded."""
+
+from itertools import product
+
+import pytest
+import torch
+from support.auxiliary_data import monolingual
+from support.commands import command, hypotheses, logged, succeed
+from support.data import BOTH_WAYS, TAG, TASK, TRAIN, built, databin, generate, iterate, train
+
+SMALL = ("--tdo-model-dim", "8", "--tdo-heads", "2", "--tdo-ffn-dim", "12")
+TOPOLOGIES = {
+    "causal": ("--arch", "tdo_causal_decoder_only", "--tdo-layers", "2"),
+    "prefix": ("--arch", "tdo_prefix_decoder_only", "--tdo-layers", "2"),
+    "tdo": ("--arch", "tdo_transformer", "--tdo-layers", "3", "--tdo-target-layer", "1"),
+    "encoder-decoder": (
+        *("--arch", "tdo_encoder_decoder", "--tdo-encoder-layers", "2"),
+        *("--tdo-decoder-layers", "1"),
+    ),
+}
+BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, *SMALL, "--tdo-positions", "continuous")
+TLM = ("--criterion", "label_smoothed_cross_entropy_tlm", "--label-smoothing", "0.1")
+PLAIN = ("--criterion", "label_smoothed_cross_entropy_terms", "--label-smoothing", "0.1")
+BERT = ("--source-noise", "bert", "--source-noise-rate", "0.4")
+EXPONENTIAL = ("--reconstruction-schedule", "exponential", "--reconstruction-tau", "4")
+LINEAR = ("--reconstruction-schedule", "linear", "--reconstruction-tau", "2")
+NO_DROPOUT = ("--dropout", "0")
+
+
+def parameters(folder):
+    return torch.load(folder / "checkpoint_last.pt", weights_only=False)["model"]
+
+
+@pytest.mark.parametrize(("topology", "kind"), list(product(TOPOLOGIES, ("lm", "ae"))))
+def test_trains(topology, kind, tmp_path):
+    """Each topology with both tasks, with noise and without, and lambda as it is said."""
+    flags = (*BASE, *TOPOLOGIES[topology], *TLM, "--reconstruction-task", kind)
+    for noise, schedule, wanted in (
+        ((), ("--reconstruction-weight", "0.5"), [0.5] * 3),
+        (BERT, EXPONENTIAL, [1, 0.1**0.25, 0.1**0.5]),
+        (BERT, LINEAR, [1, 0.55, 0.1]),
+    ):
+        folder = tmp_path / "-".join((noise[1:2] or ("none",)) + schedule[1:2])
+        found = train(folder, *flags, *noise, *schedule, "--max-update", "3")
+        weights = [one["reconstruction_weight"] / one["nsentences"] for one in found]
+        assert weights == pytest.approx(wanted)
+        for one in found:
+            assert one["objective"] > one["loss"] > 0
+            assert one["reconstruction_nll_loss"] > 0
+
+
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+def test_lambda_0_trains_as_the_plain_criterion(topology, tmp_path):
+    """Update by update, dropout on: neither losses nor parameters nor random numbers differ."""
+    flags = (*BASE, *TOPOLOGIES[topology], "--max-update", "6")
+    plain = train(tmp_path / "plain", *flags, *PLAIN)
+    tlm = train(tmp_path / "tlm", *flags, *TLM, "--reconstruction-weight", "0")
+    assert [one["loss"] for one in tlm] == [one["loss"] for one in plain]
+    own, wanted = parameters(tmp_path / "tlm"), parameters(tmp_path / "plain")
+    assert all(torch.equal(own[name], wanted[name]) for name in wanted)
+
+
+def test_stop_and_resume(tmp_path):
+    """Noise and lambda go on where they were."""
+    flags = (*BASE, *TOPOLOGIES["causal"], *TLM, *BERT, *EXPONENTIAL)
+    through = train(tmp_path / "through", *flags, "--max-update", "8")
+    parts = train(tmp_path / "parts", *flags, "--max-update", "3")
+    parts += train(tmp_path / "parts", *flags, "--max-update", "8")
+    assert parts == through
+    own, wanted = parameters(tmp_path / "parts"), parameters(tmp_path / "through")
+    assert all(torch.equal(own[name], wanted[name]) for name in wanted)
+
+
+def test_noise_differs_from_epoch_to_epoch(tmp_path):
+    """One batch an epoch, the same each time, and a learning rate that moves nothing."""
+    one = [*BASE]
+    one[one.index("--max-tokens") + 1] = "4000"
+    one[one.index("--lr") + 1] = "1e-30"
+    flags = (*one, *TOPOLOGIES["causal"], *TLM, *NO_DROPOUT, "--max-epoch", "3")
+    for noise, different in ((BERT, 3), ((), 1)):
+        found = train(tmp_path / str(different), *flags, *noise)
+        assert len(found) == 3
+        # another order of the sentences rounds otherwise
+        assert len({round(batch["reconstruction_nll_loss"], 2) for batch in found}) == different
+
+
+def test_two_processes_equal_two_accumulated_batches(tmp_path):
+    flags = (*BASE, *TOPOLOGIES["prefix"], *TLM, *BERT, *EXPONENTIAL, *NO_DROPOUT)
+    flags = (*flags, "--max-update", "3")
+    one = train(tmp_path / "one", *flags, "--update-freq", "2")
+    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
+    output = succeed(
+        "train",
+        *(databin(), *flags, "--save-dir", tmp_path / "two", "--distributed-backend", "gloo"),
+        *("--ddp-backend", "legacy_ddp", "--distributed-no-spawn"),
+        launcher=launcher,
+    )
+    pairs = list(zip(one[::2], one[1::2], strict=True))
+    for key, unit in (("loss", "ntokens"), ("reconstruction_nll_loss", "reconstruction_ntokens")):
+        wanted = [(a[key] + b[key]) / (a[unit] + b[unit]) / 0.6931472 for a, b in pairs]
+        assert logged(output, key) == pytest.approx(wanted, abs=2e-3), key
+    assert len(logged(output, "noise_picked")) == 3
+    own, wanted = parameters(tmp_path / "two"), parameters(tmp_path / "one")
+    for name in wanted:
+        torch.testing.assert_close(own[name], wanted[name], rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("precision", ["--bf16", "--fp16"])
+def test_half_precision(precision, tmp_path):
+    flags = (*BASE, *TOPOLOGIES["prefix"], *TLM, *BERT, *NO_DROPOUT, "--max-update", "3")
+    more = ("--fp16-no-flatten-grads",) if precision == "--fp16" else ()
+    half = train(tmp_path / "half", *flags, precision, *more)
+    full = train(tmp_path / "full", *flags)
+    for key in ("loss", "reconstruction_nll_loss"):
+        assert [one[key] for one in half] == pytest.approx([one[key] for one in full], rel=0.03)
+
+
+@pytest.mark.parametrize("tag", [TAG, ("--decoder-langtok",)], ids=["on the source", "empty"])
+@pytest.mark.parametrize("kind", ["lm", "ae"])
+@pytest.mark.parametrize("normalization", ["sum", "mean"])
+def test_text_without_a_source_has_nothing_to_tell(tag, kind, normalization):
+    """Alone in a batch it adds nothing to the objective; among pairs, the pairs' sources do."""
+    base = [word for word in BASE if word not in TAG]
+    flags = (*base, *TOPOLOGIES["causal"], *tag, *BERT, *NO_DROPOUT)
+    flags += ("--monolingual", str(monolingual()), "--reconstruction-task", kind)
+    task, model, criterion = built(
+        *flags, *TLM, "--reconstruction-normalization", normalization, "--max-tokens", "60"
+    )
+    seen = set()
+    for batch in iterate(task, "train", max_tokens=60):
+        (noised,), _ = task.step_hooks[0].batches(batch, model, 0)
+        fed = noised["net_input"]
+        lone = fed["src_lang_id"].eq(fed["tgt_lang_id"])[:, 0]
+        seen.add((bool(lone.any()), bool(lone.all())))
+        loss, _, logs = criterion(model, noised)
+        loss.backward()
+        assert torch.isfinite(loss)
+        assert (int(logs["reconstruction_ntokens"]) > 0) == (not lone.all())
+        if lone.all():
+            assert loss.item() == logs["loss"].item()
+    assert {(True, True), (False, False)} <= seen
+    assert all(one.grad is None or one.grad.isfinite().all() for one in model.parameters())
+
+
+# --- decoding --------------------------------------------------------------------------------
+
+WHERE = ("--task", "tdo_translation", "--langs", TASK[1], "--lang-pairs", BOTH_WAYS, *TAG)
+GERMAN = (*WHERE, "-s", "en", "-t", "de", "--beam", "2", "--gen-subset", "test")
+
+
+@pytest.fixture(scope="module")
+def noisy(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("noisy")
+    train(folder, *BASE, *TOPOLOGIES["prefix"], *TLM, *BERT, "--max-update", "4")
+    return folder / "checkpoint_last.pt"
+
+
+def test_a_model_with_noise_is_decoded_with_its_symbol(noisy):
+    flags = ("--path", noisy, *GERMAN)
+    found = hypotheses(generate(*flags, *BERT[:2]))
+    assert len(found) == 6
+    # nothing is disturbed: the same each time
+    assert found == hypotheses(generate(*flags, *BERT[:2], "--seed", "9"))
+
+
+def test_without_it_there_is_one_line(noisy):
+    done = command("generate", databin(), "--cpu", "--path", noisy, *GERMAN)
+    assert done.returncode != 0
+    assert "Traceback" not in done.stderr
+    assert "`--source-noise` must be none or not none as for the checkpoint" in done.stderr

@@ -1,0 +1,288 @@
+"""TPDM through fairseq: training, resuming, several workers, half precision, decoding."""
+
+import pytest
+import torch
+from fairseq import tasks
+from support.commands import hypotheses, logged, refused, scores, succeed
+from support.data import (
+    CROSS_ENTROPY,
+    ENCODER_DECODER,
+    TAG,
+    TASK,
+    TDO,
+    TRAIN,
+    built,
+    databin,
+    generate,
+    iterate,
+    train,
+    training_arguments,
+)
+from support.made import made_once
+
+from tdo_plugin.errors import UserError
+
+TPDM = (
+    *("--criterion", "label_smoothed_cross_entropy_tpdm", "--label-smoothing", "0.1"),
+    *("--tdo-tpdm-layer", "1"),
+)
+GATED = (*TPDM, "--tdo-tpdm-gate", "relaxed-bernoulli")
+PREFIX = ("--tdo-target-layer", "0", "--tdo-adaptation-dim", "0")
+BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, *TDO)
+NO_DROPOUT = ("--dropout", "0", "--attention-dropout", "0", "--activation-dropout", "0")
+DECODE = ("--task", "tdo_translation", *TASK, *TAG, "-s", "de", "-t", "fr", "--beam", "3")
+UNREAD = ("between.positional.", "between.gate.")
+
+
+def checkpoint(folder, name="checkpoint_last.pt"):
+    return torch.load(folder / name, weights_only=False)
+
+
+def generator_of(state):
+    return state["task_state"]["remembered"]["tpdm_generator"]
+
+
+def same(one, other):
+    assert one.keys() == other.keys()
+    for name, value in one.items():
+        assert torch.equal(value, other[name]), name
+
+
+SYSTEMS = {
+    "tdo": (*TPDM, "--tdo-tpdm-layer", "2"),
+    "tdo, gated": GATED,
+    "prefix": (*TPDM, *PREFIX, "--tdo-tpdm-layer", "2"),
+    "encoder-decoder": (*TPDM, *ENCODER_DECODER, "--tdo-share-embeddings", "decoder"),
+    "encoder-decoder, hard gates": (*GATED, *ENCODER_DECODER, "--tdo-tpdm-gate=hard-concrete"),
+    "sinusoidal anchor": (*TPDM, "--tpdm-anchor", "sinusoidal"),
+    "without L_d": (*TPDM, "--tpdm-disentangle-weight", "0"),
+    "without L_p": (*TPDM, "--tpdm-position-weight", "0"),
+    "learned positions": (*TPDM, "--tdo-position-embedding", "learned"),
+    "no positions, and a cut": (
+        *(*TPDM, "--tdo-position-embedding", "none"),
+        *("--tdo-cut-residual", "2"),
+    ),
+    "with InstruCL and LALN": (
+        *(*TPDM, "--criterion", "label_smoothed_cross_entropy_terms"),
+        *("--loss-terms", "instrucl,tpdm", "--tdo-laln", "both"),
+    ),
+}
+
+
+@made_once
+def model(folder, name):
+    flags = (*BASE, *SYSTEMS[name], "--max-update", "15", "--no-epoch-checkpoints")
+    output = succeed("train", databin(), *flags, "--save-dir", folder)
+    (folder / "said").write_text(output)
+
+
+def trained(name):
+    """The folder of a short training from the command line, and what it printed."""
+    return model(name), (model(name) / "said").read_text()
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_training_and_decoding_from_the_command_line(name):
+    folder, output = trained(name)
+    wanted = {"d": "L_d" not in name, "g": "L_d" not in name, "p": "L_p" not in name}
+    wanted |= {"open": "gate" in name, "gate": "gate" in name}
+    for key, there in wanted.items():
+        for prefix in ("", "valid_"):
+            values = logged(output, f"{prefix}tpdm_{key}")
+            assert bool(values) == there, prefix + key
+            assert all(value == value and abs(value) < 1e3 for value in values)
+    if "gate" in name:
+        assert all(0 <= share <= 1 for share in logged(output, "tpdm_open"))
+    output = generate("--path", folder / "checkpoint_last.pt", *DECODE)
+    assert len(hypotheses(output)) == 6
+
+
+@pytest.mark.parametrize("name", ["tdo, gated", "encoder-decoder, hard gates"])
+def test_decoding_reads_neither_generator_nor_positional_head_nor_gate(name, tmp_path):
+    folder, _ = trained(name)
+    state = checkpoint(folder)
+    spoiled = [key for key in state["model"] if any(part in key for part in UNREAD)]
+    assert len(spoiled) == 6 + 4
+    for key in spoiled:
+        state["model"][key] = torch.full_like(state["model"][key], float("nan"))
+    del state["task_state"]["remembered"]
+    torch.save(state, tmp_path / "spoiled.pt")
+    whole, less = (
+        generate("--path", path, *DECODE)
+        for path in (folder / "checkpoint_last.pt", tmp_path / "spoiled.pt")
+    )
+    assert hypotheses(whole) == hypotheses(less)
+    assert scores(whole) == scores(less)
+
+
+def test_validation_from_the_command_line_measures_with_the_trained_generator():
+    folder, output = trained("tdo")
+    again = succeed(
+        "validate",
+        *(databin(), "--path", folder / "checkpoint_last.pt", "--task", "tdo_translation"),
+        *(*TASK, *TAG, "--max-tokens", "120", "--cpu", "--log-format", "json"),
+    )
+    for key in ("tpdm_d", "tpdm_g", "tpdm_p"):
+        assert logged(again, f"valid_{key}")[-1] == logged(output, f"valid_{key}")[-1], key
+
+
+# --- stopping and going on -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["tdo", "encoder-decoder, hard gates"])
+def test_stop_and_resume(name, tmp_path):
+    """With dropout, drawn gates, accumulation and a stop within an epoch."""
+    flags = (*BASE, *SYSTEMS[name], "--update-freq", "2", "--disable-validation")
+    whole = train(tmp_path / "through", *flags, "--max-update", "4")
+    begun = train(tmp_path / "parts", *flags, "--max-update", "2")
+    resumed = train(tmp_path / "parts", *flags, "--max-update", "4")
+    assert begun + resumed == whole
+    one, other = (checkpoint(tmp_path / part) for part in ("through", "parts"))
+    same(one["model"], other["model"])
+    kept = [generator_of(state) for state in (one, other)]
+    same(kept[0]["generator"], kept[1]["generator"])
+    assert [int(adam["step"]) for adam in kept[1]["optimizer"]["state"].values()] == [8] * 18
+
+
+def test_a_checkpoint_without_a_generator(tmp_path):
+    """Trained on cross-entropy alone, say; a new generator must be asked for."""
+    flags = (*BASE, *CROSS_ENTROPY, *TPDM[4:], "--max-update", "1", "--disable-validation")
+    train(tmp_path, *flags)
+    more = (*BASE, *TPDM, "--max-update", "2", "--save-dir", str(tmp_path), "--reset-optimizer")
+    message = refused("train", databin(), *more)
+    assert message == (
+        "`--tpdm-new-generator` must be given to go on from a checkpoint without a generator; it "
+        "is not"
+    )
+    train(tmp_path, *more, "--tpdm-new-generator", "--disable-validation")
+    assert generator_of(checkpoint(tmp_path))
+
+
+def test_the_generator_s_optimizer_is_reset_with_the_model_s(tmp_path):
+    """`--finetune-from-model` does so once, and nothing when the training goes on."""
+    flags = (*BASE, *TPDM, "--disable-validation")
+
+    def steps(folder):
+        state = generator_of(checkpoint(folder))["optimizer"]["state"]
+        return {int(adam["step"]) for adam in state.values()}
+
+    train(tmp_path / "first", *flags, "--max-update", "2")
+    first = tmp_path / "first" / "checkpoint_last.pt"
+    tuned = (*flags, "--finetune-from-model", str(first))
+    train(tmp_path / "tuned", *tuned, "--max-update", "1")
+    assert steps(tmp_path / "tuned") == {1}
+    train(tmp_path / "tuned", *tuned, "--max-update", "3")
+    assert steps(tmp_path / "tuned") == {3}
+    train(tmp_path / "first", *flags, "--max-update", "3", "--reset-optimizer")
+    assert steps(tmp_path / "first") == {3}  # counted anew, as the updates are, and not 5
+
+
+def test_the_module_without_its_losses(tmp_path, caplog):
+    flags = (*BASE, *CROSS_ENTROPY, *TPDM[4:], "--max-update", "1", "--disable-validation")
+    with caplog.at_level("WARNING"):
+        train(tmp_path, *flags)
+    assert "`--criterion` must have the term tpdm to train the positional head" in caplog.text
+    args = training_arguments(*flags, "--distributed-world-size", "2")
+    task = tasks.setup_task(args)
+    with pytest.raises(UserError, match="`--criterion` must have the term tpdm to train the"):
+        task.build_criterion(args)
+
+
+def test_averages_and_extensions_remember_the_newest_generator(tmp_path):
+    from tdo_plugin import cli
+
+    flags = (*BASE, *TPDM, "--disable-validation", "--save-interval-updates", "1")
+    train(tmp_path, *flags, "--max-update", "2")
+    average, larger = tmp_path / "average.pt", tmp_path / "larger.pt"
+    folder = str(tmp_path)
+    assert cli.main(["average", "--inputs", folder, "--last", "2", "--output", str(average)]) == 0
+    words = ["extend", str(databin()), "--path", str(average), "--languages", "it"]
+    assert cli.main([*words, "--output", str(larger)]) == 0
+    newest = generator_of(checkpoint(tmp_path))
+    for path in (average, larger):
+        kept = generator_of(torch.load(path, weights_only=False))
+        same(kept["generator"], newest["generator"])
+
+
+def test_a_checkpoint_loads_in_safe_mode():
+    from tdo_plugin_checkpoint import safe_load
+
+    folder, _ = trained("tdo")
+    state = safe_load(folder / "checkpoint_last.pt")
+    assert set(generator_of(state)) == {"generator", "optimizer"}
+
+
+# --- workers and precision -------------------------------------------------------------------
+
+
+def test_two_processes_equal_two_accumulated_batches(tmp_path):
+    """With a generator that hardly moves, since two batches are two steps of it or one."""
+    flags = (*BASE, *TPDM, *NO_DROPOUT, "--max-update", "4", "--tpdm-generator-lr", "1e-12")
+    one = train(tmp_path / "one", *flags, "--update-freq", "2")
+    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
+    output = succeed(
+        "train",
+        *(databin(), *flags, "--save-dir", tmp_path / "two", "--distributed-backend", "gloo"),
+        *("--ddp-backend", "legacy_ddp", "--distributed-no-spawn"),
+        launcher=launcher,
+    )
+    pairs = list(zip(one[::2], one[1::2], strict=True))
+    for key in ("tpdm_d", "tpdm_g", "tpdm_p"):
+        wanted = [(a[key] + b[key]) / (a["nsentences"] + b["nsentences"]) for a, b in pairs]
+        assert logged(output, key) == pytest.approx(wanted, abs=2e-2), key
+    stored = [checkpoint(tmp_path / name)["model"] for name in ("one", "two")]
+    for name, own in stored[0].items():
+        torch.testing.assert_close(own, stored[1][name], rtol=1e-3, atol=1e-3)
+
+
+def test_two_processes_that_go_on_equal_two_without_a_stop(tmp_path):
+    """All of them have the generator and its optimizer, not only the one that reads the file."""
+    flags = (*BASE, *TPDM, *NO_DROPOUT, "--disable-validation")
+    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
+    workers = ("--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp")
+    for name, updates in (("through", "3"), ("parts", "2"), ("parts", "3")):
+        succeed(
+            "train",
+            *(databin(), *flags, *workers, "--distributed-no-spawn"),
+            *("--save-dir", tmp_path / name, "--max-update", updates),
+            launcher=launcher,
+        )
+    through, parts = (checkpoint(tmp_path / name) for name in ("through", "parts"))
+    for name, own in through["model"].items():
+        torch.testing.assert_close(own, parts["model"][name], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("flags", [TPDM, GATED, SYSTEMS["without L_d"], SYSTEMS["without L_p"]])
+def test_every_parameter_has_a_gradient(flags):
+    """As distributed training demands: none may have had no part in the forward pass."""
+    task, model, criterion = built(*BASE, *flags)
+    criterion(model, iterate(task, "train")[0])[0].backward()
+    assert [name for name, one in model.named_parameters() if one.grad is None] == []
+
+
+@pytest.mark.parametrize(
+    "precision", [("--bf16",), ("--fp16", "--fp16-no-flatten-grads")], ids=" ".join
+)
+def test_half_precision_trains(precision, tmp_path):
+    flags = (*BASE, *TPDM, *NO_DROPOUT, "--max-update", "4", "--disable-validation")
+    half = train(tmp_path / "half", *flags, *precision)
+    full = train(tmp_path / "full", *flags)
+    for key in ("loss", "tpdm_p", "tpdm_g"):
+        assert [b[key] for b in half] == pytest.approx([b[key] for b in full], rel=0.1), key
+    assert half[-1]["loss"] != full[-1]["loss"]
+    kept = generator_of(checkpoint(tmp_path / "half"))["generator"]
+    assert {one.dtype for one in kept.values()} == {torch.float32}
+
+
+def test_mixed_precision_region():
+    """As `--amp` computes: the losses and their gradients in single precision."""
+    found = []
+    for region in (False, True):
+        task, model, criterion = built(*BASE, *TPDM, *NO_DROPOUT)
+        batch = iterate(task, "train")[0]
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=region):
+            loss, _, logs = criterion(model, batch)
+        assert loss.dtype == torch.float32
+        loss.backward()
+        found.append((float(logs["tpdm_p"]), float(logs["tpdm_g"])))
+    assert found[1] == pytest.approx(found[0], rel=0.1)

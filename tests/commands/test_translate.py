@@ -1,0 +1,244 @@
+"""`tdo translate` against `fairseq-generate`, on a model trained here."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from support.commands import hypotheses, scores
+from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN, built, generate, iterate, kept_logging
+from support.prepared import LARGER, TASK, TEST_SENTENCES, prepared, trained
+from support.translating import lines
+
+from tdo_plugin.data.segmentation import join_pieces, load_model
+from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.decoding import checkpoints, translator
+from tdo_plugin.evaluation.decoding.early_stop import EarlyStop
+from tdo_plugin.evaluation.decoding.options import DecodingOptions
+from tdo_plugin.evaluation.decoding.pool import Work, load
+from tdo_plugin_checkpoint import safe_load
+
+
+def generated(direction, *flags, path=None, task="tdo_translation"):
+    """Hypotheses and scores of fairseq-generate."""
+    source, target = direction.split("-")
+    output = generate(
+        *("--task", task, *TASK, *TAG, "-s", source, "-t", target, "--gen-subset", "test"),
+        *("--path", path or trained(), "--beam", "4", *flags),
+        data=prepared().root,
+    )
+    found, weights = hypotheses(output), scores(output)
+    order = range(TEST_SENTENCES)
+    return [join_pieces(found[number]) for number in order], [weights[number] for number in order]
+
+
+def decoded(direction, *paths, **options):
+    """What the translator makes of a test set, in this process."""
+    import logging
+
+    work = Work(DecodingOptions(paths or (trained(),), **options), prepared(), Path())
+    with kept_logging():
+        found = load(work, "cpu").translate_test(direction, lambda _: None)
+    logging.disable(logging.NOTSET)
+    return [one.text for one in found]
+
+
+def test_every_direction_equals_fairseq_generate(everything):
+    out, progress = everything
+    assert len(prepared().test_directions) == 6
+    for direction in prepared().test_directions:
+        source, target = direction.split("-")
+        texts, found = generated(direction)
+        assert lines(out / f"{direction}.hyp") == texts
+        assert lines(out / f"{direction}.src") == lines(
+            prepared().root / f"reference/test.{source}"
+        )
+        assert lines(out / f"{direction}.ref") == lines(
+            prepared().root / f"reference/test.{target}"
+        )
+        records = [json.loads(line) for line in lines(out / f"{direction}.jsonl")]
+        assert [record["id"] for record in records] == list(range(TEST_SENTENCES))
+        assert [record["hypothesis"] for record in records] == texts
+        written = [record["score"] for record in records]
+        assert written == pytest.approx(found, abs=1e-4)
+    assert progress.count("directions, ") == 6
+    assert "6 of 6 directions" in progress
+    assert (
+        len({line for direction in ("en-de", "de-fr") for line in lines(out / f"{direction}.hyp")})
+        > 6
+    )
+
+
+def test_the_folder_says_what_made_it(everything):
+    how = json.loads((everything[0] / "translate.json").read_text(encoding="utf-8"))
+    assert how["settings"]["beam"] == 4
+    (checkpoint,) = how["checkpoints"]
+    assert checkpoint["path"] == str(trained())
+    assert checkpoint["updates"] == 150
+    assert "tdo_plugin" in checkpoint["training"]["versions"]
+    assert how["command"].startswith("tdo translate")
+
+
+@pytest.mark.parametrize(
+    ("own", "stock"),
+    [
+        ({"beam": 1, "max_len_b": 4}, ["--beam", "1", "--max-len-b", "4"]),
+        ({"beam": 7, "min_len": 9}, ["--beam", "7", "--min-len", "9"]),
+        ({"length_penalty": 0.3, "max_len_a": 1.2}, ["--lenpen", "0.3", "--max-len-a", "1.2"]),
+        (
+            {"unk_penalty": 2.0, "no_repeat_ngram_size": 2},
+            ["--unkpen", "2", "--no-repeat-ngram-size", "2"],
+        ),
+        ({"batch_size": 5, "temperature": 2.0}, ["--batch-size", "5", "--temperature", "2"]),
+        ({"precision": "bf16"}, ["--bf16"]),
+    ],
+    ids=lambda given: " ".join(given) if isinstance(given, list) else None,
+)
+def test_options_mean_what_they_mean_to_fairseq(own, stock):
+    texts, _ = generated("de-fr", *stock, "--max-tokens", "4000")
+    assert decoded("de-fr", **own) == texts
+
+
+def test_sentences_that_run_on_are_decoded_again_to_the_same_end(monkeypatch):
+    stopped = []
+
+    class Hasty(EarlyStop):
+        def __init__(self, generator, ratio=0.4):
+            super().__init__(generator, ratio)
+
+        def search(self, *given):
+            found = super().search(*given)
+            stopped.append(sum(found[1]))
+            return found
+
+    expected = decoded("de-fr", batch_size=4, max_len_b=30)
+    monkeypatch.setattr(translator, "EarlyStop", Hasty)
+    assert decoded("de-fr", batch_size=4, max_len_b=30) == expected
+    assert 0 < sum(stopped) < TEST_SENTENCES
+    assert stopped[-1] == 0 and stopped[0] > 0
+
+
+def test_draws_follow_the_seed():
+    """fairseq-generate draws for the model's start before, so it cannot be compared."""
+    options = {"sampling": True, "sampling_topk": 5, "beam": 1}
+    first = decoded("de-fr", seed=7, **options)
+    assert first == decoded("de-fr", seed=7, **options)
+    assert first != decoded("de-fr", seed=8, **options)
+    assert first != decoded("de-fr", beam=1)
+    assert first == decoded("de-fr", seed=7, batch_size=3, **options)
+
+
+def test_the_gnmt_penalty_divides_by_its_formula():
+    """With one beam there is one hypothesis, so the form shows in the score alone."""
+    work = [
+        Work(
+            DecodingOptions((trained(),), beam=1, length_penalty=0.6, penalty_form=form),
+            prepared(),
+            Path(),
+        )
+        for form in ("length", "gnmt")
+    ]
+    with kept_logging():
+        plain, gnmt = (load(one, "cpu").translate_test("de-fr", lambda _: None) for one in work)
+    for one, other in zip(plain, gnmt, strict=True):
+        length = len(one.pieces.split()) + 1
+        total = one.score * length**0.6
+        assert other.score == pytest.approx(total / ((5 + length) / 6) ** 0.6, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [("--decoder-langtok",), ("--decoder-langtok", "--lang-tok-replacing-bos-eos")],
+    ids=" ".join,
+)
+def test_target_tags(flags):
+    path = trained(*flags)
+    assert decoded("de-fr", path) == generated("de-fr", *flags, path=path)[0]
+
+
+def test_ensembles_and_the_stock_task():
+    other, stock = trained(seed="4"), "translation_multi_simple_epoch"
+    expected, _ = generated("de-fr", path=f"{trained()}:{other}")
+    assert decoded("de-fr", trained(), other) == expected
+    path = trained(task=stock)
+    assert decoded("fr-de", path) == generated("fr-de", path=path, task=stock)[0]
+
+
+def test_plain_text(translate, everything, tmp_path):
+    out, _ = everything
+    sources = lines(out / "de-fr.src")
+    text = "\n".join([sources[0], "", *sources[1:]])
+    expected = lines(out / "de-fr.hyp")
+    expected.insert(1, "")
+    languages = ("-s", "de", "-t", "fr", "--path", trained())
+    printed, _ = translate("--input", "-", *languages, stdin=text)
+    assert printed.split("\n")[:-1] == expected
+    (tmp_path / "in.txt").write_text(text, encoding="utf-8")
+    translate("--input", tmp_path / "in.txt", *languages, "--output", tmp_path / "out.txt")
+    assert lines(tmp_path / "out.txt") == expected
+
+
+def test_a_conversation_survives_mistakes_and_changes_languages(translate, everything):
+    out, _ = everything
+    german = lines(out / "de-en.src")[0]
+    typed = "\n".join([german, ":xx", ":en", german, ":en-fr", lines(out / "en-fr.src")[0]])
+    printed, errors = translate(
+        "--interactive", "-s", "de", "-t", "fr", "--path", trained(), stdin=typed
+    )
+    assert printed.split("\n")[:-1] == [
+        lines(out / "de-fr.hyp")[0],
+        "de → en",
+        lines(out / "de-en.hyp")[0],
+        "en → fr",
+        lines(out / "en-fr.hyp")[0],
+    ]
+    assert "must know the languages of de-xx" in errors
+
+
+def test_a_pivot_is_two_translations(translate, everything, tmp_path):
+    out, _ = everything
+    translate("--path", trained(), "--pairs", "de-fr,en-fr", "--pivot", "en", "--out", tmp_path)
+    assert lines(tmp_path / "en-fr.hyp") == lines(out / "en-fr.hyp")
+    records = [json.loads(line) for line in lines(tmp_path / "de-fr.jsonl")]
+    assert [record["pivot"] for record in records] == lines(out / "de-en.hyp")
+    printed, _ = translate(
+        *("--input", out / "de-en.hyp", "-s", "en", "-t", "fr", "--path", trained())
+    )
+    assert lines(tmp_path / "de-fr.hyp") == printed.split("\n")[:-1]
+
+
+def test_perplexity_is_that_of_validation():
+    with kept_logging():
+        translator = load(Work(DecodingOptions((trained(),)), prepared(), Path()), "cpu")
+    assert translator.perplexity("de-fr") is None
+    flags = ("--task", "tdo_translation", "--langs", "en,de,fr", "--lang-pairs", "en-de", *TAG)
+    flags = (*flags, *TRAIN, *TDO, *LARGER, *CROSS_ENTROPY)
+    task, model, criterion = built(*flags, data=prepared().root)
+    model.load_state_dict(safe_load(str(trained()))["model"])
+    model.eval()
+    criterion.eval()
+    logs = [criterion(model, batch)[2] for batch in iterate(task, "valid")]
+    mean = sum(float(log["nll_loss"]) for log in logs) / sum(log["ntokens"] for log in logs)
+    assert translator.perplexity("en-de") == pytest.approx(math.exp(mean), rel=1e-5)
+
+
+def test_a_folder_is_averaged_as_the_protocol_has_it():
+    saving = ("--save-interval-updates", "5", "--keep-interval-updates", "3")
+    folder = trained("--max-update", "25", *saving, seed="5").parent
+    said = []
+    (path,) = checkpoints.resolve(str(folder), "last-3", said.append)
+    state = safe_load(str(path))
+    names = [one["name"] for one in state["extra_state"]["averaged"]]
+    assert path.name == "average-last-3.pt" and len(names) == 3
+    assert checkpoints.resolve(str(folder), "last-3", said.append) == (path,)
+    assert ["average of" in said[0], said[1].endswith("already")] == [True, True]
+    with pytest.raises(UserError, match="must be at most 3"):
+        checkpoints.resolve(str(folder), "last-5", said.append)
+    with pytest.raises(UserError, match="`--average` must be best-N or last-N"):
+        checkpoints.resolve(str(folder), "newest", said.append)
+
+
+def test_the_segmentation_of_plain_text_is_the_folders(everything):
+    record = json.loads(lines(everything[0] / "de-fr.jsonl")[0])
+    model = load_model(prepared().root / "spm.model")
+    assert model.decode(record["pieces"].split()) == record["hypothesis"]

@@ -1,0 +1,262 @@
+"""Scores during training: right, the same for all workers, and without a trace in the training."""
+
+import itertools
+import json
+import re
+from collections import Counter
+from unittest import mock
+
+import pytest
+import torch
+from support.commands import hypotheses, succeed
+from support.data import (
+    CROSS_ENTROPY,
+    INSTRUCL,
+    NUMBERS,
+    TASK,
+    TDO,
+    databin,
+    generate,
+    kept_logging,
+    train,
+)
+from support.made import made_once
+from support.zero_shot import DIRECTIONS, VALIDATED, databin_zero_shot
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+BASE = (*VALIDATED, *TDO, *CROSS_ENTROPY, "--validate-interval-updates", "3")
+EVAL = ("--eval-translation", "all", "--eval-lid", "references", "--eval-max-len-b", "4")
+
+
+def lines(folder):
+    text = (folder / "validation.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+@made_once
+def model(folder):
+    often = ("--save-interval", "99", "--validate-interval", "99", "--max-tokens", "300")
+    flags = (*VALIDATED, *TDO, *CROSS_ENTROPY, *often, "--lr", "0.03", "--dropout", "0")
+    train(folder, *flags, "--max-update", "150", data=databin_zero_shot())
+
+
+def trained():
+    """A checkpoint that puts out words that are sometimes right."""
+    return model() / "checkpoint_last.pt"
+
+
+def from_trained(folder, *flags):
+    """One update at a learning rate of zero, and a validation."""
+    start = ("--finetune-from-model", str(trained()), "--lr", "0", "--max-update", "1")
+    train(folder, *BASE, *EVAL, *start, *flags, data=databin_zero_shot())
+    return {line["direction"]: line for line in lines(folder)}
+
+
+# --- the scores ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "tags",
+    [
+        (),
+        ("--decoder-langtok",),
+        ("--decoder-langtok", "--lang-tok-replacing-bos-eos"),
+    ],
+    ids=["source", "both", "replacing"],
+)
+def test_scores_are_those_of_fairseq_generate_and_sacrebleu(tags, tmp_path):
+    """All sentences, beam search; with the target's tag on either side."""
+    from sacrebleu.metrics import BLEU, CHRF
+
+    found = from_trained(tmp_path, "--eval-beam", "3", *tags)
+    assert tuple(found) == DIRECTIONS
+    for direction in ("fr-en", "fr-de"):
+        source, target = direction.split("-")
+        printed = generate(
+            *("--task", "tdo_translation", *TASK, "--encoder-langtok", "tgt", *tags),
+            *("--path", tmp_path / "checkpoint_last.pt", "-s", source, "-t", target),
+            *("--gen-subset", "valid", "--beam", "3", "--max-len-a", "2", "--max-len-b", "4"),
+            *("--num-workers", "0"),
+            data=databin_zero_shot(),
+        )
+        by_number = hypotheses(printed)
+        texts = [by_number[number] for number in sorted(by_number)]
+        pairs = re.findall(r"^T-(\d+)\t(.*)$", printed, re.MULTILINE)
+        references = [text for _, text in sorted(pairs, key=lambda pair: int(pair[0]))]
+        line = found[direction]
+        assert line["sentences"] == len(references) == (9 if direction == "fr-de" else 6)
+        assert line["group"] == ("zero_shot" if direction == "fr-de" else "supervised")
+        assert [one["hypothesis"] for one in line["examples"]] == texts[:3]
+        assert [one["reference"] for one in line["examples"]] == references[:3]
+        assert set(line["examples"][0]["source"].split()) <= set(NUMBERS[source].split())
+        for key, metric in (("bleu", BLEU(tokenize="13a")), ("chrf", CHRF(word_order=2))):
+            wanted = metric.corpus_score(texts, [references]).score
+            assert line[key] == pytest.approx(wanted, abs=0.006), (direction, key)
+    assert any(line["bleu"] > 0 for line in found.values())
+
+
+def test_the_log_and_tensorboard_have_them(tmp_path, caplog):
+    with caplog.at_level("INFO"):
+        found = from_trained(
+            tmp_path, "--log-format", "simple", "--tensorboard-logdir", str(tmp_path / "events")
+        )
+    logged = next(record.message for record in caplog.records if "valid on" in record.message)
+    events = EventAccumulator(str(tmp_path / "events" / "valid"))
+    events.Reload()
+    assert "loss" in events.Tags()["scalars"]
+    for key in ("bleu", "chrf", "off"):
+        mean = sum(found[direction][key] for direction in DIRECTIONS) / len(DIRECTIONS)
+        values = {key: mean} | {f"{key}_{direction}": found[direction][key] for direction in found}
+        zero_shot = (found["de-fr"][key] + found["fr-de"][key]) / 2
+        for name, value in (values | {f"{key}_zero_shot": zero_shot}).items():
+            # both are rounded to two decimals, and so are those that a mean is of
+            assert events.Scalars(name)[0].value == pytest.approx(value, abs=0.0101), name
+            shown = re.search(rf"\| {name} (\S+)", logged)
+            assert float(shown[1]) == pytest.approx(value, abs=0.0101), name
+
+
+def test_off_target_share_is_of_the_chosen_identifier(tmp_path):
+    """By words instead of the classifier: what is not of the target's numbers is off."""
+
+    class Words:
+        signature = "words"
+
+        def label(self, language):
+            return None if language == "es" else language
+
+        def identify(self, sentences):
+            known = {word: language for language in NUMBERS for word in NUMBERS[language].split()}
+            counts = [Counter(known[word] for word in one.split()) for one in sentences]
+            return [one.most_common(1)[0][0] for one in counts]
+
+    with mock.patch("tdo_plugin.tasks.validation.scores.identifier", return_value=Words()):
+        found = from_trained(tmp_path)
+    assert "off" not in found["en-es"]  # the identifier does not know Spanish
+    for direction in ("en-de", "de-fr"):
+        given = [one["hypothesis"] for one in found[direction]["examples"]]
+        off = [one != direction[3:] for one in Words().identify(given)]
+        share = found[direction]["off"] / 100 * found[direction]["sentences"]
+        assert share == pytest.approx(round(share), abs=0.01)
+        assert sum(off) <= round(share) <= sum(off) + found[direction]["sentences"] - 3
+
+
+def test_a_prepared_folder_has_zero_shot_sets_and_knows_its_languages(tmp_path):
+    """From text to scores: `tdo preprocess --join-valid`, and the identifier that comes with it."""
+    from tdo_plugin.cli import main
+
+    text, data = tmp_path / "text", tmp_path / "data"
+    text.mkdir()
+    rows = list(itertools.permutations(range(7), 3))
+    for split, start in (("train", 0), ("valid", 150)):
+        for pair, language in (("en-de", "en"), ("en-de", "de"), ("en-fr", "en"), ("en-fr", "fr")):
+            words = NUMBERS[language].split()
+            side = "".join(" ".join(words[n] for n in row) + "\n" for row in rows[start:][:150])
+            (text / f"{split}.{pair}.{language}").write_text(side, encoding="utf-8")
+    with kept_logging():
+        words = ["preprocess", str(text), str(data), "--vocab-size", "60", "--join-valid", "50"]
+        assert main(words) == 0
+    flags = (*VALIDATED[:2], "--langs", "en,de,fr", "--lang-pairs", "en-de,de-en,en-fr,fr-en")
+    flags = (*flags, *VALIDATED[6:], *TDO, *CROSS_ENTROPY, "--max-update", "1")
+    found = tmp_path / "found"
+    train(found, *flags, "--eval-translation", "zero-shot", "--eval-sentences", "20", data=data)
+    both = lines(found)
+    assert [(line["direction"], line["sentences"]) for line in both] == [
+        ("de-fr", 20),
+        ("fr-de", 20),
+    ]
+    german, french = NUMBERS["de"].split(), NUMBERS["fr"].split()
+    for one in both[0]["examples"]:
+        numbers = [german.index(word) for word in one["source"].split()]
+        assert one["reference"] == " ".join(french[number] for number in numbers)
+    assert all(0 <= line["off"] <= 100 for line in both)
+    with kept_logging():
+        assert main(words[:5]) == 2  # other settings
+        assert main([*words[:5], "--fresh"]) == 0
+    assert list(data.rglob("valid.en-de.*")) and not list(data.rglob("valid.de-fr.*"))
+
+
+# --- the training ----------------------------------------------------------------------------
+
+
+def test_training_does_not_notice(tmp_path):
+    """Two epochs with dropout and InstruCL, bit by bit; an interrupted one keeps its file."""
+    flags = (*BASE, *INSTRUCL, "--dropout", "0.1")
+    data = databin_zero_shot()
+    without = train(tmp_path / "without", *flags, "--max-update", "12", data=data)
+    measured = train(tmp_path / "with", *flags, *EVAL, "--max-update", "12", data=data)
+    assert measured == without
+    first = train(tmp_path / "parts", *flags, *EVAL, "--max-update", "6", data=data)
+    second = train(tmp_path / "parts", *flags, *EVAL, "--max-update", "12", data=data)
+    assert first + second == without
+    stored = [
+        torch.load(tmp_path / name / "checkpoint_last.pt", weights_only=False)["model"]
+        for name in ("without", "with", "parts")
+    ]
+    for name, parameter in stored[0].items():
+        assert all(torch.equal(parameter, other[name]) for other in stored[1:]), name
+    updates = [line["update"] for line in lines(tmp_path / "with")]
+    assert list(dict.fromkeys(updates)) == [3, 6, 9, 12]
+    assert lines(tmp_path / "parts") == lines(tmp_path / "with")
+
+
+@pytest.mark.parametrize("precision", [("--bf16",), ("--fp16", "--fp16-no-flatten-grads")])
+def test_half_precision(precision, tmp_path):
+    flags = (*BASE, *EVAL, *precision, "--max-update", "3")
+    train(tmp_path, *flags, data=databin_zero_shot())
+    assert [line["direction"] for line in lines(tmp_path)] == list(DIRECTIONS)
+
+
+def test_two_workers_get_the_scores_of_one(tmp_path):
+    one = from_trained(tmp_path / "one", "--max-tokens-valid", "8")
+    output = succeed(
+        "train",
+        *(databin_zero_shot(), *BASE, *EVAL, "--finetune-from-model", trained(), "--lr", "0"),
+        *("--max-update", "1", "--save-dir", tmp_path / "two", "--max-tokens-valid", "8"),
+        *("--best-checkpoint-metric", "chrf", "--maximize-best-checkpoint-metric"),
+        *("--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp", "--distributed-no-spawn"),
+        launcher=("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"),
+    )
+    assert {line["direction"]: line for line in lines(tmp_path / "two")} == one
+    assert len(re.findall("translated 54 validation sentences of 8 directions", output)) == 1
+
+
+# --- choosing checkpoints ----------------------------------------------------------------------
+
+
+def test_the_best_checkpoint_and_patience(tmp_path):
+    """By a BLEU that rises, falls for two validations, and would rise again."""
+    from fairseq_cli.train import should_stop_early
+
+    scripted = iter([10.0, 30.0, 20.0, 25.0, 40.0])
+    vars(should_stop_early).clear()  # as save_checkpoint, it keeps its best on itself
+    with mock.patch(
+        "tdo_plugin.tasks.validation.scores.Scorer.score",
+        lambda *_: {"bleu": next(scripted), "chrf": 50.0},
+    ):
+        batches = train(
+            tmp_path,
+            *(*BASE, "--eval-translation", "de-fr", "--max-update", "30", "--patience", "2"),
+            *("--best-checkpoint-metric", "bleu_zero_shot", "--maximize-best-checkpoint-metric"),
+            *("--save-interval-updates", "3", "--keep-best-checkpoints", "1"),
+            *("--max-epoch", "9"),
+            data=databin_zero_shot(),
+        )
+    vars(should_stop_early).clear()
+    assert len(batches) == 12
+    best = torch.load(tmp_path / "checkpoint_best.pt", weights_only=False)
+    assert best["extra_state"]["best"] == best["extra_state"]["val_loss"] == 30
+    assert best["optimizer_history"][-1]["num_updates"] == 6
+    assert [path.name[:-4] for path in tmp_path.glob("checkpoint.best_*")] == [
+        "checkpoint.best_bleu_zero_shot_30.000"
+    ]
+    last = torch.load(tmp_path / "checkpoint_last.pt", weights_only=False)
+    assert last["extra_state"]["best"] == 30
+
+
+def test_a_checkpoint_is_used_without_its_validation_data(tmp_path):
+    """Decoding and fairseq-validate build the task of the checkpoint, but measure nothing."""
+    from_trained(tmp_path, "--eval-sentences", "2")
+    path = ("--path", tmp_path / "checkpoint_last.pt", "--num-workers", "0")
+    assert "H-5" in generate(*VALIDATED[:8], *path, "-s", "de", "-t", "fr", data=databin())
+    output = succeed("validate", databin(), *VALIDATED[:8], *path, "--cpu", "--batch-size", "6")
+    assert "valid_bleu" not in output and "valid on 'valid' subset" in output

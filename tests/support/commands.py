@@ -1,0 +1,72 @@
+"""The stock commands in processes of their own, and what they print."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+from support.data import PACKAGE
+from support.processes import finished, heard
+
+
+def warning_filters() -> str:
+    """Turns warnings that our own files cause into errors; Python knows whole names only here."""
+    paths = [*PACKAGE.rglob("*.py"), *PACKAGE.parent.glob("tdo_plugin_*.py")]
+    files = [path.relative_to(PACKAGE.parent) for path in paths]
+    names = [".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in files]
+    return ",".join(f"error:::{name}" for name in names)
+
+
+def environment() -> dict[str, str]:
+    """For our own processes, and those that they start."""
+    settings = {"OMP_NUM_THREADS": "1", "PYTHONIOENCODING": "utf-8"}
+    return {**os.environ, **settings, "PYTHONWARNINGS": warning_filters()}
+
+
+def command(name: str, *flags, stdin: str = "", launcher=()) -> subprocess.CompletedProcess:
+    """A stock command, ``train`` for fairseq-train, in a process of its own.
+
+    Args:
+        name: of the command, without ``fairseq-``.
+        flags: behind it.
+        stdin: what it is given to read.
+        launcher: what starts it, as words behind ``python``, if anything does.
+    """
+    plugin = () if name in ("preprocess", "score") else ("--user-dir", str(PACKAGE))
+    words = [sys.executable, *launcher, "-m", f"fairseq_cli.{name}", *flags, *plugin]
+    return finished(words, stdin=stdin, env=environment())
+
+
+def succeed(name: str, *flags, **options) -> str:
+    """Output (stdout, then stderr) of a command that must succeed, without warnings of ours."""
+    return heard(command(name, *flags, **options))
+
+
+def refused(name, *flags):
+    """The one line that a command ends with."""
+    done = command(name, *flags)
+    assert done.returncode not in (0, None), done.stdout
+    assert done.returncode > 0, f"killed by signal {-done.returncode}"
+    assert "Traceback" not in done.stderr, done.stderr
+    lines = [line for line in done.stderr.split("\n") if line.startswith("error: ")]
+    assert len(lines) == 1, done.stderr
+    return lines[0].removeprefix("error: ")
+
+
+def logged(output: str, key: str) -> list[float]:
+    """A value of every JSON line of a log, of those that have it."""
+    lines = [json.loads(line) for line in re.findall(r"\{\".*\}$", output, re.MULTILINE)]
+    return [float(line[key]) for line in lines if key in line]
+
+
+def hypotheses(output: str) -> dict[int, str]:
+    """The first hypothesis of each sentence, by number."""
+    found = re.findall(r"^H-(\d+)\t[^\t]*\t(.*)$", output, re.MULTILINE)
+    return {int(number): words for number, words in reversed(found)}
+
+
+def scores(output: str) -> dict[int, float]:
+    """Its score."""
+    found = re.findall(r"^H-(\d+)\t([^\t]*)\t", output, re.MULTILINE)
+    return {int(number): float(score) for number, score in reversed(found)}

@@ -1,0 +1,19 @@
+"""Small archives with each corpus' own layout, and what must come out of them.
+
+They are written by what is known of the real archives, not by the descriptions, so that a mistake
+in a description shows.
+"""
+
+from support.layouts import europarl, iwslt, multi30k, news, opus100, ted, un, wmt
+from support.layouts.case import Case
+
+CASES: tuple[Case, ...] = (
+    *ted.CASES,
+    *opus100.CASES,
+    *un.CASES,
+    *europarl.CASES,
+    *iwslt.CASES,
+    *wmt.CASES,
+    *news.CASES,
+    *multi30k.CASES,
+)

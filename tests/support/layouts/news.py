@@ -1,0 +1,64 @@
+"""News Commentary v16: a table for each pair, with lines between its articles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from support.layouts.case import Case, fewer
+from support.layouts.packing import put, text, zipped
+from support.layouts.sentences import rows, sentence, tokens, with_side
+
+from tdo_plugin.corpora.description import Corpus
+
+FOLDER = "data.statmt.org/news-commentary/v16/training"
+FIRST = {"de-es": 0, "de-fr": 10000, "es-fr": 20000}
+LINES = 360
+
+
+def write(web: Path) -> None:
+    """Lay the tables under their addresses."""
+    for pair, first in FIRST.items():
+        found = rows(pair, range(first, first + LINES))
+        if pair == "de-fr":
+            found[50] = with_side(found[50], 0, sentence("de", FIRST["de-es"] + 3))
+        if pair == "es-fr":
+            found[60] = with_side(found[60], 1, sentence("fr", FIRST["de-fr"] + 341))
+        found[100] = (found[100][0], "")
+        found[101] = ("", found[101][1])
+        for line in range(19, LINES, 20):
+            found[line] = ("", "")
+        content = zipped(text("\t".join(row) for row in found))
+        put(web, f"{FOLDER}/news-commentary-v16.{pair}.tsv.gz", content)
+
+
+def thirty(corpus: Corpus) -> Corpus:
+    """The first and last 3,000 lines become 30."""
+    return fewer(corpus, 3000, 30)
+
+
+# Lines 0 to 29 are test, one of them between articles; 330 to 359 are valid, two of them between
+# articles. Of the 300 lines of train 15 are between articles and two have one side only.
+CASE = Case(
+    "news-commentary-v16",
+    write,
+    "de es fr",
+    {
+        **{"train de-es": 283, "train de-fr": 282, "train es-fr": 282},
+        **{f"valid {pair}": 28 for pair in FIRST},
+        **{f"test {pair}": 29 for pair in FIRST},
+    },
+    small=thirty,
+    taken={
+        "train de-es": {"empty": 17, "held-out": 0},
+        "train es-fr": {"empty": 17, "held-out": 1},
+        "test de-fr": {"empty": 1},
+    },
+    text={
+        ("test.de-es.de", 0): " ".join(tokens("de", 0)),
+        ("train.de-es.es", 0): " ".join(tokens("es", 30)),
+        ("valid.es-fr.es", 0): " ".join(tokens("es", FIRST["es-fr"] + 330)),
+        ("valid.es-fr.fr", 27): " ".join(tokens("fr", FIRST["es-fr"] + 358)),
+    },
+    form={"casing": "cased", "tokenization": "moses", "plain_references": True},
+)
+CASES = (CASE,)

@@ -1,0 +1,65 @@
+"""Archives as bytes, and the folder that holds every host's files under their addresses."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tarfile
+import zipfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from support.layouts.sentences import Row
+
+
+def text(lines: Iterable[str]) -> bytes:
+    """Lines as UTF-8, each with its newline."""
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def sides(first: str, second: str, rows: Iterable[Row]) -> dict[str, bytes]:
+    """Both sides of some rows, under two names."""
+    one, other = zip(*rows, strict=True)
+    return {first: text(one), second: text(other)}
+
+
+def zipped(content: bytes) -> bytes:
+    """gzip."""
+    return gzip.compress(content, mtime=0)
+
+
+def tar(members: Mapping[str, bytes]) -> bytes:
+    """A gzipped tar archive, folders before what is in them."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for folder in _folders(members):
+            entry = tarfile.TarInfo(folder)
+            entry.type = tarfile.DIRTYPE
+            archive.addfile(entry)
+        for name, content in members.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return zipped(packed.getvalue())
+
+
+def _folders(members: Iterable[str]) -> list[str]:
+    parents = {str(parent) for name in members for parent in Path(name).parents}
+    return sorted(parents - {"."})
+
+
+def zip_archive(members: Mapping[str, bytes]) -> bytes:
+    """A zip archive."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0)), content)
+    return packed.getvalue()
+
+
+def put(web: Path, address: str, content: bytes) -> Path:
+    """Lay content under its address, HOST/PATH, in the folder that the server has."""
+    path = web / address
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    return path

@@ -1,0 +1,117 @@
+"""The models and numbers that the parity tests run through."""
+
+import torch
+from support.covering import pairwise
+
+PAD, EOS, VOCABULARY = 1, 2, 17
+NUMBERS = {"model_dim": 8, "num_heads": 2, "stage1_ffn_dim": 12, "stage2_ffn_dim": 10}
+
+DECODER_ONLY = [
+    {"topology": "decoder-only", "num_layers": 4, **case}
+    for case in pairwise(
+        {
+            "target_layer": (0, 1, 2, 3),
+            "source_attention": ("prefix", "causal"),
+            "norm": ("pre", "post"),
+            "adaptation_dim": (0, 6),
+        },
+        lambda case: bool(case.get("target_layer")) or not case.get("adaptation_dim"),
+    )
+]
+ENCODER_DECODER = [
+    {"topology": "encoder-decoder", "encoder_layers": 2, "decoder_layers": 3, **case}
+    for case in pairwise(
+        {
+            "source_attention": ("prefix", "causal"),
+            "norm": ("pre", "post"),
+            "adaptation_dim": (0, 6),
+        }
+    )
+]
+TWO_STAGE = {"topology": "decoder-only", "num_layers": 3, "target_layer": 1, "adaptation_dim": 6}
+VARIANTS = [
+    {**TWO_STAGE, "num_layers": 1, "target_layer": 0, "adaptation_dim": 0},
+    {**TWO_STAGE, "positions": "continuous"},
+    {**TWO_STAGE, "positions": "continuous", "position_embedding": "learned"},
+    {**TWO_STAGE, "position_embedding": "learned"},
+    {**TWO_STAGE, "position_embedding": "none", "share_embeddings": "decoder"},
+    {**TWO_STAGE, "share_embeddings": "none", "norm": "pre"},
+]
+LANGUAGE_AWARE = [
+    {**case.pop("layers"), **case, "num_languages": 3}
+    for case in pairwise(
+        {
+            "layers": (
+                {
+                    **{"topology": "decoder-only", "num_layers": 4, "target_layer": 2},
+                    **{"adaptation_dim": 6, "lalt": "xavier"},
+                },
+                {"topology": "decoder-only", "num_layers": 3, "target_layer": 0, "lalt": "none"},
+                {
+                    **{"topology": "encoder-decoder", "encoder_layers": 2, "decoder_layers": 2},
+                    "lalt": "xavier",
+                },
+            ),
+            "laln": ("source", "target", "both"),
+            "norm": ("pre", "post"),
+        }
+    )
+] + [{**TWO_STAGE, "lalt": "xavier", "num_languages": 2}]
+MERGED = [
+    {**case, "decoder_attention": "merged"}
+    for case in ENCODER_DECODER
+    if case["source_attention"] == "prefix"
+] + [
+    {
+        "topology": "encoder-decoder",
+        "encoder_layers": 1,
+        "decoder_layers": 2,
+        "decoder_attention": "merged",
+        "position_embedding": "learned",
+        "positions": "continuous",
+        "share_embeddings": "none",
+    }
+]
+MERGED += [
+    {**case, "decoder_attention": "merged"}
+    for case in LANGUAGE_AWARE
+    if case["topology"] == "encoder-decoder" and case["laln"] in ("target", "both")
+]
+TOPOLOGIES = [
+    {"topology": "encoder-decoder", "encoder_layers": 2, "decoder_layers": 2},
+    {"topology": "decoder-only", "num_layers": 3, "target_layer": 2, "adaptation_dim": 6},
+    {"topology": "decoder-only", "num_layers": 3, "target_layer": 1, "source_attention": "causal"},
+    {"topology": "decoder-only", "num_layers": 3, "target_layer": 0},
+]
+CUT, GATED = {"cut_residual": 2}, {"tpdm_layer": 2, "tpdm_gate": "relaxed-bernoulli"}
+DISENTANGLED = [
+    {**topology, "norm": norm, **parts}
+    for number, topology in enumerate(TOPOLOGIES)
+    for norm, parts in zip(("pre", "post"), (CUT, GATED)[:: (-1) ** number], strict=True)
+]
+DISENTANGLED += [
+    {**TOPOLOGIES[0], "cut_residual": 1, "tpdm_layer": 1, "position_embedding": "none"},
+    {**TOPOLOGIES[1], "cut_residual": 2, "tpdm_layer": 1, "position_embedding": "learned"},
+] + [
+    {**topology, "tpdm_layer": 2, "laln": laln, "num_languages": 3}
+    for topology, laln in zip(TOPOLOGIES, ("both", "source", "target", "source"), strict=True)
+]
+CASES = DECODER_ONLY + ENCODER_DECODER + VARIANTS + LANGUAGE_AWARE + MERGED + DISENTANGLED
+# what losses alone read
+UNREAD = ("between.positional.", "between.gate.")
+
+
+def name_of(case):
+    """A test's name for a model, or for an option beside it."""
+    if not isinstance(case, dict):
+        return str(case)
+    short = {"decoder-only": "dec", "encoder-decoder": "encdec"}
+    named = {"cut_residual": "cut", "tpdm_layer": "tpdm"}
+    return "-".join(
+        named.get(key, "") + str(short.get(value, value)) for key, value in case.items()
+    )
+
+
+def padding_first(rows):
+    """The same rows, padded on the left."""
+    return torch.stack([torch.cat([row[row == PAD], row[row != PAD]]) for row in rows])

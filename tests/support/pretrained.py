@@ -1,0 +1,208 @@
+"""Small random models in the formats of M2M-100 and NLLB, made by the real classes."""
+
+import contextlib
+import functools
+import io
+import json
+import shutil
+from pathlib import Path
+
+import torch
+from support.data import NUMBERS, TAG, TASK, TRAIN, databin, kept_logging, temporary, train
+from support.made import made_once
+
+SPECIALS = ("<s>", "<pad>", "</s>", "<unk>")
+NLLB_CODES = {"en": "eng_Latn", "de": "deu_Latn", "fr": "fra_Latn", "es": "spa_Latn"}
+SIZES = {
+    "d_model": 16,
+    "encoder_layers": 3,
+    "decoder_layers": 4,
+    "encoder_ffn_dim": 24,
+    "decoder_ffn_dim": 32,
+    "encoder_attention_heads": 2,
+    "decoder_attention_heads": 2,
+}
+PRE_NORM = ("--encoder-normalize-before", "--decoder-normalize-before")
+FAIRSEQ_MODEL = (
+    *("--arch", "transformer", *PRE_NORM, "--share-all-embeddings"),
+    *("--encoder-embed-dim", "16", "--encoder-ffn-embed-dim", "24", "--encoder-layers", "2"),
+    *("--decoder-embed-dim", "16", "--decoder-ffn-embed-dim", "32", "--decoder-layers", "4"),
+    *("--encoder-attention-heads", "2", "--decoder-attention-heads", "2"),
+)
+
+
+@functools.cache
+def segmentation() -> bytes:
+    """A SentencePiece model of the numbers' words, which are cut into several pieces."""
+    import sentencepiece
+
+    trained = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(NUMBERS.values()),
+        model_writer=trained,
+        vocab_size=60,
+        model_type="bpe",
+        hard_vocab_limit=False,
+        minloglevel=2,
+    )
+    return trained.getvalue()
+
+
+def pieces() -> list[str]:
+    """Those of the model that are no special symbols."""
+    import sentencepiece
+
+    model = sentencepiece.SentencePieceProcessor(model_proto=segmentation())
+    return [model.id_to_piece(number) for number in range(3, model.get_piece_size())]
+
+
+@made_once
+def folder(out: Path, family: str, **changes) -> None:
+    """A folder in Hugging Face's format; ``changes`` are of its configuration."""
+    from transformers import M2M100Config, M2M100ForConditionalGeneration
+
+    rows = _tokenizer(out, family)
+    config = M2M100Config(**{"vocab_size": rows, **SIZES, **changes})
+    torch.manual_seed(4)
+    model = M2M100ForConditionalGeneration(config)
+    with torch.no_grad():
+        for parameter in model.parameters():  # norms and biases too
+            parameter.add_(torch.randn_like(parameter) * 0.2)
+        # so that searches end at different lengths
+        end = model.model.shared.weight[2]
+        model.model.decoder.layer_norm.bias.add_(2 * end / end.norm())
+    model.save_pretrained(out)
+
+
+def _tokenizer(out: Path, family: str) -> int:
+    """Write the tokenizer, and say how many rows its model has."""
+    from transformers import M2M100Tokenizer, NllbTokenizer
+
+    path = out / "sentencepiece.bpe.model"
+    path.write_bytes(segmentation())
+    if family == "nllb":
+        tokenizer = NllbTokenizer(str(path))
+        tokenizer.save_pretrained(out)
+        _publish_rows(out)
+        return len(tokenizer) + 2
+    vocabulary = {symbol: row for row, symbol in enumerate((*SPECIALS, *pieces()))}
+    (out / "vocab.json").write_text(json.dumps(vocabulary), encoding="utf-8")
+    tokenizer = M2M100Tokenizer(str(out / "vocab.json"), str(path))
+    tokenizer.save_pretrained(out)
+    return len(vocabulary) + 100 + 8
+
+
+def _publish_rows(out: Path) -> None:
+    """Give NLLB's tags the rows that they have where it is published: the mask comes last.
+
+    A tokenizer that the library makes anew has the mask before them.
+    """
+    (out / "added_tokens.json").unlink()
+    path = out / "tokenizer_config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    rows = config["added_tokens_decoder"]
+    behind = [row for row in rows if int(row) > 3]
+    added = [rows[row] for row in behind]
+    mask = next(one for one in added if one["content"] == "<mask>")
+    ordered = [*(one for one in added if one is not mask), mask]
+    rows.update(zip(behind, ordered, strict=True))
+    path.write_text(json.dumps(config), encoding="utf-8")
+
+
+def original_model(family: str):
+    """The model of :func:`folder` and its tokenizer, in double precision."""
+    from transformers import M2M100ForConditionalGeneration, M2M100Tokenizer, NllbTokenizer
+
+    kind = {"m2m100": M2M100Tokenizer, "nllb": NllbTokenizer}[family]
+    model = M2M100ForConditionalGeneration.from_pretrained(folder(family)).double().eval()
+    for side in (model.model.encoder, model.model.decoder):
+        # they are made in single precision, whatever the model's
+        side.embed_positions.weights = sinusoids(*side.embed_positions.weights.shape)
+    return model, kind.from_pretrained(folder(family))
+
+
+def sinusoids(positions: int, dim: int) -> torch.Tensor:
+    """Positions (positions, dim) of the Transformer's formula; that of padding, 1, is zero."""
+    half = dim // 2
+    steps = torch.arange(half, dtype=torch.float64) / (half - 1)
+    angles = torch.arange(positions, dtype=torch.float64)[:, None] * 10000.0**-steps
+    found = torch.cat([angles.sin(), angles.cos()], 1)
+    found[1] = 0
+    return found
+
+
+def convert(original, out, *words, family="m2m100", to="tdo_transformer") -> str:
+    """What `tdo convert` prints, in this process."""
+    from tdo_plugin.cli import main
+
+    said = io.StringIO()
+    given = ["convert", str(original), "--from", family, "--to", to, "--out", str(out)]
+    with contextlib.redirect_stdout(said), kept_logging():
+        assert main([*given, *map(str, words)]) == 0
+    return said.getvalue()
+
+
+def facts(out: Path) -> dict:
+    """What a conversion says of itself."""
+    return json.loads((out / "conversion.json").read_text())
+
+
+def loaded(out: Path):
+    """The converted model in double precision, and its dictionary, as fairseq reads them."""
+    from fairseq import checkpoint_utils
+    from fairseq.data import Dictionary
+
+    from tdo_plugin.models.tdo_transformer import TdoTransformer
+    from tdo_plugin.tasks.tdo_translation import TdoTranslationTask
+
+    state = checkpoint_utils.load_checkpoint_to_cpu(str(out / "model.pt"))
+    dictionary = Dictionary.load(str(out / "dict.txt"))
+    args = state["cfg"]["model"]
+    task = TdoTranslationTask(args, args.langs, dict.fromkeys(args.langs, dictionary), True)
+    task.load_state_dict(state["task_state"])
+    previous = torch.get_default_dtype()
+    torch.set_default_dtype(torch.float64)  # of the sinusoids
+    try:
+        model = task.build_model(args)
+    finally:
+        torch.set_default_dtype(previous)
+    assert isinstance(model, TdoTransformer)
+    model.load_state_dict(state["model"], strict=True)
+    return model.double().eval(), dictionary
+
+
+def copied(family: str, to: Path) -> Path:
+    """A folder to damage."""
+    return Path(shutil.copytree(folder(family), to))
+
+
+def fairseq_checkpoint() -> Path:
+    """A transformer that fairseq itself trained for three updates."""
+    return _fairseq_model() / "checkpoint_last.pt"
+
+
+@made_once
+def _fairseq_model(out: Path) -> None:
+    flags = ("--task", "translation_multi_simple_epoch", *TASK, *TAG, *TRAIN, *FAIRSEQ_MODEL)
+    more = ("--criterion", "cross_entropy", "--max-update", "3", "--disable-validation")
+    train(out, *flags, *more)
+
+
+@functools.cache
+def spm_file() -> Path:
+    """A SentencePiece model whose pieces are the dictionary's words."""
+    from sentencepiece import sentencepiece_model_pb2
+
+    model = sentencepiece_model_pb2.ModelProto()
+    model.ParseFromString(segmentation())
+    del model.pieces[3:]
+    for line in (databin() / "dict.en.txt").read_text(encoding="utf-8").splitlines():
+        model.pieces.add(piece=line.split()[0], score=0)
+    path = temporary() / "pieces.model"
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def own_files() -> tuple[object, ...]:
+    """The options that such a checkpoint needs."""
+    return "--dict", databin() / "dict.en.txt", "--spm", spm_file()

@@ -1,0 +1,50 @@
+"""A small model with TPDM, its criterion and a batch, for the tests of its term."""
+
+from contextlib import nullcontext
+from dataclasses import asdict
+
+import torch
+from support.data import TAG, TASK, TRAIN, built, iterate
+
+from tdo_plugin.criterions.loss_terms import Update
+
+BASE = ("--task", "tdo_translation", *TASK, *TRAIN, *TAG)
+SMALL = ("--tdo-model-dim", "8", "--tdo-heads", "2", "--tdo-ffn-dim", "12", "--dropout", "0")
+TPDM = ("--criterion", "label_smoothed_cross_entropy_tpdm", "--tdo-tpdm-layer", "2")
+TOPOLOGIES = {
+    "tdo": ("--arch", "tdo_transformer", "--tdo-layers", "4", "--tdo-target-layer", "2"),
+    "tdo, second stage": ("--arch", "tdo_transformer", "--tdo-layers", "4", "--tdo-target-layer=1"),
+    "prefix": ("--arch", "tdo_prefix_decoder_only", "--tdo-layers", "3"),
+    "causal": ("--arch", "tdo_causal_decoder_only", "--tdo-layers", "3"),
+    "encoder-decoder": ("--arch", "tdo_encoder_decoder", "--tdo-encoder-layers", "2"),
+}
+GATED = ("--tdo-tpdm-gate", "relaxed-bernoulli", "--tpdm-gate-prior", "0.3")
+EXACT = {"rtol": 0, "atol": 1e-8}
+UPDATE = Update(lr=0.01)
+
+
+def made(*flags, topology="encoder-decoder"):
+    """(task, model in double precision, criterion, a mixed batch)."""
+    task, model, criterion = built(*BASE, *TOPOLOGIES[topology], *SMALL, *TPDM, *flags)
+    batch = next(one for one in iterate(task, "train") if len(one["id"]) > 4)
+    criterion.train()
+    return task, model.double().train(), criterion, batch
+
+
+def adversary(criterion):
+    return criterion.terms["tpdm"].adversary
+
+
+def objective(model, criterion, batch, update=None):
+    known = nullcontext() if update is None else criterion.in_update(**asdict(update))
+    with known:
+        loss, _, logs = criterion(model, batch)
+    return loss, logs
+
+
+def copies(module):
+    return {name: one.detach().clone() for name, one in module.named_parameters()}
+
+
+def same(one, other):
+    return all(torch.equal(one[name], other[name]) for name in other)
