@@ -65,6 +65,7 @@ def test_the_table_and_the_files_are_named(benched):
     assert "Warning" not in done.stderr
 
 
+@pytest.mark.long
 def test_a_refused_option_is_one_line(run):
     done = run("tdo", *SMALL, "--options=--nonsense")
     assert done.returncode == 2

@@ -96,6 +96,7 @@ def to_all(process: int, number: int) -> None:
             to_all(int(child), number)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("to", "number"),
     [(os.kill, signal.SIGTERM), (to_all, signal.SIGTERM), (os.kill, signal.SIGUSR1)],

@@ -74,6 +74,7 @@ def test_stop_and_resume(tmp_path):
     assert_same([tmp_path / name for name in ("through", "parts")], rtol=0, atol=0)
 
 
+@pytest.mark.long
 def test_two_processes_equal_two_accumulated_batches(tmp_path):
     flags = (*lone(TARGET), *TERMS, "--dropout", "0", "--max-tokens", "60", "--max-update", "5")
     one = train(tmp_path / "one", *flags, "--update-freq", "2")

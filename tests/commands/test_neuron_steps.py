@@ -30,6 +30,7 @@ def tdo(*words: object) -> None:
         assert cli.main(list(map(str, words))) == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("arch", SYSTEMS)
 def test_three_steps(arch, tmp_path):
     data = prepared().root

@@ -308,6 +308,7 @@ def run_until(place: str | None, *words: object) -> int:
     return done.returncode
 
 
+@pytest.mark.long
 def test_a_run_that_is_killed_again_and_again(tmp_path: Path) -> None:
     out = tmp_path / "out"
     with archives_of(iwslt.TST2010, tmp_path) as (server, _):

@@ -60,6 +60,7 @@ def whole(text: Path) -> Path:
     return out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
 def test_a_run_that_was_stopped_goes_on(
     text: Path, whole: Path, tmp_path: Path, stop: signal.Signals

@@ -117,6 +117,7 @@ def test_stop_and_resume(tmp_path):
         assert torch.equal(one, stored[1][name]), name
 
 
+@pytest.mark.long
 def test_two_processes_equal_two_accumulated_batches(tmp_path):
     """The same sentences draw the same languages on any number of workers."""
     flags = (*ROBT, *TUNED, str(baseline()), "--dropout", "0", "--max-update", "3")
@@ -181,6 +182,7 @@ def tuned():
     return trained("--max-update", "40", task="tdo_robt")
 
 
+@pytest.mark.long
 def test_its_checkpoints_translate_as_any_other():
     folder = prepared().root
     found = {}

@@ -86,6 +86,7 @@ def test_bad_input_is_one_line(
     assert len([line for line in result.stderr.splitlines() if "error" in line]) == 1
 
 
+@pytest.mark.long
 def test_a_dry_set_up_installs_nothing(clone: Path, tmp_path: Path) -> None:
     bare = tmp_path / "bare clone"
     shutil.copytree(clone / "scripts", bare / "scripts")
@@ -194,6 +195,7 @@ exit $code
 }
 
 
+@pytest.mark.long
 def test_slurm_trains_in_two_turns(clone: Path, tmp_path: Path) -> None:
     """Stand-ins for Slurm's commands; its warning comes to the launcher of one machine of two."""
     from support.commands import logged
@@ -384,6 +386,7 @@ def test_processes_get_the_variables_that_are_printed(
     assert seen[1]["OMP_NUM_THREADS"] == "3"
 
 
+@pytest.mark.long
 def test_text_to_table(clone: Path, tmp_path: Path) -> None:
     """Own text, prepared, trained, decoded and scored with the scripts alone."""
     words = {

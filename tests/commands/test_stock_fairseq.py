@@ -43,6 +43,7 @@ def trained(run, tmp_path_factory):
     return folder
 
 
+@pytest.mark.long
 def test_generate_and_score(run, trained):
     words = ["bin", "--path", "ck/checkpoint_last.pt", "--beam", 2, "--cpu", "--bf16"]
     output = succeed(run("fairseq-generate", *words, cwd=trained))

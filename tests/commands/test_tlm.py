@@ -84,6 +84,7 @@ def test_noise_differs_from_epoch_to_epoch(tmp_path):
         assert len({round(batch["reconstruction_nll_loss"], 2) for batch in found}) == different
 
 
+@pytest.mark.long
 def test_two_processes_equal_two_accumulated_batches(tmp_path):
     flags = (*BASE, *TOPOLOGIES["prefix"], *TLM, *BERT, *EXPONENTIAL, *NO_DROPOUT)
     flags = (*flags, "--max-update", "3")

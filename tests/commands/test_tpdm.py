@@ -215,6 +215,7 @@ def test_a_checkpoint_loads_in_safe_mode():
 # --- workers and precision -------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_two_processes_equal_two_accumulated_batches(tmp_path):
     """With a generator that hardly moves, since two batches are two steps of it or one."""
     flags = (*BASE, *TPDM, *NO_DROPOUT, "--max-update", "4", "--tpdm-generator-lr", "1e-12")
@@ -235,6 +236,7 @@ def test_two_processes_equal_two_accumulated_batches(tmp_path):
         torch.testing.assert_close(own, stored[1][name], rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.long
 def test_two_processes_that_go_on_equal_two_without_a_stop(tmp_path):
     """All of them have the generator and its optimizer, not only the one that reads the file."""
     flags = (*BASE, *TPDM, *NO_DROPOUT, "--disable-validation")

@@ -65,6 +65,7 @@ def test_stored_losses(tmp_path):
         assert [batch[key] for batch in batches] == pytest.approx(values, rel=1e-3), key
 
 
+@pytest.mark.long
 def test_two_processes_equal_two_accumulated_batches(tmp_path):
     flags = (databin(), *BASE, *TDO, *INSTRUCL, *NO_DROPOUT, "--max-update", "4")
     one = train(tmp_path / "one", *flags[1:], "--update-freq", "2")

@@ -79,6 +79,7 @@ def test_the_folder_says_what_made_it(everything):
     assert how["command"].startswith("tdo translate")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("own", "stock"),
     [
@@ -156,6 +157,7 @@ def test_target_tags(flags):
     assert decoded("de-fr", path) == generated("de-fr", *flags, path=path)[0]
 
 
+@pytest.mark.long
 def test_ensembles_and_the_stock_task():
     other, stock = trained(seed="4"), "translation_multi_simple_epoch"
     expected, _ = generated("de-fr", path=f"{trained()}:{other}")

@@ -55,6 +55,7 @@ def wait_for(process, pattern, folder):
         time.sleep(0.02)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_worker_that_dies_costs_its_direction(tmp_path):
     process = started("--out", tmp_path, "--workers", "1", *LONG, python=PYTHON)
@@ -121,6 +122,7 @@ def test_bad_input_is_one_line(translate, words, message, tmp_path):
     assert len([line for line in errors.split("\n") if line]) == 1
 
 
+@pytest.mark.long
 def test_a_checkpoint_without_a_language_leaves_the_others(translate, tmp_path):
     path = trained("--langs", "en,de", "--lang-pairs", "en-de,de-en")
     _, errors = translate("--path", path, "--pairs", "en-de,en-fr", "--out", tmp_path, code=1)

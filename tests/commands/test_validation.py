@@ -206,6 +206,7 @@ def test_half_precision(precision, tmp_path):
     assert [line["direction"] for line in lines(tmp_path)] == list(DIRECTIONS)
 
 
+@pytest.mark.long
 def test_two_workers_get_the_scores_of_one(tmp_path):
     one = from_trained(tmp_path / "one", "--max-tokens-valid", "8")
     output = succeed(

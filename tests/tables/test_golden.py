@@ -1,4 +1,4 @@
-"""The commands of every table and figure, as they were approved, and that they are understood.
+"""The commands of every table and figure, as they are stored, and that they are understood.
 
 ``pytest tests/tables/test_golden.py --update-golden`` writes them anew; read the difference.
 """

@@ -131,7 +131,7 @@ def take_files(files: list[int], numbers: list[int]) -> None:
 
 
 def become(request: Request, files: list[int]) -> None:
-    """Be the process that the client stands for, but for its number and its parent's."""
+    """Be the process that the client stands for, but for its number."""
     os.setsid()
     take_files(files, request["files"])
     os.chdir(request["folder"])
