@@ -271,6 +271,20 @@ def _rindex(module):
 
 
 @mend(
+    "quick-settings",
+    "hydra takes 0.4 seconds of every start to compose the settings",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.dataclass.utils",
+)
+def _compose_quickly(module):
+    from tdo_plugin_composing import with_less_hydra
+
+    convert = with_less_hydra(module.convert_namespace_to_omegaconf)
+    module.convert_namespace_to_omegaconf = convert
+
+
+@mend(
     "hydra-warnings",
     "hydra warns of all the deprecated things that fairseq does with it",
     "hydra 1.1",

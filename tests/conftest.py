@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -67,13 +68,12 @@ def root() -> Path:
 def run() -> Callable[..., subprocess.CompletedProcess[str]]:
     """``run(command, *arguments, **options of finished)``: a command and what it said.
 
-    Without the fork server. A command named ``python`` is this Python; any other is beside it.
+    A command named ``python`` is this Python; any other is beside it.
     """
-    from support.fork_server import PYTHON
     from support.processes import finished
 
     def run(command: str, *arguments: object, **options: object) -> subprocess.CompletedProcess:
-        return finished([Path(PYTHON).parent / command, *arguments], **options)
+        return finished([Path(sys.executable).parent / command, *arguments], **options)
 
     return run
 

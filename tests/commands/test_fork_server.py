@@ -84,6 +84,8 @@ def test_words_streams_files_and_exit_code(tdo_plugin_folder: Path) -> None:
         ("import sys; sys.exit('a line')", 1),
         ("import atexit; atexit.register(print, 'left'); print('works')", 0),
         ("import os; os._exit(3)", 3),
+        ("import sys; sys.stdout = open('/dev/full', 'w'); print('lost')", 120),
+        ("import threading; threading.Thread(target=lambda: print(1 / 0)).start()", 0),
         ("import os; os.kill(os.getpid(), 9)", -9),
         ("import os; os.kill(os.getpid(), 15)", -15),
         ("import os, signal; signal.raise_signal(signal.SIGINT)", -2),
@@ -235,9 +237,12 @@ def test_what_an_interpreter_reads_at_its_start_is_left_to_python(tdo_plugin_fol
     does = "import sys; print('torch' in sys.modules)"
     served = [
         both(tdo_plugin_folder, does, **more)[1][1] == "True\n"
-        for more in ({}, {"OMP_NUM_THREADS": "3"}, {"PYTHONHASHSEED": "1"}, {"LC_ALL": "C"})
+        for more in (
+            *({}, {"PYTHON": "python"}),  # of scripts, which no interpreter reads
+            *({"OMP_NUM_THREADS": "3"}, {"PYTHONHASHSEED": "1"}, {"LC_ALL": "C"}),
+        )
     ]
-    assert served == [True, False, False, False]
+    assert served == [True, True, False, False, False]
 
 
 def test_commands_start_sooner(tdo_plugin_folder: Path) -> None:

@@ -20,6 +20,7 @@ ALWAYS = {
     "safe-checkpoints",
     "whole-checkpoints",
     "bf16-inference",
+    "quick-settings",
     "restored-task",
     "user-dir-by-name",
     "ends-when-told",

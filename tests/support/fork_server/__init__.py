@@ -4,8 +4,9 @@
 ``fairseq-...`` ask a process that has imported torch to fork, and then behave as the command does:
 output, exit code, signals, open files. :func:`stand_in` lets tests start it for ``sys.executable``.
 
-A command's process number is not its client's, and its children are not its client's. Tests that
-look for just that start ``PYTHON``.
+A command's process number is not its client's, and its children are not its client's. At its end,
+what modules hold is not taken apart, unless it was one of a group of processes. Tests that look for
+just that start ``PYTHON``.
 """
 
 import atexit

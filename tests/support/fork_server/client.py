@@ -17,11 +17,13 @@ import sys
 from typing import NoReturn
 
 PACKAGES = ("tdo_plugin", "fairseq_cli")
+TORCHRUN = "torch.distributed.run"
 SPAWNED = "from multiprocessing.spawn import spawn_main;"
 # Variables that an interpreter or a library reads at its start, by the beginnings of their names;
-# the server applies some of them in its children.
+# the server applies some of them in its children. PYTHON alone is the scripts' own: which Python
+# they start.
 STARTING = ("PYTHON", "OMP_", "MKL_", "LD_", "LC_", "LANG")
-APPLIED = ("PYTHONWARNINGS", "PYTHONIOENCODING", "PYTHONPATH")
+APPLIED = ("PYTHON", "PYTHONWARNINGS", "PYTHONIOENCODING", "PYTHONPATH")
 # SIGKILL and SIGSTOP cannot be forwarded; a client that is killed is a closed connection.
 FORWARDED = (
     *(signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM),
@@ -55,7 +57,8 @@ def is_served(words: list[str], scripts: list[str]) -> bool:
     if not command or any(map(os.isatty, range(3))):
         return False
     if command[0] == "-m":
-        return len(command) > 1 and command[1].partition(".")[0] in PACKAGES
+        module = "".join(command[1:2])
+        return module == TORCHRUN or module.partition(".")[0] in PACKAGES
     if command[0] == "-c":
         return command[1].startswith(SPAWNED)
     folder, name = os.path.split(command[0])

@@ -4,6 +4,7 @@ Neither this project nor fairseq is imported before a fork, so that whatever hap
 happens in each command, as it does in a Python of its own.
 """
 
+import atexit
 import contextlib
 import gc
 import importlib
@@ -18,6 +19,7 @@ import signal
 import socket
 import struct
 import sys
+import threading
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -227,12 +229,42 @@ def run(words: list[str], scripts: str) -> None:
         runpy.run_path(sys.argv[0], run_name="__main__")
 
 
+def exit_code_of(does: Callable[[], None]) -> int:
+    """What a command ends with, unless it raises what Python is to tell of."""
+    try:
+        does()
+    except SystemExit as end:
+        if not isinstance(end.code, int | None):
+            raise
+        return end.code or 0
+    return 0
+
+
+def leave(code: int) -> None:
+    """End as Python does, up to the destructors of what modules hold.
+
+    Those of the libraries take longer than most commands. What cannot be written at the end is left
+    for Python to tell of.
+    """
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code & 0xFF)
+
+
 if __name__ == "__main__":
     sys.path.pop(0)  # this folder, where `client` was
     server = Server(Path(sys.argv[1]))
     print("ready", flush=True)  # to connect; clients wait
     import_libraries()
+    import torch
+
     request, files = server.serve()
     # a child from here on
     become(request, files)
-    run(request["words"], request["scripts"])
+    code = exit_code_of(lambda: run(request["words"], request["scripts"]))
+    if not torch.distributed.is_initialized():
+        leave(code)
+    sys.exit(code)

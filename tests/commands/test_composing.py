@@ -1,0 +1,139 @@
+"""The settings of a command line are hydra's, whichever way they are composed."""
+
+import importlib.util
+import warnings
+from argparse import Namespace
+
+import pytest
+from fairseq import options
+from fairseq.dataclass import utils
+from fairseq.dataclass.utils import override_module_args
+from fairseq.models import ARCH_MODEL_REGISTRY
+from fairseq.registry import REGISTRIES
+from fairseq.tasks import TASK_REGISTRY
+from support.configs import CONFIGS
+from support.covering import in_turn
+from support.data import INSTRUCL, TAG, TASK, TDO, TRAIN
+
+import tdo_plugin_composing
+from tdo_plugin.launch.config import read_config
+
+BASE = ("data", "--task", "tdo_translation", *TASK, *TAG, *TRAIN, *TDO, *INSTRUCL)
+STOCK = ("data", "--arch", "transformer_tiny", "--optimizer", "adam", "--max-tokens", "100")
+PARSERS = {
+    "train": (options.get_training_parser, BASE),
+    "stock": (options.get_training_parser, STOCK),
+    "generate": (options.get_generation_parser, ("data", "--path", "a.pt:b.pt", "--beam", "3")),
+    "interactive": (options.get_interactive_generation_parser, ("data", "--path", "a.pt")),
+    "validate": (options.get_validation_parser, ("data", "--task", "translation")),
+    "config": (options.get_training_parser, ("data", "--task", "tdo_translation", *TASK)),
+}
+# of a string, as fairseq writes it down and as hydra could read it
+TEXTS = (
+    *("a b", "", "it's", 'a "word"', "a\\b", "a\\", "a\\'b", "naïve", "a\nb", "a\0b"),
+    *("a=b,c: {d} [e]", "null", "True", "1", "1e-3", "inf", "nan", "[1]", "007", "1_000", "~"),
+    *("${common.seed}", "${oc.env:HOME}", "${", "$x", "a${common.seed}b", "\\${common.seed}"),
+)
+VALUES = (*(None, True, 0, -1, 2**70, 0.1, -1e-12, 1e30, 5.0), float("inf"), float("nan"), "")
+
+
+def hydras():
+    """fairseq's function, of a copy of its file that no mend knows."""
+    spec = importlib.util.spec_from_file_location("fairseq.dataclass.stock", utils.__file__)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.convert_namespace_to_omegaconf
+
+
+HYDRAS = hydras()
+QUICK = tdo_plugin_composing.without_hydra(HYDRAS)
+MENDED = tdo_plugin_composing.with_less_hydra(HYDRAS)
+
+
+def result(convert, args: Namespace) -> str:
+    """The settings, with their types and their order, or what is raised."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return repr(convert(args))
+        except Exception as error:
+            return f"{type(error)} {error}"
+
+
+def parsed(name: str, *words: str) -> Namespace:
+    parser, line = PARSERS[name]
+    return options.parse_args_and_arch(parser(), input_args=[*line, *words])
+
+
+@pytest.mark.parametrize("name", ["train", "stock", "generate", "interactive", "validate"])
+def test_commands_do_without_hydra(name: str) -> None:
+    args = parsed(name)
+    assert repr(QUICK(args)) == result(HYDRAS, args)
+
+
+@pytest.mark.full
+def test_configs_do_without_hydra(subtests: pytest.Subtests) -> None:
+    """One of each folder: others have the same flags with other values."""
+    for path in {path.parent: path for path in CONFIGS}.values():
+        with subtests.test(path.name):
+            args = parsed("config", *read_config(path).words())
+            assert repr(QUICK(args)) == result(HYDRAS, args)
+
+
+def chosen() -> list[tuple[str, str]]:
+    """Each task, and each choice of fairseq's registries and ours, in one command line."""
+    of_registries = [(name, one) for name, known in REGISTRIES.items() for one in known["registry"]]
+    return [*(("task", one) for one in TASK_REGISTRY), *of_registries]
+
+
+@pytest.mark.full
+def test_every_choice(subtests: pytest.Subtests) -> None:
+    for name, choice in chosen():
+        with subtests.test(f"{name} {choice}"):
+            args = parsed("stock")
+            setattr(args, name, choice)
+            assert result(MENDED, args) == result(HYDRAS, args)
+
+
+@pytest.mark.full
+def test_every_architecture(subtests: pytest.Subtests) -> None:
+    for arch in ARCH_MODEL_REGISTRY:
+        with subtests.test(arch):
+            args = parsed("stock")
+            args.arch = arch
+            assert result(MENDED, args) == result(HYDRAS, args)
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=repr)
+def test_texts(text: str) -> None:
+    args = parsed("generate")
+    args.results_path = text
+    args.lm_path = text
+    assert result(MENDED, args) == result(HYDRAS, args)
+
+
+@pytest.mark.parametrize(
+    ("value", "name"), in_turn(VALUES, ["lenpen", "beam", "no_progress_bar", "bucket_cap_mb"])
+)
+def test_values(value: object, name: str) -> None:
+    """Of the right type and of others."""
+    args = parsed("train")
+    setattr(args, name, value)
+    assert result(MENDED, args) == result(HYDRAS, args)
+
+
+def test_lists() -> None:
+    for value in ([], [0.25, 1], ["a", "it's"], [[1, 2], [3]], "[1, 2]", "0.1", ["a, b"], [None]):
+        args = parsed("train")
+        args.update_freq = args.lr = args.retain_dropout_modules = value
+        assert result(MENDED, args) == result(HYDRAS, args), value
+
+
+def test_where_hydra_is_not_asked() -> None:
+    """Nearly everything that fairseq writes is of a known form."""
+    overrides, _ = override_module_args(parsed("train"))
+    assert len(overrides) > 200
+    for line in overrides:
+        tdo_plugin_composing.value_of(line.partition("=")[2])
+    with pytest.raises(tdo_plugin_composing.UnknownFormError):
+        tdo_plugin_composing.value_of("{a: 1}")
