@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from support.covering import mostly_full
 from support.fork_server import PYTHON
 
 # threads that wait do not take the cores from other tests
@@ -65,7 +66,7 @@ def test_the_table_and_the_files_are_named(benched):
     assert "Warning" not in done.stderr
 
 
-@pytest.mark.long
+@pytest.mark.full
 def test_a_refused_option_is_one_line(run):
     done = run("tdo", *SMALL, "--options=--nonsense")
     assert done.returncode == 2
@@ -76,7 +77,7 @@ def test_a_refused_option_is_one_line(run):
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("send", "number", "code"),
-    [(os.killpg, signal.SIGINT, 130), (os.kill, signal.SIGTERM, 143)],
+    mostly_full([(os.killpg, signal.SIGINT, 130), (os.kill, signal.SIGTERM, 143)]),
     ids=["an interrupt of all", "the end of one"],
 )
 def test_a_signal_ends_every_process(send, number, code, tmp_path):

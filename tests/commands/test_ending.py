@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from support.commands import logged
+from support.covering import mostly_full
 from support.ending import GLOO, TWO_WORKERS, Training, assert_same_ends, trouble
 from support.fork_server import PYTHON
 
@@ -99,7 +100,9 @@ def to_all(process: int, number: int) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("to", "number"),
-    [(os.kill, signal.SIGTERM), (to_all, signal.SIGTERM), (os.kill, signal.SIGUSR1)],
+    mostly_full(
+        [(os.kill, signal.SIGTERM), (to_all, signal.SIGTERM), (os.kill, signal.SIGUSR1)], quick=2
+    ),
 )
 def test_torchrun_hands_a_signal_on(to, number: int, tmp_path: Path) -> None:
     """To torchrun alone, or to all of its processes at once, those that load data among them."""

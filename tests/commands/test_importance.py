@@ -1,5 +1,6 @@
 """`tdo importance` on models trained here."""
 
+import itertools
 import logging
 import re
 import shutil
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from support.covering import in_turn, mostly_full
 from support.data import ENCODER_DECODER, kept_logging
 from support.prepared import prepared, trained
 from support.translating import begun
@@ -46,15 +48,20 @@ def importance(capsys: pytest.CaptureFixture[str]):
     return run
 
 
-@pytest.mark.parametrize(
-    "flags",
-    [(), (*ENCODER_DECODER, "--tdo-adaptation-dim", "0", "--tdo-decoder-attention", "merged"),
-     ("--tdo-laln", "both")],
-    ids=["two stages", "merged attention", "language-aware"],
-)  # fmt: skip
-@pytest.mark.parametrize("method", METHODS)
-def test_the_file_is_one_sentence_at_a_time(importance, tmp_path, flags, method):
-    path, out = trained("--max-update", "5", *flags), tmp_path / "theta"
+MODELS = {
+    "two stages": (),
+    "merged attention": (
+        *(*ENCODER_DECODER, "--tdo-adaptation-dim", "0"),
+        *("--tdo-decoder-attention", "merged"),
+    ),
+    "language-aware": ("--tdo-laln", "both"),
+}
+CASES = dict.fromkeys([*in_turn(METHODS, MODELS), *itertools.product(METHODS, MODELS)])
+
+
+@pytest.mark.parametrize(("method", "model"), mostly_full(CASES, quick=2))
+def test_the_file_is_one_sentence_at_a_time(importance, tmp_path, method, model):
+    path, out = trained("--max-update", "5", *MODELS[model]), tmp_path / "theta"
     printed, _ = importance(out, *SMALL, "--method", method, "--workers", "2", path=path)
     found = Importance.read(out)
     assert (found.method, found.pairs) == (method, PAIRS)
@@ -158,7 +165,9 @@ def test_it_goes_on_where_it_was(importance, tmp_path, monkeypatch):
     assert "77777.0" not in printed and not parts.exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", mostly_full([signal.SIGTERM, signal.SIGKILL, signal.SIGINT], quick=2)
+)
 def test_an_ended_run_goes_on_where_it_was(importance, tmp_path, number):
     out, parts = tmp_path / "theta", tmp_path / "theta.parts"
     slow = ("--sentences", "40", "--max-tokens", "1")
@@ -179,7 +188,7 @@ def test_an_ended_run_goes_on_where_it_was(importance, tmp_path, number):
         assert torch.equal(theta, second.modules[name])
 
 
-@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+@pytest.mark.parametrize("precision", mostly_full(["bf16", "fp16"]))
 def test_half_precision_is_near(importance, tmp_path, precision):
     for name in ("fp32", precision):
         importance(tmp_path / name, *SMALL, "--pairs", "de-en", "--precision", name)

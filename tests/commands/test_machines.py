@@ -1,11 +1,13 @@
 """Training on several machines: two launchers that meet over the loopback stand for them."""
 
+import itertools
 import re
 from pathlib import Path
 
 import pytest
 import torch
 from support.commands import logged
+from support.covering import mostly_full
 from support.ending import GLOO, TWO_WORKERS, Training, assert_same_ends, free_port, trouble
 
 FLAGS = (*GLOO, "--max-update", "7", "--save-interval-updates", "2")
@@ -43,7 +45,7 @@ SAYS = {
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("what", "lost"), [(LAUNCHER, 1), (MACHINE, 1), (MACHINE, 0)])
+@pytest.mark.parametrize(("what", "lost"), mostly_full([(LAUNCHER, 1), (MACHINE, 1), (MACHINE, 0)]))
 def test_a_lost_machine_ends_the_others_and_training_goes_on(
     what: str, lost: int, through: tuple[Path, list[float]], tmp_path: Path
 ) -> None:
@@ -67,8 +69,7 @@ SLOW = ("threading.Thread(target=time.sleep, args=[3]).start()", "atexit.registe
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("slow", SLOW)
-@pytest.mark.parametrize("told", [0, 1])
+@pytest.mark.parametrize(("told", "slow"), mostly_full(itertools.product([0, 1], SLOW)))
 def test_machines_that_a_signal_has_ended_need_not_leave_together(
     told: int, slow: str, tmp_path: Path
 ) -> None:

@@ -3,6 +3,7 @@
 import pytest
 import torch
 from support.commands import command, hypotheses, scores
+from support.covering import mostly_full
 from support.data import (
     BOTH_WAYS,
     CROSS_ENTROPY,
@@ -31,7 +32,7 @@ EN_FR = ("-s", "en", "-t", "fr", "--gen-subset", "test")
 DE_FR = ("-s", "de", "-t", "fr", "--gen-subset", "test")
 
 
-@pytest.fixture(params=SYSTEMS)
+@pytest.fixture(params=mostly_full(SYSTEMS))
 def begun(request, tmp_path):
     """Flags of a plain training, its checkpoint, and masks of that."""
     flags = (*BASE, *SYSTEMS[request.param])

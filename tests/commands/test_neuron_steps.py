@@ -4,6 +4,7 @@ import json
 
 import pytest
 from support.commands import hypotheses
+from support.covering import mostly_full
 from support.data import TAG, TRAIN, generate, kept_logging, train
 from support.prepared import prepared
 
@@ -31,7 +32,7 @@ def tdo(*words: object) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("arch", SYSTEMS)
+@pytest.mark.parametrize("arch", mostly_full(SYSTEMS))
 def test_three_steps(arch, tmp_path):
     data = prepared().root
     languages = ",".join(json.loads((data / "prepared.json").read_text())["languages"])

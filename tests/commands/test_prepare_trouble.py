@@ -16,6 +16,7 @@ from unittest import mock
 import pytest
 from support.commands import environment
 from support.corpora import archives_of, contents, is_whole, prepared
+from support.covering import mostly_full
 from support.layouts import Case, iwslt, multi30k, ted
 from support.layouts.case import served
 from support.layouts.packing import put, tar
@@ -309,13 +310,14 @@ def run_until(place: str | None, *words: object) -> int:
 
 
 @pytest.mark.long
-def test_a_run_that_is_killed_again_and_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("places",), mostly_full([(PLACES[3:4],), (PLACES,)]), ids=len)
+def test_a_run_that_is_killed_again_and_again(places: tuple[str, ...], tmp_path: Path) -> None:
     out = tmp_path / "out"
     with archives_of(iwslt.TST2010, tmp_path) as (server, _):
         mine = described(iwslt.TST2010, server, tmp_path)
         words = (mine, "--cache", tmp_path / "cache", "--variant", "tst2010", "--out", out)
         words = (*words, "--vocab-size", "600", "--workers", "2")
-        for place in PLACES:
+        for place in places:
             assert run_until(place, *words) == -signal.SIGKILL, place
             assert not (out / "prepare.json").exists()
             assert (out / "prepared.json").exists() == (place == PLACES[-1])

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from fairseq.data.indexed_dataset import MMapIndexedDataset
 from support.commands import environment
+from support.covering import mostly_full
 from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN, train
 
 from tdo_plugin.cli import main
@@ -61,7 +62,7 @@ def whole(text: Path) -> Path:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("stop", mostly_full([signal.SIGKILL, signal.SIGINT]))
 def test_a_run_that_was_stopped_goes_on(
     text: Path, whole: Path, tmp_path: Path, stop: signal.Signals
 ) -> None:

@@ -4,6 +4,7 @@ import pytest
 import torch
 from fairseq import tasks
 from support.commands import hypotheses, logged, refused, scores, succeed
+from support.covering import mostly_full
 from support.data import (
     CROSS_ENTROPY,
     ENCODER_DECODER,
@@ -51,9 +52,9 @@ def same(one, other):
 SYSTEMS = {
     "tdo": (*TPDM, "--tdo-tpdm-layer", "2"),
     "tdo, gated": GATED,
+    "encoder-decoder, hard gates": (*GATED, *ENCODER_DECODER, "--tdo-tpdm-gate=hard-concrete"),
     "prefix": (*TPDM, *PREFIX, "--tdo-tpdm-layer", "2"),
     "encoder-decoder": (*TPDM, *ENCODER_DECODER, "--tdo-share-embeddings", "decoder"),
-    "encoder-decoder, hard gates": (*GATED, *ENCODER_DECODER, "--tdo-tpdm-gate=hard-concrete"),
     "sinusoidal anchor": (*TPDM, "--tpdm-anchor", "sinusoidal"),
     "without L_d": (*TPDM, "--tpdm-disentangle-weight", "0"),
     "without L_p": (*TPDM, "--tpdm-position-weight", "0"),
@@ -81,7 +82,7 @@ def trained(name):
     return model(name), (model(name) / "said").read_text()
 
 
-@pytest.mark.parametrize("name", SYSTEMS)
+@pytest.mark.parametrize("name", mostly_full(SYSTEMS, quick=3))
 def test_training_and_decoding_from_the_command_line(name):
     folder, output = trained(name)
     wanted = {"d": "L_d" not in name, "g": "L_d" not in name, "p": "L_p" not in name}
@@ -262,12 +263,10 @@ def test_every_parameter_has_a_gradient(flags):
     assert [name for name, one in model.named_parameters() if one.grad is None] == []
 
 
-@pytest.mark.parametrize(
-    "precision", [("--bf16",), ("--fp16", "--fp16-no-flatten-grads")], ids=" ".join
-)
+@pytest.mark.parametrize("precision", mostly_full(["--bf16", "--fp16 --fp16-no-flatten-grads"]))
 def test_half_precision_trains(precision, tmp_path):
     flags = (*BASE, *TPDM, *NO_DROPOUT, "--max-update", "4", "--disable-validation")
-    half = train(tmp_path / "half", *flags, *precision)
+    half = train(tmp_path / "half", *flags, *precision.split())
     full = train(tmp_path / "full", *flags)
     for key in ("loss", "tpdm_p", "tpdm_g"):
         assert [b[key] for b in half] == pytest.approx([b[key] for b in full], rel=0.1), key

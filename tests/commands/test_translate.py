@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.commands import hypotheses, scores
+from support.covering import mostly_full
 from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN, built, generate, iterate, kept_logging
 from support.prepared import LARGER, TASK, TEST_SENTENCES, prepared, trained
 from support.translating import lines
@@ -82,17 +83,20 @@ def test_the_folder_says_what_made_it(everything):
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("own", "stock"),
-    [
-        ({"beam": 1, "max_len_b": 4}, ["--beam", "1", "--max-len-b", "4"]),
-        ({"beam": 7, "min_len": 9}, ["--beam", "7", "--min-len", "9"]),
-        ({"length_penalty": 0.3, "max_len_a": 1.2}, ["--lenpen", "0.3", "--max-len-a", "1.2"]),
-        (
-            {"unk_penalty": 2.0, "no_repeat_ngram_size": 2},
-            ["--unkpen", "2", "--no-repeat-ngram-size", "2"],
-        ),
-        ({"batch_size": 5, "temperature": 2.0}, ["--batch-size", "5", "--temperature", "2"]),
-        ({"precision": "bf16"}, ["--bf16"]),
-    ],
+    mostly_full(
+        [
+            ({"beam": 1, "max_len_b": 4}, ["--beam", "1", "--max-len-b", "4"]),
+            ({"precision": "bf16"}, ["--bf16"]),
+            ({"beam": 7, "min_len": 9}, ["--beam", "7", "--min-len", "9"]),
+            ({"length_penalty": 0.3, "max_len_a": 1.2}, ["--lenpen", "0.3", "--max-len-a", "1.2"]),
+            (
+                {"unk_penalty": 2.0, "no_repeat_ngram_size": 2},
+                ["--unkpen", "2", "--no-repeat-ngram-size", "2"],
+            ),
+            ({"batch_size": 5, "temperature": 2.0}, ["--batch-size", "5", "--temperature", "2"]),
+        ],
+        quick=2,
+    ),
     ids=lambda given: " ".join(given) if isinstance(given, list) else None,
 )
 def test_options_mean_what_they_mean_to_fairseq(own, stock):
@@ -149,19 +153,23 @@ def test_the_gnmt_penalty_divides_by_its_formula():
 
 @pytest.mark.parametrize(
     "flags",
-    [("--decoder-langtok",), ("--decoder-langtok", "--lang-tok-replacing-bos-eos")],
-    ids=" ".join,
+    mostly_full(["--decoder-langtok --lang-tok-replacing-bos-eos", "--decoder-langtok"]),
 )
 def test_target_tags(flags):
-    path = trained(*flags)
-    assert decoded("de-fr", path) == generated("de-fr", *flags, path=path)[0]
+    path = trained(*flags.split())
+    assert decoded("de-fr", path) == generated("de-fr", *flags.split(), path=path)[0]
 
 
 @pytest.mark.long
-def test_ensembles_and_the_stock_task():
-    other, stock = trained(seed="4"), "translation_multi_simple_epoch"
+def test_ensembles():
+    other = trained(seed="4")
     expected, _ = generated("de-fr", path=f"{trained()}:{other}")
     assert decoded("de-fr", trained(), other) == expected
+
+
+@pytest.mark.full
+def test_the_stock_task():
+    stock = "translation_multi_simple_epoch"
     path = trained(task=stock)
     assert decoded("fr-de", path) == generated("fr-de", path=path, task=stock)[0]
 

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from support.covering import mostly_full
 from support.fork_server import PYTHON
 from support.prepared import TEST_SENTENCES, prepared, trained
 from support.translating import lines, started
@@ -69,7 +70,7 @@ def test_a_worker_that_dies_costs_its_direction(tmp_path):
     assert len(whole) == len(prepared().test_directions) - 1
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", mostly_full([signal.SIGTERM, signal.SIGINT]))
 def test_a_run_that_is_ended_takes_its_workers_along(number, tmp_path):
     process = started("--out", tmp_path, "--workers", "1", *LONG, python=PYTHON)
     wait_for(process, "*-*.json", tmp_path)

@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import pytest
 from allpairspy import AllPairs
 
 Case = dict[str, Any]
@@ -27,6 +28,18 @@ def pairwise(
 
     rows = AllPairs(list(choices.values()), filter_func=fits)
     return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def mostly_full(cases: Iterable[Any], quick: int = 1) -> list[Any]:
+    """Cases of which the first are in every tier, and the others in the full one alone.
+
+    Args:
+        cases: what ``pytest.mark.parametrize`` is given.
+        quick: how many are the first.
+    """
+    rows = list(cases)
+    others = [case if isinstance(case, tuple) else (case,) for case in rows[quick:]]
+    return [*rows[:quick], *(pytest.param(*case, marks=pytest.mark.full) for case in others)]
 
 
 def in_turn(cases: Iterable[Any], *options: Sequence[Any]) -> list[tuple[Any, ...]]:

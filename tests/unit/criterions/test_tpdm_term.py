@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 import torch
+from support.covering import in_turn
 from support.tpdm_cases import (
     EXACT,
     GATED,
@@ -70,17 +71,18 @@ def loop(model, criterion, batch, gates=None):
     return total, logs
 
 
-@pytest.mark.parametrize("topology", TOPOLOGIES)
+VARIANTS = (
+    ("--tpdm-anchor", "sinusoidal", "--tpdm-temperature", "0.3"),
+    ("--tpdm-disentangle-weight", "0", "--tpdm-position-weight", "0.5"),
+    ("--tpdm-disentangle-weight", "2", "--tpdm-position-weight", "0"),
+    ("--tdo-share-embeddings", "decoder", "--no-left-pad"),
+)
+
+
 @pytest.mark.parametrize(
-    "flags",
-    [
-        (),
-        ("--tpdm-anchor", "sinusoidal", "--tpdm-temperature", "0.3"),
-        ("--tpdm-disentangle-weight", "0", "--tpdm-position-weight", "0.5"),
-        ("--tpdm-disentangle-weight", "2", "--tpdm-position-weight", "0"),
-        ("--tdo-share-embeddings", "decoder", "--no-left-pad"),
-    ],
-    ids=lambda flags: " ".join(flags) or "the paper's",
+    ("flags", "topology"),
+    [*(((), topology) for topology in TOPOLOGIES), *in_turn(VARIANTS, TOPOLOGIES)],
+    ids=lambda given: " ".join(given) or "the paper's" if isinstance(given, tuple) else None,
 )
 def test_objective_and_gradients_are_the_paper_s(topology, flags):
     padded_right = "--no-left-pad" in flags
