@@ -1,6 +1,7 @@
 """The settings of a command line are hydra's, whichever way they are composed."""
 
 import importlib.util
+import traceback
 import warnings
 from argparse import Namespace
 
@@ -11,6 +12,8 @@ from fairseq.dataclass.utils import override_module_args
 from fairseq.models import ARCH_MODEL_REGISTRY
 from fairseq.registry import REGISTRIES
 from fairseq.tasks import TASK_REGISTRY
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
+from hydra.errors import OverrideParseException
 from support.configs import CONFIGS
 from support.covering import in_turn, mostly_full
 from support.data import INSTRUCL, TAG, TASK, TDO, TRAIN
@@ -30,11 +33,13 @@ PARSERS = {
 }
 # of a string, as fairseq writes it down and as hydra could read it
 TEXTS = (
-    *("it's", "a\\b", "1e-3", "${common.seed}", "a=b", "null"),
+    *("it's", "a\\b", "1e-3", "${common.seed}", "a=b", "null"),  # these in every tier
     *("a b", "", 'a "word"', "a\\", "a\\'b", "naïve", "a\nb", "a\0b"),
     *("a=b,c: {d} [e]", "True", "1", "inf", "nan", "[1]", "007", "1_000", "~"),
     *("${oc.env:HOME}", "${", "$x", "a${common.seed}b", "\\${common.seed}"),
 )
+# of these, what is left to hydra
+LEFT = ("it's", "a\\b", "a\\", "a\\'b", "a\nb", "a\0b", "\\${common.seed}", "${")
 VALUES = (*(None, 0.1, True, -1, 0, 2**70, -1e-12, 1e30, 5.0), float("inf"), float("nan"), "")
 
 
@@ -111,6 +116,8 @@ def test_texts(text: str) -> None:
     args.results_path = text
     args.lm_path = text
     assert result(MENDED, args) == result(HYDRAS, args)
+    if text not in LEFT:
+        assert result(QUICK, args) == result(HYDRAS, args)
 
 
 @pytest.mark.parametrize(
@@ -131,11 +138,43 @@ def test_lists() -> None:
         assert result(MENDED, args) == result(HYDRAS, args), value
 
 
+def test_fairseq_does_without_hydra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own function, as commands find it, where hydra can do nothing."""
+    monkeypatch.setattr(ConfigLoaderImpl, "load_configuration", None)
+    for name in ("train", "generate"):
+        settings = utils.convert_namespace_to_omegaconf(parsed(name))
+        monkeypatch.undo()
+        assert repr(settings) == result(HYDRAS, parsed(name))
+        monkeypatch.setattr(ConfigLoaderImpl, "load_configuration", None)
+
+
+def test_what_is_refused_is_said_by_hydra_alone(caplog: pytest.LogCaptureFixture) -> None:
+    args = parsed("train")
+    args.lenpen = args.beam = "[{"
+    with pytest.raises(SyntaxError) as raised:
+        MENDED(args)
+    assert raised.value.__context__ is None
+    args.lenpen = args.beam = "{'a': 1}"
+    with pytest.raises(OverrideParseException) as raised, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        MENDED(args)
+    told = "".join(traceback.format_exception(raised.value))
+    assert "UnknownFormError" not in told
+    assert caplog.text.count("Error when composing") == 1
+
+
+def test_what_could_be_read_otherwise_is_left_to_hydra() -> None:
+    for text in ("00", "007.5", "01e5", "[00]", "1_000", "{a: 1}", "a\\b", "inf", "null ", "a-b"):
+        with pytest.raises((tdo_plugin_composing.UnknownFormError, SyntaxError)):
+            tdo_plugin_composing.value_of(text)
+    for choice in ("bpe=null", "bpe=a/b", "nothing=adam", "common=adam"):
+        with pytest.raises(Exception):  # noqa: B017 - of the store, or ours
+            tdo_plugin_composing.composed("config", [choice])
+
+
 def test_where_hydra_is_not_asked() -> None:
     """Nearly everything that fairseq writes is of a known form."""
     overrides, _ = override_module_args(parsed("train"))
     assert len(overrides) > 200
     for line in overrides:
         tdo_plugin_composing.value_of(line.partition("=")[2])
-    with pytest.raises(tdo_plugin_composing.UnknownFormError):
-        tdo_plugin_composing.value_of("{a: 1}")

@@ -2,8 +2,11 @@
 
 import random
 import re
+from pathlib import Path
 
 import pytest
+from support.fork_server import PYTHON
+from support.processes import finished
 
 OPTIONS = {"arch": "transformer_tiny", "optimizer": "adam", "lr": 0.01, "max-tokens": 300}
 TRAIN = ["--cpu", "--bf16", *(f"--{name}={value}" for name, value in OPTIONS.items())]
@@ -28,30 +31,35 @@ def succeed(done):
     return done.stdout + done.stderr
 
 
+def really(name, *words, **options):
+    """A command without the fork server, so that Python itself begins and ends it."""
+    return finished([Path(PYTHON).with_name(name), *words], **options)
+
+
 @pytest.fixture(scope="module")
-def trained(run, tmp_path_factory):
+def trained(tmp_path_factory):
     """A folder with text, binarized data, and a model after three updates."""
     folder = tmp_path_factory.mktemp("stock")
     write_text(folder)
     splits = [f"--{split}pref={split}" for split in ("train", "valid", "test")]
     words = ["-s", "aa", "-t", "bb", *splits, "--destdir", "bin"]
-    succeed(run("fairseq-preprocess", *words, cwd=folder))
+    succeed(really("fairseq-preprocess", *words, cwd=folder))
     words = ["bin", *TRAIN, "--max-update", 3, "--save-dir", "ck"]
-    log = succeed(run("fairseq-train", *words, cwd=folder))
+    log = succeed(really("fairseq-train", *words, cwd=folder))
     assert "'tpu': True" not in log
     assert (folder / "ck" / "checkpoint_last.pt").exists()
     return folder
 
 
 @pytest.mark.long
-def test_generate_and_score(run, trained):
+def test_generate_and_score(trained):
     words = ["bin", "--path", "ck/checkpoint_last.pt", "--beam", 2, "--cpu", "--bf16"]
-    output = succeed(run("fairseq-generate", *words, cwd=trained))
+    output = succeed(really("fairseq-generate", *words, cwd=trained))
     found = {kind: re.findall(rf"^{kind}-\d+\t(.*)$", output, re.M) for kind in "TH"}
     assert len(found["T"]) == len(found["H"]) == 20
     (trained / "ref").write_text("\n".join(found["T"]) + "\n")
     (trained / "hyp").write_text("\n".join(found["T"]) + "\n")
-    output = succeed(run("fairseq-score", "--sys", "hyp", "--ref", "ref", cwd=trained))
+    output = succeed(really("fairseq-score", "--sys", "hyp", "--ref", "ref", cwd=trained))
     assert "BLEU4 = 100.00" in output
 
 

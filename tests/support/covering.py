@@ -34,7 +34,7 @@ def mostly_full(cases: Iterable[Any], quick: int = 1) -> list[Any]:
     """Cases of which the first are in every tier, and the others in the full one alone.
 
     Args:
-        cases: what ``pytest.mark.parametrize`` is given.
+        cases: what ``pytest.mark.parametrize`` is given; a tuple has a value for each name.
         quick: how many are the first.
     """
     rows = list(cases)

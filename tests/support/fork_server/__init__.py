@@ -5,8 +5,8 @@
 output, exit code, signals, open files. :func:`stand_in` lets tests start it for ``sys.executable``.
 
 A command's process number is not its client's, and its children are not its client's. At its end,
-what modules hold is not taken apart, unless it was one of a group of processes. Tests that look for
-just that start ``PYTHON``.
+objects that modules hold are not destroyed, unless it belonged to a group of processes. Tests that
+depend on either start ``PYTHON``.
 """
 
 import atexit

@@ -57,7 +57,7 @@ def is_served(words: list[str], scripts: list[str]) -> bool:
     if not command or any(map(os.isatty, range(3))):
         return False
     if command[0] == "-m":
-        module = "".join(command[1:2])
+        module = command[1] if len(command) > 1 else ""
         return module == TORCHRUN or module.partition(".")[0] in PACKAGES
     if command[0] == "-c":
         return command[1].startswith(SPAWNED)
