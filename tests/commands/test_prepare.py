@@ -4,6 +4,7 @@ import gzip
 import json
 import math
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from support.own_text import SMALL, THREE, write_own
 from tdo_plugin.cli import main
 from tdo_plugin.corpora.own import describe
 from tdo_plugin.corpora.preparing import prepare
+from tdo_plugin.data import corpus
 from tdo_plugin.data.databin import settings_of
 from tdo_plugin.data.segmentation import join_pieces
 from tdo_plugin.data.textfolder import read_lines
@@ -262,3 +264,16 @@ def test_multi30k_for_real(tmp_path: Path) -> None:
     whole = json.loads((out / "prepare.json").read_text(encoding="utf-8"))
     assert "non-commercial" in whole["licence"]
     assert len(first_update(data, tmp_path)) == 1
+
+
+def test_the_embedded_grammar_is_prepared_and_leaves_nothing_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(corpus, "CorpusSettings", partial(corpus.CorpusSettings, train=100))
+    out = tmp_path / "out"
+    words = ["prepare", "toy", "--out", str(out), "--rows", "50", "--vocab-size", "600"]
+    for _ in range(2):
+        assert main([*words, "--workers", "2"]) == 0
+        assert not (out / "text").exists()
+        assert len(list(out.glob("train.*.bin"))) == 12
+    assert capsys.readouterr().err.endswith(f"{out} is whole already\n")

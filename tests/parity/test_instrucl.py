@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from support.covering import in_turn
 from support.parity_cases import CASES, EOS, PAD, name_of
 from support.reference import Reference
 
@@ -43,8 +44,7 @@ def equation_8(reference, source, target, layer, temperature):
     return torch.stack(losses)
 
 
-@pytest.mark.parametrize("temperature", [1.0, 0.1])
-@pytest.mark.parametrize("case", SHARED, ids=name_of)
+@pytest.mark.parametrize(("case", "temperature"), in_turn(SHARED, [1.0, 0.1]), ids=name_of)
 def test_values_and_gradients(case, temperature, make_model, batch):
     model = make_model(**case)
     source, _, target = batch

@@ -1,14 +1,11 @@
 """`tdo prepare`: what it shows, and options that cannot be."""
 
-from functools import partial
-
 import pytest
 
 from tdo_plugin.cli import main
 from tdo_plugin.corpora.description import load, names
 from tdo_plugin.corpora.sources import fetch
 from tdo_plugin.corpora.sources.links import LinkStatus
-from tdo_plugin.data import corpus
 
 
 @pytest.fixture
@@ -102,18 +99,6 @@ def test_a_name_that_several_addresses_end_with_says_nothing(asked, prepare, tmp
     assert set(given) == whole
     words = ("multiun", "--from-file", folder / "DownloadFile", "--out", tmp_path / "out")
     assert "must be named as an archive" in prepare(*words, code=2).err
-
-
-def test_the_embedded_grammar_is_prepared_and_leaves_nothing_beside_it(
-    prepare, tmp_path, monkeypatch
-):
-    monkeypatch.setattr(corpus, "CorpusSettings", partial(corpus.CorpusSettings, train=100))
-    out = tmp_path / "out"
-    words = ("toy", "--out", out, "--rows", 50, "--vocab-size", 600, "--workers", 2)
-    prepare(*words)
-    assert not (out / "text").exists()
-    assert len(list(out.glob("train.*.bin"))) == 12
-    assert prepare(*words).err.endswith(f"{out} is whole already\n")
 
 
 OUT = ("--out", "data")

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from support.covering import in_turn
 from support.data import (
     LANGUAGES,
     TAG,
@@ -53,8 +54,7 @@ def assert_targets_of(task, sample, batch, rows):
     assert torch.equal(batch["net_input"]["src_lengths"], lengths)
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("topology", TOPOLOGIES)
+@pytest.mark.parametrize(("topology", "strategy"), in_turn(TOPOLOGIES, STRATEGIES))
 def test_the_pseudo_batch_is_algorithm_1s(topology, strategy):
     task, model, _ = lively(*TOPOLOGIES[topology], *STRATEGIES[strategy])
     total, made, ended = assert_algorithm_1(task, model)

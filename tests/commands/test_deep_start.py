@@ -1,0 +1,117 @@
+"""What `benchmarks/deep_start.py` shows of deep models: their start, and that they train."""
+
+import importlib.util
+import sys
+
+import pytest
+import torch
+
+
+@pytest.fixture(scope="module")
+def benchmark(root):
+    path = root / "benchmarks" / "deep_start.py"
+    spec = importlib.util.spec_from_file_location("deep_start", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules[spec.name]
+
+
+@pytest.fixture(scope="module")
+def started(benchmark):
+    """What a model of so many layers a side looks like at its start, measured once."""
+    known = {}
+
+    def measured(layers, norm, init, attention="separate"):
+        key = layers, norm, init, attention
+        if key not in known:
+            options = {"norm": norm, "init": init, "decoder_attention": attention}
+            model = benchmark.model(layers, **benchmark.sizes(128), **options)
+            known[key] = benchmark.measure(model, benchmark.pairs(8))
+        return known[key]
+
+    return measured
+
+
+@pytest.mark.parametrize("attention", ["separate", "merged"])
+@pytest.mark.parametrize("norm", ["pre", "post"])
+@pytest.mark.parametrize("layers", [6, 12, 24])
+def test_outputs_of_deep_sublayers_start_small(layers, norm, attention, started):
+    """Two matrices, so that the variance falls with the square of the depth; without it does not.
+
+    What is left of the deepest FFNs is mostly their biases, which start as they always do.
+    """
+    plain = started(layers, norm, "standard", attention)
+    scaled = started(layers, norm, "depth-scaled", attention)
+    quarter = started(layers, norm, "depth-scaled-quarter", attention)
+    assert len(plain.outputs) == (5 if attention == "separate" else 4)
+    for kind, found in plain.outputs.items():
+        assert len(found) == layers
+        assert min(found) > 0.5 * found[0], kind
+        last = [one.outputs[kind][-1] / one.outputs[kind][0] for one in (scaled, quarter)]
+        assert last[0] < 4 / layers**2, kind
+        assert 0.3 / layers < last[1] < 4 / layers, kind
+
+
+@pytest.mark.parametrize("attention", ["separate", "merged"])
+@pytest.mark.parametrize("layers", [6, 12, 24])
+def test_a_post_norm_stream_keeps_what_it_was(layers, attention, started):
+    """The share of the deepest branches in what is normed, and so what each norm takes away."""
+    for kind in started(layers, "post", "standard", attention).outputs:
+        shares = {}
+        for init in ("standard", "depth-scaled"):
+            start = started(layers, "post", init, attention)
+            shares[init] = start.outputs[kind][-1] / start.streams[kind][-1]
+        assert shares["standard"] > 0.03, kind
+        assert shares["depth-scaled"] < shares["standard"] / 4, kind
+        assert shares["depth-scaled"] < 0.06, kind
+
+
+@pytest.mark.parametrize("attention", ["separate", "merged"])
+def test_a_pre_norm_stream_does_not_grow_with_the_depth(attention, started):
+    for side in ("encoder", "decoder"):
+        growth = {}
+        for init in ("standard", "depth-scaled"):
+            streams = started(24, "pre", init, attention).streams[f"{side} feed_forward"]
+            growth[init] = streams[-1] / streams[5]
+        assert growth["standard"] > 3
+        assert growth["depth-scaled"] < 1.25
+
+
+@pytest.mark.parametrize("attention", ["separate", "merged"])
+def test_the_gradient_of_a_deep_post_norm_decoder_dies_without_it(attention, started):
+    """Of the first layer against the last: a hundredth or a twentieth, and less the deeper."""
+    first = {
+        (layers, init): started(layers, "post", init, attention).gradients["decoder"][0]
+        for layers in (6, 12, 24)
+        for init in ("standard", "depth-scaled", "depth-scaled-quarter")
+    }
+    assert first[6, "standard"] > first[12, "standard"] > first[24, "standard"]
+    assert first[24, "standard"] < (0.03 if attention == "separate" else 0.08)
+    for layers in (6, 12, 24):
+        assert 1 < first[layers, "depth-scaled"] < 10
+        assert 0.3 < first[layers, "depth-scaled-quarter"] < 3
+
+
+@pytest.mark.long
+def test_post_norm_trains_with_it_and_hardly_without_it(benchmark):
+    """24 layers a side learn eight short sentences by heart in 48 updates, without warm-up.
+
+    Without the scaled start the loss (nats a token) is more than ten times as large by then.
+    """
+    words, losses = 12, {}
+    tokens = torch.randint(4, words, (8, 4), generator=torch.Generator().manual_seed(3))
+    batch = tokens, benchmark.shifted(tokens), tokens
+    sizes = {"model_dim": 32, "num_heads": 2, "stage1_ffn_dim": 64, "stage2_ffn_dim": 64}
+    for init in ("standard", "depth-scaled"):
+        model = benchmark.model(24, words=words, norm="post", init=init, **sizes)
+        optimizer = torch.optim.Adam(model.parameters(), 1e-3, betas=(0.9, 0.98), fused=True)
+        for _ in range(48):
+            optimizer.zero_grad()
+            loss = benchmark.loss(model, *batch)
+            loss.backward()
+            optimizer.step()
+        losses[init] = loss.item()
+    assert losses["standard"] > 1
+    assert losses["depth-scaled"] < 0.25

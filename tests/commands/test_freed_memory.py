@@ -1,0 +1,32 @@
+"""What a CPU training is started with keeps its freed memory."""
+
+import os
+import platform
+import subprocess
+import sys
+
+import pytest
+
+from tdo_plugin.launch.environment import settings
+
+TUNING = ("GLIBC_TUNABLES", "MALLOC_")
+FAULTS = """
+import resource, torch
+x = torch.ones(16 << 20)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(10):
+    y = x * 2
+    del y
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library")
+def test_freed_memory_is_not_fetched_anew() -> None:
+    def faults(**variables: str) -> int:
+        own = {key: value for key, value in os.environ.items() if not key.startswith(TUNING)}
+        environment = {**own, **variables}
+        command = [sys.executable, "-c", FAULTS]
+        return int(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
+
+    assert faults(**settings(0)) < faults() / 4

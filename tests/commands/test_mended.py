@@ -1,0 +1,42 @@
+"""fairseq is mended in processes that Python or torch starts, and by a package's name."""
+
+import tdo_plugin_boot
+
+WORKERS = """
+import sys
+import torch
+
+class Status(torch.utils.data.Dataset):
+    def __len__(self):
+        return 1
+    def __getitem__(self, index):
+        import fairseq.trainer, tdo_plugin_boot
+        from fairseq.models.transformer import TransformerConfig
+        applied = {m["name"] for m in tdo_plugin_boot.mends() if m["status"] == "applied"}
+        return len(applied)
+
+if __name__ == "__main__":
+    for context in ("fork", "spawn"):
+        loader = torch.utils.data.DataLoader(
+            Status(), num_workers=1, multiprocessing_context=context
+        )
+        print(context, int(next(iter(loader))))
+"""
+
+
+def test_spawned_and_data_loader_workers_are_mended(run, tmp_path):
+    (tmp_path / "workers.py").write_text(WORKERS)
+    done = run("python", tmp_path / "workers.py", cwd=tmp_path)
+    here = [one for one in tdo_plugin_boot.MENDS if one.name != "torchrun-ending"]
+    applied = str(sum(one.needed() for one in here))
+    expected = [f"{kind} {applied}" for kind in ("fork", "spawn")]
+    assert done.stdout.splitlines() == expected, done.stderr
+
+
+def test_the_user_dir_may_be_a_packages_name(run, tmp_path):
+    words = ["--user-dir", "tdo_plugin", "--arch", "tdo_transformer", "--tdo-layers", "x"]
+    done = run("fairseq-train", "data", *words, cwd=tmp_path)
+    assert "argument --tdo-layers: invalid int value: 'x'" in done.stderr
+    done = run("fairseq-train", "--user-dir", "no_such_plugin", cwd=tmp_path)
+    expected = "`--user-dir` must be a folder or an installed package; no_such_plugin is neither"
+    assert done.stderr == f"error: {expected}\n"
