@@ -139,12 +139,10 @@ def test_a_tier_of_the_tests(clone: Path, tier: str) -> None:
     words = [*filter(None, [tier]), "--dry-run", "-k", "x or y"]
     shown = stock(script(clone, "test.sh", *words).stdout)
     assert shown[0] == ["bash", str(clone / "scripts" / "setup.sh"), "--eval"]
-    ruff, layout, types, tests = shown[1:]
-    assert [ruff[1:], layout[1:], types] == [
-        ["check", "."],
-        ["format", "--check", "."],
-        [".venv/bin/mypy"],
-    ]
+    types = [] if tier == "--unit" else [[".venv/bin/mypy"]]
+    *checks, tests = shown[1:]
+    assert checks[2:] == types
+    assert [words[1:] for words in checks[:2]] == [["check", "."], ["format", "--check", "."]]
     assert tests[1:7] == ["-m", "pytest", "-n", "2", "--dist", "worksteal"]
     assert tests[7:] == [*TIERS[tier], "-k", "x or y"]
 
