@@ -68,7 +68,7 @@ def root() -> Path:
 def run() -> Callable[..., subprocess.CompletedProcess[str]]:
     """``run(command, *arguments, **options of finished)``: a command and what it said.
 
-    A command named ``python`` is this Python; any other is beside it.
+    A command named ``python`` is the tests' Python, of the fork server; any other is beside it.
     """
     from support.processes import finished
 

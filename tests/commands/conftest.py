@@ -1,7 +1,6 @@
 """Fixtures that several files share."""
 
 import io
-import logging
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +10,12 @@ import pytest
 @pytest.fixture
 def translate(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
     """`tdo translate` on the prepared folder, the model's workers in processes of their own."""
-    from support.data import kept_logging
+    from support.commands import told
     from support.prepared import prepared
-
-    from tdo_plugin.cli import main
 
     def run(*words: object, stdin: str = "", code: int = 0) -> tuple[str, str]:
         monkeypatch.setattr("sys.stdin", io.StringIO(stdin))
-        with kept_logging():
-            found = main(["translate", str(prepared().root), "--cpu", *map(str, words)])
-        logging.disable(logging.NOTSET)
-        output = capsys.readouterr()
-        assert found == code, output
-        return output.out, output.err
+        return told(capsys, "translate", prepared().root, "--cpu", *words, code=code)
 
     return run
 

@@ -1,7 +1,6 @@
 """Synthetic pairs, from `tdo backtranslate` to a training on them."""
 
 import json
-import logging
 import os
 import re
 import signal
@@ -46,7 +45,6 @@ def in_this_process(stages, work, args, unit):
     """Instead of workers, which take their time to start."""
     with kept_logging():
         translator = load(work, "cpu")
-    logging.disable(logging.NOTSET)
     for job in stages[0]:
         job.perform(translator, work.data, work.out, lambda _: None)
     return 0
@@ -170,7 +168,6 @@ def test_parts_draw_for_themselves(tmp_path):
     options = DecodingOptions((trained(),), beam=1, sampling=True, max_len_b=12)
     with kept_logging():
         translator = load(Work(options, prepared(), tmp_path), "cpu")
-    logging.disable(logging.NOTSET)
     jobs = parts_of(text, "de-en", 3, tmp_path)
     assert [job.sentences for job in jobs] == [3, 3]
     for job in jobs:
@@ -307,7 +304,6 @@ def test_what_is_no_text_is_no_translation(tmp_path):
     options = DecodingOptions((trained("--source-noise", "bert"),), beam=1)
     with kept_logging():
         no_text = load(Work(options, prepared(), tmp_path), "cpu").no_text
-    logging.disable(logging.NOTSET)
     assert no_text == {"<unk>", "__en__", "__de__", "__fr__", "<mask>"}
     found = ["▁one ▁t wo", "▁one <unk>", "__de__ ▁one", "▁un k"]
     translator = SimpleNamespace(

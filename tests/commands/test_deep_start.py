@@ -1,25 +1,12 @@
 """What `benchmarks/deep_start.py` shows of deep models: their start, and that they train."""
 
-import importlib.util
-import sys
-
+import deep_start
 import pytest
 import torch
 
 
 @pytest.fixture(scope="module")
-def benchmark(root):
-    path = root / "benchmarks" / "deep_start.py"
-    spec = importlib.util.spec_from_file_location("deep_start", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
-
-
-@pytest.fixture(scope="module")
-def started(benchmark):
+def started():
     """What a model of so many layers a side looks like at its start, measured once."""
     known = {}
 
@@ -27,8 +14,8 @@ def started(benchmark):
         key = layers, norm, init, attention
         if key not in known:
             options = {"norm": norm, "init": init, "decoder_attention": attention}
-            model = benchmark.model(layers, **benchmark.sizes(128), **options)
-            known[key] = benchmark.measure(model, benchmark.pairs(8))
+            model = deep_start.model(layers, **deep_start.sizes(128), **options)
+            known[key] = deep_start.measure(model, deep_start.pairs(8))
         return known[key]
 
     return measured
@@ -95,21 +82,21 @@ def test_the_gradient_of_a_deep_post_norm_decoder_dies_without_it(attention, sta
 
 
 @pytest.mark.long
-def test_post_norm_trains_with_it_and_hardly_without_it(benchmark):
+def test_post_norm_trains_with_it_and_hardly_without_it():
     """24 layers a side learn eight short sentences by heart in 48 updates, without warm-up.
 
     Without the scaled start the loss (nats a token) is more than ten times as large by then.
     """
     words, losses = 12, {}
     tokens = torch.randint(4, words, (8, 4), generator=torch.Generator().manual_seed(3))
-    batch = tokens, benchmark.shifted(tokens), tokens
+    batch = tokens, deep_start.shifted(tokens), tokens
     sizes = {"model_dim": 32, "num_heads": 2, "stage1_ffn_dim": 64, "stage2_ffn_dim": 64}
     for init in ("standard", "depth-scaled"):
-        model = benchmark.model(24, words=words, norm="post", init=init, **sizes)
+        model = deep_start.model(24, words=words, norm="post", init=init, **sizes)
         optimizer = torch.optim.Adam(model.parameters(), 1e-3, betas=(0.9, 0.98), fused=True)
         for _ in range(48):
             optimizer.zero_grad()
-            loss = benchmark.loss(model, *batch)
+            loss = deep_start.loss(model, *batch)
             loss.backward()
             optimizer.step()
         losses[init] = loss.item()

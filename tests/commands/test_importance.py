@@ -1,7 +1,6 @@
 """`tdo importance` on models trained here."""
 
 import itertools
-import logging
 import re
 import shutil
 import signal
@@ -10,13 +9,14 @@ from pathlib import Path
 
 import pytest
 import torch
+from support.commands import told
 from support.covering import in_turn, mostly_full
-from support.data import ENCODER_DECODER, kept_logging
+from support.data import ENCODER_DECODER
 from support.prepared import prepared, trained
 from support.translating import begun
 
 from tdo_plugin.analysis.neurons.importance import METHODS, NeuronMeans, RealPositions
-from tdo_plugin.cli import importance_jobs, main
+from tdo_plugin.cli import importance_jobs
 from tdo_plugin.cli.importance_jobs import unlike_sides
 from tdo_plugin.evaluation.frozen import Cut, FrozenModel, Sampling
 from tdo_plugin.modules.neurons import points
@@ -38,12 +38,7 @@ def importance(capsys: pytest.CaptureFixture[str]):
     def run(out: Path, *words: object, code: int = 0, path: Path | None = None) -> tuple[str, str]:
         given = ["importance", "--cpu", "--path", path or two_stages(), "--out", out]
         data = () if "--data" in words else ("--data", prepared().root)
-        with kept_logging():
-            found = main(list(map(str, (*given, *data, *words))))
-        logging.disable(logging.NOTSET)
-        output = capsys.readouterr()
-        assert found == code, output
-        return output.out, output.err
+        return told(capsys, *given, *data, *words, code=code)
 
     return run
 
@@ -256,8 +251,7 @@ def test_mistakes_are_one_line_and_leave_nothing(importance, tmp_path):
     assert "`--out` must be a file in a folder that is there" in errors
     _, errors = importance(out, "--longest", "1", "--pairs", "de-en", code=1)
     assert "a train sentence of at most 1 tokens (`--longest`); it has none" in errors
-    with pytest.raises(SystemExit):
-        importance(out, "--method", "guess")
+    importance(out, "--method", "guess", code=2)
 
 
 def test_another_dictionary_is_refused(importance, tmp_path):

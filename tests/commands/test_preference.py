@@ -1,8 +1,6 @@
 """`tdo analyze preference` on models trained here."""
 
-import csv
 import functools
-import logging
 import re
 from pathlib import Path
 
@@ -10,11 +8,11 @@ import numpy as np
 import pytest
 import scipy.linalg
 import torch
-from support.data import ENCODER_DECODER, INSTRUCL, kept_logging
+from support.commands import csv_rows, told
+from support.data import ENCODER_DECODER, INSTRUCL
 from support.prepared import TEST_SENTENCES, prepared, trained
 
 from tdo_plugin.analysis.preference.pooled import pooled_outputs
-from tdo_plugin.cli import main
 from tdo_plugin.data.parallel import parallel_lines
 from tdo_plugin.evaluation.frozen import FrozenModel
 
@@ -34,19 +32,9 @@ def preference(capsys: pytest.CaptureFixture[str], tmp_path: Path):
 
     def run(*words: object, code: int = 0, data: Path | None = None) -> tuple[str, str]:
         given = ["--cpu", "--data", data or prepared().root, "--out", tmp_path / "out", *words]
-        with kept_logging():
-            found = main(["analyze", "preference", *map(str, given)])
-        logging.disable(logging.NOTSET)
-        output = capsys.readouterr()
-        assert found == code, output
-        return output.out, output.err
+        return told(capsys, "analyze", "preference", *given, code=code)
 
     return run
-
-
-def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
 
 
 def test_two_models_and_every_file(preference, tmp_path):
@@ -60,10 +48,10 @@ def test_two_models_and_every_file(preference, tmp_path):
     assert "tdo: 3 layers, 6 pairs" in said and "ed: 2 layers, 6 pairs" in said
     assert f"Over 6 pairs, {TEST_SENTENCES} sentences; " in printed
     assert "warning: few sentences for so many dimensions" in printed
-    pairs = rows(out / "pairs.csv")
+    pairs = csv_rows(out / "pairs.csv")
     assert len(pairs) == 6 * 2 * (3 + 2)
     assert {row["pair"] for row in pairs} == set(prepared().test_directions)
-    layers = rows(out / "layers.csv")
+    layers = csv_rows(out / "layers.csv")
     assert [(row["model"], row["layer"]) for row in layers if row["form"] == "svcca"] == [
         *(("tdo", layer) for layer in "123"),
         *(("ed", layer) for layer in "12"),
@@ -102,7 +90,7 @@ def test_other_models(preference, tmp_path, flags):
         "pairs.csv",
     }
     assert "SVCCA" not in printed
-    found = rows(tmp_path / "out" / "pairs.csv")
+    found = csv_rows(tmp_path / "out" / "pairs.csv")
     assert [(row["layer"], row["pair"]) for row in found] == [
         (layer, pair) for pair in ("de-fr", "fr-de") for layer in "123"
     ]
@@ -113,7 +101,7 @@ def test_the_same_numbers_whatever_the_batches(preference, tmp_path):
     for tokens in ("8000", "40"):
         words = ("--path", checkpoint(), "--form", "sentence", "--max-tokens", tokens)
         preference(*words, "--no-figures")
-        found.append([float(row["score"]) for row in rows(tmp_path / "out" / "pairs.csv")])
+        found.append([float(row["score"]) for row in csv_rows(tmp_path / "out" / "pairs.csv")])
     assert found[0] == pytest.approx(found[1], abs=1e-5)
 
 
@@ -149,7 +137,7 @@ def test_the_numbers_are_those_of_three_readings(preference, tmp_path):
     def found(form: str) -> list[float]:
         (row,) = (
             row
-            for row in rows(tmp_path / "out" / "pairs.csv")
+            for row in csv_rows(tmp_path / "out" / "pairs.csv")
             if (row["form"], row["pair"], row["layer"]) == (form, "de-fr", "3")
         )
         return [float(row[name]) for name in ("rho_source", "rho_target", "score")]
@@ -179,7 +167,7 @@ def test_long_sentences_are_left_out_of_all_languages(preference, tmp_path):
         printed, _ = preference(*words, "--longest", limit)
         count = sum(one <= limit for one in longest)
         assert 1 < count < TEST_SENTENCES and f", {count} sentences; " in printed
-        assert all(float(row["score"]) > 0 for row in rows(tmp_path / "out" / "pairs.csv"))
+        assert all(float(row["score"]) > 0 for row in csv_rows(tmp_path / "out" / "pairs.csv"))
 
 
 def test_through_the_hub(preference, tmp_path):

@@ -1,21 +1,19 @@
 """`tdo probe positions` on a model trained here."""
 
-import csv
 import functools
 import json
-import logging
 import re
 import shutil
 from pathlib import Path
 
 import pytest
 import torch
-from support.data import ENCODER_DECODER, kept_logging, temporary
+from support.commands import csv_rows, told
+from support.data import ENCODER_DECODER, temporary
 from support.prepared import TEST_SENTENCES, prepared, trained
 
 from tdo_plugin.analysis.probing.probe import Training
 from tdo_plugin.analysis.probing.states import read_states
-from tdo_plugin.cli import main
 from tdo_plugin.data.databin import read_data_folder
 from tdo_plugin.evaluation.frozen import Cut, FrozenModel, Sampling
 from tdo_plugin_checkpoint import safe_load
@@ -38,19 +36,9 @@ def probe(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
 
     def run(*words: object, code: int = 0, data: Path | None = None) -> tuple[str, str]:
         given = ["probe", "positions", "--cpu", "--data", data or prepared().root, *words]
-        with kept_logging():
-            found = main(list(map(str, given)))
-        logging.disable(logging.NOTSET)
-        output = capsys.readouterr()
-        assert found == code, output
-        return output.out, output.err
+        return told(capsys, *given, code=code)
 
     return run
-
-
-def rows(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
 
 
 def test_a_curve_two_models_and_every_file(probe, tmp_path):
@@ -65,7 +53,7 @@ def test_a_curve_two_models_and_every_file(probe, tmp_path):
     files = {*drawn, *(f"{name}.csv" for name in names), "probe.json"}
     assert {path.name for path in out.iterdir()} - {".lock"} == files
     assert all(str(out / name) in printed for name in files)
-    curve = rows(out / "updates.csv")
+    curve = csv_rows(out / "updates.csv")
     assert [(row["model"], row["updates"], row["layer"]) for row in curve] == [
         ("tdo", "10", "1"),
         ("tdo", "20", "1"),
@@ -73,7 +61,7 @@ def test_a_curve_two_models_and_every_file(probe, tmp_path):
     ]
     # the same checkpoint twice: the same probes, and nothing that rose
     assert curve[1]["accuracy"] == curve[2]["accuracy"]
-    among = {row["among"]: row for row in rows(out / "shares.csv")}
+    among = {row["among"]: row for row in csv_rows(out / "shares.csv")}
     assert among["again > tdo"]["types"] == "0"
     record = json.loads((out / "probe.json").read_text(encoding="utf-8"))
     assert record["directions"] == ["de-fr", "fr-de"]

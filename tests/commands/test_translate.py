@@ -35,12 +35,9 @@ def generated(direction, *flags, path=None, task="tdo_translation"):
 
 def decoded(direction, *paths, **options):
     """What the translator makes of a test set, in this process."""
-    import logging
-
     work = Work(DecodingOptions(paths or (trained(),), **options), prepared(), Path())
     with kept_logging():
         found = load(work, "cpu").translate_test(direction, lambda _: None)
-    logging.disable(logging.NOTSET)
     return [one.text for one in found]
 
 

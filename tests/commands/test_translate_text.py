@@ -1,14 +1,12 @@
 """`tdo translate` on plain text: what is typed, what is piped, and what cannot be translated."""
 
 import io
-import logging
 import os
 
 import pytest
-from support.data import kept_logging
+from support.commands import told
 from support.prepared import prepared, trained
 
-from tdo_plugin.cli import main
 from tdo_plugin.evaluation.decoding import plaintext, translator
 from tdo_plugin_messages import CLOSED
 
@@ -27,16 +25,8 @@ def translate(capsys, monkeypatch):
         monkeypatch.setattr("sys.stdin", stream or io.TextIOWrapper(io.BytesIO(stdin), "latin-1"))
         source, target = languages
         given = ("--cpu", "--path", model, "-s", source, "-t", target)
-        with kept_logging():
-            try:
-                found = main(["translate", str(prepared().root), *map(str, (*given, *words))])
-            except SystemExit as end:
-                found = end.code
-            finally:
-                logging.disable(logging.NOTSET)
-        output = capsys.readouterr()
-        assert found == code, output
-        return output.out.split("\n")[:-1], output.err.split("\n")[:-1]
+        printed, said = told(capsys, "translate", prepared().root, *given, *words, code=code)
+        return printed.split("\n")[:-1], said.split("\n")[:-1]
 
     return run
 

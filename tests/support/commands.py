@@ -1,13 +1,18 @@
-"""The stock commands in processes of their own, and what they print."""
+"""The stock commands in processes of their own, `tdo` in this one, and what they print."""
 
+import csv
 import json
 import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
-from support.data import PACKAGE
+import pytest
+from support.data import PACKAGE, kept_logging
 from support.processes import finished, heard
+
+from tdo_plugin.cli import main
 
 
 def warning_filters() -> str:
@@ -52,6 +57,24 @@ def refused(name, *flags):
     lines = [line for line in done.stderr.split("\n") if line.startswith("error: ")]
     assert len(lines) == 1, done.stderr
     return lines[0].removeprefix("error: ")
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> tuple[str, str]:
+    """What `tdo` prints and says in this process, which must end with this exit code."""
+    with kept_logging():
+        try:
+            found = main(list(map(str, words)))
+        except SystemExit as end:
+            found = end.code
+    output = capsys.readouterr()
+    assert found == code, output
+    return output.out, output.err
+
+
+def csv_rows(path: Path) -> list[dict[str, str]]:
+    """A table that a command wrote."""
+    with path.open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
 
 
 def logged(output: str, key: str) -> list[float]:

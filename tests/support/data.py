@@ -128,14 +128,15 @@ def databin_two_dictionaries(folder: Path) -> None:
 
 @contextlib.contextmanager
 def kept_logging():
-    """fairseq hangs handlers on the root logger and leaves them there."""
+    """Put back what fairseq leaves on the root logger, and that our decoding silences it."""
     import logging
 
     root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
+    handlers, level, disabled = list(root.handlers), root.level, root.manager.disable
     try:
         yield
     finally:
+        logging.disable(disabled)
         for handler in root.handlers[:]:
             if handler not in handlers:
                 root.removeHandler(handler)

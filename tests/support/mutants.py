@@ -121,8 +121,6 @@ def _faults_at(node: ast.AST) -> Iterator[tuple[ast.AST, str, str]]:
             yield value, "return", "None"
         case ast.Expr(value=ast.Call()) | ast.AugAssign():
             yield node, "statement", "pass"
-        case _:
-            pass
 
 
 def draw(count: int, seed: int) -> list[Mutant]:
