@@ -6,23 +6,25 @@ came out.
 
 import argparse
 import ast
+import functools
 import json
 import os
 import queue
 import random
-import shutil
+import re
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
-LIMIT = 1800.0  # seconds of a mutant's tests
 ROOMS = ("modules", "criterions", "tasks", "models", "data", "evaluation")
 COMPARISONS = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
@@ -32,7 +34,8 @@ ARITHMETIC = {
     ast.Add: "-", ast.Sub: "+", ast.Mult: "/", ast.Div: "*", ast.FloorDiv: "*", ast.Mod: "*",
     ast.Pow: "*", ast.BitOr: "&", ast.BitAnd: "|",
 }  # fmt: skip
-Lines = dict[tuple[str, int], list[str]]  # the tests that run a line of a file
+# ends the context of a test itself, and of a process that it starts
+PHASE = re.compile(r"\|(setup|run|teardown)$| \((setup|call|teardown)\)$")
 
 
 @dataclass(frozen=True)
@@ -133,78 +136,84 @@ def draw(count: int, seed: int) -> list[Mutant]:
     return drawn
 
 
-def tests_by_line(report: Path) -> Lines:
-    """The tests that run each line of the package, by ``coverage json --show-contexts``."""
-    found = {}
-    for path, file in json.loads(report.read_text())["files"].items():
-        for line, contexts in file["contexts"].items():
-            # of a process that a test starts, and of the test itself
-            names = {one.split(" (")[0].split("|")[0] for one in contexts}
-            found[path, int(line)] = sorted(names - {""}, key=_cost)
-    return found
+class Coverage:
+    """Which tests run a line of the package, by the data file of a tier's coverage."""
 
+    def __init__(self, data: Path) -> None:
+        import coverage  # which no test needs
 
-def _cost(name: str) -> tuple[int, str]:
-    """Tests of parts first, which take less time."""
-    kinds = ("tests/unit", "tests/parity", "tests/commands", "tests/tables")
-    return next(number for number, kind in enumerate(kinds) if name.startswith(kind)), name
+        self._data = coverage.CoverageData(str(data.resolve(strict=True)))
+        self._data.read()
+        self._lines = functools.cache(self._data.contexts_by_lineno)
+
+    def tests(self, mutant: Mutant) -> list[str]:
+        """Of the line that a mutant is in; of its whole file where the line is run by an import."""
+        lines = self._lines(str(ROOT / mutant.path))
+        contexts = set(lines.get(mutant.line, []))
+        if "" in contexts:
+            contexts.update(*lines.values())
+        return sorted({PHASE.sub("", one) for one in contexts} - {""})
 
 
 class Workshop:
-    """A copy of the repository in which one mutant at a time stands while tests run."""
+    """A clone of the repository in which one mutant at a time stands while tests run.
+
+    Args:
+        root: its folder, made by this.
+    """
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        for pattern in (
-            "tdo_plugin*",
-            "tests",
-            "scripts",
-            "configs",
-            "benchmarks",
-            "*.toml",
-            "docs",
-        ):
-            for path in ROOT.glob(pattern):
-                copy = shutil.copytree if path.is_dir() else shutil.copy
-                copy(path, root / path.name)
+        self._unfit: set[str] = set()  # tests that fail here without a fault
+        subprocess.run(["git", "clone", "--quiet", "--shared", ROOT, root], check=True)
 
     def kills(self, mutant: Mutant, tests: list[str]) -> bool:
-        """Whether one of the tests fails, or hangs."""
-        if not tests:
-            return False
+        """Whether one of the tests fails, or hangs, with the mutant and not without it."""
+        parts = [name for name in tests if name.startswith(("tests/unit", "tests/parity"))]
+        others = sorted(set(tests) - set(parts))  # which take longer
+        return self._kill(mutant, parts) or self._kill(mutant, others)
+
+    def _kill(self, mutant: Mutant, tests: list[str]) -> bool:
         path = self._root / mutant.path
         source = path.read_text(encoding="utf-8")
-        path.write_text(mutant.applied(source), encoding="utf-8")
-        (self._root / "chosen.txt").write_text("\n".join(tests))
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "@chosen.txt"]
-        environment = {**os.environ, "PYTHONPATH": str(self._root)}
-        try:
-            done = subprocess.run(
-                command,
-                cwd=self._root,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                timeout=LIMIT,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return True
-        finally:
-            path.write_text(source, encoding="utf-8")
-        return done.returncode != 0
+        while left := [name for name in tests if name not in self._unfit]:
+            path.write_text(mutant.applied(source), encoding="utf-8")
+            (self._root / "chosen.txt").write_text("\n".join(left))
+            try:
+                if self._pytest("@chosen.txt") == pytest.ExitCode.OK:
+                    return False
+            finally:
+                path.write_text(source, encoding="utf-8")
+            again = self._pytest("--last-failed", "--last-failed-no-failures=none")
+            # no tests: pytest was killed, and could not write which had failed
+            if again in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+                return True
+            cache = self._root / ".pytest_cache" / "v" / "cache" / "lastfailed"
+            failed = set(json.loads(cache.read_text()))
+            assert failed <= set(left), failed
+            self._unfit |= failed
+        return False
+
+    def _pytest(self, *arguments: str) -> int:
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "--exitfirst", *arguments],
+            cwd=self._root,
+            env={**os.environ, "PYTHONPATH": str(self._root)},
+            stdin=subprocess.DEVNULL,
+            stdout=(self._root / "output.txt").open("w"),
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+        return done.returncode
 
 
-def judge(mutant: Mutant, shop: Workshop, quick: Lines, full: Lines) -> dict[str, object]:
+def judge(mutant: Mutant, shop: Workshop, quick: Coverage, full: Coverage) -> dict[str, object]:
     """Which tier kills a mutant; of the full one what it has beside the quick one is asked."""
-    place = mutant.path, mutant.line
-    tests = quick.get(place, [])
+    tests = quick.tests(mutant)
     began = time.monotonic()
     killed = "quick" if shop.kills(mutant, tests) else ""
     if not killed:
-        more = [name for name in full.get(place, []) if name not in set(tests)]
-        killed = "full" if shop.kills(mutant, more) else ""
+        killed = "full" if shop.kills(mutant, sorted({*full.tests(mutant)} - {*tests})) else ""
     seconds = round(time.monotonic() - began)
     return {**asdict(mutant), "killed": killed, "tests": len(tests), "seconds": seconds}
 
@@ -222,11 +231,10 @@ def main() -> None:
     known = {(row["path"], row["start"], row["kind"]) for row in done}
     drawn = draw(args.count, args.seed)
     left = [one for one in drawn if (one.path, one.start, one.kind) not in known]
-    quick, full = tests_by_line(args.quick), tests_by_line(args.full)
+    quick, full = Coverage(args.quick), Coverage(args.full)
     shops: queue.Queue[Workshop] = queue.Queue()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
         for number in range(os.cpu_count() or 1):
-            (Path(folder) / str(number)).mkdir()
             shops.put(Workshop(Path(folder) / str(number)))
 
         def work(mutant: Mutant) -> dict[str, object]:
@@ -236,7 +244,8 @@ def main() -> None:
             finally:
                 shops.put(shop)
 
-        for row in pool.map(work, left):
+        for finished in as_completed([pool.submit(work, mutant) for mutant in left]):
+            row = finished.result()
             with args.out.open("a") as file:
                 print(json.dumps(row), file=file)
             print(row["killed"] or "nobody", row["path"], row["line"], row["kind"], flush=True)

@@ -36,7 +36,12 @@ def environment_folder() -> Path:
     """A folder to take for ``.venv``; it goes with this process."""
     folder = tempfile.TemporaryDirectory(prefix="tdo_plugin_fork_server_")
     root = Path(folder.name)
-    environment = {key: value for key, value in os.environ.items() if key not in APPLIED}
+    environment = {
+        key: value
+        for key, value in os.environ.items()
+        # commands are measured, and the server is not
+        if key not in (*APPLIED, "COVERAGE_PROCESS_CONFIG")
+    }
     environment["OMP_NUM_THREADS"] = "1"
     known = {"python": PYTHON, "environment": starting_environment(environment)}
     (root / "server.json").write_text(json.dumps(known))

@@ -117,10 +117,10 @@ def apply_environment(unbuffered: bool) -> None:
     import numpy
 
     numpy.random.seed()
-    if "COVERAGE_PROCESS_START" in os.environ:
+    if "COVERAGE_PROCESS_CONFIG" in os.environ:
         import coverage
 
-        coverage.process_startup()
+        coverage.process_startup().switch_context(os.environ.get("PYTEST_CURRENT_TEST", ""))
 
 
 def run(words: list[str], scripts: str) -> None:
