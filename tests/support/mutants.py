@@ -16,8 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -146,13 +145,13 @@ class Coverage:
         self._data.read()
         self._lines = functools.cache(self._data.contexts_by_lineno)
 
-    def tests(self, mutant: Mutant) -> list[str]:
+    def tests(self, mutant: Mutant) -> set[str]:
         """Of the line that a mutant is in; of its whole file where the line is run by an import."""
         lines = self._lines(str(ROOT / mutant.path))
         contexts = set(lines.get(mutant.line, []))
         if "" in contexts:
             contexts.update(*lines.values())
-        return sorted({PHASE.sub("", one) for one in contexts} - {""})
+        return {PHASE.sub("", one) for one in contexts} - {""}
 
 
 class Workshop:
@@ -167,16 +166,16 @@ class Workshop:
         self._unfit: set[str] = set()  # tests that fail here without a fault
         subprocess.run(["git", "clone", "--quiet", "--shared", ROOT, root], check=True)
 
-    def kills(self, mutant: Mutant, tests: list[str]) -> bool:
+    def kills(self, mutant: Mutant, tests: set[str]) -> bool:
         """Whether one of the tests fails, or hangs, with the mutant and not without it."""
-        parts = [name for name in tests if name.startswith(("tests/unit", "tests/parity"))]
-        others = sorted(set(tests) - set(parts))  # which take longer
-        return self._kill(mutant, parts) or self._kill(mutant, others)
+        parts = {name for name in tests if name.startswith(("tests/unit", "tests/parity"))}
+        # the others take longer
+        return self._kill(mutant, parts) or self._kill(mutant, tests - parts)
 
-    def _kill(self, mutant: Mutant, tests: list[str]) -> bool:
+    def _kill(self, mutant: Mutant, tests: set[str]) -> bool:
         path = self._root / mutant.path
         source = path.read_text(encoding="utf-8")
-        while left := [name for name in tests if name not in self._unfit]:
+        while left := sorted(tests - self._unfit):
             path.write_text(mutant.applied(source), encoding="utf-8")
             (self._root / "chosen.txt").write_text("\n".join(left))
             try:
@@ -207,15 +206,57 @@ class Workshop:
         return done.returncode
 
 
-def judge(mutant: Mutant, shop: Workshop, quick: Coverage, full: Coverage) -> dict[str, object]:
-    """Which tier kills a mutant; of the full one what it has beside the quick one is asked."""
-    tests = quick.tests(mutant)
-    began = time.monotonic()
-    killed = "quick" if shop.kills(mutant, tests) else ""
-    if not killed:
-        killed = "full" if shop.kills(mutant, sorted({*full.tests(mutant)} - {*tests})) else ""
-    seconds = round(time.monotonic() - began)
-    return {**asdict(mutant), "killed": killed, "tests": len(tests), "seconds": seconds}
+class Judgement:
+    """Which mutants a tier's tests find; of the full tier, those that the quick one has not found.
+
+    Args:
+        out: a file of what is known already and is found out, a JSON object a line.
+        folder: for clones of the repository.
+    """
+
+    def __init__(self, out: Path, folder: Path) -> None:
+        self._out = out
+        self._known: dict[tuple[str, Mutant], bool] = {}
+        for line in out.read_text().splitlines() if out.exists() else []:
+            row = json.loads(line)
+            self._known[row["tier"], Mutant(**row["mutant"])] = row["killed"]
+        self._workers = os.cpu_count() or 1
+        self._shops: queue.Queue[Workshop] = queue.Queue()
+        for number in range(self._workers):
+            self._shops.put(Workshop(folder / str(number)))
+
+    def killed(self, tier: str, mutants: list[Mutant], tests: Callable[[Mutant], set[str]]) -> int:
+        """How many of the mutants the tests find, which are those of a tier.
+
+        Args:
+            tier: its name.
+            mutants: some.
+            tests: that a mutant is to be found by.
+        """
+        left = [one for one in mutants if (tier, one) not in self._known]
+        with ThreadPoolExecutor(self._workers) as pool:
+            waiting = [pool.submit(self._judge, tier, one, tests(one)) for one in left]
+            for finished in as_completed(waiting):
+                finished.result()
+        return len(mutants) - len(self.survivors(tier, mutants))
+
+    def survivors(self, tier: str, mutants: list[Mutant]) -> list[Mutant]:
+        """Those that a tier did not find."""
+        return [one for one in mutants if not self._known[tier, one]]
+
+    def _judge(self, tier: str, mutant: Mutant, tests: set[str]) -> None:
+        shop, began = self._shops.get(), time.monotonic()
+        try:
+            killed = shop.kills(mutant, tests)
+        finally:
+            self._shops.put(shop)
+        self._known[tier, mutant] = killed
+        row = {"tier": tier, "killed": killed, "tests": len(tests)}
+        row |= {"seconds": round(time.monotonic() - began), "mutant": asdict(mutant)}
+        with self._out.open("a") as file:
+            print(json.dumps(row), file=file)
+        found = "finds" if killed else "does not find"
+        print(f"{tier} {found} {mutant.path}:{mutant.line} {mutant.kind}", flush=True)
 
 
 def main() -> None:
@@ -227,32 +268,14 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, required=True, help="results, a JSON object a line")
     args = parser.parse_args()
-    done = [json.loads(line) for line in args.out.open()] if args.out.exists() else []
-    known = {(row["path"], row["start"], row["kind"]) for row in done}
-    drawn = draw(args.count, args.seed)
-    left = [one for one in drawn if (one.path, one.start, one.kind) not in known]
+    mutants = draw(args.count, args.seed)
     quick, full = Coverage(args.quick), Coverage(args.full)
-    shops: queue.Queue[Workshop] = queue.Queue()
-    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(os.cpu_count()) as pool:
-        for number in range(os.cpu_count() or 1):
-            shops.put(Workshop(Path(folder) / str(number)))
-
-        def work(mutant: Mutant) -> dict[str, object]:
-            shop = shops.get()
-            try:
-                return judge(mutant, shop, quick, full)
-            finally:
-                shops.put(shop)
-
-        for finished in as_completed([pool.submit(work, mutant) for mutant in left]):
-            row = finished.result()
-            with args.out.open("a") as file:
-                print(json.dumps(row), file=file)
-            print(row["killed"] or "nobody", row["path"], row["line"], row["kind"], flush=True)
-    rows = [json.loads(line) for line in args.out.open()]
-    by_tier = Counter(row["killed"] for row in rows)
-    killed = by_tier["quick"] + by_tier["full"]
-    print(f"{len(rows)} mutants, {killed} killed, {by_tier['quick']} of them by the quick tier")
+    with tempfile.TemporaryDirectory() as folder:
+        judgement = Judgement(args.out, Path(folder))
+        by_quick = judgement.killed("quick", mutants, quick.tests)
+        left = judgement.survivors("quick", mutants)
+        by_full = judgement.killed("full", left, lambda one: full.tests(one) - quick.tests(one))
+    print(f"{len(mutants)} mutants: the quick tier finds {by_quick}, the full one {by_full} more")
 
 
 if __name__ == "__main__":

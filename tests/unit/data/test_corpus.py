@@ -4,6 +4,7 @@ import json
 import tracemalloc
 from collections import Counter
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
@@ -181,6 +182,23 @@ def test_an_interrupt_leaves_nothing_half_written(tmp_path, monkeypatch, error, 
         write_corpus(out, settings(), force=True)
     assert [path.name for path in tmp_path.iterdir()] == (["c"] if existed else [])
     assert not existed or contents(out) == before
+
+
+def test_a_new_corpus_that_cannot_be_put_in_place_leaves_the_old_one_there(tmp_path, monkeypatch):
+    out = tmp_path / "c"
+    write_corpus(out, settings(train=3))
+    before, replace = contents(out), Path.replace
+
+    def fails(made, target):
+        if target == out and not made.name.endswith(".old"):
+            raise OSError(5, "Input/output error")
+        return replace(made, target)
+
+    monkeypatch.setattr(Path, "replace", fails)
+    with pytest.raises(UserError, match=r"`--out` must be writable; .*: Input/output error"):
+        write_corpus(out, settings(train=4), force=True)
+    assert contents(out) == before
+    assert [path.name for path in tmp_path.iterdir()] == ["c"]
 
 
 def test_all_languages_have_the_same_test_meanings(tmp_path):
