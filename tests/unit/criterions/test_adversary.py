@@ -57,6 +57,16 @@ def test_a_step_is_adam_s_of_the_mean_loss():
     torch.testing.assert_close(weights(adversary), [one.detach() for one in plain.parameters()])
 
 
+def test_one_token_is_enough_for_a_step_and_none_is_not():
+    adversary = Adversary(Generator())
+    embeddings, padding = torch.ones(1, 1, WIDTH, dtype=torch.float64), torch.tensor([[False]])
+    before = weights(adversary)
+    adversary.step(embeddings, ~padding, loss_of(~padding), Update(lr=0.1))
+    torch.testing.assert_close(weights(adversary), [one.double() for one in before])
+    adversary.step(embeddings, padding, loss_of(padding), Update(lr=0.1))
+    assert not torch.equal(weights(adversary)[0], before[0].double())
+
+
 def test_learning_rates():
     for own, expected in ((0.0, 0.3), (0.02, 0.02)):
         adversary = Adversary(Generator(), own)

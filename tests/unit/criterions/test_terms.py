@@ -400,6 +400,15 @@ def test_logs_of_several_workers_are_means_of_all():
             assert float(found[key]) == pytest.approx(value, abs=2e-3), key
 
 
+def test_a_log_without_a_term_s_tokens_adds_none():
+    """As of an update in which the term asked for nothing, beside one in which it did."""
+    _, _, criterion, _ = made(*INSTRUCL)
+    shared = {"sample_size": 4, "ntokens": 4, "nsentences": 2, "loss": 1.0, "nll_loss": 1.0}
+    told = {"reconstruction_nll_loss": 6 * math.log(2), "reconstruction_ntokens": 3}
+    found = reduced(criterion, [{**shared, "objective": 1.0, **told}, {**shared, "objective": 1.0}])
+    assert float(found["reconstruction_nll_loss"]) == 2.0
+
+
 def test_validation_logs_both_losses():
     task, model, criterion, _ = made(*INSTRUCL)
     (batch, *_) = iterate(task, "valid")
