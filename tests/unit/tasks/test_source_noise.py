@@ -176,6 +176,15 @@ def test_what_is_logged():
     assert values["noise_masked"] == pytest.approx(0.4, abs=0.08)
 
 
+@pytest.mark.parametrize("able", [0, 1])
+def test_shares_of_hardly_any_tokens(able):
+    _, hook = batch_and_hook()
+    with metrics.aggregate() as found:
+        hook.log([{"noise_able": able, "noise_picked": able, "noise_masked": 0}])
+    values = found.get_smoothed_values()
+    assert (values["noise_picked"], values["noise_masked"]) == (able, 0)
+
+
 def test_sources_of_length_zero():
     batch, hook = batch_and_hook()
     empty = batch["net_input"]["src_tokens"][:, :0]
