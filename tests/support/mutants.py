@@ -12,6 +12,7 @@ import os
 import queue
 import random
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -24,6 +25,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+LIMIT = 2400.0  # seconds of a mutant's tests
 ROOMS = ("modules", "criterions", "tasks", "models", "data", "evaluation")
 COMPARISONS = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
@@ -194,16 +196,21 @@ class Workshop:
         return False
 
     def _pytest(self, *arguments: str) -> int:
-        done = subprocess.run(
-            [sys.executable, "-m", "pytest", "--exitfirst", *arguments],
-            cwd=self._root,
-            env={**os.environ, "PYTHONPATH": str(self._root)},
-            stdin=subprocess.DEVNULL,
-            stdout=(self._root / "output.txt").open("w"),
-            stderr=subprocess.STDOUT,
-            check=False,
-        )
-        return done.returncode
+        with (self._root / "output.txt").open("w") as output:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "pytest", "--exitfirst", *arguments],
+                cwd=self._root,
+                env={**os.environ, "PYTHONPATH": str(self._root)},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        try:
+            return process.wait(LIMIT)
+        except subprocess.TimeoutExpired:  # a fault may keep Python itself from ending
+            os.killpg(process.pid, signal.SIGKILL)
+            return process.wait()
 
 
 class Judgement:

@@ -10,7 +10,6 @@ from tdo_plugin.data.grammar.meaning import NP, Clause
 from tdo_plugin.data.grammar.tables import finish, join
 
 _CONTRACTION = re.compile(r"\b(a|de) el ")
-_FEMALE_NAMES = {"Anna", "Emma", "Maria", "Sofia", "Laura", "Nina"}
 _SER = ("soy", "eres", "es", "somos", "son")
 _ESTAR = ("estoy", "estás", "está", "estamos", "están")
 _ERA = ("era", "eras", "era", "éramos", "eran")
@@ -44,11 +43,8 @@ _IMPERATIVES = {"bring": "trae"}
 
 
 def _feminine(np: NP) -> bool:
-    if np.also is not None:
-        return _feminine(NP(np.head)) and _feminine(np.also)
-    if np.head in lex.NOUNS:
-        return lex.NOUNS[np.head][1] == "f"
-    return np.head in _FEMALE_NAMES
+    """Of a single noun: the grammar says of nobody else what he is like."""
+    return lex.NOUNS[np.head][1] == "f"
 
 
 def _agree(adjective: str, feminine: bool, plural: bool) -> str:
@@ -74,7 +70,7 @@ def _phrase(np: NP, negated: bool = False) -> str:
     elif np.is_pronoun:
         text = ""
     else:
-        female = _feminine(NP(np.head))
+        female = _feminine(np)
         if np.det == "num":
             word = lex.NUMBERS[np.count]
         elif np.det == "mass":

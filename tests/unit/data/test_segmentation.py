@@ -117,6 +117,16 @@ def test_equal_files_count_once_and_the_hub_can_be_limited(tmp_path: Path) -> No
         names("tr")
 
 
+def test_the_hub_can_be_limited_where_pairs_name_it_last(tmp_path: Path) -> None:
+    for other in ("de", "fr"):
+        for language in (other, "en"):
+            for split in ("train", "valid"):
+                path = tmp_path / f"{split}.{other}-en.{language}"
+                path.write_text(f"{language} beside {other}\n")
+    sides = sp.training_sides(read_text_folder(tmp_path), ("fr",))
+    assert [path.name for path in sides] == ["train.de-en.de", "train.fr-en.fr", "train.fr-en.en"]
+
+
 def test_an_interrupted_file_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt), complete_file(tmp_path / "file") as stream:
         stream.write("half")
