@@ -281,7 +281,9 @@ def main() -> None:
         judgement = Judgement(args.out, Path(folder))
         by_quick = judgement.killed("quick", mutants, quick.tests)
         left = judgement.survivors("quick", mutants)
-        by_full = judgement.killed("full", left, lambda one: full.tests(one) - quick.tests(one))
+        more = {one: full.tests(one) - quick.tests(one) for one in left}
+        left.sort(key=lambda one: len(more[one]))
+        by_full = judgement.killed("full", left, more.__getitem__)
     print(f"{len(mutants)} mutants: the quick tier finds {by_quick}, the full one {by_full} more")
 
 
