@@ -165,6 +165,7 @@ class Workshop:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self._cache = root / ".pytest_cache" / "v" / "cache" / "lastfailed"
         self._unfit: set[str] = set()  # tests that fail here without a fault
         subprocess.run(["git", "clone", "--quiet", "--shared", ROOT, root], check=True)
 
@@ -181,16 +182,19 @@ class Workshop:
             path.write_text(mutant.applied(source), encoding="utf-8")
             (self._root / "chosen.txt").write_text("\n".join(left))
             try:
-                if self._pytest("@chosen.txt") == pytest.ExitCode.OK:
-                    return False
+                code = self._pytest("@chosen.txt")
             finally:
                 path.write_text(source, encoding="utf-8")
+            if code == pytest.ExitCode.OK:
+                return False
+            if code == pytest.ExitCode.INTERRUPTED:  # a test's file cannot be imported
+                self._cache.unlink(missing_ok=True)
+                return True
             again = self._pytest("--last-failed", "--last-failed-no-failures=none")
             # no tests: pytest was killed, and could not write which had failed
             if again in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
                 return True
-            cache = self._root / ".pytest_cache" / "v" / "cache" / "lastfailed"
-            failed = set(json.loads(cache.read_text()))
+            failed = set(json.loads(self._cache.read_text()))
             assert failed <= set(left), failed
             self._unfit |= failed
         return False
