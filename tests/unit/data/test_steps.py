@@ -42,6 +42,11 @@ def test_a_field_that_comes_later_makes_nothing_another_thing() -> None:
     assert len({described(one) for one in [New(1), *others]}) == 6
 
 
+def test_a_step_s_digest_stays_what_it_was_in_folders_made_before() -> None:
+    known = "d87f94b87373f26842419a37dffce465000bd6f1429503ea4c3aabafe68f7fcb"
+    assert step("Größe", n=1).digest() == known
+
+
 def run(root: Path, *steps: Step) -> tuple[dict[str, Facts], list[str]]:
     begun: list[str] = []
     with Steps(root, 1) as all_steps:
