@@ -29,6 +29,18 @@ def test_terminal_aligns_on_the_last_digit() -> None:
     ]
 
 
+def test_what_stands_over_several_columns_ends_with_the_last_of_them() -> None:
+    columns = [Column(over, name) for over in ("BLEU", "TER") for name in ("a", "longer")]
+    cells = tuple(Cell(text) for text in ("1.0", "2.0", "3.0", "4.0"))
+    table = Table("key", "", ("",), tuple(columns), (Block((Row(("x",), cells),)),))
+    assert terminal(table, 80, bold=False).splitlines() == [
+        "          BLEU          TER",
+        "     a  longer    a  longer",
+        "─" * 27,
+        "x  1.0     2.0  3.0     4.0",
+    ]
+
+
 def test_terminal_shows_the_best_in_bold() -> None:
     line = terminal(SMALL, 80, bold=True).splitlines()[3]
     assert f"{BOLD}  9.5‡{PLAIN}" in line and "*" not in line
