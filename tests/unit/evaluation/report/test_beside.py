@@ -54,6 +54,13 @@ def test_measured_rows_are_means_over_seeds() -> None:
     assert "over seeds" not in beside_table(one, sheet()).caption
 
 
+def test_a_remark_on_the_published_figures_is_said() -> None:
+    one = only("tdo:1")
+    remark = "Some figures were lost."
+    assert remark in beside_table(replace(one, note=remark), sheet()).caption
+    assert beside_table(replace(one, note=""), sheet()).caption.endswith(".")
+
+
 def test_the_protocol_is_asked_for() -> None:
     other = beside_table(only("tdo:1"), sheet()).caption
     assert "were not scored by this paper's protocol" in other

@@ -27,3 +27,10 @@ def test_cells_stand_at_target_and_source_and_brighter_is_better() -> None:
     best, worst = (sum(squares.cmap(squares.norm(value))[:3]) for value in (0.0, 50.0))
     assert best > worst
     assert {text.get_text() for text in panel.texts} == {"4.0", "2.0", "0.0", "50.0"}
+
+
+def test_everything_lies_within_the_picture() -> None:
+    figure = heatmap._figure(sheet(), "off")
+    box = figure.get_tightbbox()
+    assert box.x0 >= 0 and box.y0 >= 0
+    assert box.x1 <= figure.get_figwidth() and box.y1 <= figure.get_figheight()
