@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tdo_plugin.evaluation.decoding.pool import _serve
+from tdo_plugin.evaluation.decoding.pool import _Pool, _serve
 
 
 @pytest.fixture(autouse=True)
@@ -92,3 +92,17 @@ def test_a_model_that_does_not_load_is_told_to_whom_is_there(capfd, moment):
     _serve(connection, SimpleNamespace(load=load, checkpoints=()), "cpu")
     assert connection.sent == ([] if moment else ["unusable"])
     assert "ValueError: no model" in capfd.readouterr().err
+
+
+def test_all_workers_are_asked_to_end_before_any_is_waited_for():
+    told: list[str] = []
+
+    def worker(name: str) -> Any:
+        return SimpleNamespace(
+            stop=lambda: told.append(f"stop {name}"), wait=lambda: told.append(f"wait for {name}")
+        )
+
+    pool = _Pool(SimpleNamespace(), [], {})
+    pool.workers = [worker("one"), worker("two")]
+    pool.end()
+    assert told == ["stop one", "stop two", "wait for one", "wait for two"]
