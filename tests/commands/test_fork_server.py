@@ -154,7 +154,7 @@ import pathlib, signal, sys, time
 place = pathlib.Path(os.environ["PLACE"])
 def told(number, frame):
     # not by print, which must not be called while it is under way: the next signal may come then
-    os.write(1, f"told {number}\n".encode())
+    os.write(1, f"told {number}\\n".encode())
     if number == signal.SIGTERM:
         sys.exit(143)
 for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP):
@@ -208,6 +208,18 @@ def test_signals_are_handed_on(which: str, waiting) -> None:
     process.terminate()
     assert process.communicate()[0] == "told 15\n" and process.returncode == 143
     assert has_gone(number)
+
+
+@pytest.mark.parametrize("which", PYTHONS)
+def test_a_signal_that_whoever_starts_a_command_ignores(which: str, waiting) -> None:
+    """As under nohup: a command that asks to be told of it is told."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        process, _ = waiting(which)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    process.send_signal(signal.SIGHUP)
+    assert process.stdout.readline() == "told 1\n"
 
 
 @pytest.mark.parametrize("which", PYTHONS)

@@ -115,7 +115,7 @@ def main(folder: str) -> NoReturn:
         with contextlib.suppress(ProcessLookupError):  # it has ended: its status is on the way
             os.kill(pid, number)
 
-    for number in set(FORWARDED) - set(ignored):
+    for number in FORWARDED:  # also what is ignored here: the command may do something at it
         signal.signal(number, forward)
     signal.pthread_sigmask(signal.SIG_SETMASK, waiting)
     end_like(number_from(connection))
