@@ -243,7 +243,7 @@ def _unusual(spec: dict[str, Any]) -> dict[str, str]:
     """Choices that have a row only where they are not the usual one."""
     rows = {
         "decoder attention": (spec["decoder_attention"], "separate"),
-        "start of the layers": (spec["init"], "standard"),
+        "start of the layers": (", ".join(spec["init"]), "standard"),
         "residual cut in layer": (str(spec["cut_residual"]), "0"),
         "TPDM in layer": (str(spec["tpdm_layer"]), "0"),
         "gate of TPDM": (spec["tpdm_gate"], "none"),

@@ -9,6 +9,7 @@ from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.spec import (
     PLAIN,
+    STARTS,
     DecoderAttention,
     EmbeddingSharing,
     LanguageNorms,
@@ -19,7 +20,6 @@ from tdo_plugin.modules.spec import (
     PositionEmbedding,
     SourceAttention,
     SpecError,
-    Start,
     TargetAttention,
     TokenGate,
     Topology,
@@ -33,7 +33,6 @@ POSITIONS = ChoiceEnum(get_args(PositionCount))
 POSITION_EMBEDDINGS = ChoiceEnum(get_args(PositionEmbedding))
 SHARINGS = ChoiceEnum(get_args(EmbeddingSharing))
 DECODER_ATTENTIONS = ChoiceEnum(get_args(DecoderAttention))
-STARTS = ChoiceEnum(get_args(Start))
 LANGUAGE_NORMS = ChoiceEnum(get_args(LanguageNorms))
 LANGUAGE_TRANSFORMATIONS = ChoiceEnum(get_args(LanguageTransformations))
 TOKEN_GATES = ChoiceEnum(get_args(TokenGate))
@@ -101,12 +100,11 @@ class TdoConfig(FairseqDataclass):
             "as one (MATT: the mean of the target so far is added to what it reads of the source)"
         },
     )
-    tdo_init: STARTS = field(  # type: ignore[valid-type]
+    tdo_init: str = field(
         default="standard",
         metadata={
-            "help": "how the weight matrices of layers start: as in fairseq; Xavier-uniform "
-            "divided by the square root of the layer's depth (DS-Init); or by the fourth root (the "
-            "authors' code)"
+            "help": "how layers start, comma-separated: "
+            + "; ".join(f"{name} ({what})" for name, what in STARTS.items())
         },
     )
     dropout: float = field(
@@ -235,6 +233,7 @@ def spec_from_args(args: Namespace, num_languages: int = 0, num_pairs: int = 0) 
         )
     named = values["tdo_plain"]
     values["tdo_plain"] = tuple(PLAIN if named == "all" else filter(None, named.split(",")))
+    values["tdo_init"] = tuple(filter(None, values["tdo_init"].split(",")))
     values["tdo_stage1_ffn_dim"] = values["tdo_stage1_ffn_dim"] or args.tdo_ffn_dim
     values["tdo_stage2_ffn_dim"] = values["tdo_stage2_ffn_dim"] or args.tdo_ffn_dim
     try:

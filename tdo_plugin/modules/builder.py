@@ -8,7 +8,6 @@ from torch import nn
 
 from tdo_plugin.modules.adapters import AdaptedResidual, PairAdapters
 from tdo_plugin.modules.attention import MultiheadAttention, project_apart, project_packed
-from tdo_plugin.modules.depth_scaled import start_at_depth
 from tdo_plugin.modules.disentangler import Disentangler, Gate, Head
 from tdo_plugin.modules.dropout import Dropout, PlainDropout
 from tdo_plugin.modules.embeddings import Embeddings
@@ -23,18 +22,12 @@ from tdo_plugin.modules.residual import PostNormResidual, PreNormResidual, Resid
 from tdo_plugin.modules.source_part import Cut, SourcePart
 from tdo_plugin.modules.spec import ModelSpec, SpecError
 from tdo_plugin.modules.stack import DecoderOnlyStack, EncoderDecoderStack, Parts
+from tdo_plugin.modules.starts import DRAWS, start_as_identity
 from tdo_plugin.modules.stream_pass import JointRows
 from tdo_plugin.modules.target_attention import TargetProjection, project_for_targets
 from tdo_plugin.modules.translation_model import TranslationModel
 
 RESIDUALS: dict[str, type[Residual]] = {"pre": PreNormResidual, "post": PostNormResidual}
-# how the weight matrices of a layer start, given its depth from 1
-STARTS: dict[str, Callable[[TargetLayer, int], None]] = {
-    "standard": lambda layer, depth: None,
-    "depth-scaled": partial(start_at_depth, power=1 / 2),
-    # the authors' code scales the variance where the paper scales the limit
-    "depth-scaled-quarter": partial(start_at_depth, power=1 / 4),
-}
 Layer = TypeVar("Layer", bound=TargetLayer)
 # streams that pass a part
 SOURCE, TARGET = frozenset({"source"}), frozenset({"target"})
@@ -129,8 +122,8 @@ class Builder:
             encoder = [self.source_layer(number) for number in range(1, spec.encoder_layers + 1)]
             decoder = [self.decoder_layer() for _ in range(spec.decoder_layers)]
             return EncoderDecoderStack(
-                self.started(encoder),
-                self.started(decoder),
+                self.started(encoder, stage1=len(encoder)),
+                self.started(decoder, stage1=0),
                 self.entry(),
                 self.exit(),
                 *how,
@@ -139,13 +132,24 @@ class Builder:
         while len(layers) < spec.num_layers:
             layers.append(self.second_stage_layer(len(layers) + 1))
         entry, exit_ = self.entry(), self.exit()
-        layers = self.started(layers)
+        layers = self.started(layers, stage1=spec.target_layer)
         return DecoderOnlyStack(layers, spec.target_layer, entry, exit_, *how, self.joint_rows())
 
-    def started(self, layers: list[Layer]) -> list[Layer]:
-        """Layers of one stack, from the first, with weight matrices as the specification says."""
-        for depth, layer in enumerate(layers, start=1):
-            STARTS[self.spec.init](layer, depth)
+    def started(self, layers: list[Layer], stage1: int) -> list[Layer]:
+        """Layers of one stack, from the first, with weight matrices as the specification says.
+
+        Args:
+            layers: freshly built.
+            stage1: so many, the first, are of the first stage or the encoder.
+        """
+        init = self.spec.init
+        for draw in (DRAWS[name] for name in init if name in DRAWS):
+            for depth, layer in enumerate(layers, start=1):
+                draw(layer, depth)
+        if "identity-stage1" not in init:
+            stage1 = 0
+        for layer in layers if "identity-all" in init else layers[:stage1]:
+            start_as_identity(layer)
         return layers
 
     def joint_rows(self) -> JointRows:
@@ -180,9 +184,12 @@ class Builder:
         """An adaptation module where the model has them."""
         if self.spec.adaptation_dim == 0:
             return []
-        return [
-            Adaptation(self.feed_forward(self.spec.adaptation_dim), self.dropout(self.spec.dropout))
-        ]
+        adaptation = Adaptation(
+            self.feed_forward(self.spec.adaptation_dim), self.dropout(self.spec.dropout)
+        )
+        if "identity-adaptation" in self.spec.init:
+            start_as_identity(adaptation)
+        return [adaptation]
 
     def joint_layer(self, number: int, ffn_dim: int, streams: frozenset[str]) -> JointLayer:
         """Self-attention and FFN, with what stands between them in the source's layer ``number``.

@@ -12,13 +12,26 @@ PositionCount = Literal["independent", "continuous"]
 PositionEmbedding = Literal["sinusoidal", "learned", "none"]
 EmbeddingSharing = Literal["all", "decoder", "none"]
 DecoderAttention = Literal["separate", "merged"]
-Start = Literal["standard", "depth-scaled", "depth-scaled-quarter"]
 LanguageNorms = Literal["none", "source", "target", "both"]
 LanguageTransformations = Literal["none", "identity", "xavier", "authors"]
 ZeroShotNeurons = Literal["union", "general"]
 TargetAttention = Literal["none", "cross", "all"]
 TokenGate = Literal["none", "relaxed-bernoulli", "hard-concrete"]
 
+# How layers start: one way to draw their weights, and what starts as the identity.
+DRAWN = ("standard", "depth-scaled", "depth-scaled-quarter")
+STARTS = MappingProxyType(
+    {
+        "standard": "matrices drawn as in fairseq",
+        "depth-scaled": "drawn Xavier-uniform, divided by the square root of the layer's depth "
+        "(DS-Init)",
+        "depth-scaled-quarter": "by the fourth root (the authors' code)",
+        "identity-stage1": "what the first stage's (or the encoder's) attention and FFNs add to "
+        "the residual stream at zero (ours)",
+        "identity-adaptation": "what the adaptation modules add at zero (ours)",
+        "identity-all": "what any layer adds at zero (ours)",
+    }
+)
 # What is computed in a faster way than a textbook's, and may be computed in the textbook's.
 PLAIN = MappingProxyType(
     {
@@ -49,7 +62,7 @@ class ModelSpec:
     have ``encoder_layers`` and ``decoder_layers`` and leave those two alone.
 
     ``decoder_attention`` says whether a decoder looks at itself and at the source in two attentions
-    or in one, ``init`` how the weight matrices of layers start.
+    or in one, ``init`` how layers start (some of ``STARTS``).
 
     ``stage1_ffn_dim`` is the inner size below layer M (or of the encoder), ``stage2_ffn_dim`` from
     layer M on (or of the decoder). ``adaptation_dim`` 0 means no adaptation modules. ``laln`` says
@@ -82,7 +95,7 @@ class ModelSpec:
     adaptation_dim: int = 0
     norm: NormOrder = "post"
     decoder_attention: DecoderAttention = "separate"
-    init: Start = "standard"
+    init: tuple[str, ...] = ("standard",)
     dropout: float = 0.0
     attention_dropout: float = 0.0
     activation_dropout: float = 0.0
@@ -108,7 +121,7 @@ class ModelSpec:
 
     def __post_init__(self) -> None:
         problems = [*self._wrong_choices(), *self._wrong_numbers(), *self._wrong_layers()]
-        problems += [] if problems else self._wrong_source_parts()
+        problems += [] if problems else [*self._wrong_source_parts(), *self._wrong_starts()]
         if problems:
             raise SpecError("; ".join(problems))
 
@@ -141,15 +154,43 @@ class ModelSpec:
         return self.source_layers - (self.topology == "decoder-only")
 
     def _wrong_choices(self) -> list[str]:
-        unknown = [name for name in self.plain if name not in PLAIN]
+        lists = (("plain", PLAIN), ("init", STARTS))
         return [
             f"`{_flag(name)}` must be one of {', '.join(get_args(kind))}; it is {value}"
             for name, kind in get_type_hints(type(self)).items()
             if get_origin(kind) is Literal and (value := getattr(self, name)) not in get_args(kind)
         ] + [
-            f"`{_flag('plain')}` must be some of {', '.join(PLAIN)}; it has {name}"
-            for name in unknown
+            f"`{_flag(option)}` must be some of {', '.join(known)}; it has {name}"
+            for option, known in lists
+            for name in getattr(self, option)
+            if name not in known
         ]
+
+    def _wrong_starts(self) -> list[str]:
+        drawn = [name for name in self.init if name in DRAWN]
+        problems = []
+        if len(drawn) > 1:
+            problems.append(
+                f"`{_flag('init')}` must have at most one of {', '.join(DRAWN)}; it has "
+                f"{' and '.join(drawn)}"
+            )
+        if "identity-stage1" in self.init and self.entry_layer == 0:
+            problems.append(
+                f"`{_flag('init')}` must not have identity-stage1 where "
+                f"`{_flag('target_layer')}` is 0: there is no first stage"
+            )
+        if "identity-adaptation" in self.init and self.adaptation_dim == 0:
+            problems.append(
+                f"`{_flag('init')}` must not have identity-adaptation where "
+                f"`{_flag('adaptation_dim')}` is 0: there is no adaptation"
+            )
+        cut = {"identity-all": self.source_layers, "identity-stage1": self.entry_layer}
+        if any(0 < self.cut_residual <= cut.get(name, 0) for name in self.init):
+            problems.append(
+                f"`{_flag('cut_residual')}` must not be a layer that `{_flag('init')}` starts as "
+                f"the identity, which would let nothing pass; it is {self.cut_residual}"
+            )
+        return problems
 
     def _wrong_numbers(self) -> list[str]:
         positive: Callable[[float], bool] = lambda value: value > 0  # noqa: E731

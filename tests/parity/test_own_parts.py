@@ -180,7 +180,7 @@ def test_masks_of_neurons_hold_in_target_attention(batch):
 
 @pytest.mark.parametrize("way", [WAYS[0], WAYS[4]], ids=name_of)
 def test_depth_scales_the_start_of_each_language(way):
-    model = build(**{**way, **TARGETS, "model_dim": 32, "init": "depth-scaled"})
+    model = build(**{**way, **TARGETS, "model_dim": 32, "init": ("depth-scaled",)})
     for name, part in parts_of(model).items():
         depth = int(name.split("layers.")[1].split(".")[0]) + 1
         packed = ".attention." in f".{name}." and not name.endswith("out")

@@ -128,7 +128,7 @@ def test_command_line_overrides(arch):
         assert getattr(args, flag[2:].replace("-", "_")) == value
     spec = spec_from_args(args, num_languages=5, num_pairs=7)
     assert spec.freeze_embeddings
-    assert spec.init == "depth-scaled-quarter"
+    assert spec.init == ("depth-scaled-quarter",)
     assert spec.decoder_attention == ("merged" if "encoder" in arch else "separate")
     assert (spec.laln, spec.lalt, spec.masked_tags) == ("source", "authors", 3)
     assert (spec.cut_residual, spec.tpdm_layer, spec.tpdm_gate) == (1, 1, "hard-concrete")

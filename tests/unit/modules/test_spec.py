@@ -1,5 +1,6 @@
 """A specification takes what makes sense and names everything else."""
 
+import re
 from dataclasses import FrozenInstanceError
 
 import pytest
@@ -74,8 +75,8 @@ WRONG = [
     ({"max_source_positions": 0}, "`--max-source-positions` must be positive"),
     ({"max_target_positions": -1}, "`--max-target-positions` must be positive"),
     (
-        {"init": "xavier"},
-        "`--tdo-init` must be one of standard, depth-scaled, depth-scaled-quarter",
+        {"init": ("xavier",)},
+        "`--tdo-init` must be some of standard, depth-scaled, .*; it has xavier",
     ),
     ({"decoder_attention": "joint"}, "`--tdo-decoder-attention` must be one of separate, merged"),
     (
@@ -92,7 +93,8 @@ WRONG = [
 def test_wrong_values(change, message):
     with pytest.raises(SpecError, match=message) as raised:
         ModelSpec(**{**TWO_STAGE, **change})
-    assert ";" not in str(raised.value).replace("; it is", ""), "more than one complaint"
+    complaint = re.sub("; it (is|has)", "", str(raised.value))
+    assert ";" not in complaint, "more than one complaint"
 
 
 @pytest.mark.parametrize("name", ["encoder_layers", "decoder_layers"])
