@@ -200,6 +200,7 @@ def _run(args: argparse.Namespace, grid: Grid, runs: tuple[Run, ...], behind: Se
     from tdo_plugin.grid.cells import chosen_runs
     from tdo_plugin.grid.folder import folders
     from tdo_plugin.grid.running import Plan, check, deal, run_all
+    from tdo_plugin.grid.validated import check_validated
     from tdo_plugin.launch.environment import threads_each
 
     if args.task is not None and args.only:
@@ -211,6 +212,8 @@ def _run(args: argparse.Namespace, grid: Grid, runs: tuple[Run, ...], behind: Se
     threads = None if gpus else threads_each(workers)
     plan = Plan(data.root, tuple(behind), deal(workers, gpus, args.gpus_each), threads, args.fresh)
     found = folders(grid, chosen, args.out.resolve(), data.root, behind)
+    if grid.measure == "validation":
+        check_validated(found, behind)
     if args.dry_run:
         return _show(found, plan)
     check(found, args.fresh)
@@ -256,7 +259,7 @@ def _show(found: Sequence[RunFolder], plan: Plan) -> int:
         except UserError as error:
             state = str(error)
         print(f"{folder.run.name}: {state}")
-        for words in (plan.train(folder, gpus), plan.translate(folder, gpus)):
+        for words in plan.commands(folder, gpus):
             print(f"+ tdo {shlex.join(words)}")
     return 0
 

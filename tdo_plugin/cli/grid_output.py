@@ -31,7 +31,7 @@ def collect(
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.data.lock import alone
     from tdo_plugin.evaluation.report.text import terminal
-    from tdo_plugin.grid.folder import TRANSLATED, folders
+    from tdo_plugin.grid.folder import folders
     from tdo_plugin.grid.results import gather
     from tdo_plugin.grid.tables import all_cells, best_by, write
 
@@ -39,9 +39,9 @@ def collect(
     data = read_data_folder(args.data.resolve())
     found = folders(grid, runs, args.out.resolve(), data.root, None)
     states = {folder.run.name: _state(folder) for folder in found}
-    done = [folder for folder in found if states[folder.run.name] == TRANSLATED]
+    done = [folder for folder in found if states[folder.run.name] == folder.final]
     if not done:
-        raise UserError(f"`--out` must have a run that is translated; {args.out} has none")
+        raise UserError(f"`--out` must have a run that is {found[0].final}; {args.out} has none")
     with alone(args.out):
         sheet = _scored(grid, data, done, args.out.resolve())
         results = gather(
@@ -80,11 +80,14 @@ def _state(folder: RunFolder) -> str:
 
 
 def _scored(grid: Grid, data: DataFolder, done: Sequence[RunFolder], out: Path) -> ScoreSheet:
-    """The score sheet of what is translated; made anew only where something has changed."""
+    """The score sheet of what is done; made anew only where something has changed."""
     from tdo_plugin.cli import score
     from tdo_plugin.data.files import sha256, write_text
     from tdo_plugin.evaluation.scores import read_sheet
+    from tdo_plugin.grid.validated import validation_sheet
 
+    if grid.measure == "validation":
+        return validation_sheet(data, done)
     words = [f"{folder.run.name}={folder.output}" for folder in done]
     words += ["--data", str(data.root), "--directions", grid.directions]
     words += ["--metrics", ",".join(grid.metrics), "--samples", "0", "--examples", "0"]

@@ -16,6 +16,8 @@ from tdo_plugin.evaluation.scores import METRICS
 
 COLUMNS = ("cell", "run", "state", "parameters")  # of the table for programs, beside the axes
 
+MEASURES = ("test", "validation")  # sets on which cells are scored
+
 AXIS = k.all_of(
     k.matching("a name of letters, digits, - and _", r"[A-Za-z][A-Za-z0-9_-]*"),
     k.leaf(f"none of {', '.join(COLUMNS)}", lambda name: name not in COLUMNS),
@@ -28,6 +30,7 @@ GRID = k.record(
     {"base": k.TEXT, "axes": k.map_of(k.map_of(VALUE, keys=NAME), keys=AXIS)},
     {
         "title": k.TEXT,
+        "measure": k.one_of(*MEASURES),
         "cells": k.map_of(k.record({}, {"base": k.TEXT, "lines": LINES, "row": k.TEXT}), keys=NAME),
         "directions": k.TEXT,
         "metrics": k.list_of(k.one_of(*METRICS), least=1),
@@ -79,8 +82,9 @@ class Beside:
 class Grid:
     """A grid as its file has it.
 
-    `row` is such a template too, and empty for the names of the cells; `best` has the tables
-    beside the best cells, by axis.
+    `measure` says whether test sets are translated when a training has ended, or the scores are
+    those of its last validation. `row` is such a template too, and empty for the names of the
+    cells; `best` has the tables beside the best cells, by axis.
     """
 
     path: Path
@@ -88,6 +92,7 @@ class Grid:
     base: Path
     axes: dict[str, dict[str, Value]]
     cells: dict[str, Further] = field(default_factory=dict)
+    measure: str = "test"
     directions: str = "all"
     metrics: tuple[str, ...] = ("bleu", "ter")
     groups: tuple[str, ...] = ()
@@ -156,6 +161,9 @@ def _contradictions(document: Mapping[str, Any]) -> Iterator[str]:
             yield f"best must be of axes ({', '.join(axes) or 'there is none'}); it has {axis}"
         if k.placeholders(named["row"]) != {axis}:
             yield f"best.{axis}.row must have the placeholder {{{axis}}} and no other"
+    if document.get("measure") == "validation":
+        for key in sorted({"directions", "metrics", "translate", "score"} & document.keys()):
+            yield f"{key} must be left out where measure is validation: --eval-translation says it"
     for command, options in MANAGED.items():
         words = [word.partition("=")[0] for word in _words(document.get(command, ()))]
         for option in [one for one in options if one in words]:
@@ -191,7 +199,8 @@ def _grid(path: Path, document: Mapping[str, Any]) -> Grid:
     def beside(name: str) -> Path:
         return path.parent / name
 
-    given = {key: document[key] for key in ("directions", "published", "row") if key in document}
+    texts = ("measure", "directions", "published", "row")
+    given = {key: document[key] for key in texts if key in document}
     given |= {key: tuple(document[key]) for key in ("metrics", "groups") if key in document}
     return Grid(
         path=path,

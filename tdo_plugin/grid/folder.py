@@ -45,18 +45,23 @@ class RunFolder:
         run: which.
         path: the folder.
         training: config, flags behind it (None: any will do), digest of the data folder.
-        translation: options and directions.
+        translation: options and directions; None where test sets are not translated.
     """
 
     run: Run
     path: Path
     training: Mapping[str, Any]
-    translation: Mapping[str, Any]
+    translation: Mapping[str, Any] | None
 
     @property
     def train_log(self) -> Path:
         """What the training says."""
         return self.path / "train.log"
+
+    @property
+    def validations(self) -> Path:
+        """What the training measured on validation sets, a JSON object a line."""
+        return self.path / "checkpoints" / "validation.jsonl"
 
     @property
     def translate_log(self) -> Path:
@@ -93,6 +98,11 @@ class RunFolder:
         if record.get("translated") and record.get("translation") == self.translation:
             return TRANSLATED
         return TRAINED
+
+    @property
+    def final(self) -> str:
+        """The state in which it is done."""
+        return TRAINED if self.translation is None else TRANSLATED
 
     def _differing(self, record: Mapping[str, Any]) -> list[str]:
         """What a record was made of that is not as asked for."""
@@ -174,6 +184,7 @@ def folders(
     """
     digest = sha256(data / MARK)
     translation = {"options": list(grid.translate), "directions": grid.directions}
+    asked = translation if grid.measure == "test" else None
     return [
         RunFolder(
             run,
@@ -183,7 +194,7 @@ def folders(
                 "behind": None if behind is None else list(behind),
                 "data": digest,
             },
-            translation,
+            asked,
         )
         for run in runs
     ]

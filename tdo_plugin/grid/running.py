@@ -15,7 +15,7 @@ from tdo_plugin.data.lock import FolderInUse, alone
 from tdo_plugin.data.signals import ended_by_sigterm
 from tdo_plugin.errors import UserError
 from tdo_plugin.grid.children import Children
-from tdo_plugin.grid.folder import NOT_BEGUN, TRAINED, TRANSLATED, OtherTraining, RunFolder
+from tdo_plugin.grid.folder import NOT_BEGUN, TRAINED, OtherTraining, RunFolder
 from tdo_plugin.launch.environment import visible_gpu
 
 TDO = (sys.executable, "-m", "tdo_plugin")
@@ -56,7 +56,13 @@ class Plan:
         words = ["translate", str(self.data), "--path", str(folder.path / "checkpoints")]
         words += ["--out", str(folder.output), "--workers", str(max(1, gpus)), *_machine(gpus)]
         options = folder.translation
+        assert options is not None
         return [*words, "--pairs", options["directions"], *options["options"]]
+
+    def commands(self, folder: RunFolder, gpus: int) -> list[list[str]]:
+        """What makes a run, each the words of `tdo`."""
+        train = self.train(folder, gpus)
+        return [train] if folder.translation is None else [train, self.translate(folder, gpus)]
 
     def environment(self, slot: Sequence[int]) -> dict[str, str]:
         """Variables of the processes of a slot."""
@@ -163,7 +169,7 @@ def _make(folder: RunFolder, plan: Plan, slot: Sequence[int], children: Children
     try:
         with alone(folder.path) as lock:
             state = _state(folder, plan.fresh)
-            if state == TRANSLATED:
+            if state == folder.final:
                 say(f"{name} is done already")
                 return
             if state != TRAINED:
@@ -171,6 +177,9 @@ def _make(folder: RunFolder, plan: Plan, slot: Sequence[int], children: Children
                 folder.begin()
                 tdo(plan.train(folder, len(slot)), folder.train_log, "training")
             folder.trained()
+            if folder.translation is None:
+                say(f"{name}: {_last_update(folder) or 'trained'}, done")
+                return
             say(f"{name}: {_last_update(folder) or 'trained'}, translating")
             anew = ["--fresh"] if folder.begin_translation() else []
             tdo([*plan.translate(folder, len(slot)), *anew], folder.translate_log, "translating")
