@@ -79,6 +79,38 @@ def test_a_grid_from_the_first_training_to_the_table(
     _collect(grid, out, capfd)
 
 
+def test_a_grid_that_is_scored_by_validation_sets(
+    grid: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    changes = {
+        "measure": "validation",
+        "axes": {"drop": {"no": [], "yes": ["--dropout 0.1"]}},
+        "cells": {},
+        "groups": ["en → X", "X → en"],
+    }
+    kept = {key: value for key, value in GRID.items() if key not in ("directions", "translate")}
+    # the folder's base turns validation off
+    base = (grid.parent / "base.conf").read_text().replace("--disable-validation", "")
+    (grid.parent / "validated.conf").write_text(base + "--eval-translation supervised\n")
+    validated = grid.with_name("validated.json")
+    validated.write_text(json.dumps({**kept, **changes, "base": "validated.conf"}))
+    words = ["--out", str(grid.parent / "validated")]
+    data = str(prepared().root)
+    assert main(["grid", "collect", str(validated), data, *words]) == 2
+    assert "must have a run that is trained" in capfd.readouterr().err
+    train = ["--cpu", "--workers", "2", "--", "--max-update", "2"]
+    assert main(["grid", "run", str(validated), data, *words, *train]) == 0
+    assert "translating" not in capfd.readouterr().out
+    assert main(["grid", "collect", str(validated), data, *words]) == 0
+    shown = capfd.readouterr().out
+    assert "BLEU" in shown and "off-target" in shown
+    found = json.loads((grid.parent / "validated" / "grid.json").read_text())["cells"]
+    logged = (grid.parent / "validated" / "yes" / "checkpoints" / "validation.jsonl").read_text()
+    rows = [json.loads(line) for line in logged.splitlines()]
+    chrf = [row["chrf"] for row in rows if row["update"] == 2 and row["direction"][:2] == "en"]
+    assert found[1]["scores"]["chrf en → X"] == pytest.approx(sum(chrf) / len(chrf))
+
+
 def _begin_and_end(grid: Path, out: Path) -> None:
     """Ended while it trains."""
     words = command(grid, "run", "--cpu", "--workers", "2", "--only", "all-no,all-yes", *BEHIND)

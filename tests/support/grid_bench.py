@@ -1,12 +1,15 @@
 """A grid's runner, with a program that stands for `tdo`."""
 
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from support.grids import write_grid
 
+from tdo_plugin.grid import running
 from tdo_plugin.grid.cells import cells_of, runs_of
 from tdo_plugin.grid.description import read_grid
 from tdo_plugin.grid.folder import RunFolder, folders
@@ -46,6 +49,14 @@ class Bench:
 
     def made(self) -> list[str]:
         return [f"{call['action']} {call['name']}" for call in self.calls()]
+
+
+def stand_in(root: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    """A bench in a folder, where the stand-in is called for `tdo`."""
+    monkeypatch.setattr(running, "TDO", (sys.executable, "-S", str(STAND_IN)))
+    monkeypatch.setenv("CALLS", str(root / "calls"))
+    monkeypatch.setenv("GATE", str(root / "gate"))
+    return Bench(root)
 
 
 def cell(*lines: str) -> dict:

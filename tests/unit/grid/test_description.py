@@ -81,6 +81,11 @@ def best(axis: str, table: str, row: str) -> dict:
         ({"metrics": ["blue"]}, "must be one of bleu, chrf, ter"),
         ({"translate": ["--out x"]}, "translate must go without --out, which tdo grid sets"),
         ({"score": ["--metrics=bleu"]}, "score must go without --metrics, which tdo grid sets"),
+        ({"measure": "training"}, "measure must be one of test, validation"),
+        (
+            {"measure": "validation", "translate": ["--beam 4"]},
+            "translate must be left out where measure is validation",
+        ),
         ({"row": "{task}"}, "row must come with published"),
         ({"cells": {"x": {"row": "y"}}}, "cells.x.row must come with published"),
         ({"published": "tlm:9", "row": "{mask}"}, "placeholders than axes; it has {mask}"),

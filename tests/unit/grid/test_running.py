@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from support.grid_bench import ALL, ONE, STAND_IN, Bench, cell
+from support.grid_bench import ALL, ONE, STAND_IN, Bench, cell, stand_in
 from support.grids import AXES
 
 from tdo_plugin.data.lock import alone
@@ -22,10 +22,7 @@ from tdo_plugin.grid.running import check, deal, run_all
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    monkeypatch.setattr(running, "TDO", (sys.executable, "-S", str(STAND_IN)))
-    monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
-    monkeypatch.setenv("GATE", str(tmp_path / "gate"))
-    return Bench(tmp_path)
+    return stand_in(tmp_path, monkeypatch)
 
 
 def wait_for(holds: Callable[[], object]) -> None:

@@ -1,0 +1,77 @@
+"""A grid that is scored by validation sets: nothing is translated, the last validation counts."""
+
+import json
+from pathlib import Path
+
+import pytest
+from support.grid_bench import ALL, ONE, Bench, stand_in
+from support.grids import AXES
+
+from tdo_plugin.data.databin import DataFolder
+from tdo_plugin.errors import UserError
+from tdo_plugin.grid.folder import TRAINED
+from tdo_plugin.grid.validated import check_validated, validation_sheet
+
+VALIDATED = {"measure": "validation", "cells": None}
+EVALUATED = {
+    "axes": {**AXES, "z": {"y": ["--eval-translation all"]}},
+    "measure": "validation",
+    "cells": None,
+}
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    return stand_in(tmp_path, monkeypatch)
+
+
+def line(update: int, direction: str, **scores: float) -> str:
+    return json.dumps({"update": update, "direction": direction, "sentences": 9, **scores})
+
+
+def test_a_training_is_all_that_is_made(bench: Bench) -> None:
+    found = bench.folders(*ALL[1:], **VALIDATED)
+    assert bench.run(found) == {}
+    assert bench.made() == [f"train {name}" for name in ALL[1:]]
+    assert {one.state() for one in found} == {one.final for one in found} == {TRAINED}
+    assert bench.run(found) == {} and len(bench.made()) == 3
+    assert bench.said[-1] == "ae-1 is done already"
+    assert [words[0] for words in bench.plan().commands(found[0], 0)] == ["train"]
+    # and test sets may be asked for later on
+    later = bench.folders(*ALL[1:], cells=None)
+    assert bench.run(later) == {}
+    assert bench.made()[3:] == [f"translate {name}" for name in ALL[1:]]
+
+
+def test_the_last_validation_counts_and_of_an_update_the_later_line(bench: Bench) -> None:
+    (found,) = bench.folders("lm-1", **VALIDATED)
+    found.validations.parent.mkdir(parents=True)
+    lines = [
+        line(10, "en-de", bleu=90, chrf=90, off=0),
+        line(20, "en-de", bleu=1, chrf=1, off=50),
+        line(20, "de-fr", bleu=1, chrf=1),
+        line(20, "en-de", bleu=30, chrf=40, off=5),
+        line(20, "de-fr", bleu=7, chrf=8),
+    ]
+    found.validations.write_text("\n".join(lines) + "\n")
+    data = DataFolder(bench.root / "data", ("en", "de", "fr"), ("en-de", "fr-en"), ())
+    sheet = validation_sheet(data, [found])
+    assert sheet.groups == {
+        "en → X": ("en-de",),
+        "zero-shot": ("de-fr",),
+        "all": ("en-de", "de-fr"),
+    }
+    (system,) = sheet.systems
+    assert system.name == "lm-1"
+    assert system.of("en-de").scores == {"bleu": 30, "chrf": 40, "off": 5}
+    assert system.of("de-fr").scores == {"bleu": 7, "chrf": 8}
+    assert sheet.mean("lm-1", "all", "bleu") == 18.5
+
+
+def test_a_cell_that_translates_nothing_is_refused(bench: Bench) -> None:
+    found = bench.folders(*ONE, measure="validation")
+    with pytest.raises(UserError, match="`measure` must be test where a cell has no --eval-trans"):
+        check_validated(found, ["--lr", "1"])
+    check_validated(found, ["--eval-translation", "all"])
+    check_validated(found, ["--eval-translation=all"])
+    check_validated(bench.folders("lm-1-y", **EVALUATED), [])
