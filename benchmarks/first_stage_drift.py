@@ -1,0 +1,99 @@
+"""How far a first stage drifts from the embeddings, and what gradients it gets, over updates.
+
+    python benchmarks/first_stage_drift.py DATA CHECKPOINT... [--direction de-en] [--sentences N]
+
+CHECKPOINTs are of one training of a two-stage model (or an encoder-decoder), such as
+checkpoints/checkpoint_*.pt; DATA is its data folder. For each, in the order of their updates, on
+the validation set of one direction, without dropout:
+
+- own word: of how many source positions, in percent, the output embedding that the state where the
+  target enters is nearest to (by product, as the softmax has it) is that of the position's own
+  token. Until a target reads its source, that is the space in which it could match something;
+- cosine: between that state and the position's own embedding, on average;
+- gradient: the norm of the loss's gradient with respect to the first stage's parameters, over that
+  of the second stage's, both divided by the square root of their numbers;
+- bits: of a target token.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from tdo_plugin.checkpoints import read
+from tdo_plugin.data.databin import DataFolder, read_data_folder
+from tdo_plugin.evaluation.decoding.loading import load_models, task_of
+
+HEAD = ("update", "own word %", "cosine", "gradient", "bits")
+
+
+def measure(path: Path, data: DataFolder, direction: str, sentences: int) -> list[float]:
+    """The row of a checkpoint."""
+    (model,), base = load_models([path], data)
+    updates = read(path)["optimizer_history"][-1]["num_updates"]
+    task = task_of(base, direction)
+    task.load_dataset("valid")
+    dataset = task.dataset("valid")
+    sample = dataset.collater([dataset[number] for number in range(min(sentences, len(dataset)))])
+    core = model.eval().core
+    entry = core.spec.entry_layer
+    _, extra = model(
+        **sample["net_input"],
+        source_states=(entry,),
+        smoothed_target=(sample["target"], 0.0),
+    )
+    loss, nll = extra["cross_entropy"]
+    loss.backward()
+    tokens = sample["net_input"]["src_tokens"]
+    real = tokens.ne(core.padding_idx)
+    with torch.no_grad():
+        state = core.stack.entry(extra["source"].states[entry])[real]
+        own = tokens[real]
+        found = core.logits(state).argmax(-1).eq(own).float().mean()
+        cosine = torch.cosine_similarity(state, core.embeddings.source(own)).mean()
+    stages = gradients(core, entry)
+    return [
+        updates,
+        100 * found.item(),
+        cosine.item(),
+        stages[0] / stages[1],
+        nll.item() / math.log(2) / sample["ntokens"],
+    ]
+
+
+def gradients(core: Any, entry: int) -> tuple[float, float]:
+    """Root mean squares of the gradients of both stages' layers."""
+    if core.spec.topology == "encoder-decoder":
+        stages = core.stack.encoder_layers, core.stack.decoder_layers
+    else:
+        stages = core.stack.layers[:entry], core.stack.layers[entry:]
+    squares = [
+        torch.cat([one.grad.flatten() for one in stage.parameters() if one.grad is not None])
+        for stage in stages
+    ]
+    first, second = (one.square().mean().sqrt().item() for one in squares)
+    return first, second
+
+
+def main() -> None:
+    """Measure, print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("checkpoints", type=Path, nargs="+")
+    parser.add_argument("--direction", default="de-en")
+    parser.add_argument("--sentences", type=int, default=100)
+    args = parser.parse_args()
+    data = read_data_folder(args.data.resolve())
+    rows = sorted(measure(path, data, args.direction, args.sentences) for path in args.checkpoints)
+    print("| " + " | ".join(HEAD) + " |")
+    print("|---" * len(HEAD) + "|")
+    for update, own, cosine, gradient, bits in rows:
+        print(f"| {update:.0f} | {own:.1f} | {cosine:.2f} | {gradient:.3f} | {bits:.2f} |")
+
+
+if __name__ == "__main__":
+    main()
