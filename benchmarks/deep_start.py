@@ -137,7 +137,7 @@ def main() -> None:
         ("standard", "depth-scaled", "depth-scaled-quarter"),
     )
     for norm, layers, attention, init in kinds:
-        numbers = {"norm": norm, "decoder_attention": attention, "init": init}
+        numbers = {"norm": norm, "decoder_attention": attention, "init": (init,)}
         print(f"\n{norm}-norm, {layers} layers a side, {attention} attention, {init}")
         lines = table(layers, {**sizes(options.model_dim), **numbers}, options.batch, options.every)
         print("\n".join(lines))

@@ -33,7 +33,7 @@ def collect(
     from tdo_plugin.evaluation.report.text import terminal
     from tdo_plugin.grid.folder import folders
     from tdo_plugin.grid.results import gather
-    from tdo_plugin.grid.tables import all_cells, best_by, write
+    from tdo_plugin.grid.tables import tables_of, write
 
     axes = _axes(args.best_by, grid)
     data = read_data_folder(args.data.resolve())
@@ -55,7 +55,7 @@ def collect(
         )
         width = shutil.get_terminal_size((100, 24)).columns
         bold = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        for table in (all_cells(results), *(best_by(results, axis) for axis in axes)):
+        for table in tables_of(results, axes):
             print(table.title, "", terminal(table, width, bold), "", table.caption, "", sep="\n")
         for line in _remarks(done, args.published or grid.published, bool(results.published.rows)):
             print(line)
@@ -65,7 +65,9 @@ def collect(
 
 
 def _axes(wanted: str | None, grid: Grid) -> list[str]:
-    names = list(grid.axes) if wanted is None else [name.strip() for name in wanted.split(",")]
+    if wanted is None:
+        return [] if grid.mean_over else list(grid.axes)
+    names = [name.strip() for name in wanted.split(",")]
     for name in names:
         if name not in grid.axes:
             raise UserError(f"`--best-by` must be of {', '.join(grid.axes)}; it has {name}")

@@ -35,6 +35,7 @@ GRID = k.record(
         "directions": k.TEXT,
         "metrics": k.list_of(k.one_of(*METRICS), least=1),
         "groups": k.list_of(k.TEXT, least=1),
+        "mean_over": k.TEXT,
         "translate": LINES,
         "score": LINES,
         "published": k.TEXT,
@@ -83,7 +84,8 @@ class Grid:
     """A grid as its file has it.
 
     `measure` says whether test sets are translated when a training has ended, or the scores are
-    those of its last validation. `row` is such a template too, and empty for the names of the
+    those of its last validation. `mean_over` is the axis, such as of seeds, whose cells' mean
+    counts and not the best of them. `row` is such a template too, and empty for the names of the
     cells; `best` has the tables beside the best cells, by axis.
     """
 
@@ -96,6 +98,7 @@ class Grid:
     directions: str = "all"
     metrics: tuple[str, ...] = ("bleu", "ter")
     groups: tuple[str, ...] = ()
+    mean_over: str | None = None
     translate: tuple[str, ...] = ()
     score: tuple[str, ...] = ()
     published: str | None = None
@@ -161,6 +164,9 @@ def _contradictions(document: Mapping[str, Any]) -> Iterator[str]:
             yield f"best must be of axes ({', '.join(axes) or 'there is none'}); it has {axis}"
         if k.placeholders(named["row"]) != {axis}:
             yield f"best.{axis}.row must have the placeholder {{{axis}}} and no other"
+    over = document.get("mean_over")
+    if over is not None and (over not in axes or len(axes) == 1):
+        yield f"mean_over must be one of several axes ({', '.join(axes)}); it has {over}"
     if document.get("measure") == "validation":
         for key in sorted({"directions", "metrics", "translate", "score"} & document.keys()):
             yield f"{key} must be left out where measure is validation: --eval-translation says it"
@@ -199,7 +205,7 @@ def _grid(path: Path, document: Mapping[str, Any]) -> Grid:
     def beside(name: str) -> Path:
         return path.parent / name
 
-    texts = ("measure", "directions", "published", "row")
+    texts = ("measure", "directions", "mean_over", "published", "row")
     given = {key: document[key] for key in texts if key in document}
     given |= {key: tuple(document[key]) for key in ("metrics", "groups") if key in document}
     return Grid(

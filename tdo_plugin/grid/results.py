@@ -67,6 +67,19 @@ class Best:
 
 
 @dataclass(frozen=True)
+class Mean:
+    """Cells that differ in one axis only, and the values that they share."""
+
+    values: dict[str, str]
+    cells: tuple[CellResult, ...]
+
+    def scores(self, quantity: Quantity) -> list[float]:
+        """Of those that have one."""
+        found = (one.score(quantity) for one in self.cells)
+        return [score for score in found if score is not None]
+
+
+@dataclass(frozen=True)
 class Results:
     """All cells of a grid. The first of the quantities says which is best.
 
@@ -94,6 +107,14 @@ class Results:
             row = beside.name({axis: value}) if beside else ""
             found.append(Best(value, row, best, len(scored), len(cells)))
         return found
+
+    def means(self, axis: str) -> list[Mean]:
+        """For each combination of the other axes' values its cells, over all values of an axis."""
+        found: dict[tuple[tuple[str, str], ...], list[CellResult]] = {}
+        for one in (cell for cell in self.cells if cell.cell.values):
+            others = {name: value for name, value in one.cell.values.items() if name != axis}
+            found.setdefault(tuple(others.items()), []).append(one)
+        return [Mean(dict(others), tuple(cells)) for others, cells in found.items()]
 
     def _goodness(self, result: CellResult) -> list[float]:
         """More is better; as they are shown, so that what rounds alike is equally good."""

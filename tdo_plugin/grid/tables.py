@@ -13,17 +13,19 @@ from tdo_plugin.evaluation.report.latex import latex
 from tdo_plugin.evaluation.report.quantities import MEASURES, Quantity
 from tdo_plugin.evaluation.report.table import (
     ABSENT,
+    MEANS,
     Block,
     Cell,
     Column,
     Row,
     Table,
+    mean_cells,
     number,
     score_cells,
 )
 from tdo_plugin.evaluation.report.text import escape_markdown, markdown
 from tdo_plugin.grid.description import COLUMNS
-from tdo_plugin.grid.results import CellResult, Printed, Results
+from tdo_plugin.grid.results import CellResult, Mean, Printed, Results
 
 
 def all_cells(results: Results) -> Table:
@@ -46,6 +48,13 @@ def all_cells(results: Results) -> Table:
         tuple(block for block in blocks if block.rows),
         " ".join(_caption(results)),
     )
+
+
+def tables_of(results: Results, axes: Sequence[str]) -> list[Table]:
+    """All cells, means where the grid has some, and the best cells by some axes."""
+    over = results.grid.mean_over
+    means = [means_over(results, over)] if over else []
+    return [all_cells(results), *means, *(best_by(results, axis) for axis in axes)]
 
 
 def best_by(results: Results, axis: str) -> Table:
@@ -86,6 +95,31 @@ def best_by(results: Results, axis: str) -> Table:
             )
         ),
     )
+
+
+def means_over(results: Results, axis: str) -> Table:
+    """Means and spreads over the values of an axis, which are trainings of one system."""
+    means = results.means(axis)
+    columns = [
+        mean_cells([one.scores(quantity) for one in means], MEASURES[quantity.metric])
+        for quantity in results.quantities
+    ]
+    rows = [
+        Row((*one.values.values(), f"{_scored(one)}/{len(one.cells)}"), cells)
+        for one, cells in zip(means, zip(*columns, strict=True), strict=True)
+    ]
+    return Table(
+        f"mean-{axis}",
+        f"{results.grid.title}: means over {axis}",
+        (*(name for name in results.grid.axes if name != axis), "cells"),
+        tuple(one.column(results.sheet) for one in results.quantities),
+        (Block(tuple(rows)),),
+        MEANS,
+    )
+
+
+def _scored(mean: Mean) -> int:
+    return sum(_whole(one) for one in mean.cells)
 
 
 def _labels(one: CellResult, axes: Sequence[str]) -> tuple[str, ...]:
@@ -157,7 +191,7 @@ def _whole(one: CellResult) -> bool:
 
 def write(results: Results, axes: Sequence[str], folder: Path) -> Iterator[Path]:
     """Write all tables; yields each file once it is there."""
-    tables = [all_cells(results), *(best_by(results, axis) for axis in axes)]
+    tables = tables_of(results, axes)
     texts: dict[str, Callable[[], str]] = {
         "grid.md": lambda: "\n\n".join(_markdown(table) for table in tables),
         "grid.tex": lambda: "\n".join(["% \\usepackage{booktabs}", *map(latex, tables)]),

@@ -13,7 +13,7 @@ def started():
     def measured(layers, norm, init, attention="separate"):
         key = layers, norm, init, attention
         if key not in known:
-            options = {"norm": norm, "init": init, "decoder_attention": attention}
+            options = {"norm": norm, "init": (init,), "decoder_attention": attention}
             model = deep_start.model(layers, **deep_start.sizes(128), **options)
             known[key] = deep_start.measure(model, deep_start.pairs(8))
         return known[key]
@@ -92,7 +92,7 @@ def test_post_norm_trains_with_it_and_hardly_without_it():
     batch = tokens, deep_start.shifted(tokens), tokens
     sizes = {"model_dim": 32, "num_heads": 2, "stage1_ffn_dim": 64, "stage2_ffn_dim": 64}
     for init in ("standard", "depth-scaled"):
-        model = deep_start.model(24, words=words, norm="post", init=init, **sizes)
+        model = deep_start.model(24, words=words, norm="post", init=(init,), **sizes)
         optimizer = torch.optim.Adam(model.parameters(), 1e-3, betas=(0.9, 0.98), fused=True)
         for _ in range(48):
             optimizer.zero_grad()

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
+from statistics import fmean, stdev
 
 from tdo_plugin.evaluation.scores import Metric
 
 ABSENT = "–"  # noqa: RUF001 (the dash that stands for a number that is not there)
 MINUS = "−"  # noqa: RUF001 (as wide as a plus)
+MEANS = (
+    "Means over trainings that differ in their seed, ± the standard deviation of one training "
+    "(n − 1)."  # noqa: RUF001
+)
 LEVELS = ((0.01, "‡"), (0.05, "†"))  # of p, with the mark of a difference that small by chance
 
 
@@ -122,3 +127,17 @@ def score_cells(
         else Cell(number(value, metric.digits), value, part and rounded == best, mark)
         for value, rounded, mark, part in zip(values, shown, given, takes_part, strict=True)
     ]
+
+
+def with_spread(cell: Cell, values: Sequence[float], metric: Metric) -> Cell:
+    """A mean's cell with the standard deviation (n - 1) of its values, if there are several."""
+    if len(values) < 2:
+        return cell
+    return replace(cell, text=f"{cell.text} ± {number(stdev(values), metric.digits)}")
+
+
+def mean_cells(values: Sequence[Sequence[float]], metric: Metric) -> list[Cell]:
+    """Cells of means, the best of them marked; of no values there is none."""
+    means = [fmean(found) if found else None for found in values]
+    cells = score_cells(means, metric)
+    return [with_spread(cell, found, metric) for cell, found in zip(cells, values, strict=True)]

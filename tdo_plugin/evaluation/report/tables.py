@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import groupby
-from statistics import fmean, stdev
+from statistics import fmean
 
 from tdo_plugin.evaluation import published
 from tdo_plugin.evaluation.groups import SUPERVISED
 from tdo_plugin.evaluation.protocols import DEFAULT, PROTOCOLS
 from tdo_plugin.evaluation.report.quantities import Quantity, arrow, comparison_of
 from tdo_plugin.evaluation.report.table import (
+    MEANS,
     Block,
     Cell,
     Column,
@@ -23,6 +23,7 @@ from tdo_plugin.evaluation.report.table import (
     p_value,
     score_cells,
     significance,
+    with_spread,
 )
 from tdo_plugin.evaluation.scores import METRICS, Comparison, Difference, ScoreSheet
 from tdo_plugin.evaluation.seeds import by_seed, has_seeds, over_seeds
@@ -113,11 +114,7 @@ def seeds(sheet: ScoreSheet) -> Table | None:
         for index, name in enumerate(trainings)
     )
     columns = tuple(quantity.column(whole) for quantity in quantities)
-    caption = (
-        "Means over trainings that differ in their seed, ± the standard deviation of one training "
-        "(n − 1)."  # noqa: RUF001
-    )
-    return Table("seeds", "Over seeds", ("system", "seeds"), columns, (Block(rows),), caption)
+    return Table("seeds", "Over seeds", ("system", "seeds"), columns, (Block(rows),), MEANS)
 
 
 def _seed_cells(
@@ -128,9 +125,8 @@ def _seed_cells(
     for index, members in enumerate(trainings.values()):
         values = [quantity.of(sheet, member) for member in members]
         known = [value for value in values if value is not None]
-        if len(known) == len(members) > 1:
-            spread = number(stdev(known), metric.digits)
-            found[index] = replace(found[index], text=f"{found[index].text} ± {spread}")
+        if len(known) == len(members):
+            found[index] = with_spread(found[index], known, metric)
     return found
 
 

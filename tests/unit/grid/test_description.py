@@ -81,6 +81,11 @@ def best(axis: str, table: str, row: str) -> dict:
         ({"metrics": ["blue"]}, "must be one of bleu, chrf, ter"),
         ({"translate": ["--out x"]}, "translate must go without --out, which tdo grid sets"),
         ({"score": ["--metrics=bleu"]}, "score must go without --metrics, which tdo grid sets"),
+        ({"mean_over": "seed"}, r"mean_over must be one of several axes \(task, weight\); it has"),
+        (
+            {"axes": {"task": AXES["task"]}, "mean_over": "task"},
+            r"mean_over must be one of several axes \(task\); it has task",
+        ),
         ({"measure": "training"}, "measure must be one of test, validation"),
         (
             {"measure": "validation", "translate": ["--beam 4"]},

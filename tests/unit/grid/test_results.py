@@ -15,7 +15,7 @@ from tdo_plugin.grid.cells import cells_of, runs_of
 from tdo_plugin.grid.description import read_grid
 from tdo_plugin.grid.folder import TRAINED, TRANSLATED
 from tdo_plugin.grid.results import Printed, Results, gather, quantities
-from tdo_plugin.grid.tables import all_cells, best_by, write
+from tdo_plugin.grid.tables import all_cells, best_by, means_over, tables_of, write
 
 BLEU, TER = Quantity("bleu", "de-en"), Quantity("ter", "de-en")
 SCORES = {"baseline": (34.9, 44.5), "lm-0": (33.0, 46.0), "ae-1": (34.04, 44.0)}
@@ -236,3 +236,25 @@ def test_files(tmp_path: Path) -> None:
         text.startswith("# A\\_title\n\n| task | weight |") and "# A\\_title: best by task" in text
     )
     assert (tmp_path / "grid.tex").read_text().count("\\begin{table*}") == 2
+
+
+SEEDS = {"seed": {"1": ["--seed 1"], "2": ["--seed 2"], "3": ["--seed 3"]}}
+
+
+def test_cells_that_differ_in_their_seed_have_a_mean_and_a_spread(tmp_path: Path) -> None:
+    scores = {
+        **{"base-1": (90.0, 1.0), "LM-1": (30.0, 50.0), "LM-2": (31.0, 52.0), "LM-3": (35.0, 54.0)},
+        **{"AE-1": (33.0, 40.0)},
+    }
+    axes = {"task": {**AXES["task"], "none": ["--t none"]}, **SEEDS}
+    found = results(tmp_path, scores, axes=axes, cells={"base-1": {}}, mean_over="seed")
+    table = means_over(found, "seed")
+    assert table.heads == ("task", "cells")
+    (block,) = table.blocks
+    assert [row.labels for row in block.rows] == [("LM", "3/3"), ("AE", "1/3"), ("none", "0/3")]
+    texts = [[cell.text for cell in row.cells] for row in block.rows]
+    none = "–"  # noqa: RUF001
+    assert texts == [["32.0 ± 2.6", "52.0 ± 2.0"], ["33.0", "40.0"], [none, none]]
+    assert [[cell.best for cell in row.cells] for row in block.rows][1] == [True, True]
+    assert [one.key for one in tables_of(found, [])] == ["grid", "mean-seed"]
+    assert "means over seed" in next(iter(write(found, [], tmp_path))).read_text(encoding="utf-8")
