@@ -124,7 +124,8 @@ def test_unreduced():
 
 def test_unknown_term():
     with pytest.raises(
-        UserError, match="`--loss-terms` must be some of instrucl, tpdm, reconstruction; it"
+        UserError,
+        match="`--loss-terms` must be some of instrucl, tpdm, reconstruction, lexical; it",
     ):
         built(*BASE, *TOPOLOGIES["tdo"], *SMALL, *TERMS, "--loss-terms", "instrucl,spam")
 
