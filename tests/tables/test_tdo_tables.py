@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from support.configs import ROOT
+from support.covering import mostly_full
 from support.scripts import FIGURES, TABLES, dry_run, script, shown, trained
 
 from tdo_plugin.evaluation.published import published
@@ -204,6 +205,29 @@ def test_seeds_and_the_authors_form_are_trainings_of_their_own(clone: Path) -> N
         assert (flags.get("--instrucl-scale") == "per-token") == ("instrucl" in name)
 
 
+PAPER, AUTHORS = (None, None, None), (None, "tag-share", "per-token")  # behind the config
+RECIPE = ("0.1", "tag-share", "per-token")
+FORMS = {
+    "toy": RECIPE,
+    "full": PAPER,
+    "multi30k": RECIPE,
+    "toy --instrucl paper": PAPER,
+    "toy --instrucl authors": AUTHORS,
+    "full --instrucl recipe": RECIPE,
+}
+
+
+@pytest.mark.parametrize("words", mostly_full(FORMS, quick=2))
+def test_small_scales_have_the_recipe_and_the_full_one_the_paper_s_form(
+    clone: Path, words: str
+) -> None:
+    keys = [f"--instrucl-{name}" for name in ("temperature", "weighting", "scale")]
+    commands = shown(clone, "tdo_table1.sh", *words.split(), "--rows", "ted19/tdo-prefix*")
+    for name, flags in trained(clone, commands).items():
+        found = tuple(map(flags.get, keys))
+        assert found == (FORMS[words] if "instrucl" in name else (None, None, None)), name
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("scale", ["toy", "multi30k", "full"])
 def test_table_2_begins_with_what_is_converted(clone: Path, scale: str) -> None:
@@ -291,7 +315,7 @@ def test_help_explains_the_script_and_its_options(clone: Path, name: str) -> Non
             ["full", "--form", "disjoint"],
             "must come with the scale multi30k; it is full",
         ),
-        ("table1", ["--instrucl", "none"], "`--instrucl` must be paper or authors; it is none"),
+        ("table1", ["--instrucl", "none"], "must be paper, authors or recipe; it is none"),
         ("table1", ["--updates", "150"], "`--updates` must be a multiple of 250; it is 150"),
         ("table1", ["--rows", "ted19/tdo"], "ted19/tdo is none of them"),
         ("table2", ["--originals", "/no/such"], "`--originals` must be a folder with pre-trained"),

@@ -3,7 +3,7 @@
 # shellcheck disable=SC2034
 
 VALUED+=(--form --size --instrucl --originals --encoder)
-form=shared sizes=small instrucl=paper originals="" encoder=""
+form=shared sizes=small instrucl="" originals="" encoder=""
 
 # own_value OPTION VALUE: see `take_value`.
 own_value() {
@@ -17,7 +17,8 @@ own_value() {
       sizes=$2
       ;;
     --instrucl)
-      [[ $2 == paper || $2 == authors ]] || die "\`--instrucl\` must be paper or authors; it is $2"
+      [[ $2 == paper || $2 == authors || $2 == recipe ]] ||
+        die "\`--instrucl\` must be paper, authors or recipe; it is $2"
       instrucl=$2
       ;;
     --encoder)
@@ -38,7 +39,7 @@ check_own_options() {
   [[ -z $originals || $scale == full ]] || die "\`--originals\` must come with the scale full; it is $scale"
   [[ -z $originals ]] || is_row "m2m-*/*" || is_row "nllb-*/*" ||
     die "\`--originals\` must come with rows of pre-trained models; there are none"
-  [[ $instrucl == paper ]] || is_row "*instrucl*" ||
+  [[ -z $instrucl ]] || is_row "*instrucl*" ||
     die "\`--instrucl\` must come with rows that have InstruCL; there are none"
   [[ -z $encoder ]] || check_encoder
 }
@@ -83,9 +84,12 @@ except UserError as error:
 END
 }
 
-# form_flags SYSTEM: the authors' form of InstruCL, where it is asked for and the system has InstruCL.
+# form_flags SYSTEM: the form of InstruCL, where it is not the paper's and the system has InstruCL.
 form_flags() {
-  if [[ $instrucl == authors && $1 == *instrucl* ]]; then
-    printf '%s\n' --instrucl-weighting tag-share --instrucl-scale per-token
-  fi
+  local contrast=${instrucl:-$([[ $scale == full ]] && echo paper || echo recipe)}
+  [[ $1 == *instrucl* ]] || return 0
+  case $contrast in
+    authors) printf '%s\n' --instrucl-weighting tag-share --instrucl-scale per-token ;;
+    recipe) config_flags "$ROOT/configs/shared/recipe.conf" | xargs printf '%s\n' ;;
+  esac
 }
