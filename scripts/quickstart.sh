@@ -8,20 +8,20 @@
 #   --dry-run   only print the stock commands that training and translating come to, of a tiny
 #               corpus that is thrown away again
 #
-# Compares a prefix decoder-only model with the two-stage model (TDO) with adaptation modules and
-# InstruCL, on trained and on zero-shot directions. On two CPU cores it takes about ten minutes
-# after set-up. LID=FILE has fastText's lid.176 tell languages apart (also: lid.176.bin or .ftz in
+# Compares a prefix decoder-only model with the two-stage model (TDO) with InstruCL by the recipe
+# (configs/shared/recipe.conf), on trained and on zero-shot directions. On two CPU cores it takes less than ten
+# minutes after set-up. LID=FILE has fastText's lid.176 tell languages apart (also: lid.176.bin or .ftz in
 # the clone), instead of a classifier trained on the corpus.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/pipeline.sh"
 
-LANGUAGES=en,de,es
-SENTENCES=16000 # training sentences of each pair
+LANGUAGES=en,de,es,fr
+SENTENCES=8000 # training sentences of each pair
 VALIDATION=100 # validation sentences of each pair
 TEST=200       # test sentences
-VOCABULARY=1000
+VOCABULARY=1600
 LAST=3 # checkpoints to average
-SYSTEMS=(prefix-decoder-only tdo-adaptation-instrucl)
+SYSTEMS=(prefix-decoder-only tdo-instrucl)
 CONFIGS=$ROOT/configs/quickstart
 FLAGS=(--log-format simple --log-interval 50 --num-workers 0)
 

@@ -112,7 +112,8 @@ def _collect(parser: argparse.ArgumentParser) -> None:
     add(
         "--best-by",
         metavar="AXIS,...",
-        help="axes for whose values the best cell is shown (default: all)",
+        help="axes for whose values the best cell is shown (default: all, or none where the grid "
+        "has means)",
     )
     add(
         "--published",
@@ -141,6 +142,10 @@ def run(args: argparse.Namespace) -> int:
     if args.out is None:
         raise UserError("`--out` must name the folder of all runs; it is missing")
     _check_options(grid)
+    if grid.measure == "validation":
+        from tdo_plugin.grid.validated import check_validated
+
+        check_validated(runs, behind)
     return act(args, grid, runs, behind)
 
 
@@ -200,7 +205,6 @@ def _run(args: argparse.Namespace, grid: Grid, runs: tuple[Run, ...], behind: Se
     from tdo_plugin.grid.cells import chosen_runs
     from tdo_plugin.grid.folder import folders
     from tdo_plugin.grid.running import Plan, check, deal, run_all
-    from tdo_plugin.grid.validated import check_validated
     from tdo_plugin.launch.environment import threads_each
 
     if args.task is not None and args.only:
@@ -212,8 +216,6 @@ def _run(args: argparse.Namespace, grid: Grid, runs: tuple[Run, ...], behind: Se
     threads = None if gpus else threads_each(workers)
     plan = Plan(data.root, tuple(behind), deal(workers, gpus, args.gpus_each), threads, args.fresh)
     found = folders(grid, chosen, args.out.resolve(), data.root, behind)
-    if grid.measure == "validation":
-        check_validated(found, behind)
     if args.dry_run:
         return _show(found, plan)
     check(found, args.fresh)

@@ -167,9 +167,13 @@ def _contradictions(document: Mapping[str, Any]) -> Iterator[str]:
     over = document.get("mean_over")
     if over is not None and (over not in axes or len(axes) == 1):
         yield f"mean_over must be one of several axes ({', '.join(axes)}); it has {over}"
+    if over is not None and "best" in document:
+        yield "best must be left out where mean_over is given: means count then, not the best cells"
     if document.get("measure") == "validation":
         for key in sorted({"directions", "metrics", "translate", "score"} & document.keys()):
             yield f"{key} must be left out where measure is validation: --eval-translation says it"
+        for key in sorted({"published", "best"} & document.keys()):
+            yield f"{key} must be left out where measure is validation: papers report test sets"
     for command, options in MANAGED.items():
         words = [word.partition("=")[0] for word in _words(document.get(command, ()))]
         for option in [one for one in options if one in words]:

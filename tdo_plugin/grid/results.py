@@ -68,7 +68,7 @@ class Best:
 
 @dataclass(frozen=True)
 class Mean:
-    """Cells that differ in one axis only, and the values that they share."""
+    """Cells that differ in one axis only, and the values that they share; a run counts once."""
 
     values: dict[str, str]
     cells: tuple[CellResult, ...]
@@ -77,6 +77,10 @@ class Mean:
         """Of those that have one."""
         found = (one.score(quantity) for one in self.cells)
         return [score for score in found if score is not None]
+
+    def complete(self, quantity: Quantity) -> bool:
+        """Whether every cell has a score."""
+        return len(self.scores(quantity)) == len(self.cells)
 
 
 @dataclass(frozen=True)
@@ -110,11 +114,11 @@ class Results:
 
     def means(self, axis: str) -> list[Mean]:
         """For each combination of the other axes' values its cells, over all values of an axis."""
-        found: dict[tuple[tuple[str, str], ...], list[CellResult]] = {}
+        found: dict[tuple[tuple[str, str], ...], dict[str, CellResult]] = {}
         for one in (cell for cell in self.cells if cell.cell.values):
             others = {name: value for name, value in one.cell.values.items() if name != axis}
-            found.setdefault(tuple(others.items()), []).append(one)
-        return [Mean(dict(others), tuple(cells)) for others, cells in found.items()]
+            found.setdefault(tuple(others.items()), {}).setdefault(one.run, one)
+        return [Mean(dict(others), tuple(cells.values())) for others, cells in found.items()]
 
     def _goodness(self, result: CellResult) -> list[float]:
         """More is better; as they are shown, so that what rounds alike is equally good."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
 from tdo_plugin.data.files import write_text
@@ -13,7 +14,6 @@ from tdo_plugin.evaluation.report.latex import latex
 from tdo_plugin.evaluation.report.quantities import MEASURES, Quantity
 from tdo_plugin.evaluation.report.table import (
     ABSENT,
-    MEANS,
     Block,
     Cell,
     Column,
@@ -98,14 +98,18 @@ def best_by(results: Results, axis: str) -> Table:
 
 
 def means_over(results: Results, axis: str) -> Table:
-    """Means and spreads over the values of an axis, which are trainings of one system."""
+    """Means and spreads over the values of an axis; of those of all cells the best is marked."""
     means = results.means(axis)
     columns = [
-        mean_cells([one.scores(quantity) for one in means], MEASURES[quantity.metric])
+        mean_cells(
+            [one.scores(quantity) for one in means],
+            MEASURES[quantity.metric],
+            [one.complete(quantity) for one in means],
+        )
         for quantity in results.quantities
     ]
     rows = [
-        Row((*one.values.values(), f"{_scored(one)}/{len(one.cells)}"), cells)
+        Row((*one.values.values(), f"{sum(map(_whole, one.cells))}/{len(one.cells)}"), cells)
         for one, cells in zip(means, zip(*columns, strict=True), strict=True)
     ]
     return Table(
@@ -114,12 +118,8 @@ def means_over(results: Results, axis: str) -> Table:
         (*(name for name in results.grid.axes if name != axis), "cells"),
         tuple(one.column(results.sheet) for one in results.quantities),
         (Block(tuple(rows)),),
-        MEANS,
+        f"Means over {axis}, ± the standard deviation of one training (n − 1).",  # noqa: RUF001
     )
-
-
-def _scored(mean: Mean) -> int:
-    return sum(_whole(one) for one in mean.cells)
 
 
 def _labels(one: CellResult, axes: Sequence[str]) -> tuple[str, ...]:
@@ -169,6 +169,8 @@ def _published(printed: Printed, names: Sequence[str]) -> list[list[Cell]]:
 
 
 def _caption(results: Results) -> Iterator[str]:
+    if results.grid.measure == "validation":
+        yield "Scores are of validation sets, as the trainings measured them."
     missing = [f"{one.cell.name} ({one.state})" for one in results.cells if not _whole(one)]
     if missing:
         yield f"Without scores: {', '.join(missing)}."
@@ -238,8 +240,10 @@ def _keyed(values: Mapping[Quantity, float | None]) -> dict[str, float | None]:
 
 def as_json(results: Results, axes: Sequence[str]) -> dict[str, Any]:
     """Everything, with the best cells by name."""
+    over = results.grid.mean_over
     return {
         "title": results.grid.title,
+        "measure": results.grid.measure,
         "axes": {axis: list(values) for axis, values in results.grid.axes.items()},
         "published": results.published.title or None,
         "cells": [
@@ -254,6 +258,11 @@ def as_json(results: Results, axes: Sequence[str]) -> dict[str, Any]:
             }
             for one in results.cells
         ],
+        "means": [
+            {"values": one.values, "cells": [cell.cell.name for cell in one.cells]}
+            | {"scores": _mean_scores(one, results.quantities)}
+            for one in (results.means(over) if over else ())
+        ],
         "best": {
             axis: {
                 best.value: best.result.cell.name if best.result else None
@@ -261,4 +270,14 @@ def as_json(results: Results, axes: Sequence[str]) -> dict[str, Any]:
             }
             for axis in axes
         },
+    }
+
+
+def _mean_scores(mean: Mean, quantities: Sequence[Quantity]) -> dict[str, dict[str, float]]:
+    """Mean and standard deviation by quantity, of those of which there is any score."""
+    scores = {_key(one): mean.scores(one) for one in quantities}
+    return {
+        key: {"mean": fmean(values)} | ({"stdev": stdev(values)} if len(values) > 1 else {})
+        for key, values in scores.items()
+        if values
     }

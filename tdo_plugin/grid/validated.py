@@ -9,26 +9,35 @@ from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.groups import standard_groups
 from tdo_plugin.evaluation.scores import DirectionScores, ScoreSheet, SystemScores
+from tdo_plugin.grid.cells import Run
 from tdo_plugin.grid.folder import RunFolder
 
 SCORES = ("bleu", "chrf", "off")
 
 
-def check_validated(folders: Sequence[RunFolder], behind: Sequence[str]) -> None:
+def check_validated(runs: Sequence[Run], behind: Sequence[str]) -> None:
     """Raise UserError where a training would translate no validation set."""
-    for folder in folders:
-        words = [*folder.run.config.words(), *behind]
+    for run in runs:
+        words = [*run.config.words(), *behind]
         if not any(word.partition("=")[0] == "--eval-translation" for word in words):
             raise UserError(
                 "`measure` must be test where a cell has no --eval-translation; it is validation, "
-                f"and {folder.run.name} has none"
+                f"and {run.name} has none"
             )
 
 
 def validated(folder: RunFolder) -> tuple[DirectionScores, ...]:
     """What the last validation of a run's training found, by direction."""
-    lines = folder.validations.read_text(encoding="utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
+    try:
+        lines = folder.validations.read_text(encoding="utf-8").splitlines()
+        rows = [json.loads(line) for line in lines]
+    except (OSError, ValueError):
+        rows = []
+    if not rows:
+        raise UserError(
+            "`--out` must have what each training translated of its validation sets; "
+            f"{folder.validations} has nothing that can be read (--fresh makes it anew)"
+        )
     last = max(row["update"] for row in rows)
     # an update may be there twice, after a restart: the later line is the one that counts
     by_direction = {row["direction"]: row for row in rows if row["update"] == last}
@@ -43,6 +52,13 @@ def validated(folder: RunFolder) -> tuple[DirectionScores, ...]:
 def validation_sheet(data: DataFolder, done: Sequence[RunFolder]) -> ScoreSheet:
     """The score sheet of runs that are trained."""
     systems = tuple(SystemScores(one.run.name, validated(one)) for one in done)
+    measured = {tuple(row.direction for row in one.directions): one.name for one in systems}
+    if len(measured) > 1:
+        first, second, *_ = measured.values()
+        raise UserError(
+            "`--eval-translation` must be of the same directions in all cells; "
+            f"{first} and {second} differ in them"
+        )
     directions = tuple(
         dict.fromkeys(row.direction for system in systems for row in system.directions)
     )
@@ -51,5 +67,4 @@ def validation_sheet(data: DataFolder, done: Sequence[RunFolder]) -> ScoreSheet:
         directions,
         standard_groups(directions, data.directions, data.hub()),
         SCORES,
-        notes=("Scores are of validation sets, as the trainings measured them.",),
     )

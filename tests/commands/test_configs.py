@@ -85,7 +85,7 @@ def test_no_config_is_forgotten() -> None:
         assert numbers == list(range(1, count + 1)), folder
     assert {p.stem for p in CONFIGS if p.parent.name == "quickstart"} == {
         "prefix-decoder-only",
-        "tdo-adaptation-instrucl",
+        "tdo-instrucl",
     }
     assert {p.stem for p in CONFIGS if p.parent.name == "multi30k"} >= {
         "transformer",

@@ -203,7 +203,7 @@ def test_tdo_translate(translate, tmp_path):
 
 def test_tdo_inspect_and_tdo_flags(run, root, tmp_path):
     config = tmp_path / "robt.conf"
-    plain = root / "configs/quickstart/tdo-adaptation-instrucl.conf"
+    plain = root / "configs/quickstart/tdo-instrucl.conf"
     more = "--task tdo_robt\n--robt-languages de,fr\n"
     config.write_text(f"include {plain}\n{more}", encoding="utf-8")
     done = run("tdo", "flags", config)

@@ -237,12 +237,12 @@ def test_the_quickstart_shows_its_commands(clone: Path) -> None:
     printed = stock(script(clone, "quickstart.sh", "--dry-run").stdout)
     training = [command[1:] for command in printed if command[0] == "fairseq-train"]
     decoding = [command[1:] for command in printed if command[0] == "fairseq-generate"]
-    assert (len(training), len(decoding)) == (2, 12)
+    assert (len(training), len(decoding)) == (2, 24)
     parse = options.parse_args_and_arch
     archs = {parse(options.get_training_parser(), words).arch for words in training}
     assert archs == {"tdo_prefix_decoder_only_small", "tdo_transformer_small"}
     directions = [parse(options.get_generation_parser(), words).target_lang for words in decoding]
-    assert sorted(directions) == sorted(["de", "en", "es"] * 4)
+    assert sorted(directions) == sorted(["de", "en", "es", "fr"] * 6)
     assert not (clone / "runs").exists()
 
 
@@ -417,7 +417,7 @@ def test_text_to_table(clone: Path, tmp_path: Path) -> None:
     other = script(clone, "preprocess.sh", text, run / "data", "--vocab-size", 90, code=2)
     assert "must be a new folder, or `--fresh` given" in other.stderr
 
-    config = clone / "configs" / "quickstart" / "tdo-adaptation-instrucl.conf"
+    config = clone / "configs" / "quickstart" / "tdo-instrucl.conf"
     script(
         clone, "train.sh", config, run / "data", "--cpu", "--save-dir", run / "save",
         "--max-update", 3, "--tdo-layers", 2, "--tdo-target-layer", 1, "--instrucl-layer", 2,

@@ -11,10 +11,6 @@ from tdo_plugin.evaluation.scores import Metric
 
 ABSENT = "–"  # noqa: RUF001 (the dash that stands for a number that is not there)
 MINUS = "−"  # noqa: RUF001 (as wide as a plus)
-MEANS = (
-    "Means over trainings that differ in their seed, ± the standard deviation of one training "
-    "(n − 1)."  # noqa: RUF001
-)
 LEVELS = ((0.01, "‡"), (0.05, "†"))  # of p, with the mark of a difference that small by chance
 
 
@@ -136,8 +132,10 @@ def with_spread(cell: Cell, values: Sequence[float], metric: Metric) -> Cell:
     return replace(cell, text=f"{cell.text} ± {number(stdev(values), metric.digits)}")
 
 
-def mean_cells(values: Sequence[Sequence[float]], metric: Metric) -> list[Cell]:
-    """Cells of means, the best of them marked; of no values there is none."""
+def mean_cells(
+    values: Sequence[Sequence[float]], metric: Metric, competing: Sequence[bool]
+) -> list[Cell]:
+    """Cells of means with spreads; of those that compete the best is marked."""
     means = [fmean(found) if found else None for found in values]
-    cells = score_cells(means, metric)
+    cells = score_cells(means, metric, competing=competing)
     return [with_spread(cell, found, metric) for cell, found in zip(cells, values, strict=True)]

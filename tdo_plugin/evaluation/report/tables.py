@@ -12,7 +12,6 @@ from tdo_plugin.evaluation.groups import SUPERVISED
 from tdo_plugin.evaluation.protocols import DEFAULT, PROTOCOLS
 from tdo_plugin.evaluation.report.quantities import Quantity, arrow, comparison_of
 from tdo_plugin.evaluation.report.table import (
-    MEANS,
     Block,
     Cell,
     Column,
@@ -114,7 +113,11 @@ def seeds(sheet: ScoreSheet) -> Table | None:
         for index, name in enumerate(trainings)
     )
     columns = tuple(quantity.column(whole) for quantity in quantities)
-    return Table("seeds", "Over seeds", ("system", "seeds"), columns, (Block(rows),), MEANS)
+    caption = (
+        "Means over trainings that differ in their seed, ± the standard deviation of one training "
+        "(n − 1)."  # noqa: RUF001
+    )
+    return Table("seeds", "Over seeds", ("system", "seeds"), columns, (Block(rows),), caption)
 
 
 def _seed_cells(

@@ -86,6 +86,11 @@ def best(axis: str, table: str, row: str) -> dict:
             {"axes": {"task": AXES["task"]}, "mean_over": "task"},
             r"mean_over must be one of several axes \(task\); it has task",
         ),
+        (
+            {"mean_over": "task", **best("task", "tlm:2", "{task}")},
+            "best must be left out where mean",
+        ),
+        ({"measure": "validation", "published": "tlm:9"}, "published must be left out where meas"),
         ({"measure": "training"}, "measure must be one of test, validation"),
         (
             {"measure": "validation", "translate": ["--beam 4"]},

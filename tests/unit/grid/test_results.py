@@ -241,20 +241,56 @@ def test_files(tmp_path: Path) -> None:
 SEEDS = {"seed": {"1": ["--seed 1"], "2": ["--seed 2"], "3": ["--seed 3"]}}
 
 
+def seeded(folder: Path, scores: dict, **values: object) -> Results:
+    axes = {"task": {**AXES["task"], **values}, **SEEDS}
+    return results(folder, scores, axes=axes, cells={"base-1": {}}, mean_over="seed")
+
+
 def test_cells_that_differ_in_their_seed_have_a_mean_and_a_spread(tmp_path: Path) -> None:
-    scores = {
-        **{"base-1": (90.0, 1.0), "LM-1": (30.0, 50.0), "LM-2": (31.0, 52.0), "LM-3": (35.0, 54.0)},
-        **{"AE-1": (33.0, 40.0)},
-    }
-    axes = {"task": {**AXES["task"], "none": ["--t none"]}, **SEEDS}
-    found = results(tmp_path, scores, axes=axes, cells={"base-1": {}}, mean_over="seed")
+    scores = {"base-1": (90.0, 1.0), "LM-1": (30.0, 50.0), "LM-2": (31.0, 52.0)}
+    scores |= {"LM-3": (35.0, 54.0), "AE-1": (33.0, 40.0), "base-2": (1.0, 1.0)}
+    scores |= {"flat-1": (20.0, 60.0), "flat-2": (20.0, 60.0), "flat-3": (20.0, 60.0)}
+    found = seeded(tmp_path, scores, none=["--t none"], flat=["--t flat"])
     table = means_over(found, "seed")
     assert table.heads == ("task", "cells")
     (block,) = table.blocks
-    assert [row.labels for row in block.rows] == [("LM", "3/3"), ("AE", "1/3"), ("none", "0/3")]
-    texts = [[cell.text for cell in row.cells] for row in block.rows]
+    labels = [row.labels for row in block.rows]
+    assert labels == [("LM", "3/3"), ("AE", "1/3"), ("none", "0/3"), ("flat", "3/3")]
     none = "–"  # noqa: RUF001
-    assert texts == [["32.0 ± 2.6", "52.0 ± 2.0"], ["33.0", "40.0"], [none, none]]
-    assert [[cell.best for cell in row.cells] for row in block.rows][1] == [True, True]
+    assert [[cell.text for cell in row.cells] for row in block.rows] == [
+        ["32.0 ± 2.6", "52.0 ± 2.0"],
+        ["33.0", "40.0"],
+        [none, none],
+        ["20.0 ± 0.0", "60.0 ± 0.0"],
+    ]
+    # a mean of some cells is not the best
+    best = [[cell.best for cell in row.cells] for row in block.rows]
+    assert best == [[True, True], [False, False], [False, False], [False, False]]
+    assert table.caption.startswith("Means over seed, ±")
     assert [one.key for one in tables_of(found, [])] == ["grid", "mean-seed"]
-    assert "means over seed" in next(iter(write(found, [], tmp_path))).read_text(encoding="utf-8")
+    files = {path.name: path.read_text(encoding="utf-8") for path in write(found, [], tmp_path)}
+    assert "means over seed" in files["grid.md"]
+    means = json.loads(files["grid.json"])["means"]
+    assert means[0]["values"] == {"task": "LM"} and means[0]["cells"] == ["LM-1", "LM-2", "LM-3"]
+    assert means[0]["scores"]["bleu de-en"] == {
+        "mean": 32.0,
+        "stdev": pytest.approx(2.6457513),
+    }
+    assert means[1]["scores"]["ter de-en"] == {"mean": 40.0}
+    assert means[2]["scores"] == {}
+
+
+def test_a_training_that_several_cells_share_counts_once(tmp_path: Path) -> None:
+    scores = {"LM-1": (30.0, 50.0), "LM-2": (34.0, 52.0), "LM-3": (35.0, 54.0), "bare-1": (9.0, 9)}
+    found = seeded(tmp_path, scores, bare={"lines": ["--t bare"], "drops": ["seed"]})
+    rows = means_over(found, "seed").blocks[0].rows
+    assert rows[-1].labels == ("bare", "1/1")
+    assert [cell.text for cell in rows[-1].cells] == ["9.0", "9.0"]
+
+
+def test_scores_of_validation_sets_are_called_so(tmp_path: Path) -> None:
+    changes = {"axes": AXES, "cells": None, "measure": "validation"}
+    found = results(tmp_path, {"lm-0": (1.0, 2.0)}, **changes)
+    assert all_cells(found).caption.startswith("Scores are of validation sets")
+    (path,) = (one for one in write(found, [], tmp_path) if one.suffix == ".json")
+    assert json.loads(path.read_text())["measure"] == "validation"

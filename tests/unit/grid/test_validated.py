@@ -69,9 +69,32 @@ def test_the_last_validation_counts_and_of_an_update_the_later_line(bench: Bench
 
 
 def test_a_cell_that_translates_nothing_is_refused(bench: Bench) -> None:
-    found = bench.folders(*ONE, measure="validation")
+    runs = [one.run for one in bench.folders(*ONE, measure="validation")]
     with pytest.raises(UserError, match="`measure` must be test where a cell has no --eval-trans"):
-        check_validated(found, ["--lr", "1"])
-    check_validated(found, ["--eval-translation", "all"])
-    check_validated(found, ["--eval-translation=all"])
-    check_validated(bench.folders("lm-1-y", **EVALUATED), [])
+        check_validated(runs, ["--lr", "1"])
+    check_validated(runs, ["--eval-translation", "all"])
+    check_validated(runs, ["--eval-translation=all"])
+    check_validated([one.run for one in bench.folders("lm-1-y", **EVALUATED)], [])
+
+
+@pytest.mark.parametrize("text", [None, "", '{"update": 10, "dir'])
+def test_a_training_whose_validations_cannot_be_read_is_named(
+    bench: Bench, text: str | None
+) -> None:
+    (found,) = bench.folders("lm-1", **VALIDATED)
+    if text is not None:
+        found.validations.parent.mkdir(parents=True)
+        found.validations.write_text(text)
+    data = DataFolder(bench.root / "data", ("en", "de"), ("en-de",), ())
+    with pytest.raises(UserError, match=r"lm-1/checkpoints/validation\.jsonl has nothing"):
+        validation_sheet(data, [found])
+
+
+def test_cells_of_other_directions_do_not_stand_side_by_side(bench: Bench) -> None:
+    folders = bench.folders("lm-1", "ae-1", **VALIDATED)
+    for folder, direction in zip(folders, ("en-de", "de-en"), strict=True):
+        folder.validations.parent.mkdir(parents=True)
+        folder.validations.write_text(line(10, direction, bleu=1))
+    data = DataFolder(bench.root / "data", ("en", "de"), ("en-de", "de-en"), ())
+    with pytest.raises(UserError, match="the same directions in all cells; lm-1 and ae-1 differ"):
+        validation_sheet(data, folders)
