@@ -183,6 +183,14 @@ class ModelSpec:
                 f"`{_flag('init')}` must have at most one of {', '.join(DRAWN)}; it has "
                 f"{' and '.join(drawn)}"
             )
+        identities = [name for name in self.init if name not in DRAWN]
+        if not self.init or len({*self.init}) < len(self.init):
+            problems.append(f"`{_flag('init')}` must name at least one start, and each once")
+        if "identity-all" in self.init and len(identities) > 1:
+            problems.append(
+                f"`{_flag('init')}` must have identity-all alone of the identities: it is all of "
+                f"them; it has {' and '.join(identities)}"
+            )
         if "identity-stage1" in self.init and self.entry_layer == 0:
             problems.append(
                 f"`{_flag('init')}` must not have identity-stage1 where "
