@@ -9,8 +9,8 @@
 #               lacks are downloaded. Checksums are verified either way.
 #   --form      shared: all English sentences in all three pairs; disjoint: the training set cut
 #               into three parts, one for each pair, so that zero-shot is truly zero-shot
-#   --systems   configs of configs/multi30k (default: transformer,prefix-decoder-only,tdo,
-#               tdo-adaptation-instrucl,tdo-adaptation-instrucl-authors)
+#   --systems   configs of configs/multi30k (default: transformer,prefix-decoder-only,
+#               tdo-instrucl-recipe; the other two-stage ones are trained as the paper has it)
 #   --updates   updates of each training (default: the configs')
 #   --threads   CPU threads of each training (default 1)
 #   --jobs      trainings at a time, and decodings on the CPU (default 2, or one a GPU)
@@ -30,7 +30,7 @@ VOCABULARY=8000
 CONFIGS=$ROOT/configs/multi30k
 
 raw="" form=shared updates="" threads=1 jobs="" last=1 run="" fresh="" dry=""
-systems=transformer,prefix-decoder-only,tdo,tdo-adaptation-instrucl,tdo-adaptation-instrucl-authors
+systems=transformer,prefix-decoder-only,tdo-instrucl-recipe
 while (($#)); do
   case $1 in
     --form | --systems | --updates | --threads | --jobs | --average | --out)

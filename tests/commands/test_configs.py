@@ -92,6 +92,7 @@ def test_no_config_is_forgotten() -> None:
         "prefix-decoder-only",
         "tdo",
         "tdo-adaptation-instrucl",
+        "tdo-instrucl-recipe",
     }
     tuned = ROOT / "configs" / "ted19-tuned"
     assert {one.name: len(list(one.glob("*.conf"))) for one in tuned.iterdir()} == dict.fromkeys(
