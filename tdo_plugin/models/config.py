@@ -12,7 +12,6 @@ from tdo_plugin.modules.spec import (
     STARTS,
     DecoderAttention,
     EmbeddingSharing,
-    EntrySchedule,
     LanguageNorms,
     LanguageTransformations,
     ModelSpec,
@@ -34,7 +33,6 @@ POSITIONS = ChoiceEnum(get_args(PositionCount))
 POSITION_EMBEDDINGS = ChoiceEnum(get_args(PositionEmbedding))
 SHARINGS = ChoiceEnum(get_args(EmbeddingSharing))
 DECODER_ATTENTIONS = ChoiceEnum(get_args(DecoderAttention))
-ENTRY_SCHEDULES = ChoiceEnum(get_args(EntrySchedule))
 LANGUAGE_NORMS = ChoiceEnum(get_args(LanguageNorms))
 LANGUAGE_TRANSFORMATIONS = ChoiceEnum(get_args(LanguageTransformations))
 TOKEN_GATES = ChoiceEnum(get_args(TokenGate))
@@ -60,17 +58,6 @@ class TdoConfig(FairseqDataclass):
             "help": "decoder-only: layers that the source passes before the target enters (M);"
             " 0: one stage"
         },
-    )
-    tdo_target_layer_schedule: ENTRY_SCHEDULES = field(  # type: ignore[valid-type]
-        default="none",
-        metadata={
-            "help": "where the target enters during --tdo-target-layer-updates (ours): after "
-            "--tdo-target-layer layers as later on; after 0, 1, 2, ... of them, in equal steps; or "
-            "after a number that each update draws"
-        },
-    )
-    tdo_target_layer_updates: int = field(
-        default=0, metadata={"help": "updates before the target enters where it will stay"}
     )
     tdo_encoder_layers: int = field(
         default=0, metadata={"help": "encoder-decoder: layers of the encoder (N)"}

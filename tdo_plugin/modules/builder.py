@@ -25,7 +25,6 @@ from tdo_plugin.modules.stack import DecoderOnlyStack, EncoderDecoderStack, Part
 from tdo_plugin.modules.starts import DRAWS, start_as_identity
 from tdo_plugin.modules.stream_pass import JointRows
 from tdo_plugin.modules.target_attention import TargetProjection, project_for_targets
-from tdo_plugin.modules.target_entry import SCHEDULES
 from tdo_plugin.modules.translation_model import TranslationModel
 
 RESIDUALS: dict[str, type[Residual]] = {"pre": PreNormResidual, "post": PostNormResidual}
@@ -134,8 +133,7 @@ class Builder:
             layers.append(self.second_stage_layer(len(layers) + 1))
         entry, exit_ = self.entry(), self.exit()
         layers = self.started(layers, stage1=spec.target_layer)
-        place = SCHEDULES[spec.target_layer_schedule](spec.target_layer, spec.target_layer_updates)
-        return DecoderOnlyStack(layers, place, entry, exit_, *how, self.joint_rows())
+        return DecoderOnlyStack(layers, spec.target_layer, entry, exit_, *how, self.joint_rows())
 
     def started(self, layers: list[Layer], stage1: int) -> list[Layer]:
         """Layers of one stack, from the first, with weight matrices as the specification says.

@@ -12,7 +12,6 @@ PositionCount = Literal["independent", "continuous"]
 PositionEmbedding = Literal["sinusoidal", "learned", "none"]
 EmbeddingSharing = Literal["all", "decoder", "none"]
 DecoderAttention = Literal["separate", "merged"]
-EntrySchedule = Literal["none", "rise", "sample"]
 LanguageNorms = Literal["none", "source", "target", "both"]
 LanguageTransformations = Literal["none", "identity", "xavier", "authors"]
 ZeroShotNeurons = Literal["union", "general"]
@@ -59,8 +58,7 @@ class ModelSpec:
     """Numbers and choices that fix a model.
 
     Decoder-only models count ``num_layers`` over both stages (the paper's 2N); the target enters
-    at layer ``target_layer`` (M): 0 is a plain decoder-only model, N is TDO. With a
-    ``target_layer_schedule`` it gets there in ``target_layer_updates``. Encoder-decoders
+    at layer ``target_layer`` (M): 0 is a plain decoder-only model, N is TDO. Encoder-decoders
     have ``encoder_layers`` and ``decoder_layers`` and leave those two alone.
 
     ``decoder_attention`` says whether a decoder looks at itself and at the source in two attentions
@@ -87,8 +85,6 @@ class ModelSpec:
     topology: Topology
     num_layers: int = 0
     target_layer: int = 0
-    target_layer_schedule: EntrySchedule = "none"
-    target_layer_updates: int = 0
     encoder_layers: int = 0
     decoder_layers: int = 0
     source_attention: SourceAttention = "prefix"
@@ -125,12 +121,7 @@ class ModelSpec:
 
     def __post_init__(self) -> None:
         problems = [*self._wrong_choices(), *self._wrong_numbers(), *self._wrong_layers()]
-        if not problems:
-            problems = [
-                *self._wrong_source_parts(),
-                *self._wrong_starts(),
-                *self._wrong_schedule(),
-            ]
+        problems += [] if problems else [*self._wrong_source_parts(), *self._wrong_starts()]
         if problems:
             raise SpecError("; ".join(problems))
 
@@ -218,7 +209,7 @@ class ModelSpec:
             (probability, "must be at least 0 and below 1",
              ("dropout", "attention_dropout", "activation_dropout")),
             (lambda value: value >= 0, "must not be negative",
-             ("adaptation_dim", "adapter_dim", "masked_tags", "target_layer_updates")),
+             ("adaptation_dim", "adapter_dim", "masked_tags")),
         )  # fmt: skip
         problems = [
             f"`{_flag(name)}` {must}; it is {getattr(self, name)}"
@@ -257,30 +248,6 @@ class ModelSpec:
                 f"`{_flag('model_dim')}` must be at least 4 for sinusoidal positions; "
                 f"it is {self.model_dim}"
             )
-        return problems
-
-    def _wrong_schedule(self) -> list[str]:
-        """What contradicts a moving entry, or would do nothing without one."""
-        schedule, updates = _flag("target_layer_schedule"), _flag("target_layer_updates")
-        if self.target_layer_schedule == "none":
-            return [
-                f"`{updates}` must be left out where `{schedule}` is none; it is "
-                f"{self.target_layer_updates}"
-            ] * (self.target_layer_updates != 0)
-        kind = f"where `{schedule}` is {self.target_layer_schedule}"
-        problems = []
-        if self.target_layer_updates == 0:
-            problems.append(f"`{updates}` must be positive {kind}; it is 0")
-        if self.target_layer == 0:
-            problems.append(f"`{_flag('target_layer')}` must be positive {kind}; it is 0")
-        # these have parts that know which layers are whose
-        fixed = {"laln": ("none", "both"), "tpdm_layer": (0,)}
-        problems += [
-            f"`{_flag(name)}` must be {' or '.join(map(str, allowed))} {kind}; it is "
-            f"{getattr(self, name)}"
-            for name, allowed in fixed.items()
-            if getattr(self, name) not in allowed
-        ]
         return problems
 
     def _wrong_source_parts(self) -> list[str]:

@@ -12,7 +12,6 @@ from tdo_plugin.modules.layer import JointLayer, Surroundings, TargetLayer
 from tdo_plugin.modules.masks import SourceMask, TargetMask
 from tdo_plugin.modules.source_state import Reading, SourceState
 from tdo_plugin.modules.stream_pass import JointRows, Pair, Source, StreamPass
-from tdo_plugin.modules.target_entry import TargetEntry
 from tdo_plugin.modules.target_store import TargetStore
 
 
@@ -115,7 +114,7 @@ class DecoderOnlyStack(Stack):
     def __init__(
         self,
         layers: Sequence[JointLayer],
-        target_entry: TargetEntry,
+        target_layer: int,
         entry: Parts,
         exit_: Parts,
         causal_source: bool,
@@ -124,13 +123,8 @@ class DecoderOnlyStack(Stack):
     ) -> None:
         super().__init__(entry, exit_, causal_source, whole_points)
         self.layers = nn.ModuleList(layers)
-        self.target_entry = target_entry
+        self.target_layer = target_layer
         self.joint_rows = joint_rows or JointRows()
-
-    @property
-    def target_layer(self) -> int:
-        """M: how many layers the source passes before the target enters."""
-        return self.target_entry.layer
 
     @property
     def target_layers(self) -> Sequence[JointLayer]:
@@ -173,10 +167,9 @@ class DecoderOnlyStack(Stack):
         return [self._source(*one, most=len(self.layers), whole=False) for one in pairs]
 
     def _pass(self, way: StreamPass, pair: Pair | None = None) -> None:
-        enters = self.target_layer
         for index, layer in enumerate(self.layers):
             assert isinstance(layer, JointLayer)
-            if index == enters:
+            if index == self.target_layer:
                 way.enter(self.entry, self.joint_rows, pair)
             way.through(layer, index + 1)
             way.leave_at(index + 1)

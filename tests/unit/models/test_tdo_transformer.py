@@ -137,15 +137,12 @@ def test_every_option_reaches_the_specification():
     options = {name for name in TdoConfig.__dataclass_fields__ if name != "_name"}
     gated = {"tdo_tpdm_gate": "relaxed-bernoulli"}
     masked = {"tdo_zero_shot_neurons": "general"}
-    moving = {"tdo_target_layer_schedule": "sample", "tdo_target_layer_updates": "5"}
-    rise = ("--tdo-target-layer-schedule", "rise", "--tdo-target-layer-updates", "4")
-    assert options == {"tdo_topology", *changed, *encoder_decoder, *gated, *masked, *moving}
+    assert options == {"tdo_topology", *changed, *encoder_decoder, *gated, *masked}
     for base, changes in (
         (TDO, changed),
         ((*TDO, *ENCODER_DECODER), encoder_decoder),
         ((*TDO, "--tdo-tpdm-layer", "1"), gated),
         ((*TDO, "--tdo-neuron-masks", "FILE"), masked),
-        ((*TDO, *rise), moving),
     ):
         plain = spec_of(*base)
         for name, value in changes.items():
