@@ -1,0 +1,69 @@
+"""How alike a source's states are to those that an English source of the same meaning has.
+
+    python benchmarks/states_across_languages.py DATA CHECKPOINT... [--sentences N]
+
+In zero-shot translation the layers above see a source of a language with a tag that it never had in
+training; what they know is sources of the centre language with that tag. For each checkpoint and
+source layer, over all zero-shot directions X to Y of DATA and the lines of its validation sets that
+all languages share, states being means over a sentence's tokens:
+
+- same: of how many sentences of X with the tag of Y, in percent, the nearest of all sentences of
+  the centre language with the tag of Y (by cosine) says the same;
+- shift: the distance between the means of both sets, over the root mean square distance of a
+  sentence of the centre language from its set's mean.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import torch
+
+from tdo_plugin.analysis.preference.pooled import pooled_outputs
+from tdo_plugin.data.databin import read_data_folder
+from tdo_plugin.data.parallel import parallel_lines, within
+from tdo_plugin.evaluation.frozen import FrozenModel
+from tdo_plugin.metrics.quiet import quiet_libraries
+
+LONGEST = 256
+
+
+def compare(states: torch.Tensor, centre: torch.Tensor) -> tuple[float, float]:
+    """Percent of sentences (N, D) whose nearest in ``centre`` (N, D) is the same, and the shift."""
+    likeness = torch.cosine_similarity(states[:, None], centre[None], dim=-1)
+    same = likeness.argmax(1).eq(torch.arange(len(states))).float().mean()
+    spread = (centre - centre.mean(0)).square().sum(1).mean().sqrt()
+    shift = (states.mean(0) - centre.mean(0)).norm() / spread
+    return 100 * same.item(), shift.item()
+
+
+def main() -> None:
+    """Measure, print a table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("checkpoints", type=Path, nargs="+")
+    parser.add_argument("--sentences", type=int, default=200)
+    args = parser.parse_args()
+    data = read_data_folder(args.data.resolve())
+    hub = data.hub()
+    lines = within(parallel_lines(data, "valid"), LONGEST - 2, args.sentences)
+    pairs = [pair.split("-") for pair in data.select("zero-shot", "pairs")]
+    print("| checkpoint | layer | same % | shift |\n|---|---|---|---|")
+    for path in args.checkpoints:
+        with quiet_libraries():
+            model = FrozenModel(path, data, torch.device("cpu"))
+        layers = range(1, model.spec.source_layers + 1)
+        states = {}
+        for source, target in (pair for x, y in pairs for pair in ((x, y), (hub, y))):
+            batches = model.readings(f"{source}-{target}", lines[source], LONGEST, 8000)
+            found = pooled_outputs(model.core, batches, layers, len(lines[source]))
+            states[source, target] = found
+        for layer in layers:
+            rows = [compare(states[x, y][layer], states[hub, y][layer]) for x, y in pairs]
+            same, shift = (sum(column) / len(rows) for column in zip(*rows, strict=True))
+            print(f"| {path} | {layer} | {same:.1f} | {shift:.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
