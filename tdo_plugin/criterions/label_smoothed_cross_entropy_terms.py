@@ -19,6 +19,7 @@ from torch import Tensor
 
 from tdo_plugin.criterions.instrucl import InstruCL, InstruCLOptions
 from tdo_plugin.criterions.left_out import check_left_out
+from tdo_plugin.criterions.lexical import Lexical, LexicalOptions
 from tdo_plugin.criterions.loss_terms import Answer, LossTerm, Request, Sample, TermLoss, Update
 from tdo_plugin.criterions.reconstruction import Reconstruction
 from tdo_plugin.criterions.reconstruction_options import ReconstructionOptions
@@ -32,18 +33,24 @@ TERMS: dict[str, type[LossTerm]] = {
     "instrucl": InstruCL,
     "tpdm": TPDM,
     "reconstruction": Reconstruction,
+    "lexical": Lexical,
 }
 OPTIONS: dict[str, type[FairseqDataclass]] = {
     "instrucl": InstruCLOptions,
     "tpdm": TPDMOptions,
     "reconstruction": ReconstructionOptions,
+    "lexical": LexicalOptions,
 }
 CROSS_ENTROPIES = ChoiceEnum(["fused", "whole"])
 
 
 @dataclass
 class TermOptions(
-    ReconstructionOptions, TPDMOptions, InstruCLOptions, LabelSmoothedCrossEntropyCriterionConfig
+    LexicalOptions,
+    ReconstructionOptions,
+    TPDMOptions,
+    InstruCLOptions,
+    LabelSmoothedCrossEntropyCriterionConfig,
 ):
     """Options of the cross-entropy and of every term."""
 
@@ -165,6 +172,7 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
                 list(islice(sides, len(request.side_sources))),
                 extra["source"].disentangled if request.disentangled else None,
                 extra["reconstruction"] if request.reconstructed else None,
+                extra["lexical"] if request.lexical_target is not None else None,
             )
             yield name, self.terms[name].loss(answer, sample, self.update)
 
@@ -216,8 +224,10 @@ def _union(requests: Sequence[Any]) -> dict[str, Any]:
     if not requests:
         return {}
     reconstructed = [one.reconstructed for one in requests if one.reconstructed]
+    told = [one.lexical_target for one in requests if one.lexical_target is not None]
     return {
         **({"smoothed_source": reconstructed[0]} if reconstructed else {}),
+        **({"lexical_target": told[0]} if told else {}),
         "source_points": [point for one in requests for point in one.source_points],
         "source_states": sorted({layer for one in requests for layer in one.source_states}),
         "side_sources": [side for one in requests for side in one.side_sources],

@@ -44,6 +44,8 @@ class Request:
         disentangled: whether TPDM's embeddings of the batch's source are wanted.
         reconstructed: what the source's last state is to tell (B, S), padding where nothing, and
             label smoothing, where their cross-entropy is wanted.
+        lexical_target: a target (B, T) that the source is to tell, word by word, where the target
+            enters.
     """
 
     source_states: Sequence[int] = ()
@@ -51,13 +53,15 @@ class Request:
     side_sources: Sequence[Reading] = ()
     disentangled: bool = False
     reconstructed: tuple[Tensor, float] | None = None
+    lexical_target: Tensor | None = None
 
 
 @dataclass(frozen=True)
 class Answer:
     """What a request named: states (B, S, D) by layer, points (B, D) and sources in its order.
 
-    Of what is reconstructed, loss and likelihood, summed.
+    Of what is reconstructed, loss and likelihood, summed; of what is told word by word, the
+    likelihood.
     """
 
     source_states: dict[int, Tensor] = field(default_factory=dict)
@@ -65,6 +69,7 @@ class Answer:
     side_sources: Sequence[SourceState] = ()
     disentangled: Disentangled | None = None
     reconstructed: tuple[Tensor, Tensor] | None = None
+    lexical: Tensor | None = None
 
 
 @dataclass(frozen=True)

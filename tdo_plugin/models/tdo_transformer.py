@@ -185,6 +185,7 @@ class TdoTransformer(FairseqEncoderDecoderModel):
         source_disentangled: bool = False,
         smoothed_target: tuple[Tensor, float] | None = None,
         smoothed_source: tuple[Tensor, float] | None = None,
+        lexical_target: Tensor | None = None,
     ) -> tuple[Tensor, dict[str, Any]]:
         """Logits (B, T, V), and what a criterion asked for.
 
@@ -208,7 +209,11 @@ class TdoTransformer(FairseqEncoderDecoderModel):
             smoothed_source: what the source's last state is to tell (B, S), padding where nothing,
                 and label smoothing; loss and likelihood, summed, are returned under
                 ``reconstruction``.
+            lexical_target: a target (B, T) that the source's state where the target enters is to
+                tell, word by word; the likelihood is returned under ``lexical``.
         """
+        if lexical_target is not None:
+            source_states = {*source_states, self.core.spec.entry_layer}
         if smoothed_source is not None:
             source_states = {*source_states, self.core.spec.source_layers}
         languages = languages_of(self.core, src_lang_id, tgt_lang_id)
@@ -225,6 +230,8 @@ class TdoTransformer(FairseqEncoderDecoderModel):
         extra: dict[str, Any] = {"attn": [None], "source": source, "side_sources": sides}
         if smoothed_source is not None:
             extra["reconstruction"] = self.core.reconstruction(source, *smoothed_source)
+        if lexical_target is not None:
+            extra["lexical"] = self.core.lexical(source, lexical_target)
         if smoothed_target is None:
             return self.core.logits(features), extra
         extra["cross_entropy"] = self.core.cross_entropy(features, *smoothed_target)

@@ -13,6 +13,7 @@ from tdo_plugin.modules.dropout import PlainDropout
 from tdo_plugin.modules.embeddings import Embeddings
 from tdo_plugin.modules.language_pairs import LanguagePairs
 from tdo_plugin.modules.languages import Languages
+from tdo_plugin.modules.lexical import lexical_nll
 from tdo_plugin.modules.linear import Linear
 from tdo_plugin.modules.linear_cross_entropy import linear_cross_entropy
 from tdo_plugin.modules.masks import SourceMask, target_mask
@@ -167,6 +168,19 @@ class TranslationModel(nn.Module):
         last = source.states[self.spec.source_layers]
         features = self.stack.readout(last, source.languages)
         return self.cross_entropy(features, tokens, smoothing)
+
+    def lexical(self, source: SourceState, target: Tensor) -> Tensor:
+        """:func:`lexical_nll` of a source where the target enters, as the target reads it.
+
+        Args:
+            source: whose output of that layer was asked for.
+            target: (B, T).
+        """
+        state = source.states[self.spec.entry_layer]
+        languages = source.languages
+        features = self.stack.entry(state, None if languages is None else languages[:, None])
+        weight = self.embeddings.output_weight
+        return lexical_nll(features, weight, source.padding, target, self.padding_idx)
 
     def pack(self) -> None:
         """Lay the weights out for decoding."""

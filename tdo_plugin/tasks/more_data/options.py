@@ -13,7 +13,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.models.languages import tag_sides
 
 SHARE = 0.5
-NEEDS_A_SOURCE = ("instrucl", "tpdm")  # loss terms that contrast what a source has
+NEEDS_A_SOURCE = ("instrucl", "tpdm", "lexical")  # loss terms of what a source has
 
 
 def add_more_data_options(parser: ArgumentParser) -> None:

@@ -125,7 +125,7 @@ def test_unreduced():
 def test_unknown_term():
     with pytest.raises(
         UserError,
-        match="`--loss-terms` must be some of instrucl, tpdm, reconstruction; it",
+        match="`--loss-terms` must be some of instrucl, tpdm, reconstruction, lexical; it",
     ):
         built(*BASE, *TOPOLOGIES["tdo"], *SMALL, *TERMS, "--loss-terms", "instrucl,spam")
 

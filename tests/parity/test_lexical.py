@@ -1,0 +1,110 @@
+"""The first stage's translation against IBM model 1, written out word by word."""
+
+import math
+from argparse import Namespace
+from types import SimpleNamespace
+
+import pytest
+import torch
+from support.parity_cases import CASES, PAD, name_of
+
+from tdo_plugin.criterions.lexical import Lexical
+from tdo_plugin.criterions.loss_terms import Answer, Update
+from tdo_plugin.errors import UserError
+from tdo_plugin.modules.lexical import lexical_nll
+from tdo_plugin.modules.source_state import Reading
+
+STAGED = [case for case in CASES if case.get("target_layer", 1) > 0]
+
+
+def expected(model, states, source, target):
+    """-sum_j log(1 / S sum_i p(y_j | h_i)), sentence by sentence."""
+    nll = 0.0
+    weight = model.embeddings.output_weight
+    for row, sentence, words in zip(states, source, target, strict=True):
+        real = row[sentence != PAD]
+        probabilities = (real @ weight.T).softmax(-1)
+        for word in words[words != PAD]:
+            nll = nll - torch.log(sum(one[word] for one in probabilities) / len(real))
+    return nll
+
+
+@pytest.mark.parametrize("case", STAGED, ids=name_of)
+def test_values_and_gradients(case, make_model, batch):
+    model = make_model(**case)
+    source, previous, target = batch
+    entry = model.spec.entry_layer
+    parameters = list(model.parameters())
+    for state in (
+        model([Reading(source, (entry,))], previous)[0][0],
+        model.read([Reading(source, (entry,))])[0],
+    ):
+        found = model.lexical(state, target)
+        spread = None if state.languages is None else state.languages[:, None]
+        theirs = expected(model, model.stack.entry(state.states[entry], spread), source, target)
+        torch.testing.assert_close(found, theirs, rtol=0, atol=1e-9)
+        pairs = [
+            torch.autograd.grad(one, parameters, retain_graph=True, allow_unused=True)
+            for one in (found, theirs)
+        ]
+        for own, other in zip(*pairs, strict=True):
+            assert (own is None) == (other is None)
+            if own is not None:
+                torch.testing.assert_close(own, other, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_many_words_in_half_precision(dtype):
+    """A sum of 130,000 equal probabilities would be infinite in fp16, and coarse in bf16."""
+    words = 130_000
+    generator = torch.Generator().manual_seed(1)
+    weight = (torch.randn(words, 4, generator=generator) / 8).to(dtype)
+    features = torch.randn(1, 3, 4, generator=generator).to(dtype)
+    target, padding = torch.tensor([[5, 6]]), torch.zeros(1, 3, dtype=torch.bool)
+    found = lexical_nll(features, weight, padding, target, PAD)
+    assert found.dtype == torch.float32
+    theirs = lexical_nll(features.double(), weight.double(), padding, target, PAD)
+    torch.testing.assert_close(found.double(), theirs, rtol=1e-3, atol=0)
+
+
+def term(**options):
+    task = SimpleNamespace(
+        target_dictionary=SimpleNamespace(pad=lambda: PAD), tells_updates=True, args=Namespace()
+    )
+    return Lexical(Namespace(**{"lexical_weight": 2.0, "lexical_updates": 10, **options}), task)
+
+
+def test_the_weight_falls_in_a_straight_line_and_then_nothing_is_asked(make_model):
+    model = SimpleNamespace(core=make_model(**STAGED[0]))
+    sample = {"target": torch.tensor([[3, 4, PAD]])}
+    lexical = term()
+    for number, weight in ((0, 2.0), (5, 1.0), (9, 0.2), (10, 0.0), (50, 0.0)):
+        update = Update(lr=0.1, number=number)
+        request = lexical.request(model, sample, update)
+        asked = request.lexical_target is not None
+        assert asked == (weight > 0)
+        answer = Answer(lexical=torch.tensor(3.0) if asked else None)
+        part = lexical.loss(answer, sample, update)
+        assert part.loss.item() == pytest.approx(3.0 * weight)
+        assert part.logs["weight"].item() == pytest.approx(weight)
+    assert part.logs.keys() == {"weight"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"lexical_updates": 0}, "`--lexical-updates` must be positive"),
+        ({"lexical_weight": -1.0}, "`--lexical-weight` must be positive and finite; it is -1.0"),
+        ({"lexical_weight": math.nan}, "`--lexical-weight` must be positive and finite; it is nan"),
+        ({"lexical_weight": math.inf}, "`--lexical-weight` must be positive and finite; it is inf"),
+    ],
+)
+def test_options_out_of_range(options, message):
+    with pytest.raises(UserError, match=message):
+        term(**options)
+
+
+def test_a_model_without_a_first_stage_is_refused(make_model):
+    model = SimpleNamespace(core=make_model(topology="decoder-only", num_layers=2, target_layer=0))
+    with pytest.raises(UserError, match="`--tdo-target-layer` must be positive"):
+        term().request(model, {"target": torch.tensor([[3]])})
