@@ -4,8 +4,6 @@ import pytest
 import torch
 from support.data import TAG, TASK, TRAIN, built, iterate, train
 
-from tdo_plugin.errors import UserError
-
 SIZES = ("--tdo-model-dim", "8", "--tdo-heads", "2", "--tdo-ffn-dim", "12")
 TDO = ("--arch", "tdo_transformer", "--tdo-layers", "3", "--tdo-target-layer", "1")
 BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, *SIZES, *TDO, "--dropout", "0")
@@ -47,8 +45,3 @@ def test_the_objective_is_the_sum():
         _, extra = model(**batch["net_input"], lexical_target=batch["target"])
     wanted = logs["loss"] + 0.5 * extra["lexical"]
     torch.testing.assert_close(loss.double(), torch.as_tensor(wanted).double())
-
-
-def test_text_without_a_source_is_refused(tmp_path):
-    with pytest.raises(UserError, match="lexical"):
-        built(*BASE, *TERMS, *LEXICAL, "--monolingual", str(tmp_path))

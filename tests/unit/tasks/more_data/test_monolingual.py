@@ -270,6 +270,13 @@ REFUSED = {
         (*TAG, "--criterion", "label_smoothed_cross_entropy_tpdm", "--tdo-tpdm-layer", "1"),
         "`--loss-terms` must leave out tpdm with --monolingual",
     ),
+    "lexical": (
+        (
+            *(*TAG, "--criterion", "label_smoothed_cross_entropy_terms"),
+            *("--loss-terms", "lexical", "--lexical-updates", "9"),
+        ),
+        "`--loss-terms` must leave out lexical with --monolingual",
+    ),
 }
 
 
