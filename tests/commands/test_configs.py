@@ -21,8 +21,17 @@ MACHINES = {
 }
 
 
+RECIPE = ("own-data", "quickstart", "two-stage-start")  # whose InstruCL is the recipe's
 # what a folder's configs have otherwise than their presets
 OWN = {
+    "two-stage-start": (  # the sizes of the toy tables
+        "--tdo-layers",
+        "--tdo-target-layer",
+        "--tdo-model-dim",
+        "--tdo-ffn-dim",
+        "--tdo-heads",
+        "--tdo-norm",
+    ),
     "quickstart": ("--tdo-layers", "--tdo-target-layer"),  # the small model with fewer layers
     "ted19-tuned": (  # those of 1.2 billion parameters are larger than the wide preset
         "--tdo-layers",
@@ -171,8 +180,11 @@ def _check_training(path: Path, machine: str, data: DataFolder) -> None:
     whole = config.gpus * args.max_tokens * config.integer("--update-freq", 1)
     assert extra or tokens == whole
     if "instrucl" in path.stem:
-        form = ("tag-share", "per-token") if "authors" in path.stem else ("none", "sum")
+        sharp = path.parent.name in RECIPE or path.stem.endswith("-recipe")
+        authors = sharp or "authors" in path.stem
+        form = ("tag-share", "per-token") if authors else ("none", "sum")
         assert (args.instrucl_weighting, args.instrucl_scale) == form
+        assert args.instrucl_temperature == (0.1 if sharp else 1)
         assert args.criterion == "label_smoothed_cross_entropy_instrucl"
     elif "tpdm" in path.stem or path.stem.startswith("adversary-"):
         assert args.criterion == "label_smoothed_cross_entropy_tpdm"
