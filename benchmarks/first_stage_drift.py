@@ -71,11 +71,17 @@ def gradients(core: Any, entry: int) -> tuple[float, float]:
         stages = core.stack.encoder_layers, core.stack.decoder_layers
     else:
         stages = core.stack.layers[:entry], core.stack.layers[entry:]
-    squares = [
-        torch.cat([one.grad.flatten() for one in stage.parameters() if one.grad is not None])
+    flat = [
+        torch.cat(
+            [
+                parameter.grad.flatten()
+                for parameter in stage.parameters()
+                if parameter.grad is not None
+            ]
+        )
         for stage in stages
     ]
-    first, second = (one.square().mean().sqrt().item() for one in squares)
+    first, second = (gradient.square().mean().sqrt().item() for gradient in flat)
     return first, second
 
 

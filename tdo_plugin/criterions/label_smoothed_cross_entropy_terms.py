@@ -224,10 +224,12 @@ def _union(requests: Sequence[Any]) -> dict[str, Any]:
     if not requests:
         return {}
     reconstructed = [one.reconstructed for one in requests if one.reconstructed]
-    told = [one.lexical_target for one in requests if one.lexical_target is not None]
+    lexical_targets = [
+        request.lexical_target for request in requests if request.lexical_target is not None
+    ]
     return {
         **({"smoothed_source": reconstructed[0]} if reconstructed else {}),
-        **({"lexical_target": told[0]} if told else {}),
+        **({"lexical_target": lexical_targets[0]} if lexical_targets else {}),
         "source_points": [point for one in requests for point in one.source_points],
         "source_states": sorted({layer for one in requests for layer in one.source_states}),
         "side_sources": [side for one in requests for side in one.side_sources],

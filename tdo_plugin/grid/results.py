@@ -75,8 +75,8 @@ class Mean:
 
     def scores(self, quantity: Quantity) -> list[float]:
         """Of those that have one."""
-        found = (one.score(quantity) for one in self.cells)
-        return [score for score in found if score is not None]
+        scores = (cell.score(quantity) for cell in self.cells)
+        return [score for score in scores if score is not None]
 
     def complete(self, quantity: Quantity) -> bool:
         """Whether every cell has a score."""
@@ -114,11 +114,12 @@ class Results:
 
     def means(self, axis: str) -> list[Mean]:
         """For each combination of the other axes' values its cells, over all values of an axis."""
-        found: dict[tuple[tuple[str, str], ...], dict[str, CellResult]] = {}
-        for one in (cell for cell in self.cells if cell.cell.values):
-            others = {name: value for name, value in one.cell.values.items() if name != axis}
-            found.setdefault(tuple(others.items()), {}).setdefault(one.run, one)
-        return [Mean(dict(others), tuple(cells.values())) for others, cells in found.items()]
+        by_others: dict[tuple[tuple[str, str], ...], dict[str, CellResult]] = {}
+        for result in self.cells:
+            if result.cell.values:
+                others = {name: value for name, value in result.cell.values.items() if name != axis}
+                by_others.setdefault(tuple(others.items()), {}).setdefault(result.run, result)
+        return [Mean(dict(others), tuple(runs.values())) for others, runs in by_others.items()]
 
     def _goodness(self, result: CellResult) -> list[float]:
         """More is better; as they are shown, so that what rounds alike is equally good."""

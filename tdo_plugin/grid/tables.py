@@ -102,15 +102,15 @@ def means_over(results: Results, axis: str) -> Table:
     means = results.means(axis)
     columns = [
         mean_cells(
-            [one.scores(quantity) for one in means],
+            [mean.scores(quantity) for mean in means],
             MEASURES[quantity.metric],
-            [one.complete(quantity) for one in means],
+            [mean.complete(quantity) for mean in means],
         )
         for quantity in results.quantities
     ]
     rows = [
-        Row((*one.values.values(), f"{sum(map(_whole, one.cells))}/{len(one.cells)}"), cells)
-        for one, cells in zip(means, zip(*columns, strict=True), strict=True)
+        Row((*mean.values.values(), f"{sum(map(_whole, mean.cells))}/{len(mean.cells)}"), cells)
+        for mean, cells in zip(means, zip(*columns, strict=True), strict=True)
     ]
     return Table(
         f"mean-{axis}",
@@ -259,9 +259,9 @@ def as_json(results: Results, axes: Sequence[str]) -> dict[str, Any]:
             for one in results.cells
         ],
         "means": [
-            {"values": one.values, "cells": [cell.cell.name for cell in one.cells]}
-            | {"scores": _mean_scores(one, results.quantities)}
-            for one in (results.means(over) if over else ())
+            {"values": mean.values, "cells": [cell.cell.name for cell in mean.cells]}
+            | {"scores": _mean_scores(mean, results.quantities)}
+            for mean in (results.means(over) if over else ())
         ],
         "best": {
             axis: {
@@ -275,7 +275,7 @@ def as_json(results: Results, axes: Sequence[str]) -> dict[str, Any]:
 
 def _mean_scores(mean: Mean, quantities: Sequence[Quantity]) -> dict[str, dict[str, float]]:
     """Mean and standard deviation by quantity, of those of which there is any score."""
-    scores = {_key(one): mean.scores(one) for one in quantities}
+    scores = {_key(quantity): mean.scores(quantity) for quantity in quantities}
     return {
         key: {"mean": fmean(values)} | ({"stdev": stdev(values)} if len(values) > 1 else {})
         for key, values in scores.items()

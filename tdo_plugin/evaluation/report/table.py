@@ -136,6 +136,6 @@ def mean_cells(
     values: Sequence[Sequence[float]], metric: Metric, competing: Sequence[bool]
 ) -> list[Cell]:
     """Cells of means with spreads; of those that compete the best is marked."""
-    means = [fmean(found) if found else None for found in values]
+    means = [fmean(scores) if scores else None for scores in values]
     cells = score_cells(means, metric, competing=competing)
-    return [with_spread(cell, found, metric) for cell, found in zip(cells, values, strict=True)]
+    return [with_spread(cell, scores, metric) for cell, scores in zip(cells, values, strict=True)]
