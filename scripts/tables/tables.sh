@@ -149,6 +149,11 @@ flag_of_scale() {
   config_flags "$CONFIGS/scales/$1.conf" | sed -n "s/^$2 //p"
 }
 
+# shared_flags NAME: the flags of a file of configs/shared, a word a line.
+shared_flags() {
+  config_flags "$ROOT/configs/shared/$1.conf" | xargs printf '%s\n'
+}
+
 # config_flags CONFIG: its flags, one a line.
 config_flags() {
   "$VENV/bin/python" -m tdo_plugin flags "$1" | sed '/^#/d'

@@ -2,7 +2,7 @@
 #
 #   scripts/.../tdo_NAME.sh [toy|multi30k|full] [--smoke] [--rows A,B,...] [--seeds N]
 #                           [--form shared|disjoint] [--size small|paper]
-#                           [--instrucl paper|authors|recipe] [--from DIR] [--originals DIR] [--encoder LAYERS]
+#                           [--losses paper|authors|recipe] [--from DIR] [--originals DIR] [--encoder LAYERS]
 #                           [--updates N] [--jobs N] [--threads N] [--out RUN] [--fresh] [--dry-run]
 #
 #   toy         the embedded corpus: English with German, Spanish and French in the place of TED-19, with
@@ -21,9 +21,10 @@
 #               set cut into three parts, one for each pair (disjoint); each needs a folder of its own
 #   --size      of multi30k: the sizes above, for a CPU (small, the default), or the paper's own, N = 6 and 12,
 #               d = 512 and 1024, for a GPU (paper); each needs a folder of its own
-#   --instrucl  paper, the sum of equation 9 (the default of full); authors, with the weights and the scale of
-#               their code; recipe, with these and a sharp contrast, which small budgets need
-#               (configs/shared/recipe.conf; the default of toy and multi30k)
+#   --losses    paper, InstruCL as the sum of equation 9 (the default of full); authors, with the weights and
+#               the scale of their code; recipe, what small budgets need (the default of toy and multi30k): with
+#               these and a sharp contrast, and while a two-stage model begins, its first stage tells the target's
+#               words (configs/shared/recipe.conf)
 #   --from      folder with the archives of Multi30k, or TED-19 and OPUS-100, instead of a download
 #   --originals folder with m2m-418m, nllb-600m and m2m-1.2b in Hugging Face's format, for table 2 in full;
 #               at the small scales an encoder-decoder of fairseq's own, trained on all directions, stands
@@ -109,7 +110,7 @@ own_flags() {
     small_flags "$1"
   fi
   variant_flags "$1"
-  form_flags "$1"
+  losses_flags "$1"
   own_start "$1"
   seed_flags "$1"
 }

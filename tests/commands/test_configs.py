@@ -21,7 +21,7 @@ MACHINES = {
 }
 
 
-RECIPE = ("own-data", "quickstart", "two-stage-start")  # whose InstruCL is the recipe's
+RECIPE = ("own-data", "quickstart")  # whose losses are the recipe's
 # what a folder's configs have otherwise than their presets
 OWN = {
     "two-stage-start": (  # the sizes of the toy tables
@@ -180,12 +180,17 @@ def _check_training(path: Path, machine: str, data: DataFolder) -> None:
     whole = config.gpus * args.max_tokens * config.integer("--update-freq", 1)
     assert extra or tokens == whole
     if "instrucl" in path.stem:
-        sharp = path.parent.name in RECIPE or path.stem.endswith("-recipe")
+        recipe = path.parent.name in RECIPE or path.stem.endswith("-recipe")
+        sharp = recipe or path.parent.name == "two-stage-start"
         authors = sharp or "authors" in path.stem
         form = ("tag-share", "per-token") if authors else ("none", "sum")
         assert (args.instrucl_weighting, args.instrucl_scale) == form
         assert args.instrucl_temperature == (0.1 if sharp else 1)
-        assert args.criterion == "label_smoothed_cross_entropy_instrucl"
+        if recipe:
+            assert args.criterion == "label_smoothed_cross_entropy_terms"
+            assert args.loss_terms == "instrucl,lexical"
+        else:
+            assert args.criterion == "label_smoothed_cross_entropy_instrucl"
     elif "tpdm" in path.stem or path.stem.startswith("adversary-"):
         assert args.criterion == "label_smoothed_cross_entropy_tpdm"
         gate = "relaxed-bernoulli" if "gtpdm" in path.stem else "none"

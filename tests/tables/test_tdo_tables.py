@@ -191,7 +191,7 @@ def test_figures_have_a_place_for_every_system(clone: Path) -> None:
 @pytest.mark.full
 def test_seeds_and_the_authors_form_are_trainings_of_their_own(clone: Path) -> None:
     rows = ("--rows", "ted19/tdo-prefix,ted19/tdo-prefix-instrucl")
-    commands = shown(clone, "tdo_table1.sh", "--seeds", 2, "--instrucl", "authors", *rows)
+    commands = shown(clone, "tdo_table1.sh", "--seeds", 2, "--losses", "authors", *rows)
     seeds = {name: flags.get("--seed") for name, flags in trained(clone, commands).items()}
     plain, contrasted = "ted19/tdo-prefix", "ted19/tdo-prefix-instrucl"
     assert seeds == {
@@ -205,27 +205,41 @@ def test_seeds_and_the_authors_form_are_trainings_of_their_own(clone: Path) -> N
         assert (flags.get("--instrucl-scale") == "per-token") == ("instrucl" in name)
 
 
-PAPER, AUTHORS = (None, None, None), (None, "tag-share", "per-token")  # behind the config
-RECIPE = ("0.1", "tag-share", "per-token")
-FORMS = {
-    "toy": RECIPE,
-    "full": PAPER,
-    "multi30k": RECIPE,
-    "toy --instrucl paper": PAPER,
-    "toy --instrucl authors": AUTHORS,
-    "full --instrucl recipe": RECIPE,
+FLAGS = ("--instrucl-temperature", "--instrucl-weighting", "--instrucl-scale", "--loss-terms")
+NONE, PAPER = (None,) * 4, ("1.0", "none", "sum", None)
+AUTHORS = ("1.0", "tag-share", "per-token", None)
+SHARP, BEGUN = ("0.1", "tag-share", "per-token", None), (None, None, None, "lexical")
+BOTH = ("0.1", "tag-share", "per-token", "instrucl,lexical")
+ROWS = (
+    "prefix-decoder-only",
+    "prefix-decoder-only@instrucl-n",
+    "tdo-prefix",
+    "tdo-prefix@instrucl-n",
+)
+FOUND = {  # of those rows
+    "toy": (NONE, SHARP, BEGUN, BOTH),
+    "multi30k": (NONE, SHARP, BEGUN, BOTH),
+    "full": (NONE, PAPER, NONE, PAPER),
+    "toy --losses paper": (NONE, PAPER, NONE, PAPER),
+    "toy --losses authors": (NONE, AUTHORS, NONE, AUTHORS),
+    "full --losses recipe": (NONE, SHARP, BEGUN, BOTH),
 }
 
 
-@pytest.mark.parametrize("words", mostly_full(FORMS, quick=2))
-def test_small_scales_have_the_recipe_and_the_full_one_the_paper_s_form(
+@pytest.mark.parametrize("words", mostly_full(FOUND, quick=2))
+def test_small_scales_have_the_recipe_s_losses_and_the_full_one_the_paper_s(
     clone: Path, words: str
 ) -> None:
-    keys = [f"--instrucl-{name}" for name in ("temperature", "weighting", "scale")]
-    commands = shown(clone, "tdo_table1.sh", *words.split(), "--rows", "ted19/tdo-prefix*")
-    for name, flags in trained(clone, commands).items():
-        found = tuple(map(flags.get, keys))
-        assert found == (FORMS[words] if "instrucl" in name else (None, None, None)), name
+    rows = ",".join(f"ted19/{row}" for row in ROWS)
+    commands = shown(clone, "tdo_table3.sh", *words.split(), "--rows", rows)
+    found = trained(clone, commands)
+    assert tuple(tuple(map(found[f"ted19/{row}"].get, FLAGS)) for row in ROWS) == FOUND[words]
+
+
+def test_what_is_pre_trained_has_begun(clone: Path) -> None:
+    commands = shown(clone, "tdo_table2.sh", "toy", "--rows", "m2m-418m/tdo-instrucl")
+    (flags,) = (flags for name, flags in trained(clone, commands).items() if "tdo" in name)
+    assert tuple(map(flags.get, FLAGS)) == SHARP
 
 
 @pytest.mark.full
@@ -297,7 +311,7 @@ def test_the_last_update_is_a_candidate(clone: Path, words: list[str]) -> None:
 def test_help_explains_the_script_and_its_options(clone: Path, name: str) -> None:
     output = script(clone, name, "--help").stdout
     folder = "figures" if "figure" in name else "tables"
-    for text in (f"scripts/{folder}/{name}", "multi30k", "--smoke", "--instrucl", "Qu et al."):
+    for text in (f"scripts/{folder}/{name}", "multi30k", "--smoke", "--losses", "Qu et al."):
         assert text in output
     assert "set -euo" not in output
 
@@ -315,7 +329,7 @@ def test_help_explains_the_script_and_its_options(clone: Path, name: str) -> Non
             ["full", "--form", "disjoint"],
             "must come with the scale multi30k; it is full",
         ),
-        ("table1", ["--instrucl", "none"], "must be paper, authors or recipe; it is none"),
+        ("table1", ["--losses", "none"], "must be paper, authors or recipe; it is none"),
         ("table1", ["--updates", "150"], "`--updates` must be a multiple of 250; it is 150"),
         ("table1", ["--rows", "ted19/tdo"], "ted19/tdo is none of them"),
         ("table2", ["--originals", "/no/such"], "`--originals` must be a folder with pre-trained"),
@@ -333,8 +347,8 @@ def test_help_explains_the_script_and_its_options(clone: Path, name: str) -> Non
         ("table1", ["--encoder", "decoder"], "`--encoder` must come with encoder-decoders that"),
         (
             "table1",
-            ["--instrucl", "authors", "--rows", "ted19/tdo-prefix"],
-            "`--instrucl` must come with rows that have InstruCL",
+            ["--losses", "authors", "--rows", "ted19/*coder*"],
+            "`--losses` must come with rows that have InstruCL or two stages",
         ),
         ("table1", ["--out", "--fresh"], "must be followed by its value; --fresh follows it"),
         ("table2", ["--rows", "nllb-600m/tdo"], "`--rows` must be of m2m-418m at the scale toy"),

@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034
 
-VALUED+=(--form --size --instrucl --originals --encoder)
-form=shared sizes=small instrucl="" originals="" encoder=""
+VALUED+=(--form --size --losses --originals --encoder)
+form=shared sizes=small losses="" originals="" encoder=""
 
 # own_value OPTION VALUE: see `take_value`.
 own_value() {
@@ -16,10 +16,10 @@ own_value() {
       [[ $2 == small || $2 == paper ]] || die "\`--size\` must be small or paper; it is $2"
       sizes=$2
       ;;
-    --instrucl)
+    --losses)
       [[ $2 == paper || $2 == authors || $2 == recipe ]] ||
-        die "\`--instrucl\` must be paper, authors or recipe; it is $2"
-      instrucl=$2
+        die "\`--losses\` must be paper, authors or recipe; it is $2"
+      losses=$2
       ;;
     --encoder)
       encoder=${2#encoder}
@@ -39,8 +39,8 @@ check_own_options() {
   [[ -z $originals || $scale == full ]] || die "\`--originals\` must come with the scale full; it is $scale"
   [[ -z $originals ]] || is_row "m2m-*/*" || is_row "nllb-*/*" ||
     die "\`--originals\` must come with rows of pre-trained models; there are none"
-  [[ -z $instrucl ]] || is_row "*instrucl*" ||
-    die "\`--instrucl\` must come with rows that have InstruCL; there are none"
+  [[ -z $losses ]] || is_row "*instrucl*" || is_row "*/tdo-*" ||
+    die "\`--losses\` must come with rows that have InstruCL or two stages; there are none"
   [[ -z $encoder ]] || check_encoder
 }
 
@@ -84,12 +84,15 @@ except UserError as error:
 END
 }
 
-# form_flags SYSTEM: the form of InstruCL, where it is not the paper's and the system has InstruCL.
-form_flags() {
-  local contrast=${instrucl:-$([[ $scale == full ]] && echo paper || echo recipe)}
-  [[ $1 == *instrucl* ]] || return 0
-  case $contrast in
-    authors) printf '%s\n' --instrucl-weighting tag-share --instrucl-scale per-token ;;
-    recipe) config_flags "$ROOT/configs/shared/recipe.conf" | xargs printf '%s\n' ;;
+# losses_flags SYSTEM: the losses that it is trained by, where they are not the paper's.
+losses_flags() {
+  local kept=${losses:-$([[ $scale == full ]] && echo paper || echo recipe)} has=""
+  if [[ $1 == *instrucl* ]]; then has+="+instrucl"; fi
+  if [[ $1 == */tdo-* ]] && ! is_tuned "$1"; then has+="+start"; fi # the tuned ones have begun
+  case $kept$has in
+    authors+instrucl*) shared_flags instrucl-authors ;;
+    recipe+instrucl+start) shared_flags recipe ;;
+    recipe+instrucl) shared_flags instrucl-recipe ;;
+    recipe+start) shared_flags start-recipe ;;
   esac
 }

@@ -36,7 +36,7 @@ layer_of() {
 
 # instrucl_flags LAYER: the paper's form at a layer, for systems that have none.
 instrucl_flags() {
-  config_flags "$ROOT/configs/shared/instrucl.conf" | xargs printf '%s\n'
+  shared_flags instrucl
   printf '%s\n' --instrucl-layer "$1"
 }
 
