@@ -100,6 +100,7 @@ def test_no_config_is_forgotten() -> None:
         "transformer",
         "prefix-decoder-only",
         "tdo",
+        "tdo-recipe",
         "tdo-adaptation-instrucl",
         "tdo-instrucl-recipe",
     }
@@ -179,8 +180,8 @@ def _check_training(path: Path, machine: str, data: DataFolder) -> None:
     tokens = args.update_freq[0] * args.max_tokens * where.workers
     whole = config.gpus * args.max_tokens * config.integer("--update-freq", 1)
     assert extra or tokens == whole
+    recipe = path.parent.name in RECIPE or path.stem.endswith("-recipe")
     if "instrucl" in path.stem:
-        recipe = path.parent.name in RECIPE or path.stem.endswith("-recipe")
         sharp = recipe or path.parent.name == "two-stage-start"
         authors = sharp or "authors" in path.stem
         form = ("tag-share", "per-token") if authors else ("none", "sum")
@@ -202,7 +203,8 @@ def _check_training(path: Path, machine: str, data: DataFolder) -> None:
     elif encoder_tag(path) == "src":
         assert (args.arch, args.criterion) == ("transformer", "label_smoothed_cross_entropy")
     else:
-        assert (args.criterion, args.loss_terms) == ("label_smoothed_cross_entropy_terms", "")
+        terms = "lexical" if recipe and "tdo" in path.stem else ""
+        assert (args.criterion, args.loss_terms) == ("label_smoothed_cross_entropy_terms", terms)
 
 
 def test_configs_agree_with_their_architecture(data: DataFolder, subtests: pytest.Subtests) -> None:
