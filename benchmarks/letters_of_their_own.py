@@ -4,8 +4,9 @@
 
 TEXT is a folder of `tdo corpus`, of languages in the Latin alphabet. OUT gets its files with the
 letters and digits of each language moved to a range of code points of its own; spaces and
-punctuation stay. What a text means, how long it is and how its words relate is unchanged: whatever
-a model loses on OUT, it had from shared words, names and numbers.
+punctuation stay. Meanings and words are unchanged: what a model loses on OUT, it had from words,
+names, numbers and pieces that languages share. With as many pieces in all, each language has fewer,
+and sentences are longer in pieces: give `tdo preprocess` a larger --vocab-size.
 """
 
 import argparse
@@ -13,7 +14,7 @@ import shutil
 from pathlib import Path
 
 FIRST = 0x20000  # ideographs, which are letters to all that looks at them
-RANGE = 0x250  # more code points than the Latin alphabet has
+RANGE = 0x250  # of code points: the Latin alphabet up to its extended-B block
 
 
 def moved(text: str, number: int) -> str:
@@ -28,15 +29,19 @@ def main() -> None:
     parser.add_argument("text", type=Path)
     parser.add_argument("out", type=Path)
     arguments = parser.parse_args()
+    if not arguments.text.is_dir():
+        parser.error(f"TEXT must be a folder; {arguments.text} is not one")
+    if arguments.out.exists():
+        parser.error(f"OUT must not exist; {arguments.out} does")
     texts = {
         path: path.read_text(encoding="utf-8")
         for path in sorted(arguments.text.iterdir())
-        if path.suffix != ".json"
+        if path.is_file() and path.suffix != ".json"
     }
     languages = sorted({path.suffix for path in texts})
     for path, text in texts.items():
         if any(symbol.isalnum() and ord(symbol) >= RANGE for symbol in text):
-            parser.error(f"{path} has letters that are not of the Latin alphabet")
+            parser.error(f"TEXT must be Latin, up to U+{RANGE - 1:04X}; {path} has other letters")
     arguments.out.mkdir(parents=True)
     for path, text in texts.items():
         own = moved(text, languages.index(path.suffix))

@@ -49,6 +49,11 @@ def main() -> None:
     hub = data.hub()
     lines = within(parallel_lines(data, "valid"), LONGEST - 2, args.sentences)
     pairs = [pair.split("-") for pair in data.select("zero-shot", "pairs")]
+    if hub is None or not pairs or not next(iter(lines.values())):
+        parser.error(
+            "DATA must have a language that all trained pairs share, zero-shot directions, and "
+            f"validation sentences of at most {LONGEST - 2} pieces; {args.data} has not"
+        )
     print("| checkpoint | layer | same % | shift |\n|---|---|---|---|")
     for path in args.checkpoints:
         with quiet_libraries():

@@ -10,7 +10,8 @@
 #   --form      shared: all English sentences in all three pairs; disjoint: the training set cut
 #               into three parts, one for each pair, so that zero-shot is truly zero-shot
 #   --systems   configs of configs/multi30k (default: transformer,prefix-decoder-only,
-#               tdo-instrucl-recipe; the other two-stage ones are trained as the paper has it)
+#               tdo-instrucl-recipe; two-stage ones without -recipe or -authors are trained as the
+#               paper has it)
 #   --updates   updates of each training (default: the configs')
 #   --threads   CPU threads of each training (default 1)
 #   --jobs      trainings at a time, and decodings on the CPU (default 2, or one a GPU)

@@ -20,7 +20,15 @@ from torch import Tensor
 from tdo_plugin.criterions.instrucl import InstruCL, InstruCLOptions
 from tdo_plugin.criterions.left_out import check_left_out
 from tdo_plugin.criterions.lexical import Lexical, LexicalOptions
-from tdo_plugin.criterions.loss_terms import Answer, LossTerm, Request, Sample, TermLoss, Update
+from tdo_plugin.criterions.loss_terms import (
+    Answer,
+    LossTerm,
+    Request,
+    Sample,
+    TermLoss,
+    Update,
+    scored_target,
+)
 from tdo_plugin.criterions.reconstruction import Reconstruction
 from tdo_plugin.criterions.reconstruction_options import ReconstructionOptions
 from tdo_plugin.criterions.tpdm import TPDM
@@ -133,7 +141,8 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
         }
         asked = _union(list(requests.values()))
         if self.fused and reduce and isinstance(getattr(model, "core", None), TranslationModel):
-            asked["smoothed_target"] = self._scored(sample["target"]), self.eps
+            scored = scored_target(sample["target"], self.ignore_prefix_size, self.padding_idx)
+            asked["smoothed_target"] = scored, self.eps
         net_output = model(**sample["net_input"], **asked)
         if "smoothed_target" in asked:
             cross_entropy, nll = net_output[1]["cross_entropy"]
@@ -175,14 +184,6 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
                 extra["lexical"] if request.lexical_target is not None else None,
             )
             yield name, self.terms[name].loss(answer, sample, self.update)
-
-    def _scored(self, target: Tensor) -> Tensor:
-        """The target (B, T), padding where it is not scored."""
-        if self.ignore_prefix_size == 0:
-            return target
-        scored = target.clone()
-        scored[:, : self.ignore_prefix_size] = self.padding_idx
-        return scored
 
     def compute_loss(
         self, model: Any, net_output: Any, sample: Sample, reduce: bool = True

@@ -1,5 +1,6 @@
-"""A loss term for the beginning of a training: the first stage tells the target's words (ours)."""
+"""A loss term for the beginning of a training: the first stage predicts the target (ours)."""
 
+import logging
 import math
 from argparse import Namespace
 from dataclasses import dataclass, field
@@ -7,11 +8,21 @@ from typing import Any
 
 import torch
 from fairseq.dataclass import FairseqDataclass
+from torch import Tensor
 
-from tdo_plugin.criterions.loss_terms import Answer, Request, Sample, TermLoss, Update
+from tdo_plugin.criterions.loss_terms import (
+    Answer,
+    Request,
+    Sample,
+    TermLoss,
+    Update,
+    scored_target,
+)
 from tdo_plugin.criterions.specs import spec_of, spec_of_training
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.spec import ModelSpec
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass
@@ -28,10 +39,10 @@ class LexicalOptions(FairseqDataclass):
 
 
 class Lexical:
-    """Has the source, where the target enters, tell the target's words (see ``lexical_nll``).
+    """Has the source, where the target enters, predict the target's words (see ``lexical_nll``).
 
     Until the target reads its source nothing else tells the first stage what to do. The weight
-    falls to 0; from then on nothing is asked of the model.
+    falls to 0; from then on, and before the first update, nothing is asked of the model.
 
     Raises:
         UserError: an option is out of range, the task does not tell of updates, or the model is
@@ -53,23 +64,30 @@ class Lexical:
             )
         self.options = options
         self.padding_idx: int = task.target_dictionary.pad()
-        self._updates = 0  # how many there had been before the last batch that was trained on
-        if hasattr(getattr(task, "args", None), "arch"):  # or a training ends at its first batch
+        self._weight = 0.0  # in the last update
+        args = getattr(task, "args", Namespace())
+        if hasattr(args, "arch"):  # a training ends here rather than at its first batch
             _checked(spec_of_training(task))
+            if 0 < getattr(args, "max_update", 0) <= options.lexical_updates:
+                logger.warning(
+                    "the loss term lexical is there to the end: --max-update is %d, "
+                    "--lexical-updates %d",
+                    args.max_update,
+                    options.lexical_updates,
+                )
 
-    @property
-    def _weight(self) -> float:
-        left = 1 - self._updates / self.options.lexical_updates
-        return float(self.options.lexical_weight * max(left, 0.0))
+    def _scored(self, sample: Sample) -> Tensor:
+        return scored_target(sample["target"], self.options.ignore_prefix_size, self.padding_idx)
 
     def request(self, model: Any, sample: Sample, update: Update | None = None) -> Request:
         _checked(spec_of(model))
         if update is not None:
-            self._updates = update.number
-        return Request(lexical_target=sample["target"] if self._weight else None)
+            left = 1 - update.number / self.options.lexical_updates
+            self._weight = float(self.options.lexical_weight * max(left, 0.0))
+        return Request(lexical_target=self._scored(sample) if self._weight else None)
 
     def loss(self, answer: Answer, sample: Sample, update: Update | None = None) -> TermLoss:
-        weight, target = self._weight, sample["target"]
+        weight, target = self._weight, self._scored(sample)
         logs = {"weight": target.new_full((), len(target) * weight, dtype=torch.float64)}
         if answer.lexical is None:
             return TermLoss(logs["weight"].new_zeros((), dtype=torch.float32), logs)

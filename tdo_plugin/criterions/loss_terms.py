@@ -13,6 +13,15 @@ from tdo_plugin.modules.source_state import Reading, SourceState
 Sample = dict[str, Any]
 
 
+def scored_target(target: Tensor, ignored: int, padding_idx: int) -> Tensor:
+    """A target (B, T) with padding in the place of its first tokens, which are not scored."""
+    if ignored == 0:
+        return target
+    scored = target.clone()
+    scored[:, :ignored] = padding_idx
+    return scored
+
+
 @dataclass(frozen=True)
 class Update:
     """The update of the model that a batch is trained on in.
@@ -44,8 +53,8 @@ class Request:
         disentangled: whether TPDM's embeddings of the batch's source are wanted.
         reconstructed: what the source's last state is to tell (B, S), padding where nothing, and
             label smoothing, where their cross-entropy is wanted.
-        lexical_target: a target (B, T) that the source is to tell, word by word, where the target
-            enters.
+        lexical_target: a target (B, T) whose words the source is to predict where the target
+            enters, padding where nothing.
     """
 
     source_states: Sequence[int] = ()
@@ -60,7 +69,7 @@ class Request:
 class Answer:
     """What a request named: states (B, S, D) by layer, points (B, D) and sources in its order.
 
-    Of what is reconstructed, loss and likelihood, summed; of what is told word by word, the
+    Of what is reconstructed, loss and likelihood, summed; of the words that are predicted, the
     likelihood.
     """
 

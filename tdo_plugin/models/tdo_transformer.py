@@ -209,8 +209,8 @@ class TdoTransformer(FairseqEncoderDecoderModel):
             smoothed_source: what the source's last state is to tell (B, S), padding where nothing,
                 and label smoothing; loss and likelihood, summed, are returned under
                 ``reconstruction``.
-            lexical_target: a target (B, T) that the source's state where the target enters is to
-                tell, word by word; the likelihood is returned under ``lexical``.
+            lexical_target: a target (B, T) whose words the source's states where the target enters
+                are to predict; the likelihood is returned under ``lexical``.
         """
         if lexical_target is not None:
             source_states = {*source_states, self.core.spec.entry_layer}

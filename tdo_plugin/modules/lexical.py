@@ -1,12 +1,16 @@
-"""How well source states name the words of a target, wherever these stand (ours).
+"""How well source states predict the words of a target, wherever these stand (ours).
 
-Shapes: B sentences, S source, T target, D model width, V vocabulary.
+Shapes: B sentences, S source, T target, D model width, V vocabulary, N positions.
 """
 
 import math
 
 import torch
 from torch import Tensor
+from torch.nn.functional import embedding
+from torch.utils.checkpoint import checkpoint
+
+ROWS = 512  # positions whose logits are there at a time
 
 
 def lexical_nll(
@@ -14,25 +18,38 @@ def lexical_nll(
 ) -> Tensor:
     """-log p(y | x) with p(y_j | x) = 1 / S sum_i p(y_j | h_i): IBM model 1 (Brown et al., 1993).
 
-    Each target token is told by all source positions alike, tag and end symbol included, of which
-    each has a distribution over the vocabulary. All (B, S, V) logits are made.
+    Each target token is predicted by all source positions alike, tag and end symbol included, of
+    which each has a distribution over the vocabulary. Only a block of (B, S, V) logits is there at
+    a time.
 
     Args:
         features: h (B, S, D) as the output projection reads them.
         weight: of the output projection, (V, D).
         padding: true at the source's padding, (B, S).
-        target: (B, T), padding where nothing is told.
+        target: (B, T), padding where nothing is predicted.
         padding_idx: the padding symbol.
 
     Returns:
         the sum over target tokens, in nats, in at least single precision.
     """
-    logits = features @ weight.T
+    logits = features @ embedding(target, weight).transpose(1, 2)  # (B, S, T)
     single = torch.promote_types(logits.dtype, torch.float32)
-    wanted = target[:, None].expand(-1, features.size(1), -1)
-    # sums of many logits need more than half precision
-    log_probs = torch.log_softmax(logits, -1, dtype=single).gather(2, wanted)  # (B, S, T)
+    log_probs = logits.to(single) - _normalizer(features, weight, single)[:, :, None]
     log_probs = log_probs.masked_fill(padding[:, :, None], -math.inf)
     lengths = (~padding).sum(1).to(single).log()  # (B,)
     nll = lengths[:, None] - log_probs.logsumexp(1)
     return nll[target.ne(padding_idx)].sum()
+
+
+def _normalizer(features: Tensor, weight: Tensor, single: torch.dtype) -> Tensor:
+    """log sum_v exp(h . w_v) of features (B, S, D): (B, S)."""
+
+    def of_block(block: Tensor) -> Tensor:
+        # sums of many logits need more than half precision
+        return (block @ weight.T).to(single).logsumexp(-1)
+
+    blocks = [
+        checkpoint(of_block, block, use_reentrant=False, preserve_rng_state=False)
+        for block in features.flatten(0, 1).split(ROWS)
+    ]
+    return torch.cat(blocks).view(features.shape[:2])

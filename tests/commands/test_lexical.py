@@ -40,8 +40,17 @@ def test_the_objective_is_the_sum():
     task, model, criterion = built(*BASE, *TERMS, *LEXICAL)
     batch = iterate(task, "train")[0]
     model.eval()
-    with torch.no_grad():
+    with torch.no_grad(), criterion.in_update(lr=0.1, number=0):
         loss, _, logs = criterion(model, batch)
         _, extra = model(**batch["net_input"], lexical_target=batch["target"])
     wanted = logs["loss"] + 0.5 * extra["lexical"]
     torch.testing.assert_close(loss.double(), torch.as_tensor(wanted).double())
+
+
+@pytest.mark.parametrize(("updates", "warned"), [("4", True), ("5", False), ("0", False)])
+def test_a_training_that_ends_with_it_is_warned_of(caplog, updates, warned):
+    built(*BASE, *TERMS, *LEXICAL, "--max-update", updates)
+    said = [one.getMessage() for one in caplog.records if "loss term lexical" in one.getMessage()]
+    assert said == warned * [
+        "the loss term lexical is there to the end: --max-update is 4, --lexical-updates 4"
+    ]

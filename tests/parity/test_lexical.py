@@ -11,6 +11,7 @@ from support.parity_cases import CASES, PAD, name_of
 from tdo_plugin.criterions.lexical import Lexical
 from tdo_plugin.criterions.loss_terms import Answer, Update
 from tdo_plugin.errors import UserError
+from tdo_plugin.modules import lexical as lexical_module
 from tdo_plugin.modules.lexical import lexical_nll
 from tdo_plugin.modules.source_state import Reading
 
@@ -33,15 +34,16 @@ def expected(model, states, source, target):
 def test_values_and_gradients(case, make_model, batch):
     model = make_model(**case)
     source, previous, target = batch
-    entry = model.spec.entry_layer
+    reading = Reading(source, (model.spec.entry_layer,))
     parameters = list(model.parameters())
-    for state in (
-        model([Reading(source, (entry,))], previous)[0][0],
-        model.read([Reading(source, (entry,))])[0],
-    ):
+    entered = []  # what the target reads
+    hook = model.stack.entry.register_forward_hook(lambda *given: entered.append(given[2]))
+    states = (model([reading], previous)[0][0], model.read([reading])[0])
+    hook.remove()
+    assert len(entered) == len(states)
+    for state, features in zip(states, entered, strict=True):
         found = model.lexical(state, target)
-        spread = None if state.languages is None else state.languages[:, None]
-        theirs = expected(model, model.stack.entry(state.states[entry], spread), source, target)
+        theirs = expected(model, features.view(*source.shape, -1), source, target)
         torch.testing.assert_close(found, theirs, rtol=0, atol=1e-9)
         pairs = [
             torch.autograd.grad(one, parameters, retain_graph=True, allow_unused=True)
@@ -51,6 +53,24 @@ def test_values_and_gradients(case, make_model, batch):
             assert (own is None) == (other is None)
             if own is not None:
                 torch.testing.assert_close(own, other, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 4])
+def test_blocks_change_nothing(monkeypatch, rows):
+    generator = torch.Generator().manual_seed(1)
+    leaves = [
+        torch.randn(*shape, generator=generator, dtype=torch.float64, requires_grad=True)
+        for shape in ((2, 5, 4), (9, 4))
+    ]
+    target = torch.tensor([[5, 6, 2], [4, 2, PAD]])
+    padding = torch.tensor([[False] * 5, [False] * 3 + [True] * 2])
+    whole = lexical_nll(*leaves, padding, target, PAD)
+    expected_gradients = torch.autograd.grad(whole, leaves)
+    monkeypatch.setattr(lexical_module, "ROWS", rows)
+    in_blocks = lexical_nll(*leaves, padding, target, PAD)
+    torch.testing.assert_close(in_blocks, whole, rtol=1e-14, atol=0)
+    for one, other in zip(torch.autograd.grad(in_blocks, leaves), expected_gradients, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
@@ -71,13 +91,15 @@ def term(**options):
     task = SimpleNamespace(
         target_dictionary=SimpleNamespace(pad=lambda: PAD), tells_updates=True, args=Namespace()
     )
-    return Lexical(Namespace(**{"lexical_weight": 2.0, "lexical_updates": 10, **options}), task)
+    usual = {"lexical_weight": 2.0, "lexical_updates": 10, "ignore_prefix_size": 0}
+    return Lexical(Namespace(**{**usual, **options}), task)
 
 
 def test_the_weight_falls_in_a_straight_line_and_then_nothing_is_asked(make_model):
     model = SimpleNamespace(core=make_model(**STAGED[0]))
     sample = {"target": torch.tensor([[3, 4, PAD]])}
     lexical = term()
+    assert lexical.request(model, sample).lexical_target is None  # before the first update
     for number, weight in ((0, 2.0), (5, 1.0), (9, 0.2), (10, 0.0), (50, 0.0)):
         update = Update(lr=0.1, number=number)
         request = lexical.request(model, sample, update)
@@ -102,6 +124,16 @@ def test_the_weight_falls_in_a_straight_line_and_then_nothing_is_asked(make_mode
 def test_options_out_of_range(options, message):
     with pytest.raises(UserError, match=message):
         term(**options)
+
+
+def test_a_prefix_that_is_not_scored_is_not_predicted(make_model):
+    model = SimpleNamespace(core=make_model(**STAGED[0]))
+    lexical = term(ignore_prefix_size=1)
+    sample = {"target": torch.tensor([[7, 3, 4], [7, 5, PAD]])}
+    request = lexical.request(model, sample, Update(lr=0.1))
+    assert request.lexical_target.tolist() == [[PAD, 3, 4], [PAD, 5, PAD]]
+    logs = lexical.loss(Answer(lexical=torch.tensor(3.0)), sample).logs
+    assert logs["ntokens"] == 3
 
 
 def test_a_model_without_a_first_stage_is_refused(make_model):

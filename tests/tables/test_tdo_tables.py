@@ -205,11 +205,11 @@ def test_seeds_and_the_authors_form_are_trainings_of_their_own(clone: Path) -> N
         assert (flags.get("--instrucl-scale") == "per-token") == ("instrucl" in name)
 
 
-FLAGS = ("--instrucl-temperature", "--instrucl-weighting", "--instrucl-scale", "--loss-terms")
-NONE, PAPER = (None,) * 4, ("1.0", "none", "sum", None)
-AUTHORS = ("1.0", "tag-share", "per-token", None)
-SHARP, BEGUN = ("0.1", "tag-share", "per-token", None), (None, None, None, "lexical")
-BOTH = ("0.1", "tag-share", "per-token", "instrucl,lexical")
+FLAGS = ("--instrucl-temperature", "--instrucl-scale", "--loss-terms", "--lexical-updates")
+NONE, PAPER, AUTHORS = (None,) * 4, ("1.0", "sum", None, None), ("1.0", "per-token", None, None)
+SHARP, BEGUN = ("0.1", "per-token", None, None), (None, None, "lexical", "1000")
+BOTH = ("0.1", "per-token", "instrucl,lexical", "1000")
+LATER = tuple((*losses[:3], losses[3] and "10000") for losses in (NONE, SHARP, BEGUN, BOTH))
 ROWS = (
     "prefix-decoder-only",
     "prefix-decoder-only@instrucl-n",
@@ -222,7 +222,7 @@ FOUND = {  # of those rows
     "full": (NONE, PAPER, NONE, PAPER),
     "toy --losses paper": (NONE, PAPER, NONE, PAPER),
     "toy --losses authors": (NONE, AUTHORS, NONE, AUTHORS),
-    "full --losses recipe": (NONE, SHARP, BEGUN, BOTH),
+    "full --losses recipe": LATER,
 }
 
 
@@ -347,8 +347,13 @@ def test_help_explains_the_script_and_its_options(clone: Path, name: str) -> Non
         ("table1", ["--encoder", "decoder"], "`--encoder` must come with encoder-decoders that"),
         (
             "table1",
-            ["--losses", "authors", "--rows", "ted19/*coder*"],
-            "`--losses` must come with rows that have InstruCL or two stages",
+            ["--losses", "authors", "--rows", "ted19/tdo-prefix"],
+            "`--losses authors` must come with rows that have InstruCL",
+        ),
+        (
+            "table2",
+            ["--losses", "recipe", "--rows", "m2m-418m/tdo-adaptation"],
+            "`--losses` must come with rows that have InstruCL, or two stages from scratch",
         ),
         ("table1", ["--out", "--fresh"], "must be followed by its value; --fresh follows it"),
         ("table2", ["--rows", "nllb-600m/tdo"], "`--rows` must be of m2m-418m at the scale toy"),

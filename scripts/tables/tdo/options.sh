@@ -39,8 +39,7 @@ check_own_options() {
   [[ -z $originals || $scale == full ]] || die "\`--originals\` must come with the scale full; it is $scale"
   [[ -z $originals ]] || is_row "m2m-*/*" || is_row "nllb-*/*" ||
     die "\`--originals\` must come with rows of pre-trained models; there are none"
-  [[ -z $losses ]] || is_row "*instrucl*" || is_row "*/tdo-*" ||
-    die "\`--losses\` must come with rows that have InstruCL or two stages; there are none"
+  [[ -z $losses ]] || check_losses
   [[ -z $encoder ]] || check_encoder
 }
 
@@ -84,15 +83,38 @@ except UserError as error:
 END
 }
 
-# losses_flags SYSTEM: the losses that it is trained by, where they are not the paper's.
+# losses_flags SYSTEM: the losses that it is trained by, where they are not the paper's, a word a line.
 losses_flags() {
-  local kept=${losses:-$([[ $scale == full ]] && echo paper || echo recipe)} has=""
-  if [[ $1 == *instrucl* ]]; then has+="+instrucl"; fi
-  if [[ $1 == */tdo-* ]] && ! is_tuned "$1"; then has+="+start"; fi # the tuned ones have begun
-  case $kept$has in
-    authors+instrucl*) shared_flags instrucl-authors ;;
-    recipe+instrucl+start) shared_flags recipe ;;
-    recipe+instrucl) shared_flags instrucl-recipe ;;
-    recipe+start) shared_flags start-recipe ;;
+  local file
+  file=$(losses_file "$1" "${losses:-$([[ $scale == full ]] && echo paper || echo recipe)}")
+  [[ -n $file ]] || return 0
+  shared_flags "$file"
+  # 2.5 times the warm-up, as at the scale multi30k
+  if [[ $scale == full && $file != instrucl* ]]; then printf '%s\n' --lexical-updates 10000; fi
+}
+
+# losses_file SYSTEM LOSSES: the file of configs/shared that makes the difference, if one does.
+losses_file() {
+  local parts=""
+  if [[ $1 == *instrucl* ]]; then parts+="+instrucl"; fi
+  # pre-trained models read their source from the start
+  if [[ $1 == */tdo-* ]] && ! is_tuned "$1"; then parts+="+start"; fi
+  case $2$parts in
+    authors+instrucl*) echo instrucl-authors ;;
+    recipe+instrucl+start) echo recipe ;;
+    recipe+instrucl) echo instrucl-recipe ;;
+    recipe+start) echo start-recipe ;;
   esac
+}
+
+# check_losses: die if they are the same for all rows, whatever is asked for.
+check_losses() {
+  local one
+  for one in "${rows[@]}"; do
+    [[ -z $(losses_file "$one" "${losses/paper/recipe}") ]] || return 0
+  done
+  if [[ $losses == authors ]]; then
+    die "\`--losses authors\` must come with rows that have InstruCL; there are none"
+  fi
+  die "\`--losses\` must come with rows that have InstruCL, or two stages from scratch; there are none"
 }
