@@ -13,7 +13,7 @@ import argparse
 import shutil
 from pathlib import Path
 
-FIRST = 0x20000  # ideographs, which are letters to all that looks at them
+FIRST = 0xAC00  # Hangul syllables: letters without case, of which there are 11,172
 RANGE = 0x250  # of code points: the Latin alphabet up to its extended-B block
 
 
