@@ -187,6 +187,7 @@ def _check_training(path: Path, machine: str, data: DataFolder) -> None:
         form = ("tag-share", "per-token") if authors else ("none", "sum")
         assert (args.instrucl_weighting, args.instrucl_scale) == form
         assert args.instrucl_temperature == (0.1 if sharp else 1)
+        assert args.instrucl_weight == (0.3 if recipe else 1)
         if recipe:
             assert args.criterion == "label_smoothed_cross_entropy_terms"
             assert args.loss_terms == "instrucl,lexical"
