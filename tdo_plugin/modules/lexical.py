@@ -1,6 +1,6 @@
 """How well source states predict the words of a target, wherever these stand (ours).
 
-Shapes: B sentences, S source, T target, D model width, V vocabulary, N positions.
+Shapes: B sentences, S source, T target, D model width, V vocabulary.
 """
 
 import math
