@@ -9,7 +9,7 @@
 #               corpus that is thrown away again
 #
 # Compares a prefix decoder-only model with the two-stage model (TDO) with InstruCL by the recipe
-# (configs/shared/recipe.conf), on trained and on zero-shot directions. On two CPU cores it takes less than ten
+# (configs/shared/recipe.conf), on trained and on zero-shot directions. On two CPU cores it takes seven to ten
 # minutes after set-up. LID=FILE has fastText's lid.176 tell languages apart (also: lid.176.bin or .ftz in
 # the clone), instead of a classifier trained on the corpus.
 set -euo pipefail

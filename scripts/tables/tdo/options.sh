@@ -109,9 +109,9 @@ losses_file() {
 
 # check_losses: die if they are the same for all rows, whatever is asked for.
 check_losses() {
-  local one
-  for one in "${rows[@]}"; do
-    [[ -z $(losses_file "$one" "${losses/paper/recipe}") ]] || return 0
+  local system
+  for system in "${rows[@]}"; do
+    [[ -z $(losses_file "$system" "${losses/paper/recipe}") ]] || return 0
   done
   if [[ $losses == authors ]]; then
     die "\`--losses authors\` must come with rows that have InstruCL; there are none"
