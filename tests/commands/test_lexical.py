@@ -3,6 +3,7 @@
 import pytest
 import torch
 from support.data import TAG, TASK, TRAIN, built, iterate, train
+from support.ddp import in_torch_s_wrapper
 
 SIZES = ("--tdo-model-dim", "8", "--tdo-heads", "2", "--tdo-ffn-dim", "12")
 TDO = ("--arch", "tdo_transformer", "--tdo-layers", "3", "--tdo-target-layer", "1")
@@ -45,6 +46,41 @@ def test_the_objective_is_the_sum():
         _, extra = model(**batch["net_input"], lexical_target=batch["target"])
     wanted = logs["loss"] + 0.5 * extra["lexical"]
     torch.testing.assert_close(loss.double(), torch.as_tensor(wanted).double())
+
+
+def test_batches_of_one_update_weigh_alike(tmp_path):
+    found = train(tmp_path, *BASE, *TERMS, *LEXICAL, "--update-freq", "2", "--max-update", "3")
+    weights = [one["lexical_weight"] / one["nsentences"] for one in found]
+    assert weights == pytest.approx([0.5, 0.5, 0.375, 0.375, 0.25, 0.25])
+
+
+def test_gradients_in_torch_s_wrapper_are_the_same(tmp_path):
+    """The blocks that are computed again in the backward pass are part of the wrapped forward."""
+    task, model, criterion = built(*BASE, *TERMS, *LEXICAL)
+    batch = iterate(task, "train")[0]
+
+    def gradients(of):
+        model.zero_grad()
+        with criterion.in_update(lr=0.1, number=0):
+            criterion(of, batch)[0].backward()
+        return [parameter.grad.clone() for parameter in model.parameters()]
+
+    plain = gradients(model)
+    wrapped = in_torch_s_wrapper(model, gradients, tmp_path / "meeting")
+    for own, wanted in zip(wrapped, plain, strict=True):
+        torch.testing.assert_close(own, wanted)
+
+
+@pytest.mark.parametrize(
+    "precision", [("--bf16",), ("--fp16", "--fp16-no-flatten-grads")], ids=" ".join
+)
+def test_half_precision_trains(precision, tmp_path):
+    flags = (*BASE, *TERMS, *LEXICAL, "--max-update", "4", "--lr", "0.001")
+    half = train(tmp_path / "half", *flags, *precision)
+    full = train(tmp_path / "full", *flags)
+    for key in ("loss", "lexical_nll_loss"):
+        assert [one[key] for one in half] == pytest.approx([one[key] for one in full], rel=0.03)
+    assert half[-1]["loss"] != full[-1]["loss"]
 
 
 @pytest.mark.parametrize(("updates", "warned"), [("4", True), ("5", False), ("0", False)])
