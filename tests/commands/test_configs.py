@@ -144,7 +144,8 @@ def test_no_config_is_forgotten() -> None:
         "scales": 3,
     }
     shared = {p.name for p in (ROOT / "configs" / "shared").iterdir()}
-    text = "\n".join(p.read_text() for p in (ROOT / "configs").rglob("*.conf"))
+    configs = (p for p in (ROOT / "configs").rglob("*") if p.suffix in (".conf", ".json"))
+    text = "\n".join(p.read_text() for p in configs)
     assert {name for name in shared if not re.search(rf"include \S*\b{name}", text)} == set()
 
 
@@ -182,11 +183,10 @@ def _check_training(path: Path, machine: str, data: DataFolder) -> None:
     assert extra or tokens == whole
     recipe = path.parent.name in RECIPE or path.stem.endswith("-recipe")
     if "instrucl" in path.stem:
-        sharp = recipe or path.parent.name == "two-stage-start"
-        authors = sharp or "authors" in path.stem
+        authors = recipe or "authors" in path.stem
         form = ("tag-share", "per-token") if authors else ("none", "sum")
         assert (args.instrucl_weighting, args.instrucl_scale) == form
-        assert args.instrucl_temperature == (0.1 if sharp else 1)
+        assert args.instrucl_temperature == (0.1 if recipe else 1)
         assert args.instrucl_weight == (0.3 if recipe else 1)
         if recipe:
             assert args.criterion == "label_smoothed_cross_entropy_terms"
