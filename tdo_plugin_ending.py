@@ -7,6 +7,7 @@ importing anything of ``tdo_plugin`` would register the whole package.
 import atexit
 import contextlib
 import functools
+import gc
 import os
 import signal
 import sys
@@ -128,6 +129,11 @@ def obedient_loader(loader: Any) -> Any:
     torchrun and Slurm may tell all processes, while the trainer needs these until its update is
     done. They inherit that signals wait for them, so that there is no moment without.
 
+    What the trainer has is not theirs to throw away. A fork inherits its garbage too, such as the
+    last epoch's iterator, and Python may collect that in the new process: pinned batches then ask a
+    GPU that a fork cannot use, which aborts it, and the old iterator waits for processes that are
+    not its own.
+
     They end with the last batch. fairseq asks for processes that outlive an epoch, or counts
     batches and never learns that there are no more. It leaves both to Python's garbage collection,
     where torch cannot reach its processes any more and waits five seconds for them: in every epoch,
@@ -137,13 +143,17 @@ def obedient_loader(loader: Any) -> Any:
     class Loader(loader):  # type: ignore[misc]
         def __init__(self, *args: Any, **options: Any) -> None:
             options["persistent_workers"] = False
-            super().__init__(*args, worker_init_fn=_obey_parent_alone, **options)
+            super().__init__(*args, worker_init_fn=_begin, **options)
 
         def __iter__(self) -> Any:
             before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+            collects = gc.isenabled()
+            gc.disable()
             try:
                 return _let_go_at_end(super().__iter__(), len(self))
             finally:
+                if collects:
+                    gc.enable()
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     return Loader
@@ -158,8 +168,13 @@ def _let_go_at_end(iterator: Any, count: int) -> Iterator[Any]:
         yield batch
 
 
-def _obey_parent_alone(_: int) -> None:
-    """torch, too, asks by SIGTERM, so that who sent it decides."""
+def _begin(_: int) -> None:
+    """Collect no garbage but its own, and obey nobody but the parent.
+
+    torch, too, asks by SIGTERM, so that who sent it decides.
+    """
+    gc.freeze()
+    gc.enable()
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # not inherited from a fork server
 
     def obey() -> None:

@@ -5,6 +5,7 @@ import os
 import signal
 from itertools import islice
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 
 import pytest
 import torch
@@ -54,6 +55,48 @@ def test_a_loader_that_is_garbage_is_not_waited_for(
     del epoch
     gc.collect()
     assert not forced
+
+
+class Inherited:
+    """Says when it goes, and in which process."""
+
+    def __init__(self, told: Path) -> None:
+        self.told, self.itself = told, self  # a cycle, which only the collector finds
+
+    def __del__(self) -> None:
+        with self.told.open("a") as file:
+            print(os.getpid(), file=file)
+
+
+class Collecting(torch.utils.data.Dataset[bool]):
+    """Items that are read while the collector runs; they say whether it runs by itself."""
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, index: int) -> bool:
+        gc.collect()
+        return gc.isenabled()
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_garbage_of_the_trainer_is_left_to_the_trainer(collects: bool, tmp_path: Path) -> None:
+    """On a GPU it has pinned batches in it, which abort a forked process that frees them."""
+    told = tmp_path / "told"
+    loader = obedient_loader(torch.utils.data.DataLoader)
+    epoch = loader(Collecting(), num_workers=1, multiprocessing_context="fork", timeout=60)
+    gc.collect()
+    gc.disable()
+    try:
+        Inherited(told)
+        if collects:
+            gc.enable()
+        assert all(map(bool, epoch))
+        assert gc.isenabled() == collects
+    finally:
+        gc.enable()
+    gc.collect()
+    assert told.read_text().split() == [str(os.getpid())]
 
 
 SOURCE, TARGET = torch.zeros(3, 7), torch.zeros(3, 5)
