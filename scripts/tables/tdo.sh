@@ -24,7 +24,8 @@
 #   --losses    paper, InstruCL as the sum of equation 9 (the default of full); authors, InstruCL with the weights
 #               and the scale of their code; recipe, what small budgets need (the default of toy and multi30k):
 #               InstruCL in the authors' form with a sharp contrast, and for two-stage models that are trained from
-#               scratch a first stage that predicts the target's words at first (configs/shared/recipe.conf)
+#               scratch a first stage that begins as the identity and predicts the target's words at first
+#               (configs/shared/recipe.conf)
 #   --from      folder with the archives of Multi30k, or TED-19 and OPUS-100, instead of a download
 #   --originals folder with m2m-418m, nllb-600m and m2m-1.2b in Hugging Face's format, for table 2 in full;
 #               at the small scales an encoder-decoder of fairseq's own, trained on all directions, stands
