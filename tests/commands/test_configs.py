@@ -181,6 +181,8 @@ def _check_training(path: Path, machine: str, data: DataFolder) -> None:
     whole = config.gpus * args.max_tokens * config.integer("--update-freq", 1)
     assert extra or tokens == whole
     recipe = path.parent.name in RECIPE or path.stem.endswith("-recipe")
+    if args.arch.startswith("tdo_transformer") and recipe:
+        assert args.tdo_init == "identity-stage1"
     if "instrucl" in path.stem:
         authors = recipe or "authors" in path.stem
         form = ("tag-share", "per-token") if authors else ("none", "sum")
@@ -228,7 +230,7 @@ def _check_preset(path: Path, data: DataFolder) -> None:
     for word in arguments:
         if word.startswith("--"):
             skip = word.startswith("--tdo-") and word not in (
-                "--tdo-source-attention", "--tdo-adaptation-dim", *own,
+                "--tdo-source-attention", "--tdo-adaptation-dim", "--tdo-init", *own,
             )  # fmt: skip
         if not skip:
             kept.append(word)
