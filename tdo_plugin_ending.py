@@ -143,7 +143,7 @@ def obedient_loader(loader: Any) -> Any:
     class Loader(loader):  # type: ignore[misc]
         def __init__(self, *args: Any, **options: Any) -> None:
             options["persistent_workers"] = False
-            super().__init__(*args, worker_init_fn=_begin, **options)
+            super().__init__(*args, worker_init_fn=_begin_to_load, **options)
 
         def __iter__(self) -> Any:
             before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
@@ -168,7 +168,7 @@ def _let_go_at_end(iterator: Any, count: int) -> Iterator[Any]:
         yield batch
 
 
-def _begin(_: int) -> None:
+def _begin_to_load(_: int) -> None:
     """Collect no garbage but its own, and obey nobody but the parent.
 
     torch, too, asks by SIGTERM, so that who sent it decides.

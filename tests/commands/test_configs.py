@@ -157,6 +157,10 @@ def test_fairseq_understands_every_training_command(
             _check_training(path, machine, data)
 
 
+def has_recipe(path: Path) -> bool:
+    return path.parent.name in RECIPE or path.stem.endswith("-recipe")
+
+
 def _check_training(path: Path, machine: str, data: DataFolder) -> None:
     from fairseq import options
 
@@ -180,7 +184,7 @@ def _check_training(path: Path, machine: str, data: DataFolder) -> None:
     tokens = args.update_freq[0] * args.max_tokens * where.workers
     whole = config.gpus * args.max_tokens * config.integer("--update-freq", 1)
     assert extra or tokens == whole
-    recipe = path.parent.name in RECIPE or path.stem.endswith("-recipe")
+    recipe = has_recipe(path)
     if args.arch.startswith("tdo_transformer") and recipe:
         assert args.tdo_init == "identity-stage1"
     if "instrucl" in path.stem:
@@ -226,11 +230,12 @@ def _check_preset(path: Path, data: DataFolder) -> None:
     if not args.arch.startswith("tdo_"):
         return
     own = OWN.get(path.relative_to(ROOT / "configs").parts[0], ())
+    start = ("--tdo-init",) if has_recipe(path) else ()  # whose value _check_training knows
     kept, skip = [], False
     for word in arguments:
         if word.startswith("--"):
             skip = word.startswith("--tdo-") and word not in (
-                "--tdo-source-attention", "--tdo-adaptation-dim", "--tdo-init", *own,
+                "--tdo-source-attention", "--tdo-adaptation-dim", *own, *start,
             )  # fmt: skip
         if not skip:
             kept.append(word)
