@@ -20,7 +20,7 @@ from torch import Tensor
 
 from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.residual import Residual
-from tdo_plugin.modules.source_state import Reading
+from tdo_plugin.modules.source_state import SourceRequest
 from tdo_plugin.modules.spec import ModelSpec
 from tdo_plugin.modules.translation_model import TranslationModel
 
@@ -75,7 +75,7 @@ def shifted(target: Tensor) -> Tensor:
 
 def loss(model: TranslationModel, source: Tensor, previous: Tensor, target: Tensor) -> Tensor:
     """Cross-entropy of a token."""
-    _, features = model([Reading(source)], previous)
+    _, features = model([SourceRequest(source)], previous)
     return model.cross_entropy(features, target, 0.0)[0] / target.numel()
 
 

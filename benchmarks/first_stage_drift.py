@@ -43,7 +43,7 @@ def measure(path: Path, data: DataFolder, direction: str, sentences: int) -> lis
     entry = core.spec.entry_layer
     _, extra = model(
         **sample["net_input"],
-        source_states=(entry,),
+        source_layer_outputs=(entry,),
         smoothed_target=(sample["target"], 0.0),
     )
     loss, nll = extra["cross_entropy"]
@@ -51,7 +51,7 @@ def measure(path: Path, data: DataFolder, direction: str, sentences: int) -> lis
     tokens = sample["net_input"]["src_tokens"]
     real = tokens.ne(core.padding_idx)
     with torch.no_grad():
-        state = core.stack.entry(extra["source"].states[entry])[real]
+        state = core.stack.bridge(extra["source"].layer_outputs[entry])[real]
         own = tokens[real]
         found = core.logits(state).argmax(-1).eq(own).float().mean()
         cosine = torch.cosine_similarity(state, core.embeddings.source(own)).mean()

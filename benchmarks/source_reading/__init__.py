@@ -10,7 +10,6 @@ variant that the environment variable ``SOURCE_READING`` names. For training onl
 
 import os
 from argparse import Namespace
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -23,10 +22,11 @@ from tdo_plugin.models.tdo_transformer import TdoTransformer
 from tdo_plugin.modules.attention import KeyValue, MultiheadAttention
 from tdo_plugin.modules.builder import BOTH, Builder
 from tdo_plugin.modules.feed_forward import FeedForward
-from tdo_plugin.modules.layer import JointLayer, Stream, Surroundings
+from tdo_plugin.modules.layer import DecoderContext, JointLayer
+from tdo_plugin.modules.packed_batch import PackedBatch
 from tdo_plugin.modules.residual import Residual
 from tdo_plugin.modules.spec import ModelSpec
-from tdo_plugin.modules.stream_pass import Source
+from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
 class Reading(NamedTuple):
@@ -68,35 +68,32 @@ class ReadingLayer(JointLayer):
         self.reading = reading
         self.reading_residual = reading_residual if after else None
 
-    def streams(
-        self, x: Tensor, streams: Sequence[Stream], languages: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, batch: PackedBatch) -> Tensor:
         """A source, alone; what is kept is what the reading needs."""
-        (source,) = streams
-        assert isinstance(source, Source)
-        memory = self.memory(x.unflatten(0, source.shape), source.languages)
-        x = super().streams(x, streams, languages)
-        if source.memories:
-            source.memories[-1] = memory
+        (segment,) = batch.segments
+        kv = self.project_kv(batch.x.unflatten(0, segment.shape), segment.context)
+        x = super().forward(batch)
+        if segment.source_kv:
+            segment.source_kv[-1] = kv
         return x
 
-    def memory(self, source: Tensor, languages: Tensor | None = None) -> KeyValue:
-        return self.reading.keys_values(self.attention_residual.before(source, languages))
+    def project_kv(self, source: Tensor, context: TokenContext = NO_CONTEXT) -> KeyValue:
+        return self.reading.keys_values(self.attention_residual.before(source, context))
 
-    def target(self, x: Tensor, around: Surroundings, index: int) -> Tensor:
-        languages, mask, memory = around.languages, around.mask, around.memories[index]
-        normed = self.attention_residual.before(x, languages)
+    def target(self, x: Tensor, ctx: DecoderContext, index: int) -> Tensor:
+        context, mask, source_kv = ctx.tokens, ctx.mask, ctx.source_kv[index]
+        normed = self.attention_residual.before(x, context)
         query, own = self.attention.queries(normed), self.attention.keys_values(normed)
         attended = self.attention.attend(query, own, mask.over_target)
         if self.reading_residual is None:
-            read = self.reading.attend(self.reading.queries(normed), memory, mask.over_source)
-            x = self.attention_residual.after(x, attended + read, languages)
+            read = self.reading.attend(self.reading.queries(normed), source_kv, mask.over_source)
+            x = self.attention_residual.after(x, attended + read, context)
         else:
-            x = self.attention_residual.after(x, attended, languages)
-            query = self.reading.queries(self.reading_residual.before(x, languages))
-            read = self.reading.attend(query, memory, mask.over_source)
-            x = self.reading_residual.after(x, read, languages)
-        return self._feed_forward(x, languages)
+            x = self.attention_residual.after(x, attended, context)
+            query = self.reading.queries(self.reading_residual.before(x, context))
+            read = self.reading.attend(query, source_kv, mask.over_source)
+            x = self.reading_residual.after(x, read, context)
+        return self._feed_forward(x, context)
 
 
 class ReadingBuilder(Builder):

@@ -106,7 +106,7 @@ class SourceAlone(SourceStream):
         src_lengths: Tensor | None = None,
         src_lang_id: Tensor | None = None,
         tgt_lang_id: Tensor | None = None,
-        source_states: Collection[int] = (),
+        source_layer_outputs: Collection[int] = (),
     ) -> FirstStage:
         """The source (B, S); lengths and language ids are not read."""
         core, length = self.core, src_tokens.size(1)
@@ -119,9 +119,9 @@ class SourceAlone(SourceStream):
         states: dict[int, Tensor] = {}
         for index, layer in enumerate(core.stack.layers[: core.spec.target_layer], start=1):
             x, _ = through(layer, x, mask)
-            if index in source_states:
+            if index in source_layer_outputs:
                 states[index] = x
-        return FirstStage(core.stack.entry(x), padding, states)
+        return FirstStage(core.stack.bridge(x), padding, states)
 
     def reorder_encoder_out(self, encoder_out: FirstStage, new_order: Tensor) -> FirstStage:
         return encoder_out.reorder(new_order)
@@ -136,7 +136,7 @@ class JointSequence(TargetStream):
         encoder_out: FirstStage,
         incremental_state: dict[str, Any] | None = None,
         features_only: bool = False,
-        source_states: Collection[int] = (),
+        source_layer_outputs: Collection[int] = (),
     ) -> tuple[Tensor, dict[str, Any]]:
         """Logits (R, T, V) of all positions, or of those that the incremental state lacks."""
         core, source = self.core, encoder_out.padding.size(1)
@@ -152,11 +152,11 @@ class JointSequence(TargetStream):
         entry = core.spec.target_layer
         for index, layer in enumerate(core.stack.layers[entry:], start=entry + 1):
             x, past[index] = through(layer, x, mask, past.get(index))
-            if index in source_states:
+            if index in source_layer_outputs:
                 states[index] = x[:, :source]
-        features = core.stack.exit(x[:, -new.size(1) :])
+        features = core.stack.output_block(x[:, -new.size(1) :])
         output = features if features_only else core.logits(features)
-        return output, {"attn": [None], "source_states": states}
+        return output, {"attn": [None], "source_layer_outputs": states}
 
     def _embedded(self, tokens: Tensor, joint_padding: Tensor, start: int) -> Tensor:
         """The target's positions from ``start`` on, (R, T, D)."""
@@ -215,7 +215,7 @@ class ConcatenatingTransformer(TdoTransformer):
         prev_output_tokens: Tensor | None = None,
         src_lang_id: Tensor | None = None,
         tgt_lang_id: Tensor | None = None,
-        source_states: Collection[int] = (),
+        source_layer_outputs: Collection[int] = (),
     ) -> tuple[Tensor, dict[str, Any]]:
         """Logits (B, T, V), and the states that were asked for.
 
@@ -225,11 +225,13 @@ class ConcatenatingTransformer(TdoTransformer):
             prev_output_tokens: (B, T), the shifted target.
             src_lang_id: not read.
             tgt_lang_id: not read.
-            source_states: layers, from 1, whose output (B, S, D) of the source is returned in the
-                extra dictionary under ``source_states``.
+            source_layer_outputs: layers, from 1, whose output (B, S, D) of the source is returned
+                in the extra dictionary under ``source_layer_outputs``.
         """
-        source = self.encoder(src_tokens, source_states=source_states)
-        return self.decoder(prev_output_tokens, encoder_out=source, source_states=source_states)
+        source = self.encoder(src_tokens, source_layer_outputs=source_layer_outputs)
+        return self.decoder(
+            prev_output_tokens, encoder_out=source, source_layer_outputs=source_layer_outputs
+        )
 
 
 def _register(preset: str, name: str) -> None:

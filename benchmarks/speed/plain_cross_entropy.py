@@ -60,7 +60,7 @@ class PlainCrossEntropy(LabelSmoothedCrossEntropyCriterion):
         if self.instrucl is None:
             return super().forward(model, sample, reduce)
         layer = self.instrucl.layer(model)
-        net_output = model(**sample["net_input"], source_states=(layer,))
+        net_output = model(**sample["net_input"], source_layer_outputs=(layer,))
         loss, nll = self.compute_loss(model, net_output, sample, reduce=reduce)
         sentences = sample["target"].size(0)
         sample_size = sentences if self.sentence_avg else sample["ntokens"]
@@ -74,7 +74,7 @@ class PlainCrossEntropy(LabelSmoothedCrossEntropyCriterion):
         if self.report_accuracy:
             correct, total = self.compute_accuracy(model, net_output, sample)
             logs["n_correct"], logs["total"] = correct.item(), total.item()
-        states = net_output[1]["source_states"][layer]
+        states = net_output[1]["source_layer_outputs"][layer]
         return loss + self._contrast(model, sample, layer, states), sample_size, logs
 
     def _contrast(self, model: Any, sample: dict[str, Any], layer: int, states: Tensor) -> Tensor:
@@ -84,11 +84,11 @@ class PlainCrossEntropy(LabelSmoothedCrossEntropyCriterion):
         _, pair = model(
             identity,
             prev_output_tokens=sample["net_input"]["prev_output_tokens"],
-            source_states=(layer,),
+            source_layer_outputs=(layer,),
         )
         padding = src_tokens.eq(self.padding_idx)
         anchors = _at_tag(states, padding)
-        positives = _at_tag(pair["source_states"][layer], identity.eq(self.padding_idx))
+        positives = _at_tag(pair["source_layer_outputs"][layer], identity.eq(self.padding_idx))
         losses = instrucl_loss(anchors, positives, self.options.instrucl_temperature)
         if self.options.instrucl_weighting == "tag-share":
             tags = src_tokens.gather(1, instruction_index(padding)[:, None])[:, 0]

@@ -82,7 +82,7 @@ def count_parameters(model: TranslationModel) -> ParameterCount:
 def _part(model: TranslationModel, name: str) -> str:
     """Which part a parameter belongs to."""
     place = name.split(".")
-    if "between" in place:
+    if "pre_ffn" in place:
         return "tpdm"
     if "adapters" in place:
         return "adapters"
@@ -97,7 +97,7 @@ def _part(model: TranslationModel, name: str) -> str:
     if place[:2] == ["stack", "layers"]:
         assert isinstance(model.stack, DecoderOnlyStack)
         return "stage1_layers" if int(place[2]) < model.stack.target_layer else "stage2_layers"
-    if place[:2] in (["stack", "entry"], ["stack", "exit"]):
+    if place[:2] in (["stack", "bridge"], ["stack", "output_block"]):
         module = model.get_submodule(".".join(place[:3]))
         if isinstance(module, Adaptation):
             return "adaptation"
@@ -191,7 +191,7 @@ class FlopModel:
         which the target needs only keys and values, the own source's tag passes it as well.
         """
         length, spec = target_length + 1, self.spec
-        added = self.source_states(length, layer - 1) + Flops(layers=4 * length * self._unit)
+        added = self.source_layer_outputs(length, layer - 1) + Flops(layers=4 * length * self._unit)
         if spec.entry_layer == layer - 1 > 0:
             added += self._entry(length)
         added += self._tag_state(length, layer)
@@ -238,13 +238,13 @@ class FlopModel:
 
     def source(self, length: int) -> Flops:
         """The source up to all that a target reads of it."""
-        passed = self.source_states(length, self.spec.source_layers)
+        passed = self.source_layer_outputs(length, self.spec.source_layers)
         if self.spec.topology == "encoder-decoder":
             memories = Flops(layers=4 * length * self._unit * self.spec.decoder_layers)
             return passed + self._entry(length) + memories
         return passed + -1 * self._last_layer_rest(length)
 
-    def source_states(self, length: int, layer: int) -> Flops:
+    def source_layer_outputs(self, length: int, layer: int) -> Flops:
         """The source up to the output of ``layer``, from 1, before any adaptation after it."""
         flops = sum(
             (self._joint_layer(length, inner) for inner in self._source_ffns()[:layer]), Flops()

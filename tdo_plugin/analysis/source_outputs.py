@@ -11,11 +11,11 @@ from typing import TypeVar
 import torch
 from torch import Tensor
 
-from tdo_plugin.modules.source_state import Reading
+from tdo_plugin.modules.source_state import SourceRequest
 from tdo_plugin.modules.translation_model import TranslationModel
 
-# anything about a batch, then its source tokens (B, S), padded on either side, and the languages
-# (B,) of its sentences, where the model asks for them
+# anything about a batch, then its source tokens (B, S), padded on either side, and the context
+# (B,) of its sentences
 Batch = TypeVar("Batch", bound=tuple)
 
 
@@ -39,6 +39,6 @@ def source_outputs(
     if core.training:
         raise ValueError("the model must be in evaluation mode")
     for batch in batches:
-        *_, tokens, languages = batch
-        reading = Reading(tokens, tuple(layers), memories=False, languages=languages)
-        yield batch, core.read([reading])[0].states
+        *_, tokens, context = batch
+        request = SourceRequest(tokens, tuple(layers), source_kv=False, context=context)
+        yield batch, core.encode_all([request])[0].layer_outputs

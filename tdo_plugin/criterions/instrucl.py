@@ -17,7 +17,7 @@ from tdo_plugin.modules.instrucl import (
     instruction_index,
     tag_share_weights,
 )
-from tdo_plugin.modules.source_state import Reading
+from tdo_plugin.modules.source_state import SourceRequest
 from tdo_plugin.modules.spec import ModelSpec
 
 WEIGHTINGS = ChoiceEnum(["none", "tag-share"])
@@ -133,15 +133,17 @@ class InstruCL:
         if not self.target_has_tag:
             identity = identity_source(src_tokens, identity, self.padding_idx)
         return Request(
-            source_points=[self._tag(src_tokens, layer)],
-            side_sources=[Reading(identity, points=[self._tag(identity, layer)], memories=False)],
+            source_token_states=[self._tag(src_tokens, layer)],
+            side_sources=[
+                SourceRequest(identity, token_states=[self._tag(identity, layer)], source_kv=False)
+            ],
         )
 
     def loss(self, answer: Answer, sample: Sample, update: Update | None = None) -> TermLoss:
         src_tokens = sample["net_input"]["src_tokens"]
         padding = src_tokens.eq(self.padding_idx)
-        (anchors,), (identity,) = answer.source_points, answer.side_sources
-        (positives,) = identity.points
+        (anchors,), (identity,) = answer.source_token_states, answer.side_sources
+        (positives,) = identity.token_states
         losses = instrucl_loss(anchors, positives, self.options.instrucl_temperature)
         weighted = losses
         if self.options.instrucl_weighting == "tag-share":

@@ -5,7 +5,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from fairseq import metrics
@@ -173,13 +173,18 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
         """Each term's loss, of its part of what the forward pass answered."""
         if not requests:
             return  # a model without terms may be any of fairseq's
-        points, sides = iter(extra["source"].points), iter(extra["side_sources"])
+        source = extra["source"]
+        token_states, sides = iter(source.token_states), iter(extra["side_sources"])
         for name, request in requests.items():
             answer = Answer(
-                {layer: extra["source"].states[layer] for layer in request.source_states},
-                list(islice(points, len(request.source_points))),
+                {layer: source.layer_outputs[layer] for layer in request.source_layer_outputs},
+                list(islice(token_states, len(request.source_token_states))),
                 list(islice(sides, len(request.side_sources))),
-                extra["source"].disentangled if request.disentangled else None,
+                {
+                    name: source.captured[name]
+                    for name in source.captured
+                    if name in request.capture
+                },
                 extra["reconstruction"] if request.reconstructed else None,
                 extra["lexical"] if request.lexical_target is not None else None,
             )
@@ -231,8 +236,8 @@ def _union(requests: Sequence[Any]) -> dict[str, Any]:
     return {
         **({"smoothed_source": reconstructed[0]} if reconstructed else {}),
         **({"lexical_target": lexical_targets[0]} if lexical_targets else {}),
-        "source_points": [point for one in requests for point in one.source_points],
-        "source_states": sorted({layer for one in requests for layer in one.source_states}),
-        "side_sources": [side for one in requests for side in one.side_sources],
-        "source_disentangled": any(one.disentangled for one in requests),
+        "source_token_states": [*chain(*(request.source_token_states for request in requests))],
+        "source_layer_outputs": sorted({*chain(*(r.source_layer_outputs for r in requests))}),
+        "side_sources": [*chain(*(request.side_sources for request in requests))],
+        "source_capture": {*chain(*(request.capture for request in requests))},
     }

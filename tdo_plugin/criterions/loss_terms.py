@@ -1,14 +1,13 @@
 """What a loss term is: it asks the model for states, and makes a loss of the answer."""
 
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from torch import Tensor
 
-from tdo_plugin.modules.disentangler import Disentangled
-from tdo_plugin.modules.source_state import Reading, SourceState
+from tdo_plugin.modules.source_state import SourceRequest, SourceState
 
 Sample = dict[str, Any]
 
@@ -46,37 +45,38 @@ class Request:
     """What a term needs of the one forward pass.
 
     Attributes:
-        source_states: layers, from 1, whose output of the batch's source is wanted.
-        source_points: layers, from 1, whose output of the batch's source is wanted at one
+        source_layer_outputs: layers, from 1, whose output of the batch's source is wanted.
+        source_token_states: layers, from 1, whose output of the batch's source is wanted at one
             position (B,) of each sentence.
         side_sources: further sources, and what is wanted of them.
-        disentangled: whether TPDM's embeddings of the batch's source are wanted.
+        capture: names of tensors inside the layers of the batch's source that are wanted.
         reconstructed: what the source's last state is to tell (B, S), padding where nothing, and
             label smoothing, where their cross-entropy is wanted.
         lexical_target: a target (B, T) whose words the source is to predict where the target
             enters, padding where nothing.
     """
 
-    source_states: Sequence[int] = ()
-    source_points: Sequence[tuple[int, Tensor]] = ()
-    side_sources: Sequence[Reading] = ()
-    disentangled: bool = False
+    source_layer_outputs: Sequence[int] = ()
+    source_token_states: Sequence[tuple[int, Tensor]] = ()
+    side_sources: Sequence[SourceRequest] = ()
+    capture: Collection[str] = ()
     reconstructed: tuple[Tensor, float] | None = None
     lexical_target: Tensor | None = None
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What a request named: states (B, S, D) by layer, points (B, D) and sources in its order.
+    """What a request named: outputs (B, S, D) by layer, token states (B, D) and sources in
+    its order, and captured tensors by name.
 
     Of what is reconstructed, loss and likelihood, summed; of the words that are predicted, the
     likelihood.
     """
 
-    source_states: dict[int, Tensor] = field(default_factory=dict)
-    source_points: Sequence[Tensor] = ()
+    source_layer_outputs: dict[int, Tensor] = field(default_factory=dict)
+    source_token_states: Sequence[Tensor] = ()
     side_sources: Sequence[SourceState] = ()
-    disentangled: Disentangled | None = None
+    captured: dict[str, Tensor] = field(default_factory=dict)
     reconstructed: tuple[Tensor, Tensor] | None = None
     lexical: Tensor | None = None
 

@@ -1,7 +1,7 @@
 """The losses of TPDM and GTPDM as a term (Chen et al., 2023, equations 11 to 13)."""
 
 from argparse import Namespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -11,7 +11,7 @@ from tdo_plugin.criterions.loss_terms import Answer, Request, Sample, TermLoss, 
 from tdo_plugin.criterions.specs import spec_of, spec_of_training
 from tdo_plugin.criterions.tpdm_options import check_tpdm_model, check_tpdm_options
 from tdo_plugin.errors import UserError
-from tdo_plugin.modules.disentangler import Disentangled
+from tdo_plugin.modules.disentangler import CAPTURED
 from tdo_plugin.modules.position_generator import PositionGenerator
 from tdo_plugin.modules.positions import SinusoidalPositions
 from tdo_plugin.modules.spec import ModelSpec
@@ -28,6 +28,20 @@ from tdo_plugin.modules.tpdm import (
 )
 
 GENERATOR = "tpdm_generator"  # its name in a checkpoint
+
+
+class Disentangled(NamedTuple):
+    """What the module makes of a source.
+
+    Attributes:
+        semantic: h (B, S, D), which the layer goes on with.
+        positional: p (B, S, D), which losses alone read.
+        gate: logits (B, S) of tokens being disentangled; None where all are.
+    """
+
+    semantic: Tensor
+    positional: Tensor
+    gate: Tensor | None
 
 
 class TPDM:
@@ -71,11 +85,11 @@ class TPDM:
         kind = check_tpdm_model(spec_of(model), self.options).tpdm_gate
         if kind != "none":
             self._gates = GATES[kind](self.options.tpdm_gate_temperature)
-        return Request(disentangled=True)
+        return Request(capture=CAPTURED)
 
     def loss(self, answer: Answer, sample: Sample, update: Update | None = None) -> TermLoss:
-        assert answer.disentangled is not None
-        whole, padding = self._aligned(answer.disentangled, sample["net_input"]["src_tokens"])
+        captured = Disentangled(*map(answer.captured.get, CAPTURED))
+        whole, padding = self._aligned(captured, sample["net_input"]["src_tokens"])
         device = whole.positional.device.type
         with torch.autocast(device, enabled=False):
             return self._loss(whole, padding, update)

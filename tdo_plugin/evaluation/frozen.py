@@ -19,7 +19,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding.loading import has_set, load_models, task_of
 
 if TYPE_CHECKING:
-    from tdo_plugin.modules.languages import Languages
+    from tdo_plugin.modules.token_context import TokenContext
 
 BATCH = 8000  # source tokens
 
@@ -122,11 +122,11 @@ class FrozenModel:
 
     def batches(
         self, direction: str, cut: Cut, sampling: Sampling
-    ) -> Iterator[tuple[Tensor, Tensor, Languages | None]]:
+    ) -> Iterator[tuple[Tensor, Tensor, TokenContext]]:
         """Sources of a direction, of about one length together.
 
         Returns:
-            Lines (B,) in the set, source tokens (B, S), and the sentences' languages (B,) where the
+            Lines (B,) in the set, source tokens (B, S), and the sentences' context (B,) where the
             model asks for them.
 
         Raises:
@@ -138,7 +138,7 @@ class FrozenModel:
 
     def readings(
         self, direction: str, lines: Sequence[str], longest: int, tokens: int
-    ) -> Iterator[tuple[Tensor, Tensor, Languages | None]]:
+    ) -> Iterator[tuple[Tensor, Tensor, TokenContext]]:
         """Sentences as sources of a direction, which may be from a language into itself.
 
         Args:
@@ -165,17 +165,17 @@ class FrozenModel:
 
     def _sources(
         self, dataset: Any, drawn: Iterable[list[int]]
-    ) -> Iterator[tuple[Tensor, Tensor, Languages | None]]:
-        from tdo_plugin.models.languages import languages_of
+    ) -> Iterator[tuple[Tensor, Tensor, TokenContext]]:
+        from tdo_plugin.models.languages import context_of
 
         for numbers in drawn:
             batch = dataset.collater([dataset[number] for number in numbers])
             fed = batch["net_input"]
-            languages = languages_of(self.core, fed.get("src_lang_id"), fed.get("tgt_lang_id"))
+            context = context_of(self.core, fed.get("src_lang_id"), fed.get("tgt_lang_id"))
             yield (
                 batch["id"],
                 fed["src_tokens"].to(self.device),
-                None if languages is None else languages.to(self.device),
+                context.to(self.device),
             )
 
     def samples(

@@ -10,10 +10,10 @@ from torch import Tensor
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.adapters import PairAdapters
 from tdo_plugin.modules.language_transformation import LanguageTransformation
-from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.norm import LanguageNorm
 from tdo_plugin.modules.spec import ModelSpec
 from tdo_plugin.modules.target_attention import TargetProjection
+from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 from tdo_plugin.modules.translation_model import TranslationModel
 
 # parts with a row for each language or pair: those that stand where a plain one does, and others
@@ -21,10 +21,10 @@ REPLACING = LanguageNorm | TargetProjection
 ADDED = LanguageTransformation | PairAdapters
 
 
-def languages_of(
+def context_of(
     core: TranslationModel, src_lang_id: Tensor | None, tgt_lang_id: Tensor | None
-) -> Languages | None:
-    """What the model's parts have of their own for each sentence; None where nothing asks.
+) -> TokenContext:
+    """The context of each sentence, (B,): what the model's parts for languages and pairs read.
 
     Args:
         core: the model.
@@ -36,29 +36,29 @@ def languages_of(
     """
     spec = core.spec
     if not (spec.language_aware or spec.pair_aware):
-        return None
+        return NO_CONTEXT
     if tgt_lang_id is None or (spec.pair_aware and src_lang_id is None):
         raise UserError(
             f"{_part(spec)} needs the languages of every sentence, as batches of "
             "`--task tdo_translation` tell it; this batch has none"
         )
     targets = tgt_lang_id.flatten() - 1
-    found = Languages.of_targets(targets) if spec.language_aware else Languages()
+    context = TokenContext.of_targets(targets) if spec.language_aware else NO_CONTEXT
     if not spec.pair_aware:
-        return found
+        return context
     assert src_lang_id is not None
     sources = src_lang_id.flatten() - 1
     if core.neurons is not None:
-        found = replace(found, neurons=core.neurons(sources, targets))
+        context = replace(context, neurons=core.neurons(sources, targets))
     if core.pairs is not None:
         try:
-            found = replace(found, pair=core.pairs(sources, targets))
+            context = replace(context, pair=core.pairs(sources, targets))
         except LookupError as error:
             raise UserError(
                 "with `--tdo-adapter-dim` only pairs that were trained can be translated, "
                 f"{', '.join(core.pairs.names())}; {error.args[0]} has no adapter"
             ) from None
-    return found
+    return context
 
 
 def tag_sides(args: Namespace) -> tuple[str | None, bool]:

@@ -24,11 +24,11 @@ from torch import Tensor
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.config import TdoConfig, spec_from_args
 from tdo_plugin.models.language_pairs import add_pairs, trained_pairs, with_pairs
-from tdo_plugin.models.languages import check_task, grown, languages_of
+from tdo_plugin.models.languages import check_task, context_of, grown
 from tdo_plugin.models.neuron_masks import add_neuron_masks, with_masks
 from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.dropout import PlainDropout
-from tdo_plugin.modules.source_state import Reading, SourceState
+from tdo_plugin.modules.source_state import SourceRequest, SourceState
 from tdo_plugin.modules.spec import SpecError
 from tdo_plugin.modules.target_store import TargetStore
 from tdo_plugin.modules.translation_model import TranslationModel
@@ -63,8 +63,8 @@ class SourceStream(_Borrowed, FairseqEncoder):
         tgt_lang_id: Tensor | None = None,
     ) -> SourceState:
         """The source (B, S) through its layers; what the model does not ask for is not read."""
-        languages = languages_of(self.core, src_lang_id, tgt_lang_id)
-        return self.core.encode(src_tokens, languages=languages)
+        context = context_of(self.core, src_lang_id, tgt_lang_id)
+        return self.core.encode(src_tokens, context=context)
 
     def reorder_encoder_out(self, encoder_out: SourceState, new_order: Tensor) -> SourceState:
         """For target rows in a new order (R'): a sentence is never stored twice for its beams."""
@@ -179,10 +179,10 @@ class TdoTransformer(FairseqEncoderDecoderModel):
         prev_output_tokens: Tensor | None = None,
         src_lang_id: Tensor | None = None,
         tgt_lang_id: Tensor | None = None,
-        source_states: Collection[int] = (),
-        source_points: Sequence[tuple[int, Tensor]] = (),
-        side_sources: Sequence[Reading] = (),
-        source_disentangled: bool = False,
+        source_layer_outputs: Collection[int] = (),
+        source_token_states: Sequence[tuple[int, Tensor]] = (),
+        side_sources: Sequence[SourceRequest] = (),
+        source_capture: Collection[str] = (),
         smoothed_target: tuple[Tensor, float] | None = None,
         smoothed_source: tuple[Tensor, float] | None = None,
         lexical_target: Tensor | None = None,
@@ -195,14 +195,14 @@ class TdoTransformer(FairseqEncoderDecoderModel):
             prev_output_tokens: (B, T), the shifted target.
             src_lang_id: (B, 1), one-based index of each sentence's source language.
             tgt_lang_id: (B, 1), likewise for the target.
-            source_states: layers, from 1, whose source output is returned in the extra dictionary
-                under ``source``, a :class:`SourceState` (without memories where the target has
-                passed beside the source).
-            source_points: layers, from 1, each with the one position (B,) of each sentence whose
-                output is returned there.
+            source_layer_outputs: layers, from 1, whose source output is returned in the extra
+                dictionary under ``source``, a :class:`SourceState` (without keys and values where
+                the target has read them in the same pass).
+            source_token_states: layers, from 1, each with the one position (B,) of each sentence
+                whose output is returned there.
             side_sources: further sources of the batch's sentences, whose target languages are
                 theirs too; returned under ``side_sources``.
-            source_disentangled: whether the source's embeddings of TPDM are returned there.
+            source_capture: names of tensors inside the source's layers that are returned there.
             smoothed_target: target (B, T) and label smoothing, where their cross-entropy is
                 wanted instead of logits; loss and likelihood, summed, are returned under
                 ``cross_entropy``, and the features (B, T, D) take the logits' place.
@@ -213,20 +213,20 @@ class TdoTransformer(FairseqEncoderDecoderModel):
                 are to predict; the likelihood is returned under ``lexical``.
         """
         if lexical_target is not None:
-            source_states = {*source_states, self.core.spec.entry_layer}
+            source_layer_outputs = {*source_layer_outputs, self.core.spec.entry_layer}
         if smoothed_source is not None:
-            source_states = {*source_states, self.core.spec.source_layers}
-        languages = languages_of(self.core, src_lang_id, tgt_lang_id)
-        own = Reading(
+            source_layer_outputs = {*source_layer_outputs, self.core.spec.source_layers}
+        context = context_of(self.core, src_lang_id, tgt_lang_id)
+        request = SourceRequest(
             src_tokens,
-            source_states,
-            source_points,
-            languages=languages,
-            disentangled=source_disentangled,
+            source_layer_outputs,
+            source_token_states,
+            context=context,
+            capture=source_capture,
         )
-        others = [replace(one, languages=languages) for one in side_sources]
+        others = [replace(side, context=context) for side in side_sources]
         assert prev_output_tokens is not None  # None in fairseq's signature alone
-        (source, *sides), features = self.core([own, *others], prev_output_tokens)
+        (source, *sides), features = self.core([request, *others], prev_output_tokens)
         extra: dict[str, Any] = {"attn": [None], "source": source, "side_sources": sides}
         if smoothed_source is not None:
             extra["reconstruction"] = self.core.reconstruction(source, *smoothed_source)
@@ -237,11 +237,13 @@ class TdoTransformer(FairseqEncoderDecoderModel):
         extra["cross_entropy"] = self.core.cross_entropy(features, *smoothed_target)
         return features, extra
 
-    def source_state(self, net_input: Mapping[str, Any], wanted: Collection[int]) -> SourceState:
-        """A batch's sources alone, with the outputs of the layers that are wanted, from 1."""
+    def source_state(
+        self, net_input: Mapping[str, Any], layer_outputs: Collection[int]
+    ) -> SourceState:
+        """A batch's sources alone, with the outputs of some layers, from 1."""
         ids = (net_input.get(key) for key in ("src_lang_id", "tgt_lang_id"))
-        languages = languages_of(self.core, *ids)
-        return self.core.encode(net_input["src_tokens"], wanted, languages)
+        context = context_of(self.core, *ids)
+        return self.core.encode(net_input["src_tokens"], layer_outputs, context)
 
     def prepare_for_inference_(self, cfg: Any) -> None:
         """As fairseq's; ``--retain-dropout`` keeps every dropout on, or that of modules named.

@@ -7,9 +7,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.own_rows import with_own_rows
 from tdo_plugin.modules.residual import Residual
+from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
 class PairAdapters(nn.Module):
@@ -36,15 +36,15 @@ class PairAdapters(nn.Module):
             for matrix in self.down_weight:
                 nn.init.xavier_uniform_(matrix)
 
-    def forward(self, x: Tensor, languages: Languages | None = None) -> Tensor:
+    def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
         """(..., D) to (..., D), given the row of each position, broadcastable to (...).
 
         Raises:
             ValueError: the rows are not given.
         """
-        if languages is None or languages.pair is None:
+        if context.pair is None:
             raise ValueError("adapters need the pair of languages of every sentence")
-        return with_own_rows(x, languages.pair, _adapted, *self.parameters())
+        return with_own_rows(x, context.pair, _adapted, *self.parameters())
 
 
 def _adapted(
@@ -76,9 +76,9 @@ class AdaptedResidual(Residual):
         self.adapters = adapters
         self._residual = (residual,)  # whose parts are registered here
 
-    def before(self, x: Tensor, languages: Languages | None = None) -> Tensor:
-        return self._residual[0].before(x, languages)
+    def before(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
+        return self._residual[0].before(x, context)
 
-    def after(self, x: Tensor, output: Tensor, languages: Languages | None = None) -> Tensor:
-        adapted: Tensor = self.adapters(self._residual[0].after(x, output, languages), languages)
+    def after(self, x: Tensor, output: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
+        adapted: Tensor = self.adapters(self._residual[0].after(x, output, context), context)
         return adapted

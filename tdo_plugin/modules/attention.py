@@ -13,9 +13,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from tdo_plugin.modules.dropout import PlainDropout
-from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.linear import Linear, lean_linear
 from tdo_plugin.modules.neuron_gate import NeuronOutput
+from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
 class KeyValue(NamedTuple):
@@ -39,14 +39,12 @@ class Projection(Linear):
         nn.init.zeros_(self.bias)
         self.output = NeuronOutput()
 
-    def forward(self, x: Tensor, languages: Languages | None = None) -> Tensor:
-        result: Tensor = self.output(super().forward(x), languages)
+    def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
+        result: Tensor = self.output(super().forward(x), context)
         return result
 
 
-def project_packed(
-    x: Tensor, languages: Languages | None, *projections: Projection
-) -> list[Tensor]:
+def project_packed(x: Tensor, context: TokenContext, *projections: Projection) -> list[Tensor]:
     """Several projections of ``x`` (..., D), in one matrix product where that pays.
 
     Packing copies the weights; with few rows that costs more than the products, and in a search
@@ -54,19 +52,17 @@ def project_packed(
     """
     few = x.numel() < x.size(-1) ** 2 // 2
     if few or not torch.is_grad_enabled() or torch.is_autocast_enabled(x.device.type):
-        return project_apart(x, languages, *projections)
+        return project_apart(x, context, *projections)
     bias = torch.cat([part.bias for part in projections])
     weights = [part.weight for part in projections]
     packed = lean_linear(x, bias, *weights)
     outputs = packed.split([part.out_features for part in projections], -1)
-    return [
-        part.output(output, languages) for part, output in zip(projections, outputs, strict=True)
-    ]
+    return [part.output(output, context) for part, output in zip(projections, outputs, strict=True)]
 
 
-def project_apart(x: Tensor, languages: Languages | None, *projections: Projection) -> list[Tensor]:
+def project_apart(x: Tensor, context: TokenContext, *projections: Projection) -> list[Tensor]:
     """The same, each in a product of its own."""
-    return [part(x, languages) for part in projections]
+    return [part(x, context) for part in projections]
 
 
 class MultiheadAttention(nn.Module):
@@ -102,20 +98,20 @@ class MultiheadAttention(nn.Module):
         self.out = projection(model_dim, model_dim)
 
     def queries_keys_values(
-        self, x: Tensor, shapes: Sequence[tuple[int, int]], languages: Languages | None = None
+        self, x: Tensor, shapes: Sequence[tuple[int, int]], context: TokenContext = NO_CONTEXT
     ) -> list[tuple[Tensor, KeyValue]]:
         """Of several streams side by side, each one's queries, keys and values.
 
         Args:
             x: (N, D), the streams one after the other.
             shapes: of each stream, rows and length; N is the sum of their products.
-            languages: of the positions, (N,).
+            context: of the tokens, (N,).
 
         Returns:
             Queries (rows, H, length, E) and keys and values of the same, for each stream.
         """
         sizes = [rows * length for rows, length in shapes]
-        kinds = self._project(x, languages, self.query, self.key, self.value)
+        kinds = self._project(x, context, self.query, self.key, self.value)
         streams = zip(*(kind.split(sizes) for kind in kinds), strict=True)
         split = [
             [self._split_heads(part.view(*shape, part.size(1))) for part in stream]
@@ -123,30 +119,30 @@ class MultiheadAttention(nn.Module):
         ]
         return [(query, KeyValue(key, value)) for query, key, value in split]
 
-    def queries(self, x: Tensor, languages: Languages | None = None) -> Tensor:
+    def queries(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
         """(rows, length, D) to (rows, H, length, E)."""
-        return self._split_heads(self.query(x, languages))
+        return self._split_heads(self.query(x, context))
 
     def queries_values(
-        self, x: Tensor, languages: Languages | None = None
+        self, x: Tensor, context: TokenContext = NO_CONTEXT
     ) -> tuple[Tensor, Tensor]:
         """(rows, length, D) to queries (rows, H, length, E) and values in one piece, as ``x``."""
-        query, value = self._project(x, languages, self.query, self.value)
+        query, value = self._project(x, context, self.query, self.value)
         return self._split_heads(query), value
 
-    def keys_values(self, x: Tensor, languages: Languages | None = None) -> KeyValue:
+    def keys_values(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> KeyValue:
         """(rows, length, D) to keys and values, each (rows, H, length, E)."""
-        return KeyValue(*map(self._split_heads, self._project(x, languages, self.key, self.value)))
+        return KeyValue(*map(self._split_heads, self._project(x, context, self.key, self.value)))
 
     def attend(
         self,
         query: Tensor,
         memory: KeyValue,
         mask: Tensor | None,
-        languages: Languages | None = None,
+        context: TokenContext = NO_CONTEXT,
     ) -> Tensor:
         """:meth:`mix` and the output projection: (R, T, D)."""
-        projected: Tensor = self.out(self.mix(query, memory, mask), languages)
+        projected: Tensor = self.out(self.mix(query, memory, mask), context)
         return projected
 
     def mix(self, query: Tensor, memory: KeyValue, mask: Tensor | None) -> Tensor:

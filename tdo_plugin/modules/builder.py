@@ -21,9 +21,8 @@ from tdo_plugin.modules.positions import LearnedPositions, NoPositions, Sinusoid
 from tdo_plugin.modules.residual import PostNormResidual, PreNormResidual, Residual
 from tdo_plugin.modules.source_part import Cut, SourcePart
 from tdo_plugin.modules.spec import ModelSpec, SpecError
-from tdo_plugin.modules.stack import DecoderOnlyStack, EncoderDecoderStack, Parts
+from tdo_plugin.modules.stack import DecoderOnlyStack, EncoderDecoderStack, NormRows, Parts
 from tdo_plugin.modules.starts import DRAWS, start_as_identity
-from tdo_plugin.modules.stream_pass import JointRows
 from tdo_plugin.modules.target_attention import TargetProjection, project_for_targets
 from tdo_plugin.modules.translation_model import TranslationModel
 
@@ -124,16 +123,18 @@ class Builder:
             return EncoderDecoderStack(
                 self.started(encoder, stage1=len(encoder)),
                 self.started(decoder, stage1=0),
-                self.entry(),
-                self.exit(),
+                self.bridge(),
+                self.output_block(),
                 *how,
             )
         layers = [self.source_layer(number) for number in range(1, spec.target_layer + 1)]
         while len(layers) < spec.num_layers:
             layers.append(self.second_stage_layer(len(layers) + 1))
-        entry, exit_ = self.entry(), self.exit()
+        bridge, output_block = self.bridge(), self.output_block()
         layers = self.started(layers, stage1=spec.target_layer)
-        return DecoderOnlyStack(layers, spec.target_layer, entry, exit_, *how, self.joint_rows())
+        return DecoderOnlyStack(
+            layers, spec.target_layer, bridge, output_block, *how, self.norm_rows()
+        )
 
     def started(self, layers: list[Layer], stage1: int) -> list[Layer]:
         """Layers of one stack, from the first, with weight matrices as the specification says.
@@ -152,20 +153,20 @@ class Builder:
             start_as_identity(layer)
         return layers
 
-    def joint_rows(self) -> JointRows:
-        """Of norms that both streams pass: the last row is of positions that LALN leaves out."""
+    def norm_rows(self) -> NormRows:
+        """In norms that source and target pass the last row is shared by what LALN leaves out."""
         left_out = BOTH - AWARE[self.spec.laln]
         if left_out in (BOTH, frozenset()):
-            return JointRows()
-        return JointRows(**dict.fromkeys(left_out, self.spec.num_languages))
+            return NormRows()
+        return NormRows(**dict.fromkeys(left_out, self.spec.num_languages))
 
-    def entry(self) -> Parts:
+    def bridge(self) -> Parts:
         """Of the source where the target enters: pre-norm's final norm, adaptation, LALT."""
         if self.spec.entry_layer == 0:
             return Parts()
         return Parts(*self.final_norm(SOURCE), *self.adaptation(), *self.language_transformation())
 
-    def exit(self) -> Parts:
+    def output_block(self) -> Parts:
         """Of the target after the last layer: the adaptation, then pre-norm's final norm."""
         return Parts(*self.adaptation(), *self.final_norm(TARGET))
 
@@ -296,8 +297,8 @@ class Builder:
     def norm(self, streams: frozenset[str]) -> LayerNorm:
         """Layer norm over the width, for each language where LALN is on for these streams."""
         spec, aware = self.spec, AWARE[self.spec.laln] & streams
-        remade = "norms" not in spec.plain
+        recompute = "norms" not in spec.plain
         if not aware:
-            return LayerNorm(spec.model_dim, remade)
+            return LayerNorm(spec.model_dim, recompute)
         rows = spec.num_languages + (aware != streams)
-        return LanguageNorm(spec.model_dim, rows, remade)
+        return LanguageNorm(spec.model_dim, rows, recompute)

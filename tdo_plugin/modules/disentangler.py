@@ -1,42 +1,19 @@
 """The token-level position disentangle module (TPDM; Chen et al., 2023, section 3.3).
 
-Shapes: B sentences, S source, D model width, n positions of all sources.
+Shapes: B sentences, S source, D model width, n tokens of all sources.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from functools import partial
 
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.linear import Linear
+from tdo_plugin.modules.packed_batch import PackedBatch, Segment
 from tdo_plugin.modules.source_part import SourcePart
+from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
-if TYPE_CHECKING:
-    from tdo_plugin.modules.layer import Stream
-
-
-class Disentangled(NamedTuple):
-    """What the module makes of a source.
-
-    Attributes:
-        semantic: h (B, S, D), which the layer goes on with.
-        positional: p (B, S, D), which losses alone read.
-        gate: logits (B, S) of tokens being disentangled; None where all are.
-    """
-
-    semantic: Tensor
-    positional: Tensor
-    gate: Tensor | None
-
-    def select(self, sentences: Tensor) -> Disentangled:
-        """Of some sentences, by index (B',)."""
-        gate = None if self.gate is None else self.gate.index_select(0, sentences)
-        semantic, positional = (part.index_select(0, sentences) for part in self[:2])
-        return Disentangled(semantic, positional, gate)
+CAPTURED = ("semantic", "positional", "gate")  # names under which losses find its tensors
 
 
 class Head(nn.Module):
@@ -58,10 +35,10 @@ class Head(nn.Module):
         self.outer = outer
         self.output_norm = output_norm
 
-    def forward(self, x: Tensor, languages: Languages | None = None) -> Tensor:
+    def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
         """(..., D) to (..., width of the second layer)."""
-        output: Tensor = self.outer(F.relu(self.norm(self.inner(x), languages)))
-        return output if self.output_norm is None else self.output_norm(output, languages)
+        output: Tensor = self.outer(F.relu(self.norm(self.inner(x), context)))
+        return output if self.output_norm is None else self.output_norm(output, context)
 
 
 class Gate(nn.Module):
@@ -81,7 +58,9 @@ class Gate(nn.Module):
 class Disentangler(SourcePart):
     """Two heads that share no weights: what a token means goes on, where it stands does not.
 
-    Positional embeddings and gates are computed for sources whose losses ask for them alone.
+    For losses it captures ``semantic``, h (B, S, D), which the layer goes on with; ``positional``,
+    p (B, S, D), which losses alone read; and, where there is a gate, ``gate``, logits (B, S) of
+    tokens being disentangled. The last two are computed only where they are asked for.
 
     Args:
         semantic: M_h.
@@ -95,20 +74,25 @@ class Disentangler(SourcePart):
         self.positional = positional
         self.gate = gate
 
-    def source(self, x: Tensor, languages: Languages | None = None) -> Tensor:
-        embedded: Tensor = self.semantic(x, languages)
+    def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
+        embedded: Tensor = self.semantic(x, context)
         return embedded
 
-    def among(self, x: Tensor, streams: Sequence[Stream], languages: Languages | None) -> Tensor:
-        semantic = self.source(x, languages)
+    def sources(self, x: Tensor, batch: PackedBatch, context: TokenContext) -> Tensor:
+        semantic: Tensor = self(x, context)
         begin = 0
-        for one in streams:
-            shape = one.shape[0], one.source_length
-            own = slice(begin, begin := begin + shape[0] * shape[1])
-            if one.wants_disentangled:
-                known = None if languages is None else languages[own]
-                gate = None if self.gate is None else self.gate(x[own]).view(shape)
-                positional = self.positional(x[own], known).view(*shape, x.size(1))
-                found = Disentangled(semantic[own].view(*shape, x.size(1)), positional, gate)
-                one.keep_disentangled(found)
+        for segment in batch.segments:
+            end = begin + segment.shape[0] * segment.source_length
+            part = slice(begin, end)
+            self._capture(segment, x[part], semantic[part], context[part])
+            begin = end
         return semantic
+
+    def _capture(
+        self, segment: Segment, x: Tensor, semantic: Tensor, context: TokenContext
+    ) -> None:
+        """Of one segment's sources, (B * S, D)."""
+        segment.capture("semantic", lambda: semantic)
+        segment.capture("positional", lambda: self.positional(x, context))
+        if self.gate is not None:
+            segment.capture("gate", partial(self.gate, x))

@@ -4,9 +4,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from tdo_plugin.modules.dropout import PlainDropout
-from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.linear import Linear
 from tdo_plugin.modules.neuron_gate import NeuronOutput
+from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
 class FeedForward(nn.Module):
@@ -26,11 +26,11 @@ class FeedForward(nn.Module):
         self.outer_output = NeuronOutput()
         self.activation_dropout = activation_dropout
 
-    def forward(self, x: Tensor, languages: Languages | None = None) -> Tensor:
+    def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
         """(..., D) to (..., D), told the languages of the positions."""
-        inner = F.relu(self.inner_output(self.inner(x), languages))
+        inner = F.relu(self.inner_output(self.inner(x), context))
         outer: Tensor = self.outer(self.activation_dropout(inner))
-        outer = self.outer_output(outer, languages)
+        outer = self.outer_output(outer, context)
         return outer
 
 
@@ -45,7 +45,7 @@ class Adaptation(nn.Module):
         self.feed_forward = feed_forward
         self.dropout = dropout
 
-    def forward(self, x: Tensor, languages: Languages | None = None) -> Tensor:
+    def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
         """(..., D) to (..., D); languages make no difference."""
-        adapted: Tensor = x + self.dropout(self.feed_forward(x, languages))
+        adapted: Tensor = x + self.dropout(self.feed_forward(x, context))
         return adapted

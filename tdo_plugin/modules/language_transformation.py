@@ -9,8 +9,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.own_rows import with_own_rows
+from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
 def _identity(weight: Tensor) -> None:
@@ -52,12 +52,12 @@ class LanguageTransformation(nn.Module):
         with torch.no_grad():
             STARTS[start](self.weight)
 
-    def forward(self, x: Tensor, languages: Languages | None = None) -> Tensor:
+    def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
         """(..., D) to (..., D), given the language of each position, broadcastable to (...).
 
         Raises:
             ValueError: the languages are not given.
         """
-        if languages is None or languages.target is None:
+        if context.target is None:
             raise ValueError("a language-aware transformation needs the language of every sentence")
-        return with_own_rows(x, languages.target, torch.matmul, self.weight)
+        return with_own_rows(x, context.target, torch.matmul, self.weight)

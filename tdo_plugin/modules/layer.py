@@ -1,124 +1,84 @@
-"""Layers, made of ready parts, that a source stream and a target stream pass.
+"""Layers, made of ready parts, that sources and targets pass.
 
-Every layer that a target passes offers two views of the source: ``memory`` gives what its target
-queries read, ``target`` takes the target through. A joint layer takes any streams through.
+For a layer that a target passes, ``project_kv`` gives what its target queries read of the source,
+and ``target`` takes the target through. A joint layer takes a packed batch of either through.
 
-Shapes: B sentences, R = B * beams rows, S source, T target, L of either, D model width, N positions
-of all streams that pass a layer side by side.
+Shapes: B sentences, R = B * beams rows, S source, T target, L of either, D model width, N tokens
+of a packed batch.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import islice
 
 import torch
 from torch import Tensor, nn
 
 from tdo_plugin.modules.attention import KeyValue, MultiheadAttention
-from tdo_plugin.modules.disentangler import Disentangled
 from tdo_plugin.modules.feed_forward import FeedForward
-from tdo_plugin.modules.languages import Languages
-from tdo_plugin.modules.masks import SourceMask, TargetMask
-from tdo_plugin.modules.recipe import note
+from tdo_plugin.modules.masks import TargetMask
+from tdo_plugin.modules.packed_batch import PackedBatch, Segment
 from tdo_plugin.modules.residual import Residual
 from tdo_plugin.modules.source_part import SourcePart, Unchanged
 from tdo_plugin.modules.target_cache import TargetCache
 from tdo_plugin.modules.target_store import TargetStore
-
-
-class Stream:
-    """Sequences of one length that pass a joint layer.
-
-    Args:
-        shape: rows and length L.
-        languages: of their positions, (rows, 1) or (rows, L); None where nothing asks for them.
-    """
-
-    wants_disentangled = False  # whether a layer gives it the source's disentangled embeddings
-
-    def __init__(self, shape: tuple[int, int], languages: Languages | None = None) -> None:
-        self.shape = shape
-        self.languages = languages
-
-    @property
-    def source_length(self) -> int:
-        """How many positions of a row, from its beginning, are a source's."""
-        return self.shape[1]
-
-    def keep_disentangled(self, found: Disentangled) -> None:
-        """Take the source's embeddings, where they are wanted."""
-        raise TypeError(f"{type(self).__name__} wants none; use a subclass")
-
-    def mix(self, attention: MultiheadAttention, query: Tensor, own: KeyValue) -> list[Tensor]:
-        """What the attention gives the queries, before the output projection.
-
-        Args:
-            attention: the layer's.
-            query: of all positions (rows, H, L, E).
-            own: their keys and values (rows, H, L, E).
-
-        Returns:
-            (rows, L, D), in pieces along L.
-        """
-        raise TypeError(f"{type(self).__name__} sees nothing; use a subclass")
+from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """What a target finds in the layers that it passes.
+class DecoderContext:
+    """What a target reads in the layers that it passes.
 
     Attributes:
-        memories: of each layer, keys and values (B, H, S, E) of the source.
+        source_kv: for each layer, keys and values (B, H, S, E) of the source.
         mask: of the sentences.
-        languages: of the rows, (R, 1); None where nothing asks for them.
-        store: where the target so far waits, if it does; R = B without one.
+        tokens: context of the target's tokens, broadcastable to (R, T).
+        cache: the target so far, if it is kept; R = B without one.
     """
 
-    memories: Sequence[KeyValue]
+    source_kv: Sequence[KeyValue]
     mask: TargetMask
-    languages: Languages | None = None
-    store: TargetStore | None = None
+    tokens: TokenContext = NO_CONTEXT
+    cache: TargetStore | None = None
 
 
 class TargetLayer(nn.Module):
     """What a stack asks of a layer that the target passes.
 
-    ``store`` is the kind in which the target waits between steps of decoding.
+    ``store`` is the kind of cache that keeps the target between steps of decoding.
     """
 
     store: type[TargetStore] = TargetCache
 
-    def memory(self, source: Tensor, languages: Languages | None = None) -> KeyValue:
+    def project_kv(self, source: Tensor, context: TokenContext = NO_CONTEXT) -> KeyValue:
         """Keys and values (B, H, S, E) that the target reads.
 
         Args:
             source: (B, S, D).
-            languages: of its positions, broadcastable to (B, S).
+            context: of its tokens, broadcastable to (B, S).
         """
         raise TypeError(f"{type(self).__name__} is no target layer; use a subclass")
 
-    def target(self, x: Tensor, around: Surroundings, index: int) -> Tensor:
+    def target(self, x: Tensor, ctx: DecoderContext, index: int) -> Tensor:
         """The target (R, T, D) one layer on.
 
         Args:
             x: (R, T, D).
-            around: what it finds there.
-            index: the layer's place among the memories and in the store.
+            ctx: what it reads there.
+            index: the layer's place among the source's keys and values and in the cache.
         """
         raise TypeError(f"{type(self).__name__} is no target layer; use a subclass")
 
 
 class JointLayer(TargetLayer):
-    """Self-attention and FFN with the same weights for both streams (a decoder-only layer).
+    """Self-attention and FFN with the same weights for source and target (a decoder-only layer).
 
     Args:
         attention: self-attention.
         feed_forward: the FFN.
         attention_residual: around the attention.
         feed_forward_residual: around the FFN.
-        carried: makes of a source what the residual connection around the attention carries on.
-        between: takes a source from the attention to the FFN.
+        skip: makes of a source what the residual connection around the attention carries.
+        pre_ffn: applied to a source between the attention and the FFN.
     """
 
     def __init__(
@@ -127,105 +87,113 @@ class JointLayer(TargetLayer):
         feed_forward: FeedForward,
         attention_residual: Residual,
         feed_forward_residual: Residual,
-        carried: SourcePart | None = None,
-        between: SourcePart | None = None,
+        skip: SourcePart | None = None,
+        pre_ffn: SourcePart | None = None,
     ) -> None:
         super().__init__()
         self.attention = attention
         self.feed_forward = feed_forward
         self.attention_residual = attention_residual
         self.feed_forward_residual = feed_forward_residual
-        self.carried = carried or Unchanged()
-        self.between = between or Unchanged()
+        self.skip = skip or Unchanged()
+        self.pre_ffn = pre_ffn or Unchanged()
 
-    def streams(
-        self, x: Tensor, streams: Sequence[Stream], languages: Languages | None = None
-    ) -> Tensor:
-        """Streams one layer on, each linear transformation in one product for all.
+    def forward(self, batch: PackedBatch) -> Tensor:
+        """A packed batch one layer on, (N, D), each linear layer one product for all segments."""
+        attended = self._attended(batch)
+        skipped = self.skip.packed(batch.x, batch)
+        x = self.attention_residual.after(skipped, attended, batch.context)
+        return self._feed_forward(self.pre_ffn.packed(x, batch), batch.context)
 
-        Args:
-            x: (N, D), the streams one after the other.
-            streams: in this order; N is the sum of their sizes.
-            languages: of the positions, (N,); None where nothing asks for them.
-        """
-        attended = self._attended(x, streams, languages)
-        carried = self.carried.streams(x, streams, languages)
-        x = self.attention_residual.after(carried, attended, languages)
-        return self._feed_forward(self.between.streams(x, streams, languages), languages)
-
-    def _attended(
-        self, x: Tensor, streams: Sequence[Stream], languages: Languages | None
-    ) -> Tensor:
-        """What attention adds to ``x`` (N, D); its own tensors do not outlive it."""
-        normed = self.attention_residual.before(x, languages)
-        shapes = [one.shape for one in streams]
-        parts = self.attention.queries_keys_values(normed, shapes, languages)
+    def _attended(self, batch: PackedBatch) -> Tensor:
+        """What attention adds, (N, D); its intermediate tensors are freed on return."""
+        normed = self.attention_residual.before(batch.x, batch.context)
+        projected = self.attention.queries_keys_values(normed, batch.shapes, batch.context)
         mixed = [
-            one.mix(self.attention, query, own)
-            for (query, own), one in zip(parts, streams, strict=True)
+            segment.attend(self.attention, query, kv)
+            for segment, (query, kv) in zip(batch.segments, projected, strict=True)
         ]
-        attended: Tensor = self.attention.out(_assembled(mixed), languages)
+        attended: Tensor = self.attention.out(batch.pack(mixed), batch.context)
         return attended
 
-    def source_at(
+    def finish(self, segment: Segment, number: int, x: Tensor) -> None:
+        """The last layer of a segment that needs no whole output of it.
+
+        Keys and values are computed of all positions, the rest of the layer only for the target
+        and for single tokens that were asked for.
+
+        Args:
+            segment: keeps what is wanted.
+            number: of this layer, from 1.
+            x: the layer's input (B, L, D).
+        """
+        kv = self.project_kv(x, segment.context)
+        segment.keep_kv(kv)
+        source_kv = segment.kv_of_source(kv)
+        for place, positions in segment.wanted_tokens(number):
+            chosen = segment.rows, positions
+            context = segment.context.expand(segment.shape)[chosen][:, None]
+            token, mask = x[chosen][:, None], segment.mask.at(positions)
+            state = self.forward_queries(token, source_kv, mask, context, of_source=True)
+            segment.keep_token(place, state[:, 0])
+        if segment.target_mask is not None:
+            _, target = segment.split(x)
+            mask, context = segment.target_mask.joint, segment.target_context
+            segment.keep_target(self.forward_queries(target, kv, mask, context))
+
+    def forward_queries(
         self,
         x: Tensor,
-        memory: KeyValue,
-        mask: SourceMask,
-        positions: Tensor,
-        languages: Languages | None = None,
+        kv: KeyValue,
+        mask: Tensor | None,
+        context: TokenContext = NO_CONTEXT,
+        of_source: bool = False,
     ) -> Tensor:
-        """The source (B, S, D) one layer on at one position (B,) of each sentence: (B, D).
+        """Some tokens (R, L, D) one layer on, given all keys and values that they see.
 
-        ``memory`` has the keys and values of the whole source, as :meth:`memory` gives them;
-        ``languages`` are of the sentences, (B, 1).
+        Args:
+            x: (R, L, D).
+            kv: (B, H, keys, E).
+            mask: as :meth:`MultiheadAttention.mix` takes it.
+            context: of the tokens, broadcastable to (R, L).
+            of_source: whether they are a source's.
         """
-        rows = torch.arange(len(x), device=x.device)
-        chosen = x[rows, positions][:, None]
-        query = self.attention.queries(self.attention_residual.before(chosen, languages), languages)
-        attended = self.attention.attend(query, memory, mask.at(positions), languages)
-        carried = self.carried.source(chosen, languages)
-        x = self.attention_residual.after(carried, attended, languages)
-        return self._feed_forward(self.between.source(x, languages), languages)[:, 0]
+        query = self.attention.queries(self.attention_residual.before(x, context), context)
+        return self._forward_queries(x, query, kv, mask, context, of_source)
 
-    def rest(
-        self, x: Tensor, memory: KeyValue, mask: Tensor | None, languages: Languages | None = None
-    ) -> Tensor:
-        """As of a target, positions (B, L, D) one layer on, given all keys and values they see."""
-        query = self.attention.queries(self.attention_residual.before(x, languages), languages)
-        return self._looking(x, query, memory, mask, languages)
+    def project_kv(self, source: Tensor, context: TokenContext = NO_CONTEXT) -> KeyValue:
+        normed = self.attention_residual.before(source, context)
+        return self.attention.keys_values(normed, context)
 
-    def memory(self, source: Tensor, languages: Languages | None = None) -> KeyValue:
-        normed = self.attention_residual.before(source, languages)
-        return self.attention.keys_values(normed, languages)
-
-    def target(self, x: Tensor, around: Surroundings, index: int) -> Tensor:
-        languages = around.languages
-        normed = self.attention_residual.before(x, languages)
-        query = self.attention.queries(normed, languages)
-        own = self.attention.keys_values(normed, languages)
-        if around.store is None:
-            pairs = zip(around.memories[index], own, strict=True)
-            joint = KeyValue(*(torch.cat(pair, 2) for pair in pairs))
+    def target(self, x: Tensor, ctx: DecoderContext, index: int) -> Tensor:
+        normed = self.attention_residual.before(x, ctx.tokens)
+        query = self.attention.queries(normed, ctx.tokens)
+        target_kv = self.attention.keys_values(normed, ctx.tokens)
+        if ctx.cache is None:
+            pairs = zip(ctx.source_kv[index], target_kv, strict=True)
+            kv = KeyValue(*(torch.cat(pair, 2) for pair in pairs))
         else:
-            joint = around.store.extend(index, own, around.memories)
-        return self._looking(x, query, joint, around.mask.joint, languages)
+            kv = ctx.cache.extend(index, target_kv, ctx.source_kv)
+        return self._forward_queries(x, query, kv, ctx.mask.joint, ctx.tokens)
 
-    def _looking(
+    def _forward_queries(
         self,
         x: Tensor,
         query: Tensor,
-        memory: KeyValue,
+        kv: KeyValue,
         mask: Tensor | None,
-        languages: Languages | None,
+        context: TokenContext,
+        of_source: bool = False,
     ) -> Tensor:
-        """Target positions (R, L, D) one layer on, given their queries."""
-        attended = self.attention.attend(query, memory, mask, languages)
-        return self._feed_forward(self.attention_residual.after(x, attended, languages), languages)
+        """:meth:`forward_queries`, given the queries (R, H, L, E) too."""
+        attended = self.attention.attend(query, kv, mask, context)
+        skipped = self.skip(x, context) if of_source else x
+        x = self.attention_residual.after(skipped, attended, context)
+        return self._feed_forward(self.pre_ffn(x, context) if of_source else x, context)
 
-    def _feed_forward(self, x: Tensor, languages: Languages | None) -> Tensor:
-        output = self.feed_forward(self.feed_forward_residual.before(x, languages), languages)
-        return self.feed_forward_residual.after(x, output, languages)
+    def _feed_forward(self, x: Tensor, context: TokenContext) -> Tensor:
+        output = self.feed_forward(self.feed_forward_residual.before(x, context), context)
+        return self.feed_forward_residual.after(x, output, context)
 
 
 class CrossAttentionLayer(TargetLayer):
@@ -248,45 +216,25 @@ class CrossAttentionLayer(TargetLayer):
         self.cross_attention_residual = cross_attention_residual
         self.feed_forward_residual = feed_forward_residual
 
-    def memory(self, source: Tensor, languages: Languages | None = None) -> KeyValue:
-        return self.cross_attention.keys_values(source, languages)
+    def project_kv(self, source: Tensor, context: TokenContext = NO_CONTEXT) -> KeyValue:
+        return self.cross_attention.keys_values(source, context)
 
-    def target(self, x: Tensor, around: Surroundings, index: int) -> Tensor:
-        languages, mask = around.languages, around.mask
-        normed = self.attention_residual.before(x, languages).flatten(0, 1)
+    def target(self, x: Tensor, ctx: DecoderContext, index: int) -> Tensor:
+        context, mask = ctx.tokens, ctx.mask
+        normed = self.attention_residual.before(x, context).flatten(0, 1)
         shape = x.size(0), x.size(1)
-        spread = None if languages is None else languages.expand(shape).flatten()
-        ((query, own),) = self.attention.queries_keys_values(normed, [shape], spread)
-        so_far = own if around.store is None else around.store.extend(index, own)
-        attended = self.attention.attend(query, so_far, mask.over_target, languages)
-        x = self.attention_residual.after(x, attended, languages)
+        tokens = context.expand(shape).flatten()
+        ((query, target_kv),) = self.attention.queries_keys_values(normed, [shape], tokens)
+        kv = target_kv if ctx.cache is None else ctx.cache.extend(index, target_kv)
+        attended = self.attention.attend(query, kv, mask.over_target, context)
+        x = self.attention_residual.after(x, attended, context)
 
-        normed = self.cross_attention_residual.before(x, languages)
-        query = self.cross_attention.queries(normed, languages)
-        memory = around.memories[index]
-        attended = self.cross_attention.attend(query, memory, mask.over_source, languages)
-        x = self.cross_attention_residual.after(x, attended, languages)
+        normed = self.cross_attention_residual.before(x, context)
+        query = self.cross_attention.queries(normed, context)
+        attended = self.cross_attention.attend(
+            query, ctx.source_kv[index], mask.over_source, context
+        )
+        x = self.cross_attention_residual.after(x, attended, context)
 
-        output = self.feed_forward(self.feed_forward_residual.before(x, languages), languages)
-        return self.feed_forward_residual.after(x, output, languages)
-
-
-def beside(parts: Sequence[Tensor]) -> Tensor:
-    """Matrices of one width, one below the other; a single one is not copied."""
-    return parts[0] if len(parts) == 1 else torch.cat(list(parts))
-
-
-def _assembled(streams: Sequence[Sequence[Tensor]]) -> Tensor:
-    """Streams (rows, L, D), each in pieces along L, one below the other: (N, D)."""
-    pieces = [piece for stream in streams for piece in stream]
-    assemble = partial(_assemble, [len(stream) for stream in streams])
-    made = assemble(*pieces)
-    return made if len(pieces) == 1 else note(made, assemble, *pieces)
-
-
-def _assemble(counts: Sequence[int], *pieces: Tensor) -> Tensor:
-    """Of so many pieces each."""
-    waiting = iter(pieces)
-    taken = [list(islice(waiting, count)) for count in counts]
-    whole = [some[0] if len(some) == 1 else torch.cat(some, 1) for some in taken]
-    return beside([stream.flatten(0, 1) for stream in whole])
+        output = self.feed_forward(self.feed_forward_residual.before(x, context), context)
+        return self.feed_forward_residual.after(x, output, context)

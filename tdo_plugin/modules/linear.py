@@ -1,19 +1,51 @@
 """Linear projections that keep little for the backward pass, and weights laid out for decoding.
 
+Selective recomputation: a linear projection keeps its input for the gradient of its weights. Where
+the input is marked as recomputable (a norm's output, a concatenation), what it was made from is
+kept instead, which other operations keep anyway.
+
 A step of decoding has few rows, so that a matrix product spends much of its time on bringing the
 weight into the order that its kernel wants. A weight that no longer changes is brought into it
 once.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from tdo_plugin.modules.recipe import Recipe, recipe_of
+
+class Recompute(NamedTuple):
+    """How a tensor is computed again.
+
+    Attributes:
+        compute: gives the same numbers once more, from the inputs.
+        inputs: detached.
+        version: of the tensor when it was marked; a later one was changed in place.
+    """
+
+    compute: Callable[..., Tensor]
+    inputs: tuple[Tensor, ...]
+    version: int
+
+
+def recomputable(compute: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
+    """``compute(*inputs)``, marked as recomputable where its gradient is wanted."""
+    output = compute(*inputs)
+    if output.requires_grad:
+        detached = tuple(tensor.detach() for tensor in inputs)
+        output.recompute = Recompute(compute, detached, output._version)  # type: ignore[attr-defined]
+    return output
+
+
+def _recompute_of(x: Tensor) -> Recompute | None:
+    """How ``x`` is computed again; None where it is not marked or was changed since."""
+    recompute: Recompute | None = getattr(x, "recompute", None)
+    return recompute if recompute is not None and recompute.version == x._version else None
+
 
 Product = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 
@@ -21,15 +53,15 @@ Product = Callable[[Tensor, Tensor, Tensor | None], Tensor]
 class _LeanLinear(torch.autograd.Function):
     """``F.linear`` with the rows of one or several weights.
 
-    Neither the packed weights wait for the backward pass nor an input that can be made again.
+    Keeps neither the packed weights for the backward pass nor an input that is recomputable.
     """
 
     @staticmethod
     def forward(
-        ctx: Any, x: Tensor, recipe: Recipe | None, bias: Tensor | None, *weights: Tensor
+        ctx: Any, x: Tensor, recompute: Recompute | None, bias: Tensor | None, *weights: Tensor
     ) -> Tensor:
-        ctx.make = None if recipe is None else recipe.make
-        kept = (x,) if recipe is None else recipe.ingredients
+        ctx.compute = None if recompute is None else recompute.compute
+        kept = (x,) if recompute is None else recompute.inputs
         ctx.save_for_backward(*kept, *weights)
         ctx.kept = len(kept)
         return F.linear(x, _stacked(weights), bias)
@@ -42,7 +74,7 @@ class _LeanLinear(torch.autograd.Function):
         rows = gradient.flatten(0, -2)
         to_weights: tuple[Tensor | None, ...] = (None,) * len(weights)
         if any(needs_weights):
-            x = kept[0] if ctx.make is None else ctx.make(*kept)
+            x = kept[0] if ctx.compute is None else ctx.compute(*kept)
             packed = rows.T @ x.flatten(0, -2)
             to_weights = packed.split([len(weight) for weight in weights])
         to_x = gradient @ _stacked(weights) if needs_x else None
@@ -57,14 +89,14 @@ def _stacked(weights: tuple[Tensor, ...]) -> Tensor:
 def lean_linear(x: Tensor, bias: Tensor | None, *weights: Tensor) -> Tensor:
     """``F.linear`` of ``x`` (..., D) with weights one below the other.
 
-    Keeps less for the backward pass than torch where ``x`` has a recipe or where there are several
-    weights; elsewhere, and in a mixed-precision region, it is torch's.
+    Keeps less for the backward pass than torch where ``x`` is recomputable or where there are
+    several weights; elsewhere, and in a mixed-precision region, it is torch's.
     """
-    recipe = recipe_of(x)
-    lean = len(weights) > 1 or recipe is not None
+    recompute = _recompute_of(x)
+    lean = len(weights) > 1 or recompute is not None
     if not lean or torch.is_autocast_enabled(x.device.type):
         return F.linear(x, _stacked(weights), bias)
-    result: Tensor = _LeanLinear.apply(x, recipe, bias, *weights)  # type: ignore[no-untyped-call]
+    result: Tensor = _LeanLinear.apply(x, recompute, bias, *weights)  # type: ignore[no-untyped-call]
     return result
 
 

@@ -8,10 +8,10 @@ from torch import Tensor
 
 from tdo_plugin.modules.attention import KeyValue, MultiheadAttention
 from tdo_plugin.modules.feed_forward import FeedForward
-from tdo_plugin.modules.languages import Languages
-from tdo_plugin.modules.layer import Surroundings, TargetLayer
+from tdo_plugin.modules.layer import DecoderContext, TargetLayer
 from tdo_plugin.modules.residual import Residual
 from tdo_plugin.modules.running_sums import RunningSums
+from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
 class MergedAttentionLayer(TargetLayer):
@@ -37,23 +37,23 @@ class MergedAttentionLayer(TargetLayer):
         self.attention_residual = attention_residual
         self.feed_forward_residual = feed_forward_residual
 
-    def memory(self, source: Tensor, languages: Languages | None = None) -> KeyValue:
-        return self.merged_attention.keys_values(source, languages)
+    def project_kv(self, source: Tensor, context: TokenContext = NO_CONTEXT) -> KeyValue:
+        return self.merged_attention.keys_values(source, context)
 
-    def target(self, x: Tensor, around: Surroundings, index: int) -> Tensor:
-        languages, mask = around.languages, around.mask
-        normed = self.attention_residual.before(x, languages)
-        query, own = self.merged_attention.queries_values(normed, languages)
-        found = self.merged_attention.mix(query, around.memories[index], mask.over_source)
-        if around.store is None:
-            merged = found + mean_of_visible(own, mask.target[:, 0])
+    def target(self, x: Tensor, ctx: DecoderContext, index: int) -> Tensor:
+        context, mask = ctx.tokens, ctx.mask
+        normed = self.attention_residual.before(x, context)
+        query, values = self.merged_attention.queries_values(normed, context)
+        read = self.merged_attention.mix(query, ctx.source_kv[index], mask.over_source)
+        if ctx.cache is None:
+            merged = read + mean_of_visible(values, mask.target[:, 0])
         else:
-            merged = found + around.store.mean(index, own)
-        attended = self.merged_attention.out(merged, languages)
-        x = self.attention_residual.after(x, attended, languages)
+            merged = read + ctx.cache.mean(index, values)
+        attended = self.merged_attention.out(merged, context)
+        x = self.attention_residual.after(x, attended, context)
 
-        output = self.feed_forward(self.feed_forward_residual.before(x, languages), languages)
-        return self.feed_forward_residual.after(x, output, languages)
+        output = self.feed_forward(self.feed_forward_residual.before(x, context), context)
+        return self.feed_forward_residual.after(x, output, context)
 
 
 def mean_of_visible(values: Tensor, visible: Tensor) -> Tensor:

@@ -9,13 +9,13 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from tdo_plugin.modules.languages import Languages
+from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
 class NeuronOutput(nn.Module):
     """An identity that the outputs of a projection pass, for hooks on single neurons."""
 
-    def forward(self, x: Tensor, languages: Languages | None = None) -> Tensor:
+    def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
         """(..., W) as they are; languages make no difference."""
         return x
 
@@ -36,16 +36,16 @@ class NeuronGate(NeuronOutput):
         numbers = masks.to(torch.get_default_dtype())
         self.register_buffer("masks", numbers, persistent=False)
 
-    def forward(self, x: Tensor, languages: Languages | None = None) -> Tensor:
+    def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
         """(..., W) to (..., W), given the row of each position, broadcastable to (...).
 
         Raises:
             ValueError: the rows are not given.
         """
-        if languages is None or languages.neurons is None:
+        if context.neurons is None:
             raise ValueError("masks of neurons need the languages of every sentence")
         masks = self.masks.to(x.dtype)
-        gated: Tensor = _Gated.apply(x, masks, languages.neurons)  # type: ignore[no-untyped-call]
+        gated: Tensor = _Gated.apply(x, masks, context.neurons)  # type: ignore[no-untyped-call]
         return gated
 
     def take(self, masks: Tensor) -> None:

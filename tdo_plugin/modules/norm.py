@@ -10,8 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from tdo_plugin.modules.languages import Languages
-from tdo_plugin.modules.recipe import note
+from tdo_plugin.modules.linear import recomputable
+from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
 class LayerNorm(nn.LayerNorm):
@@ -19,21 +19,19 @@ class LayerNorm(nn.LayerNorm):
 
     Args:
         model_dim: D.
-        remade: whether the output knows how it was made (see :mod:`.recipe`), so that it need not
-            wait for the backward pass.
+        recompute: whether the backward pass computes the output again instead of keeping it.
     """
 
-    def __init__(self, model_dim: int, remade: bool = True) -> None:
+    def __init__(self, model_dim: int, recompute: bool = True) -> None:
         super().__init__(model_dim)
-        self.remade = remade
+        self.recompute = recompute
 
-    def forward(self, x: Tensor, languages: Languages | None = None) -> Tensor:
+    def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
         """(..., D) to (..., D); languages make no difference."""
-        return self._made(partial(_normed, self.eps), x, self.weight, self.bias)
+        return self._computed(partial(_normed, self.eps), x, self.weight, self.bias)
 
-    def _made(self, make: Callable[..., Tensor], *ingredients: Tensor) -> Tensor:
-        made = make(*ingredients)
-        return note(made, make, *ingredients) if self.remade else made
+    def _computed(self, compute: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
+        return recomputable(compute, *inputs) if self.recompute else compute(*inputs)
 
 
 class LanguageNorm(LayerNorm):
@@ -44,24 +42,24 @@ class LanguageNorm(LayerNorm):
     Args:
         model_dim: D.
         rows: K, or one more where some positions are of no language; theirs is the last.
-        remade: as in a plain norm.
+        recompute: as in a plain norm.
     """
 
-    def __init__(self, model_dim: int, rows: int, remade: bool = True) -> None:
-        super().__init__(model_dim, remade)
+    def __init__(self, model_dim: int, rows: int, recompute: bool = True) -> None:
+        super().__init__(model_dim, recompute)
         self.weight = nn.Parameter(torch.ones(rows, model_dim))
         self.bias = nn.Parameter(torch.zeros(rows, model_dim))
 
-    def forward(self, x: Tensor, languages: Languages | None = None) -> Tensor:
+    def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
         """(..., D) to (..., D), given the row of each position, broadcastable to (...).
 
         Raises:
             ValueError: the languages are not given.
         """
-        if languages is None or languages.norm is None:
+        if context.norm is None:
             raise ValueError("a language-aware norm needs the language of every sentence")
-        make = partial(_language_normed, self.eps)
-        return self._made(make, x, self.weight, self.bias, languages.norm)
+        normed = partial(_language_normed, self.eps)
+        return self._computed(normed, x, self.weight, self.bias, context.norm)
 
 
 def _normed(eps: float, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:

@@ -57,6 +57,6 @@ class PositionGenerator(nn.Module):
             padding: boolean (B, S), true at padding, on either side.
         """
         visible = SourceMask(padding, padded=True, causal=False).whole
-        output = self.layer.rest(semantic, self.layer.memory(semantic), visible)
+        output = self.layer.forward_queries(semantic, self.layer.project_kv(semantic), visible)
         projected: Tensor = self.projection(output)
         return projected

@@ -1,4 +1,4 @@
-"""What is asked of a source, and what there is of it when it has passed its layers.
+"""What is requested of a source, and what there is of it when it has passed its layers.
 
 Shapes: B sentences, R = B * beams rows, S source, D model width, H heads, E head width.
 """
@@ -10,36 +10,36 @@ import torch
 from torch import Tensor
 
 from tdo_plugin.modules.attention import KeyValue
-from tdo_plugin.modules.disentangler import Disentangled
-from tdo_plugin.modules.languages import Languages
+from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
 @dataclass(frozen=True)
-class Reading:
+class SourceRequest:
     """A source, and what is wanted of it. It passes no layer that nothing is wanted of.
 
     Attributes:
         tokens: (B, S), padded on either side.
-        states: layers, from 1, whose outputs are wanted.
-        points: layers, from 1, each with the one real position (B,) of each sentence at which its
-            output is wanted.
-        memories: whether a target will read the source.
-        languages: of the sentences, (B,); None where the model does not ask for them.
-        disentangled: whether the embeddings of TPDM are wanted, of a source that a target reads.
+        layer_outputs: layers, from 1, whose outputs are wanted.
+        token_states: layers, from 1, each with the one real position (B,) of each sentence at
+            which its output is wanted.
+        source_kv: whether a target will read the source.
+        context: of the sentences, (B,).
+        capture: names of tensors inside the layers that are wanted, of a source that a target
+            reads (such as "positional" of TPDM); what no layer has under a name is not there.
     """
 
     tokens: Tensor
-    states: Collection[int] = ()
-    points: Sequence[tuple[int, Tensor]] = ()
-    memories: bool = True
-    languages: Languages | None = None
-    disentangled: bool = False
+    layer_outputs: Collection[int] = ()
+    token_states: Sequence[tuple[int, Tensor]] = ()
+    source_kv: bool = True
+    context: TokenContext = NO_CONTEXT
+    capture: Collection[str] = ()
 
     def __post_init__(self) -> None:
-        if not (self.states or self.points or self.memories):
+        if not (self.layer_outputs or self.token_states or self.source_kv):
             raise ValueError("something must be wanted of a source")
-        if self.disentangled and not self.memories:
-            raise ValueError("only a source that a target reads is disentangled")
+        if self.capture and not self.source_kv:
+            raise ValueError("tensors are captured only of a source that a target reads")
 
 
 @dataclass(frozen=True)
@@ -48,23 +48,24 @@ class SourceState:
 
     Attributes:
         padding: boolean (B, S), true at padding.
-        memories: for each layer that the target passes, keys and values (B, H, S, E); none where
-            a target has passed them beside the source.
-        states: outputs (B, S, D) of the layers that were asked for, by index from 1, before any
-            adaptation or final norm.
-        points: such outputs (B, D) at one position of each sentence, in the order of asking.
+        source_kv: for each layer that the target passes, keys and values (B, H, S, E); none where
+            a target has read them already, in one pass with the source.
+        layer_outputs: outputs (B, S, D) of the layers that were asked for, by index from 1, before
+            any adaptation or final norm.
+        token_states: such outputs (B, D) at one position of each sentence, in the order of the
+            request.
         beams: how many target rows share a sentence.
-        languages: of the sentences, (B,), if the model asks for them.
-        disentangled: the embeddings of TPDM, where they were asked for and the model has it.
+        context: of the sentences, (B,).
+        captured: (B, ...), by the names that were asked for.
     """
 
     padding: Tensor
-    memories: Sequence[KeyValue]
-    states: dict[int, Tensor] = field(default_factory=dict)
-    points: Sequence[Tensor] = ()
+    source_kv: Sequence[KeyValue]
+    layer_outputs: dict[int, Tensor] = field(default_factory=dict)
+    token_states: Sequence[Tensor] = ()
     beams: int = 1
-    languages: Languages | None = None
-    disentangled: Disentangled | None = None
+    context: TokenContext = NO_CONTEXT
+    captured: dict[str, Tensor] = field(default_factory=dict)
 
     @property
     def sentences(self) -> int:
@@ -73,18 +74,18 @@ class SourceState:
 
     def select(self, sentences: Tensor) -> "SourceState":
         """The state of some sentences, by index (B',)."""
+
+        def chosen(tensor: Tensor) -> Tensor:
+            return tensor.index_select(0, sentences)
+
         return replace(
             self,
-            padding=self.padding.index_select(0, sentences),
-            memories=_Chosen.of(self.memories, sentences),
-            states={
-                layer: state.index_select(0, sentences) for layer, state in self.states.items()
-            },
-            points=[point.index_select(0, sentences) for point in self.points],
-            languages=self.languages
-            if self.languages is None
-            else self.languages.index_select(0, sentences),
-            disentangled=self.disentangled and self.disentangled.select(sentences),
+            padding=chosen(self.padding),
+            source_kv=_SelectedKV.of(self.source_kv, sentences),
+            layer_outputs={layer: chosen(output) for layer, output in self.layer_outputs.items()},
+            token_states=[chosen(state) for state in self.token_states],
+            context=self.context.index_select(0, sentences),
+            captured={name: chosen(tensor) for name, tensor in self.captured.items()},
         )
 
     def reorder(self, rows: Tensor) -> "SourceState":
@@ -113,26 +114,26 @@ class SourceState:
         return self.select(rows.view(-1, self.beams)[:, 0].div(self.beams, rounding_mode="floor"))
 
 
-class _Chosen(Sequence[KeyValue]):
-    """Some sentences' memories, each copied when it is read, if ever."""
+class _SelectedKV(Sequence[KeyValue]):
+    """Keys and values of some sentences, each layer's copied when it is read, if ever."""
 
-    def __init__(self, memories: Sequence[KeyValue], sentences: Tensor) -> None:
-        self._memories: Sequence[KeyValue] = memories
+    def __init__(self, source_kv: Sequence[KeyValue], sentences: Tensor) -> None:
+        self._source_kv: Sequence[KeyValue] = source_kv
         self._sentences = sentences
         self._read: dict[int, KeyValue] = {}
 
     @classmethod
-    def of(cls, memories: Sequence[KeyValue], sentences: Tensor) -> "_Chosen":
-        """Of memories that may be a choice themselves, which nothing keeps then."""
-        if isinstance(memories, cls):
-            return cls(memories._memories, memories._sentences.index_select(0, sentences))
-        return cls(memories, sentences)
+    def of(cls, source_kv: Sequence[KeyValue], sentences: Tensor) -> "_SelectedKV":
+        """Of keys and values that may be a selection themselves, which nothing keeps then."""
+        if isinstance(source_kv, cls):
+            return cls(source_kv._source_kv, source_kv._sentences.index_select(0, sentences))
+        return cls(source_kv, sentences)
 
     def __len__(self) -> int:
-        return len(self._memories)
+        return len(self._source_kv)
 
     def __getitem__(self, layer: int) -> KeyValue:  # type: ignore[override]
         if layer not in self._read:
-            chosen = [part.index_select(0, self._sentences) for part in self._memories[layer]]
-            self._read[layer] = KeyValue(*chosen)
+            selected = [part.index_select(0, self._sentences) for part in self._source_kv[layer]]
+            self._read[layer] = KeyValue(*selected)
         return self._read[layer]

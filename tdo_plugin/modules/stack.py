@@ -1,111 +1,161 @@
-"""The stack of layers that a source stream and a target stream pass (two topologies).
+"""The stack of layers that sources and targets pass (two topologies).
 
-Shapes: B sentences, R = B * beams rows, S source, T target, D model width.
+Shapes: B sentences, R = B * beams rows, S source, T target, D model width, N tokens of a packed
+batch.
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from torch import Tensor, nn
 
-from tdo_plugin.modules.languages import Languages
-from tdo_plugin.modules.layer import JointLayer, Surroundings, TargetLayer
+from tdo_plugin.modules.layer import DecoderContext, JointLayer, TargetLayer
 from tdo_plugin.modules.masks import SourceMask, TargetMask
-from tdo_plugin.modules.source_state import Reading, SourceState
-from tdo_plugin.modules.stream_pass import JointRows, Pair, Source, StreamPass
+from tdo_plugin.modules.packed_batch import PackedBatch, Segment
+from tdo_plugin.modules.source_state import SourceRequest, SourceState
 from tdo_plugin.modules.target_store import TargetStore
+from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
 class Parts(nn.Sequential):
-    """Parts one after the other, each told the languages of the positions."""
+    """Parts one after the other, each given the context of the tokens."""
 
-    def forward(self, x: Tensor, languages: Languages | None = None) -> Tensor:
+    def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
         """(..., D) to (..., D)."""
         for part in self:
-            x = part(x, languages)
+            x = part(x, context)
         return x
 
 
-class Stack(nn.Module):
-    """What both topologies share: the way of the target, and the end of the source's stage."""
+class NormRows(NamedTuple):
+    """The shared row of language-aware norms that source or target tokens take in joint layers.
 
-    joint_rows = JointRows()  # of norms that both streams pass, where a stack has such
+    None: the row of their language.
+    """
+
+    source: int | None = None
+    target: int | None = None
+
+
+class Stack(nn.Module):
+    """What both topologies share: the target's way, and the end of the source's stage."""
+
+    norm_rows = NormRows()
 
     def __init__(
-        self, entry: Parts, exit_: Parts, causal_source: bool, whole_points: bool = False
+        self, bridge: Parts, output_block: Parts, causal_source: bool, whole_layers: bool = False
     ) -> None:
         """
         Args:
-            entry: applied to the source where the target enters (final norm, adaptation, language
+            bridge: applied to the source where the target enters (final norm, adaptation, language
                 transformation).
-            exit_: applied to the target after the last layer (adaptation, final norm).
+            output_block: applied to the target after the last layer (adaptation, final norm).
             causal_source: whether source positions see only earlier ones.
-            whole_points: compute the last layer that a point is wanted of at all positions.
+            whole_layers: compute the last layer of which a token state is wanted at all positions.
         """
         super().__init__()
-        self.entry = entry
-        self.exit = exit_
+        self.bridge = bridge
+        self.output_block = output_block
         self.causal_source = causal_source
-        self.whole_points = whole_points
+        self.whole_layers = whole_layers
 
     @property
     def target_layers(self) -> Sequence[TargetLayer]:
         """The layers that the target passes, in order."""
         raise TypeError(f"{type(self).__name__} has no layers; use a subclass")
 
-    def source(
-        self, embedded: Tensor, masks: Sequence[SourceMask], readings: Sequence[Reading]
-    ) -> list[SourceState]:
-        """Sources through the layers, side by side.
+    def segment(self, request: SourceRequest, mask: SourceMask, context: TokenContext) -> Segment:
+        """A segment for a packed batch.
+
+        Args:
+            request: what is wanted of the sources.
+            mask: of them, (B, S).
+            context: of their tokens, (B, 1) or (B, S).
+        """
+        raise TypeError(f"{type(self).__name__} has no layers; use a subclass")
+
+    def source(self, embedded: Tensor, segments: Sequence[Segment]) -> list[SourceState]:
+        """Sources through the layers, as one packed batch.
 
         Args:
             embedded: (N, D), the sources one after the other.
-            masks: of each, (B, S).
-            readings: what is wanted of each.
+            segments: in this order.
         """
         raise TypeError(f"{type(self).__name__} has no layers; use a subclass")
 
     def target(
-        self, x: Tensor, source: SourceState, mask: TargetMask, store: TargetStore | None = None
+        self,
+        x: Tensor,
+        source: SourceState,
+        mask: TargetMask,
+        context: TokenContext = NO_CONTEXT,
+        cache: TargetStore | None = None,
     ) -> Tensor:
-        """The target (R, T, D) through all its layers."""
-        languages = source.languages
-        if languages is not None:
-            languages = languages.repeat_interleave(len(x) // len(languages))[:, None]
-        languages = self.joint_rows.of_target(languages)
-        around = Surroundings(source.memories, mask, languages, store)
+        """The target (R, T, D) through all its layers.
+
+        Args:
+            x: (R, T, D).
+            source: of the sentences.
+            mask: of the sentences.
+            context: of the target's tokens, broadcastable to (R, T).
+            cache: the target so far, if it is kept.
+        """
+        context = context.with_norm(self.norm_rows.target)
+        ctx = DecoderContext(source.source_kv, mask, context, cache)
         for index, layer in enumerate(self.target_layers):
-            x = layer.target(x, around, index)
-        left: Tensor = self.exit(x, languages)
-        return left
+            x = layer.target(x, ctx, index)
+        output: Tensor = self.output_block(x, context)
+        return output
 
     def both(
         self,
         embedded: Tensor,
-        masks: Sequence[SourceMask],
-        readings: Sequence[Reading],
+        segments: Sequence[Segment],
         x: Tensor,
         mask: TargetMask,
+        context: TokenContext = NO_CONTEXT,
     ) -> tuple[list[SourceState], Tensor]:
         """:meth:`source`, and :meth:`target` of the first source, whole: (B, T, D)."""
-        states = self.source(embedded, masks, readings)
-        return states, self.target(x, states[0], mask)
+        states = self.source(embedded, segments)
+        return states, self.target(x, states[0], mask, context)
 
-    def readout(self, x: Tensor, languages: Languages | None = None) -> Tensor:
+    def readout(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
         """The source's last state (B, S, D) as the output projection reads a target's.
 
         Args:
             x: the output of the last layer that sources pass.
-            languages: of the sentences, (B,), where the model asks for them.
+            context: of the sentences, (B,).
         """
         raise TypeError(f"{type(self).__name__} has no layers; use a subclass")
 
-    def _source(self, mask: SourceMask, reading: Reading, most: int, whole: bool) -> Source:
-        """A source whose target, if it has one, reads of it up to layer ``most``."""
-        points = {layer for layer, _ in reading.points}
-        last = most if reading.memories else max({*reading.states, *points})
-        needed = {*reading.states, *(points if self.whole_points else ())}
-        whole = last in needed or (reading.memories and whole)
-        return Source(mask, reading, last, whole)
+    def _segment(
+        self,
+        request: SourceRequest,
+        mask: SourceMask,
+        context: TokenContext,
+        layers: int,
+        whole: bool,
+    ) -> Segment:
+        """A segment whose target, if it has one, reads of it up to the last of ``layers``."""
+        token_layers = {layer for layer, _ in request.token_states}
+        last = layers if request.source_kv else max({*request.layer_outputs, *token_layers})
+        needed = {*request.layer_outputs, *(token_layers if self.whole_layers else ())}
+        whole = last in needed or (request.source_kv and whole)
+        return Segment(request, mask, context.with_norm(self.norm_rows.source), last, whole)
+
+    def _through(self, layer: nn.Module, number: int, batch: PackedBatch) -> None:
+        """A packed batch through a joint layer, whose place is ``number``, from 1."""
+        assert isinstance(layer, JointLayer)
+        for segment, x in batch.views():
+            if segment.last == number and not segment.whole:
+                layer.finish(segment, number, x)
+        batch.keep_segments(
+            lambda segment: segment.last > number or (segment.last == number and segment.whole)
+        )
+        if batch.segments:
+            batch.x = layer(batch)
+            for segment, x in batch.views():
+                segment.keep(number, x)
 
 
 class DecoderOnlyStack(Stack):
@@ -115,64 +165,71 @@ class DecoderOnlyStack(Stack):
         self,
         layers: Sequence[JointLayer],
         target_layer: int,
-        entry: Parts,
-        exit_: Parts,
+        bridge: Parts,
+        output_block: Parts,
         causal_source: bool,
-        whole_points: bool = False,
-        joint_rows: JointRows | None = None,
+        whole_layers: bool = False,
+        norm_rows: NormRows | None = None,
     ) -> None:
-        super().__init__(entry, exit_, causal_source, whole_points)
+        super().__init__(bridge, output_block, causal_source, whole_layers)
         self.layers = nn.ModuleList(layers)
         self.target_layer = target_layer
-        self.joint_rows = joint_rows or JointRows()
+        self.norm_rows = norm_rows or NormRows()
 
     @property
     def target_layers(self) -> Sequence[JointLayer]:
         return [layer for layer in self.layers[self.target_layer :]]  # type: ignore[misc]
 
-    def source(
-        self, embedded: Tensor, masks: Sequence[SourceMask], readings: Sequence[Reading]
-    ) -> list[SourceState]:
-        """As :meth:`Stack.source`.
+    def segment(self, request: SourceRequest, mask: SourceMask, context: TokenContext) -> Segment:
+        """As :meth:`Stack.segment`.
 
         Of the last layer a target needs only keys and values; the rest of it is computed only
         where its output is wanted.
         """
-        sources = self._sources(masks, readings)
-        self._pass(StreamPass(embedded, sources))
-        return [one.state for one in sources]
+        return self._segment(request, mask, context, len(self.layers), whole=False)
+
+    def source(self, embedded: Tensor, segments: Sequence[Segment]) -> list[SourceState]:
+        batch = PackedBatch(embedded, segments)
+        self._first_stage(batch)
+        self._second_stage(batch)
+        return [segment.state for segment in segments]
 
     def both(
         self,
         embedded: Tensor,
-        masks: Sequence[SourceMask],
-        readings: Sequence[Reading],
+        segments: Sequence[Segment],
         x: Tensor,
         mask: TargetMask,
+        context: TokenContext = NO_CONTEXT,
     ) -> tuple[list[SourceState], Tensor]:
-        """As :meth:`Stack.both`; the target passes its layers beside the sources."""
-        sources = self._sources(masks, readings)
-        pair = Pair(sources[0], x, mask)
-        self._pass(StreamPass(embedded, sources), pair)
-        left: Tensor = self.exit(pair.target, pair.target_languages)
-        return [one.state for one in sources], left
+        """As :meth:`Stack.both`; the target passes its layers in the first source's segment."""
+        context = context.with_norm(self.norm_rows.target)
+        batch = PackedBatch(embedded, segments)
+        self._first_stage(batch)
+        batch.append_target(x, mask, context)
+        self._second_stage(batch)
+        output: Tensor = self.output_block(segments[0].target_output, context)
+        return [segment.state for segment in segments], output
 
-    def readout(self, x: Tensor, languages: Languages | None = None) -> Tensor:
+    def readout(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
         """As :meth:`Stack.readout`: through what the target passes after the last layer."""
-        features: Tensor = self.exit(x, None if languages is None else languages[:, None])
+        features: Tensor = self.output_block(x, context[:, None])
         return features
 
-    def _sources(self, masks: Sequence[SourceMask], readings: Sequence[Reading]) -> list[Source]:
-        pairs = zip(masks, readings, strict=True)
-        return [self._source(*one, most=len(self.layers), whole=False) for one in pairs]
+    def _first_stage(self, batch: PackedBatch) -> None:
+        """The layers that sources pass alone, and the bridge."""
+        for number, layer in enumerate(self.layers[: self.target_layer], start=1):
+            self._through(layer, number, batch)
+        batch.keep_segments(lambda segment: segment.last > self.target_layer)
+        for segment in batch.segments:
+            segment.enter_target_layers()
+        if batch.segments:
+            batch.x = self.bridge(batch.x, batch.context)
 
-    def _pass(self, way: StreamPass, pair: Pair | None = None) -> None:
-        for index, layer in enumerate(self.layers):
-            assert isinstance(layer, JointLayer)
-            if index == self.target_layer:
-                way.enter(self.entry, self.joint_rows, pair)
-            way.through(layer, index + 1)
-            way.leave_at(index + 1)
+    def _second_stage(self, batch: PackedBatch) -> None:
+        """The layers that a target passes, too."""
+        for number, layer in enumerate(self.target_layers, start=self.target_layer + 1):
+            self._through(layer, number, batch)
 
 
 class EncoderDecoderStack(Stack):
@@ -182,12 +239,12 @@ class EncoderDecoderStack(Stack):
         self,
         encoder_layers: Sequence[JointLayer],
         decoder_layers: Sequence[TargetLayer],
-        entry: Parts,
-        exit_: Parts,
+        bridge: Parts,
+        output_block: Parts,
         causal_source: bool,
-        whole_points: bool = False,
+        whole_layers: bool = False,
     ) -> None:
-        super().__init__(entry, exit_, causal_source, whole_points)
+        super().__init__(bridge, output_block, causal_source, whole_layers)
         self.encoder_layers = nn.ModuleList(encoder_layers)
         self.decoder_layers = nn.ModuleList(decoder_layers)
 
@@ -195,32 +252,27 @@ class EncoderDecoderStack(Stack):
     def target_layers(self) -> Sequence[TargetLayer]:
         return [layer for layer in self.decoder_layers]  # type: ignore[misc]
 
-    def source(
-        self, embedded: Tensor, masks: Sequence[SourceMask], readings: Sequence[Reading]
-    ) -> list[SourceState]:
-        """As :meth:`Stack.source`; layer indices count encoder layers."""
-        sources = [
-            self._source(*one, most=len(self.encoder_layers), whole=True)
-            for one in zip(masks, readings, strict=True)
-        ]
-        way = StreamPass(embedded, sources)
-        for number, layer in enumerate(self.encoder_layers, start=1):
-            assert isinstance(layer, JointLayer)
-            way.through(layer, number)
-            if number == len(self.encoder_layers):
-                self._read_final(way)
-            way.leave_at(number)
-        return [one.state for one in sources]
+    def segment(self, request: SourceRequest, mask: SourceMask, context: TokenContext) -> Segment:
+        return self._segment(request, mask, context, len(self.encoder_layers), whole=True)
 
-    def readout(self, x: Tensor, languages: Languages | None = None) -> Tensor:
+    def source(self, embedded: Tensor, segments: Sequence[Segment]) -> list[SourceState]:
+        """As :meth:`Stack.source`; layer indices count encoder layers."""
+        batch = PackedBatch(embedded, segments)
+        for number, layer in enumerate(self.encoder_layers, start=1):
+            self._through(layer, number, batch)
+        self._project_kv(batch)
+        return [segment.state for segment in segments]
+
+    def readout(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
         """As :meth:`Stack.readout`: what the decoder reads."""
-        features: Tensor = self.entry(x, None if languages is None else languages[:, None])
+        features: Tensor = self.bridge(x, context[:, None])
         return features
 
-    def _read_final(self, way: StreamPass) -> None:
+    def _project_kv(self, batch: PackedBatch) -> None:
         """Keys and values of the final state, for each target layer."""
-        for source, x in way.parts():
-            if isinstance(source, Source) and source.reading.memories:
-                languages = source.languages
-                final = self.entry(x, languages)
-                source.memories += [layer.memory(final, languages) for layer in self.target_layers]
+        for segment, x in batch.views():
+            if segment.request.source_kv:
+                final = self.bridge(x, segment.context)
+                segment.source_kv += [
+                    layer.project_kv(final, segment.context) for layer in self.target_layers
+                ]

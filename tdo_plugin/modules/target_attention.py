@@ -8,8 +8,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from tdo_plugin.modules.attention import Projection
-from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.own_rows import with_own_rows
+from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
 class TargetProjection(Projection):
@@ -34,35 +34,31 @@ class TargetProjection(Projection):
             for matrix in self.weight:
                 nn.init.xavier_uniform_(matrix, gain=gain)
 
-    def forward(self, x: Tensor, languages: Languages | None = None) -> Tensor:
+    def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
         """(..., D) to (..., E), given the language of each position, broadcastable to (...).
 
         Raises:
             ValueError: the languages are not given.
         """
-        (projected,) = project_for_targets(x, languages, self)
+        (projected,) = project_for_targets(x, context, self)
         return projected
 
     def pack(self) -> None:
         """Nothing: a step of decoding may want any language's weight."""
 
 
-def project_for_targets(
-    x: Tensor, languages: Languages | None, *projections: Projection
-) -> list[Tensor]:
+def project_for_targets(x: Tensor, context: TokenContext, *projections: Projection) -> list[Tensor]:
     """Several target projections of ``x`` (..., D), whose positions are brought together once.
 
     Raises:
         ValueError: the languages are not given.
     """
-    if languages is None or languages.target is None:
+    if context.target is None:
         raise ValueError("target-specific attention needs the language of every sentence")
     parameters = [one for part in projections for one in (part.weight, part.bias)]
-    found = with_own_rows(x, languages.target, _projected, *parameters)
+    found = with_own_rows(x, context.target, _projected, *parameters)
     outputs = found.split([part.out_features for part in projections], -1)
-    return [
-        part.output(output, languages) for part, output in zip(projections, outputs, strict=True)
-    ]
+    return [part.output(output, context) for part, output in zip(projections, outputs, strict=True)]
 
 
 def _projected(x: Tensor, *parameters: Tensor) -> Tensor:

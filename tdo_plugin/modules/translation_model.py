@@ -12,17 +12,18 @@ from torch import Tensor, nn
 from tdo_plugin.modules.dropout import PlainDropout
 from tdo_plugin.modules.embeddings import Embeddings
 from tdo_plugin.modules.language_pairs import LanguagePairs
-from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.lexical import lexical_nll
 from tdo_plugin.modules.linear import Linear
 from tdo_plugin.modules.linear_cross_entropy import linear_cross_entropy
 from tdo_plugin.modules.masks import SourceMask, target_mask
 from tdo_plugin.modules.neuron_masks import NeuronMasks
+from tdo_plugin.modules.packed_batch import Segment
 from tdo_plugin.modules.positions import count_positions
-from tdo_plugin.modules.source_state import Reading, SourceState
+from tdo_plugin.modules.source_state import SourceRequest, SourceState
 from tdo_plugin.modules.spec import ModelSpec
 from tdo_plugin.modules.stack import DecoderOnlyStack, EncoderDecoderStack
 from tdo_plugin.modules.target_store import TargetStore
+from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
 class TranslationModel(nn.Module):
@@ -64,59 +65,63 @@ class TranslationModel(nn.Module):
         self.padding_idx: int = embeddings.source.padding_idx
 
     def encode(
-        self, src_tokens: Tensor, wanted: Collection[int] = (), languages: Languages | None = None
+        self,
+        src_tokens: Tensor,
+        layer_outputs: Collection[int] = (),
+        context: TokenContext = NO_CONTEXT,
     ) -> SourceState:
-        """The source stream of ``src_tokens`` (B, S), padded on either side.
+        """The source ``src_tokens`` (B, S), padded on either side, through its layers.
 
         Args:
             src_tokens: token ids.
-            wanted: layers, from 1, whose outputs are kept in the state.
-            languages: of the sentences, (B,), where the model asks for them.
+            layer_outputs: layers, from 1, whose outputs are kept in the state.
+            context: of the sentences, (B,).
         """
-        return self.read([Reading(src_tokens, wanted, languages=languages)])[0]
+        return self.encode_all([SourceRequest(src_tokens, layer_outputs, context=context)])[0]
 
-    def read(self, readings: Sequence[Reading]) -> list[SourceState]:
-        """Several source streams, side by side in every layer that they pass together."""
-        if "streams" in self.spec.plain and len(readings) > 1:
-            return [self.read([one])[0] for one in readings]
-        paddings = self._paddings(readings)
-        masks = self._source_masks(paddings, self._padded(*paddings))
-        vectors = self.embeddings.source_vectors(_flat(readings))
-        embedded = self._embed(vectors, self._source_positions(masks))
-        return self.stack.source(embedded, masks, readings)
+    def encode_all(self, requests: Sequence[SourceRequest]) -> list[SourceState]:
+        """Several sources, as one packed batch in every layer that they pass together."""
+        if "streams" in self.spec.plain and len(requests) > 1:
+            return [self.encode_all([request])[0] for request in requests]
+        paddings = self._paddings(requests)
+        segments = self._segments(requests, paddings, self._padded(*paddings))
+        vectors = self.embeddings.source_vectors(_flat(requests))
+        embedded = self._embed(vectors, self._source_positions(paddings))
+        return self.stack.source(embedded, segments)
 
     def forward(
-        self, readings: Sequence[Reading], prev_output_tokens: Tensor
+        self, requests: Sequence[SourceRequest], prev_output_tokens: Tensor
     ) -> tuple[list[SourceState], Tensor]:
-        """Sources and a whole target, side by side in every layer that they pass together.
+        """Sources and a whole target, as one packed batch in every layer that they pass together.
 
         Args:
-            readings: sources; the first is the target's.
+            requests: sources; the first is the target's.
             prev_output_tokens: token ids (B, T), the shifted target.
 
         Returns:
-            what :meth:`read` gives of each source, but for memories of the first, which may have
-            been read already; and features (B, T, D) after the last layer, as of :meth:`decode`.
+            what :meth:`encode_all` gives of each source, but for keys and values of the first,
+            which may have been read already; and features (B, T, D) after the last layer, as of
+            :meth:`decode`.
 
         Raises:
             ValueError: a target is not to read the first source.
         """
-        if not readings[0].memories:
+        if not requests[0].source_kv:
             raise ValueError("the first source must be one that a target reads")
         if "streams" in self.spec.plain:
-            states = self.read(readings)
+            states = self.encode_all(requests)
             return states, self.decode(prev_output_tokens, states[0])
-        paddings, own = self._paddings(readings), prev_output_tokens.eq(self.padding_idx)
-        *padded, left = self._padded(*paddings, own[:, 0])
-        masks = self._source_masks(paddings, padded)
-        mask = target_mask(paddings[0], own.size(1), own, padded[0] or left)
+        paddings, padding = self._paddings(requests), prev_output_tokens.eq(self.padding_idx)
+        *padded, left = self._padded(*paddings, padding[:, 0])
+        segments = self._segments(requests, paddings, padded)
+        mask = target_mask(paddings[0], padding.size(1), padding, padded[0] or left)
         source_vectors, target_vectors = self.embeddings.vectors(
-            _flat(readings), prev_output_tokens.flatten()
+            _flat(requests), prev_output_tokens.flatten()
         )
-        embedded = self._embed(source_vectors, self._source_positions(masks))
-        positions = self._target_positions(own, paddings[0])
+        embedded = self._embed(source_vectors, self._source_positions(paddings))
+        positions = self._target_positions(padding, paddings[0])
         x = self._embed(target_vectors.view(*prev_output_tokens.shape, -1), positions)
-        return self.stack.both(embedded, masks, readings, x, mask)
+        return self.stack.both(embedded, segments, x, mask, requests[0].context[:, None])
 
     def decode(
         self, prev_output_tokens: Tensor, source: SourceState, cache: TargetStore | None = None
@@ -142,7 +147,8 @@ class TranslationModel(nn.Module):
             mask = target_mask(source.padding, new.size(1), padding, padded)
         else:
             mask = cache.begin(target_mask(source.padding, new.size(1), padding))
-        return self.stack.target(embedded, source, mask, cache)
+        context = source.context.repeat_interleave(len(new) // source.sentences)
+        return self.stack.target(embedded, source, mask, context[:, None], cache)
 
     def logits(self, features: Tensor) -> Tensor:
         """(..., D) to (..., V)."""
@@ -165,8 +171,8 @@ class TranslationModel(nn.Module):
             tokens: what each position is to tell, the padding symbol where it tells nothing.
             smoothing: epsilon.
         """
-        last = source.states[self.spec.source_layers]
-        features = self.stack.readout(last, source.languages)
+        last = source.layer_outputs[self.spec.source_layers]
+        features = self.stack.readout(last, source.context)
         return self.cross_entropy(features, tokens, smoothing)
 
     def lexical(self, source: SourceState, target: Tensor) -> Tensor:
@@ -176,9 +182,8 @@ class TranslationModel(nn.Module):
             source: whose output of that layer was asked for.
             target: (B, T).
         """
-        state = source.states[self.spec.entry_layer]
-        languages = source.languages
-        features = self.stack.entry(state, None if languages is None else languages[:, None])
+        state = source.layer_outputs[self.spec.entry_layer]
+        features = self.stack.bridge(state, source.context[:, None])
         weight = self.embeddings.output_weight
         return lexical_nll(features, weight, source.padding, target, self.padding_idx)
 
@@ -202,12 +207,21 @@ class TranslationModel(nn.Module):
         layers = self.stack.target_layers
         return layers[0].store(len(layers), beams)
 
-    def _paddings(self, readings: Sequence[Reading]) -> list[Tensor]:
-        return [one.tokens.eq(self.padding_idx) for one in readings]
+    def _paddings(self, requests: Sequence[SourceRequest]) -> list[Tensor]:
+        return [request.tokens.eq(self.padding_idx) for request in requests]
 
-    def _source_masks(self, paddings: Sequence[Tensor], padded: Sequence[bool]) -> list[SourceMask]:
-        found = zip(paddings, padded, strict=True)
-        return [SourceMask(*one, self.stack.causal_source) for one in found]
+    def _segments(
+        self,
+        requests: Sequence[SourceRequest],
+        paddings: Sequence[Tensor],
+        padded: Sequence[bool],
+    ) -> list[Segment]:
+        """Segments of a packed batch, given each source's padding (B, S) and whether it has any."""
+        segments = []
+        for request, padding, is_padded in zip(requests, paddings, padded, strict=True):
+            mask = SourceMask(padding, is_padded, self.stack.causal_source)
+            segments.append(self.stack.segment(request, mask, request.context[:, None]))
+        return segments
 
     def _padded(self, *paddings: Tensor) -> list[bool]:
         """Whether there is padding, asked of the device at once; yes where all masks are made.
@@ -217,13 +231,13 @@ class TranslationModel(nn.Module):
         """
         if "masks" in self.spec.plain:
             return [True] * len(paddings)
-        found: list[bool] = torch.stack([padding.any() for padding in paddings]).tolist()
-        return found
+        padded: list[bool] = torch.stack([padding.any() for padding in paddings]).tolist()
+        return padded
 
-    def _source_positions(self, masks: Sequence[SourceMask]) -> Tensor:
+    def _source_positions(self, paddings: Sequence[Tensor]) -> Tensor:
         """Vectors of the positions of sources, one after the other, (N, D)."""
-        counted = [count_positions(mask.padding, self.padding_idx).flatten() for mask in masks]
-        longest = max(mask.padding.size(1) for mask in masks)
+        counted = [count_positions(padding, self.padding_idx).flatten() for padding in paddings]
+        longest = max(padding.size(1) for padding in paddings)
         vectors: Tensor = self.source_positions(torch.cat(counted), longest)
         return vectors
 
@@ -245,6 +259,6 @@ class TranslationModel(nn.Module):
         return embedded
 
 
-def _flat(readings: Sequence[Reading]) -> Tensor:
+def _flat(requests: Sequence[SourceRequest]) -> Tensor:
     """The tokens of sources, one after the other, (N,)."""
-    return torch.cat([one.tokens.flatten() for one in readings])
+    return torch.cat([request.tokens.flatten() for request in requests])

@@ -13,7 +13,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.pretrained.original import SIDES, Sizes
 
 LAYER = re.compile(r"stack\.(?P<stack>\w*layers)\.(?P<number>\d+)\.(?P<part>.+)")
-END = re.compile(r"stack\.(?P<end>entry|exit)\.\d+\.(?P<kind>weight|bias)")
+END = re.compile(r"stack\.(?P<end>bridge|output_block)\.\d+\.(?P<kind>weight|bias)")
 EMBEDDINGS = "embeddings.source.weight"
 MOST_LAYERS = 1000  # so that a wrong range is refused before its numbers are listed
 # of a layer: our name of a part, and fairseq's
@@ -115,7 +115,7 @@ def _origin(name: str, stacks: Mapping[str, Layers]) -> str | None:
         return f"{taken.side}.layers.{number}.{PARTS[part]}.{kind}" if part in PARTS else None
     if match := END.fullmatch(name):
         # the source leaves an encoder through its last norm; a stack of decoder layers has none
-        if match["end"] == "exit":
+        if match["end"] == "output_block":
             return f"decoder.layer_norm.{match['kind']}"
         if "encoder_layers" in stacks:
             return f"encoder.layer_norm.{match['kind']}"

@@ -65,7 +65,7 @@ def test_a_two_stage_model_is_made_of_decoder_layers(family, tmp_path):
             "stack.layers.3.feed_forward_residual.norm.weight",
             "decoder.layers.3.final_layer_norm.weight",
         ),
-        ("stack.exit.1.bias", "decoder.layer_norm.bias"),
+        ("stack.output_block.1.bias", "decoder.layer_norm.bias"),
         ("embeddings.source.weight", "shared.weight"),
     ):
         assert torch.equal(own[f"core.{ours}"], original[f"model.{theirs}"]), ours
@@ -76,7 +76,7 @@ def test_a_two_stage_model_is_made_of_decoder_layers(family, tmp_path):
     attention, norm = 4 * (d * d + d), 2 * d
     network = 2 * d * inner + d + inner
     assert found["taken"] == rows * d + 4 * (attention + network + 2 * norm) + norm
-    assert found["new"] == {"stack.entry": norm + network, "stack.exit": network}
+    assert found["new"] == {"stack.bridge": norm + network, "stack.output_block": network}
     assert found["dropped"]["cross-attention"] == 4 * (attention + norm)
     assert found["parameters"] == found["taken"] + sum(found["new"].values())
     for word in ("taken:", "dropped:", "new:", "rows:", "written:"):

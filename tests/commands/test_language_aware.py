@@ -130,7 +130,7 @@ def test_extended_decoded_and_trained_on(trained, tmp_path, capsys):
     )
     assert len(train(tmp_path / "on", *BASE, *more, "--max-update", "2")) == 2
     trained_on = safe_load(tmp_path / "on" / "checkpoint_last.pt")["model"]
-    moved = trained_on["core.stack.entry.1.weight"] != state["model"]["core.stack.entry.1.weight"]
+    moved = trained_on["core.stack.bridge.1.weight"] != state["model"]["core.stack.bridge.1.weight"]
     assert moved.flatten(1).any(1).tolist() == [True, True, True, True, False, False]
     name = "core.embeddings.source.weight"
     tags = trained_on[name][-2:], state["model"][name][-2:]

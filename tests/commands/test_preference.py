@@ -131,7 +131,7 @@ def test_the_numbers_are_those_of_three_readings(preference, tmp_path):
         found = []
         for line in lines[language]:
             ((_, tokens, languages),) = model.readings(f"{language}-{tag}", [line], 256, 8000)
-            found.append(model.core.encode(tokens, [3], languages).states[3][0].mean(0))
+            found.append(model.core.encode(tokens, [3], languages).layer_outputs[3][0].mean(0))
         return found
 
     def found(form: str) -> list[float]:
@@ -217,7 +217,7 @@ def test_the_identity_reading_is_in_the_language_of_the_sentence():
             (batch,) = model.readings(f"fr-{tag}", [lines[line]], 256, 8000)
             state = model.core.encode(batch[1], [1, 3], batch[2])
             for layer in (1, 3):
-                expected = state.states[layer][0].mean(0)
+                expected = state.layer_outputs[layer][0].mean(0)
                 torch.testing.assert_close(means[tag][layer][line], expected, rtol=1e-4, atol=1e-5)
     assert not torch.allclose(means["fr"][3], means["de"][3], atol=1e-3)
 

@@ -57,7 +57,7 @@ def by_hand(*paths, direction="en-de", given=0):
         for model in models:
             last = model.core.spec.source_layers
             state = model.source_state(fed, (last,))
-            features = model.core.stack.readout(state.states[last], state.languages)
+            features = model.core.stack.readout(state.layer_outputs[last], state.context)
             told.append(model.core.logits(features))
         own = mixed(told)
         of_target = sum(log_probs[place, token] for place, token in enumerate(target))

@@ -59,7 +59,7 @@ class CachedScores:
         state = model.encode(source)
         rows = torch.arange(len(source)).repeat_interleave(beam)
         self.state = state.reorder(rows)
-        assert self.state.memories[0].key is state.memories[0].key, "the source was copied"
+        assert self.state.source_kv[0].key is state.source_kv[0].key, "the source was copied"
         self.table = {}
 
     @torch.no_grad()
@@ -108,16 +108,16 @@ def test_reorder_permutes_selects_and_shrinks(make_model, batch):
     assert beams.reorder(within) is beams
     left = beams.reorder(torch.tensor([3, 5, 4, 9, 9, 10]))
     assert (left.beams, left.sentences) == (3, 2)
-    torch.testing.assert_close(left.memories[0].key, state.memories[0].key[[1, 3]])
+    torch.testing.assert_close(left.source_kv[0].key, state.source_kv[0].key[[1, 3]])
     torch.testing.assert_close(left.padding, state.padding[[1, 3]])
     # one row to a sentence: any choice of rows, also one that repeats some of them unevenly
     for order in ([2, 0], [3, 2, 1, 0], [0, 0, 0, 1, 1, 2, 3, 3]):
         chosen = state.reorder(torch.tensor(order))
         assert chosen.beams == 1
-        torch.testing.assert_close(chosen.memories[0].value, state.memories[0].value[order])
+        torch.testing.assert_close(chosen.source_kv[0].value, state.source_kv[0].value[order])
     assert state.reorder(torch.arange(4)) is state
     twice = state.reorder(torch.tensor([3, 1, 2])).reorder(torch.tensor([2, 0]))
-    torch.testing.assert_close(twice.memories[0].key, state.memories[0].key[[2, 3]])
+    torch.testing.assert_close(twice.source_kv[0].key, state.source_kv[0].key[[2, 3]])
 
 
 @pytest.mark.parametrize("case", [TWO_STAGE, MERGED[0]], ids=name_of)

@@ -14,7 +14,7 @@ from tdo_plugin.modules.instrucl import (
     instruction_index,
     tag_share_weights,
 )
-from tdo_plugin.modules.source_state import Reading
+from tdo_plugin.modules.source_state import SourceRequest
 
 EXACT = {"rtol": 0, "atol": 1e-9}
 SHARED = [case for case in CASES if case.get("share_embeddings", "all") == "all"]
@@ -52,10 +52,13 @@ def test_values_and_gradients(case, temperature, make_model, batch):
     for layer in {1, model.spec.source_layers}:
         identity = identity_source(source, target, PAD)
         points = [[(layer, instruction_index(one.eq(PAD)))] for one in (source, identity)]
-        own, side = model.read(
-            [Reading(source, points=points[0]), Reading(identity, (), points[1], memories=False)]
+        own, side = model.encode_all(
+            [
+                SourceRequest(source, token_states=points[0]),
+                SourceRequest(identity, (), points[1], source_kv=False),
+            ]
         )
-        losses = instrucl_loss(*own.points, *side.points, temperature)
+        losses = instrucl_loss(*own.token_states, *side.token_states, temperature)
         expected = equation_8(Reference(model), source, target, layer, temperature)
         torch.testing.assert_close(losses, expected, **EXACT)
         ours = torch.autograd.grad(losses.sum(), parameters, allow_unused=True)

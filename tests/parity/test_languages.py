@@ -7,9 +7,9 @@ from support.parity_cases import LANGUAGE_AWARE, PAD, TWO_STAGE, name_of
 
 from tdo_plugin.models.languages import grown
 from tdo_plugin.modules.language_transformation import LanguageTransformation
-from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.norm import LanguageNorm
-from tdo_plugin.modules.source_state import Reading
+from tdo_plugin.modules.source_state import SourceRequest
+from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 EXACT = {"rtol": 0, "atol": 1e-9}
 LANGUAGES = torch.tensor([1, 0, 1, 0])
@@ -22,8 +22,8 @@ def without_languages(case):
 def features(model, batch, languages):
     """In one pass, source and target side by side."""
     source, previous, _ = batch
-    told = None if languages is None else Languages.of_targets(languages)
-    return model([Reading(source, languages=told)], previous)[1][previous.ne(PAD)]
+    told = NO_CONTEXT if languages is None else TokenContext.of_targets(languages)
+    return model([SourceRequest(source, context=told)], previous)[1][previous.ne(PAD)]
 
 
 @pytest.mark.parametrize("case", LANGUAGE_AWARE, ids=name_of)
@@ -39,7 +39,7 @@ def test_a_plain_checkpoint_starts_from_the_same_function(case, batch):
         torch.testing.assert_close(features(aware, batch, languages), expected, **EXACT)
     source, previous, _ = batch
     stepwise = aware.decode(
-        previous, aware.encode(source, languages=Languages.of_targets(LANGUAGES))
+        previous, aware.encode(source, context=TokenContext.of_targets(LANGUAGES))
     )
     torch.testing.assert_close(stepwise[previous.ne(PAD)], expected, **EXACT)
 
@@ -49,16 +49,17 @@ def test_languages_of_a_batch_do_not_mix(case, batch):
     """Sentences of two languages together, and each language in a batch of its own."""
     model = moved(build(**case))
     source, previous, _ = batch
-    mixed = model([Reading(source, languages=Languages.of_targets(LANGUAGES))], previous)[1]
+    mixed = model([SourceRequest(source, context=TokenContext.of_targets(LANGUAGES))], previous)[1]
     for language in (0, 1):
         rows = LANGUAGES.eq(language)
         own = model(
-            [Reading(source[rows], languages=Languages.of_targets(LANGUAGES[rows]))], previous[rows]
+            [SourceRequest(source[rows], context=TokenContext.of_targets(LANGUAGES[rows]))],
+            previous[rows],
         )[1]
         real = previous[rows].ne(PAD)
         torch.testing.assert_close(own[real], mixed[rows][real], **EXACT)
         other = model(
-            [Reading(source[rows], languages=Languages.of_targets(1 - LANGUAGES[rows]))],
+            [SourceRequest(source[rows], context=TokenContext.of_targets(1 - LANGUAGES[rows]))],
             previous[rows],
         )[1]
         assert not torch.isclose(own[real], other[real], atol=1e-6).all(-1).any()
@@ -99,7 +100,7 @@ def test_which_norms_are_of_languages():
     two_stage = {"topology": "decoder-only", "num_layers": 2, "target_layer": 1}
     names = ("attention_residual.norm", "feed_forward_residual.norm")
     below, above = ([f"stack.layers.{layer}.{name}" for name in names] for layer in (0, 1))
-    entry, exit_ = ["stack.entry.0"], ["stack.exit.0"]
+    entry, exit_ = ["stack.bridge.0"], ["stack.output_block.0"]
     assert rows(**two_stage, laln="both") == dict.fromkeys(below + above + entry + exit_, 3)
     source, target = rows(**two_stage, laln="source"), rows(**two_stage, laln="target")
     assert source == {**dict.fromkeys(below + entry, 3), **dict.fromkeys(above, 4)}
@@ -116,7 +117,7 @@ def test_languages_must_be_told(batch):
     for parts in ({"laln": "both"}, {"lalt": "identity"}):
         model = build(**TWO_STAGE, **parts, num_languages=2)
         with pytest.raises(ValueError, match="needs the language of every sentence"):
-            model([Reading(source)], previous)
+            model([SourceRequest(source)], previous)
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)

@@ -13,7 +13,7 @@ from tdo_plugin.criterions.loss_terms import Answer, Update
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules import lexical as lexical_module
 from tdo_plugin.modules.lexical import lexical_nll
-from tdo_plugin.modules.source_state import Reading
+from tdo_plugin.modules.source_state import SourceRequest
 
 STAGED = [case for case in CASES if case.get("target_layer", 1) > 0]
 
@@ -34,11 +34,11 @@ def expected(model, states, source, target):
 def test_values_and_gradients(case, make_model, batch):
     model = make_model(**case)
     source, previous, target = batch
-    reading = Reading(source, (model.spec.entry_layer,))
+    reading = SourceRequest(source, (model.spec.entry_layer,))
     parameters = list(model.parameters())
     entered = []  # what the target reads
-    hook = model.stack.entry.register_forward_hook(lambda *given: entered.append(given[2]))
-    states = (model([reading], previous)[0][0], model.read([reading])[0])
+    hook = model.stack.bridge.register_forward_hook(lambda *given: entered.append(given[2]))
+    states = (model([reading], previous)[0][0], model.encode_all([reading])[0])
     hook.remove()
     assert len(entered) == len(states)
     for state, features in zip(states, entered, strict=True):

@@ -22,7 +22,7 @@ from tdo_plugin.analysis.neurons.importance import (
 )
 from tdo_plugin.modules.cross_entropy import smoothed_cross_entropy
 from tdo_plugin.modules.neurons import points, projections
-from tdo_plugin.modules.source_state import Reading
+from tdo_plugin.modules.source_state import SourceRequest
 
 SIGNED = Method(True, lambda activation, gradient: activation * gradient)
 EXACT = {"rtol": 1e-9, "atol": 1e-11}
@@ -36,7 +36,7 @@ def apart(model, source, previous):
 
 def beside(model, source, previous):
     """The streams side by side."""
-    return model([Reading(source)], previous)[1]
+    return model([SourceRequest(source)], previous)[1]
 
 
 def loss_of(model, way, source, previous, target):

@@ -7,10 +7,10 @@ import pytest
 import torch
 from support.parity_cases import CUT, GATED, PAD, TOPOLOGIES, name_of
 
-from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.neuron_masks import NeuronMasks
 from tdo_plugin.modules.neurons import points, projections
-from tdo_plugin.modules.source_state import Reading
+from tdo_plugin.modules.source_state import SourceRequest
+from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 EXACT = {"rtol": 0, "atol": 1e-11}
 LANGUAGES = 3
@@ -48,7 +48,7 @@ def gated(plain, masks, general, zero_shot="union"):
 def told(model, sources=SOURCES, targets=TARGETS, switched=True):
     aware = targets if model.spec.language_aware else None
     neurons = model.neurons(sources, targets) if switched else None
-    return Languages(aware, aware, neurons=neurons)
+    return TokenContext(aware, aware, neurons=neurons)
 
 
 def reference(plain, mask, source, previous, target):
@@ -60,7 +60,9 @@ def reference(plain, mask, source, previous, target):
         hooks.append(point.register_forward_hook(lambda _, __, found, own=own: found * own))
         at += width
     languages = told(plain, targets=target[None], switched=False)
-    reading = Reading(source[None], languages=languages if plain.spec.language_aware else None)
+    reading = SourceRequest(
+        source[None], context=languages if plain.spec.language_aware else NO_CONTEXT
+    )
     try:
         return type(plain).forward(plain, [reading], previous[None])[1]
     finally:
@@ -75,7 +77,7 @@ def own_sentence(batch, row):
 
 def forward(model, batch, **which):
     source, previous, _ = batch
-    reading = Reading(source, languages=told(model, **which))
+    reading = SourceRequest(source, context=told(model, **which))
     return type(model).forward(model, [reading], previous)[1]
 
 
@@ -100,7 +102,7 @@ def test_decoding_step_by_step_equals_the_whole(case, make_model, batch):
     model = gated(make_model(**case), *drawn(make_model(**case)))
     source, previous, _ = batch
     real = previous.ne(PAD)
-    state = type(model).read(model, [Reading(source, languages=told(model))])[0]
+    state = type(model).read(model, [SourceRequest(source, context=told(model))])[0]
     whole = forward(model, batch)
     torch.testing.assert_close(model.decode(previous, state)[real], whole[real], **EXACT)
     cache = model.new_cache()
@@ -113,7 +115,7 @@ def test_decoding_step_by_step_equals_the_whole(case, make_model, batch):
 def test_beams_and_chosen_sentences_keep_their_masks(make_model, batch):
     model = gated(make_model(**TOPOLOGIES[1]), *drawn(make_model(**TOPOLOGIES[1])))
     source, previous, _ = batch
-    state = type(model).read(model, [Reading(source, languages=told(model))])[0]
+    state = type(model).read(model, [SourceRequest(source, context=told(model))])[0]
     whole = forward(model, batch)
     rows = torch.arange(4).repeat_interleave(2)
     beams = model.decode(previous[rows], state.reorder(rows))
@@ -163,8 +165,8 @@ def test_all_neurons_for_all_pairs_is_the_plain_model(case, make_model, batch):
     masks, general = drawn(plain)
     model = gated(plain, torch.ones_like(masks), general)
     source, previous, _ = batch
-    languages = told(plain, switched=False) if plain.spec.language_aware else None
-    expected = type(plain).forward(plain, [Reading(source, languages=languages)], previous)[1]
+    languages = told(plain, switched=False) if plain.spec.language_aware else NO_CONTEXT
+    expected = type(plain).forward(plain, [SourceRequest(source, context=languages)], previous)[1]
     torch.testing.assert_close(forward(model, batch), expected, rtol=0, atol=0)
 
 

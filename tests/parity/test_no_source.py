@@ -5,8 +5,8 @@ import torch
 from support.parity_cases import CASES, PAD, TWO_STAGE, name_of
 from support.reference import Reference
 
-from tdo_plugin.modules.languages import Languages
-from tdo_plugin.modules.source_state import Reading
+from tdo_plugin.modules.source_state import SourceRequest
+from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 from tdo_plugin.modules.translation_model import TranslationModel
 
 EXACT = {"rtol": 0, "atol": 1e-9}
@@ -28,13 +28,13 @@ def language_model(model, previous):
     square = reference.visible(previous[:, :0], previous)
     for index in range(spec.target_layer, spec.num_layers):
         y = reference.joint(model.stack.layers[index], index + 1, y, square)
-    return reference.sequence(model.stack.exit, y) @ model.embeddings.output_weight.T
+    return reference.sequence(model.stack.output_block, y) @ model.embeddings.output_weight.T
 
 
 def features(model, source, previous):
     """By the way of training: source and target side by side."""
-    languages = Languages.of_targets(LANGUAGES) if model.spec.language_aware else None
-    reading = Reading(source, languages=languages)
+    languages = TokenContext.of_targets(LANGUAGES) if model.spec.language_aware else NO_CONTEXT
+    reading = SourceRequest(source, context=languages)
     if "streams" in model.spec.plain:
         return model([reading], previous)[1]
     # the model of these tests would tell languages by a source's first token
@@ -105,7 +105,7 @@ def test_layers_of_the_source_alone_learn_nothing_of_it(case, columns, make_mode
     logits = model.logits(features(model, padding(previous, columns), previous))
     logits[target.ne(PAD)].square().sum().backward()
     below = [*model.stack.layers[: case["target_layer"]].parameters()]
-    below += model.stack.entry.parameters()
+    below += model.stack.bridge.parameters()
     assert all(one.grad is None or not one.grad.any() for one in below)
     above = model.stack.layers[case["target_layer"] :].parameters()
     assert any(one.grad is not None and one.grad.any() for one in above)

@@ -7,10 +7,10 @@ from support.parity_cases import PAD, TOPOLOGIES, name_of
 
 from tdo_plugin.models.languages import grown
 from tdo_plugin.modules.adapters import PairAdapters
-from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.neuron_masks import NeuronMasks
-from tdo_plugin.modules.source_state import Reading
+from tdo_plugin.modules.source_state import SourceRequest
 from tdo_plugin.modules.target_attention import TargetProjection
+from tdo_plugin.modules.token_context import TokenContext
 
 EXACT = {"rtol": 0, "atol": 1e-9}
 ROWS = torch.tensor([3, 1, 0, 1])  # whose order, sorted, is not its own inverse
@@ -34,7 +34,7 @@ CASES += [
 
 
 def told(rows):
-    return Languages(norm=rows, target=rows, pair=rows)
+    return TokenContext(norm=rows, target=rows, pair=rows)
 
 
 def alone(model, case, row):
@@ -50,7 +50,7 @@ def alone(model, case, row):
 
 
 def features(model, source, previous, rows):
-    return model([Reading(source, languages=told(rows))], previous)[1]
+    return model([SourceRequest(source, context=told(rows))], previous)[1]
 
 
 @pytest.mark.parametrize("case", CASES, ids=name_of)
@@ -87,7 +87,7 @@ def test_incremental_equals_full(case, batch):
     model = moved(build(**case))
     source, previous, _ = batch
     full = features(model, source, previous, ROWS)
-    state, cache = model.encode(source, languages=told(ROWS)), model.new_cache()
+    state, cache = model.encode(source, context=told(ROWS)), model.new_cache()
     model.pack()
     with torch.no_grad():
         steps = range(1, previous.size(1) + 1)
@@ -122,7 +122,7 @@ def test_a_plain_checkpoint_starts_from_the_same_function(way, batch):
     found = grown(state, aware, None)
     aware.load_state_dict({name.removeprefix("core."): one for name, one in found.items()})
     source, previous, _ = batch
-    expected = plain([Reading(source)], previous)[1][previous.ne(PAD)]
+    expected = plain([SourceRequest(source)], previous)[1][previous.ne(PAD)]
     found = features(aware, source, previous, ROWS)[previous.ne(PAD)]
     torch.testing.assert_close(found, expected, **EXACT)
 
@@ -159,8 +159,8 @@ def test_masks_of_neurons_hold_in_target_attention(batch):
     digest = torch.zeros(32, dtype=torch.uint8)
     model.neurons.take(used[None].expand(4, -1), used, torch.tensor([[0, 1]]).expand(4, -1), digest)
     source, previous, _ = batch
-    languages = Languages(norm=ROWS, target=ROWS, neurons=torch.zeros_like(ROWS))
-    output = model([Reading(source, languages=languages)], previous)[1]
+    languages = TokenContext(norm=ROWS, target=ROWS, neurons=torch.zeros_like(ROWS))
+    output = model([SourceRequest(source, context=languages)], previous)[1]
     (output * torch.randn_like(output)).sum().backward()
     before, off = model.stack.state_dict(), 0
     before = {name: one.clone() for name, one in before.items()}
@@ -199,7 +199,7 @@ def test_adapters_end_a_layer(way, batch):
     part = moved(adapted.stack.target_layers[-1].feed_forward_residual.adapters)
     seen = []
     for model in (plain, adapted):
-        model.stack.exit.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
+        model.stack.output_block.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
         features(model, source, previous, ROWS)
     expected, found = part(seen[0], told(ROWS)[:, None]), seen[1]
     real = previous.ne(PAD)

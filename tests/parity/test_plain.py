@@ -12,7 +12,7 @@ from tdo_plugin.modules.dropout import Dropout, PlainDropout
 from tdo_plugin.modules.instrucl import identity_source, instruction_index
 from tdo_plugin.modules.linear import Linear, lean_product
 from tdo_plugin.modules.norm import LayerNorm
-from tdo_plugin.modules.source_state import Reading
+from tdo_plugin.modules.source_state import SourceRequest
 from tdo_plugin.modules.spec import PLAIN
 
 EXACT = {"rtol": 0, "atol": 1e-9}
@@ -23,11 +23,14 @@ def results(model, source, previous, target):
     layer = model.spec.source_layers
     identity = identity_source(source, target, PAD)
     tags = [[(layer, instruction_index(one.eq(PAD)))] for one in (source, identity)]
-    readings = [Reading(source, (1,), tags[0]), Reading(identity, (), tags[1], memories=False)]
+    readings = [
+        SourceRequest(source, (1,), tags[0]),
+        SourceRequest(identity, (), tags[1], source_kv=False),
+    ]
     (first, second), features = model(readings, previous)
     loss, nll = model.cross_entropy(features, target, 0.1)
-    outputs = [loss, nll, features[target.ne(PAD)], *first.points, *second.points]
-    outputs.append(first.states[1][source.ne(PAD)])
+    outputs = [loss, nll, features[target.ne(PAD)], *first.token_states, *second.token_states]
+    outputs.append(first.layer_outputs[1][source.ne(PAD)])
     objective = loss + sum(one.square().sum() for one in outputs[2:])
     gradients = torch.autograd.grad(objective, list(model.parameters()), allow_unused=True)
     return [*outputs, *gradients]
@@ -60,10 +63,10 @@ def test_every_name_is_plain(make_model):
         return {
             "dropout": not any(type(one) is Dropout for one in model.modules()),
             "masks": any(model._padded(torch.zeros(1, 2, dtype=torch.bool))),
-            "norms": not any(getattr(one, "remade", False) for one in model.modules()),
+            "norms": not any(getattr(one, "recompute", False) for one in model.modules()),
             "projections": model.stack.layers[0].attention._project is project_apart,
             "streams": passes(model) == ["source", "source", "target"],
-            "tags": model.stack.whole_points,
+            "tags": model.stack.whole_layers,
             "weights": packed(model) is lean_product,
         }
 
@@ -78,7 +81,7 @@ def test_every_name_is_plain(make_model):
                 lambda *args, name=name, call=call: calls.append(name) or call(*args),
             )
         tokens = torch.full((1, 2), EOS)
-        model([Reading(tokens), Reading(tokens)], tokens)
+        model([SourceRequest(tokens), SourceRequest(tokens)], tokens)
         return calls
 
     def packed(model):
@@ -149,9 +152,9 @@ def test_pieces_are_put_together_again(make_model, batch, monkeypatch):
     """Of what attention gives, the output projection keeps nothing that attention does not keep."""
     model = make_model(**TWO_STAGE)
     source, previous, _ = batch
-    kept = kept_by(model, [Reading(source)], previous)
+    kept = kept_by(model, [SourceRequest(source)], previous)
     monkeypatch.setattr(layer, "note", lambda made, *_: made)
-    with_copies = kept_by(model, [Reading(source)], previous)
+    with_copies = kept_by(model, [SourceRequest(source)], previous)
     pairs = TWO_STAGE["num_layers"] - TWO_STAGE["target_layer"] - 1  # the last layer has none
     size = (source.numel() + previous.numel()) * model.spec.model_dim * 8
     assert with_copies - kept == pairs * size

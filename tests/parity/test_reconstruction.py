@@ -7,7 +7,7 @@ from support.reference import Reference
 
 from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.reconstruction import told
-from tdo_plugin.modules.source_state import Reading
+from tdo_plugin.modules.source_state import SourceRequest
 from tdo_plugin.modules.spec import ModelSpec
 
 EXACT = {"rtol": 0, "atol": 1e-9}
@@ -26,10 +26,10 @@ def source_logits(model, row):
     reference = Reference(model)
     _, states = reference.forward(row[None], torch.tensor([[EOS]]))
     if model.spec.topology == "encoder-decoder":
-        features = reference.sequence(model.stack.entry, states[-1])
+        features = reference.sequence(model.stack.bridge, states[-1])
     else:
         reference.split = 0  # what follows the last layer treats all positions as a target's
-        features = reference.sequence(model.stack.exit, states[-1])
+        features = reference.sequence(model.stack.output_block, states[-1])
     return (features @ model.embeddings.output_weight.T)[0]
 
 
@@ -57,8 +57,8 @@ def test_values_and_gradients(case, kind, make_model, batch):
     last = model.spec.source_layers
     tokens = told(source, kind, True, PAD)
     # beside a whole target, as in training, and alone
-    (beside, *_), _ = model([Reading(source, (last,))], previous)
-    alone = model.read([Reading(source, (last,))])[0]
+    (beside, *_), _ = model([SourceRequest(source, (last,))], previous)
+    alone = model.encode_all([SourceRequest(source, (last,))])[0]
     wanted, nll = expected(model, source, kind, tag=True)
     theirs = torch.autograd.grad(wanted, parameters, allow_unused=True)
     for state in (beside, alone):
@@ -75,7 +75,7 @@ def test_values_and_gradients(case, kind, make_model, batch):
 def test_without_a_tag(kind, make_model, batch):
     model = make_model(**TOPOLOGIES[3])
     source = batch[0]
-    state = model.read([Reading(source, (3,))])[0]
+    state = model.encode_all([SourceRequest(source, (3,))])[0]
     loss, _ = model.reconstruction(state, told(source, kind, False, PAD), SMOOTHING)
     torch.testing.assert_close(loss, expected(model, source, kind, tag=False)[0], **EXACT)
 
@@ -115,7 +115,7 @@ def test_the_joint_probability_is_a_language_model_s_of_the_concatenation(norm, 
     model = make_model(**CAUSAL, norm=norm)
     source, target = torch.tensor([[9, 5, 4, 7, EOS]]), torch.tensor([[6, 8, 5, EOS]])
     previous = torch.tensor([[EOS, 6, 8, 5]])
-    (state, *_), features = model([Reading(source, (3,))], previous)
+    (state, *_), features = model([SourceRequest(source, (3,))], previous)
     _, of_source = model.reconstruction(state, told(source, "lm", True, PAD), SMOOTHING)
     _, of_target = model.cross_entropy(features, target, SMOOTHING)
     # one sequence behind the tag; the end symbol that begins the target is given
@@ -140,7 +140,7 @@ def test_later_tokens_of_the_source(attention, make_model):
     tokens = told(source, "lm", True, PAD)
 
     def likelihoods(changed):
-        state = model.read([Reading(changed, (3,))])[0]
+        state = model.encode_all([SourceRequest(changed, (3,))])[0]
         found = []
         for place in range(5):
             one = torch.full_like(tokens, PAD)
@@ -167,6 +167,6 @@ def test_masked_tags_have_no_part():
     finally:
         torch.set_default_dtype(torch.float32)
     source = torch.tensor([[15, 5, 4, EOS]])
-    state = model.read([Reading(source, (3,))])[0]
+    state = model.encode_all([SourceRequest(source, (3,))])[0]
     loss, _ = model.reconstruction(state, told(source, "lm", True, PAD), SMOOTHING)
     torch.testing.assert_close(loss, expected(model, source, "lm", tag=True)[0], **EXACT)

@@ -7,7 +7,7 @@ from support.parity_cases import CASES, PAD, UNREAD, name_of, padding_first
 from support.reference import Reference
 
 from tdo_plugin.modules.cross_entropy import smoothed_cross_entropy
-from tdo_plugin.modules.source_state import Reading
+from tdo_plugin.modules.source_state import SourceRequest
 
 EXACT = {"rtol": 0, "atol": 1e-9}
 PADDINGS = ("source left, target right", "source right, target left", "source whole, target left")
@@ -49,21 +49,23 @@ def test_logits_losses_and_gradients(case, padding, make_model, batch):
 
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("case", CASES, ids=name_of)
-def test_source_states_of_every_layer(case, side, make_model, batch):
+def test_source_layer_outputs_of_every_layer(case, side, make_model, batch):
     model = make_model(**case)
     source, previous, _ = batch
     if side == "right":
         source = source.flip(1)
     layers = range(1, model.spec.source_layers + 1)
-    states = model.encode(source, wanted=layers).states
+    states = model.encode(source, layer_outputs=layers).layer_outputs
     expected = Reference(model).forward(source, previous)[1]
     real = source.ne(PAD)
     assert len(states) == len(expected)
     for layer in layers:
         torch.testing.assert_close(states[layer][real], expected[layer - 1][real], **EXACT)
-        (alone,) = model.read([Reading(source, (layer,), memories=False)])
-        assert not alone.memories
-        torch.testing.assert_close(alone.states[layer][real], expected[layer - 1][real], **EXACT)
+        (alone,) = model.encode_all([SourceRequest(source, (layer,), source_kv=False)])
+        assert not alone.source_kv
+        torch.testing.assert_close(
+            alone.layer_outputs[layer][real], expected[layer - 1][real], **EXACT
+        )
 
 
 @pytest.mark.parametrize(("case", "padding", "ends"), in_turn(CASES, PADDINGS, ENDS), ids=name_of)
@@ -81,29 +83,29 @@ def test_source_and_target_side_by_side(case, padding, ends, make_model, batch):
     points = [(layer, where) for layer in layers for where in (first, last)]
     states = layers if ends == "with its states" else ()
     readings = [
-        Reading(source, states, points),
-        Reading(target, layers[:2], memories=False),
-        Reading(source, (1,)),
+        SourceRequest(source, states, points),
+        SourceRequest(target, layers[:2], source_kv=False),
+        SourceRequest(source, (1,)),
     ]
     found, features = model(readings, previous)
-    expected = [model.read([one])[0] for one in readings]
+    expected = [model.encode_all([one])[0] for one in readings]
     alone = model.decode(previous, expected[0])
     real = previous.ne(PAD)
     torch.testing.assert_close(features[real], alone[real], **EXACT)
     for one, other, reading in zip(found, expected, readings, strict=True):
-        torch.testing.assert_close(one.points, other.points, **EXACT)
-        assert one.states.keys() == other.states.keys() == set(reading.states)
-        for layer, state in one.states.items():
+        torch.testing.assert_close(one.token_states, other.token_states, **EXACT)
+        assert one.layer_outputs.keys() == other.layer_outputs.keys() == set(reading.layer_outputs)
+        for layer, state in one.layer_outputs.items():
             there = reading.tokens.ne(PAD)
-            torch.testing.assert_close(state[there], other.states[layer][there], **EXACT)
+            torch.testing.assert_close(state[there], other.layer_outputs[layer][there], **EXACT)
     for one, other in zip(found[1:], expected[1:], strict=True):
-        torch.testing.assert_close(list(one.memories), list(other.memories), **EXACT)
+        torch.testing.assert_close(list(one.source_kv), list(other.source_kv), **EXACT)
 
 
 def test_a_target_needs_its_source(make_model, batch):
     source, previous, _ = batch
     with pytest.raises(ValueError, match="the first source must be one that a target reads"):
-        make_model(**CASES[0])([Reading(source, (1,), memories=False)], previous)
+        make_model(**CASES[0])([SourceRequest(source, (1,), source_kv=False)], previous)
 
 
 @pytest.mark.parametrize("case", CASES, ids=name_of)
@@ -149,7 +151,7 @@ def test_targets_leave_no_trace_in_the_source(case, make_model, batch):
     model = make_model(**case)
     source, previous, _ = batch
     state = model.encode(source, range(1, model.spec.source_layers + 1))
-    held = [*state.states.values(), *(part for memory in state.memories for part in memory)]
+    held = [*state.layer_outputs.values(), *(part for memory in state.source_kv for part in memory)]
     before = [one.clone() for one in held]
     first = model.decode(previous, state)
     model.decode((previous - 3) % 13 + 4, state)
@@ -164,6 +166,6 @@ def test_a_causal_source_hides_later_tokens(case, make_model, batch):
     changed = source.clone()
     changed[:, -1] = (changed[:, -1] - 3) % 13 + 4
     layer = model.spec.source_layers
-    before, after = (model.encode(one, (layer,)).states[layer] for one in (source, changed))
+    before, after = (model.encode(one, (layer,)).layer_outputs[layer] for one in (source, changed))
     hidden = torch.equal(before[:, :-1], after[:, :-1])
     assert hidden == (case.get("source_attention") == "causal")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from support.parity_cases import PAD
 
-from tdo_plugin.modules.languages import Languages
+from tdo_plugin.modules.token_context import TokenContext
 
 
 def languages_of(tokens, count):
@@ -16,17 +16,17 @@ def languages_of(tokens, count):
 def tell_languages(model):
     """Sources of a model that asks for it are in the language that their first token tells."""
     count = model.spec.num_languages or model.spec.num_pairs
-    read, forward = model.read, model.forward
+    encode_all, forward = model.encode_all, model.forward
     if not count:
         return model
 
-    def told(readings):
-        rows = [languages_of(one.tokens, count) for one in readings]
+    def with_context(requests):
+        rows = [languages_of(request.tokens, count) for request in requests]
         return [
-            replace(one, languages=replace(Languages.of_targets(own), pair=own))
-            for one, own in zip(readings, rows, strict=True)
+            replace(request, context=replace(TokenContext.of_targets(row), pair=row))
+            for request, row in zip(requests, rows, strict=True)
         ]
 
-    model.read = lambda readings: read(told(readings))
-    model.forward = lambda readings, previous: forward(told(readings), previous)
+    model.encode_all = lambda requests: encode_all(with_context(requests))
+    model.forward = lambda requests, previous: forward(with_context(requests), previous)
     return model

@@ -3,8 +3,8 @@
 import torch
 
 from tdo_plugin.modules.builder import Builder
-from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.spec import ModelSpec
+from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 PAD, EOS, TAG = 1, 2, 20
 COMMON = {
@@ -47,4 +47,4 @@ def batch(sentences, left, width=0):
 
 def languages(model, count):
     rows = torch.tensor([0, 1, 1])[:count]
-    return Languages.of_targets(rows) if model.spec.language_aware else None
+    return TokenContext.of_targets(rows) if model.spec.language_aware else NO_CONTEXT

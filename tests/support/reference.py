@@ -123,7 +123,7 @@ class Reference:
         )
         if number == self.spec.tpdm_layer:
             self.disentangled_from, target = x[:, : self.split], x[:, self.split :]
-            source = self.head(layer.between.semantic, self.disentangled_from)
+            source = self.head(layer.pre_ffn.semantic, self.disentangled_from)
             x = torch.cat([source, target], 1)
         return self.sublayer(
             layer.feed_forward_residual, x, lambda h: self.ffn(layer.feed_forward, h)
@@ -195,7 +195,7 @@ class Reference:
                     states.append(x)
                     continue
                 if index == spec.target_layer:
-                    x = self.sequence(model.stack.entry, x)
+                    x = self.sequence(model.stack.bridge, x)
                 both = self.joint(layer, index + 1, torch.cat([x, y], 1), square)
                 x, y = both[:, :split], both[:, split:]
                 states.append(x)
@@ -203,12 +203,12 @@ class Reference:
             for index, layer in enumerate(model.stack.encoder_layers):
                 x = self.joint(layer, index + 1, x, square[:, :split, :split])
                 states.append(x)
-            x = self.sequence(model.stack.entry, x)
+            x = self.sequence(model.stack.bridge, x)
             merged = spec.decoder_attention == "merged"
             decoder_layer = self.merged_layer if merged else self.decoder_layer
             for layer in model.stack.decoder_layers:
                 y = decoder_layer(layer, y, x, square, split)
-        y = self.sequence(model.stack.exit, y)
+        y = self.sequence(model.stack.output_block, y)
         return y @ model.embeddings.output_weight.T, states
 
     def decoder_layer(self, layer, y, x, square, split):

@@ -11,12 +11,12 @@ import torch
 from torch import Tensor
 
 from tdo_plugin.analysis.source_outputs import source_outputs
-from tdo_plugin.modules.languages import Languages
+from tdo_plugin.modules.token_context import TokenContext
 from tdo_plugin.modules.translation_model import TranslationModel
 
 # number of each sentence (B,); source tokens (B, S), padded on either side; languages (B,) of the
 # sentences, where the model asks for them
-Batch = tuple[Tensor, Tensor, "Languages | None"]
+Batch = tuple[Tensor, Tensor, "TokenContext"]
 
 
 def pooled_outputs(

@@ -12,12 +12,12 @@ import torch
 from torch import Tensor
 
 from tdo_plugin.analysis.source_outputs import source_outputs
-from tdo_plugin.modules.languages import Languages
+from tdo_plugin.modules.token_context import TokenContext
 from tdo_plugin.modules.translation_model import TranslationModel
 
 # number of the direction; line of each sentence in its set (B,); source tokens (B, S), padded on
 # either side; index (B,) of its target language, where the model asks for it
-Batch = tuple[int, Tensor, Tensor, "Languages | None"]
+Batch = tuple[int, Tensor, Tensor, "TokenContext"]
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,9 @@ def _source(models: Sequence[Any], task: Any, fed: dict[str, Any]) -> tuple[Tens
     for model in models:
         last = model.core.spec.source_layers
         state = model.source_state(fed, (last,))
-        logits = model.core.logits(model.core.stack.readout(state.states[last], state.languages))
+        logits = model.core.logits(
+            model.core.stack.readout(state.layer_outputs[last], state.context)
+        )
         each.append(model.get_normalized_probs((logits, None), log_probs=True))
     return _summed(each, tokens, tokens.ne(pad))
 

@@ -22,7 +22,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from tdo_plugin.analysis.cost import PARTS, FlopModel, Flops, count_parameters, outline
 from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.position_generator import PositionGenerator
-from tdo_plugin.modules.source_state import Reading
+from tdo_plugin.modules.source_state import SourceRequest
 from tdo_plugin.modules.spec import ModelSpec
 from tdo_plugin.modules.tpdm import batch_mean_anchors, log_likelihood, position_loss
 
@@ -114,8 +114,11 @@ def test_instrucl(built):
     plain = counted(lambda: model.encode(source))
     for layer in range(1, spec.source_layers + 1):
         points = [(layer, torch.zeros(1, dtype=torch.long))]
-        both = [Reading(source, points=points), Reading(identity, (), points, memories=False)]
-        work = counted(lambda both=both: model.read(both)) - plain
+        both = [
+            SourceRequest(source, token_states=points),
+            SourceRequest(identity, (), points, source_kv=False),
+        ]
+        work = counted(lambda both=both: model.encode_all(both)) - plain
         hidden = (layer - 1) * hidden_source_pairs(spec, TARGET + 1)
         expected = flops.instrucl(SOURCE, TARGET, layer).total
         assert 3 * (work - 4 * spec.model_dim * hidden) == expected
@@ -129,7 +132,7 @@ def test_reconstruction(built):
 
     def work():
         state = model.encode(source, wanted=(last,))
-        model.logits(model.stack.readout(state.states[last], state.languages)[:, 1:])
+        model.logits(model.stack.readout(state.layer_outputs[last], state.context)[:, 1:])
 
     added = counted(work) - counted(lambda: model.encode(source))
     in_last_layer = spec.topology == "decoder-only"
@@ -261,7 +264,7 @@ def test_what_tpdm_adds_to_training(layer, gate):
         tpdm_gate=gate,
     )
     model = Builder(spec, PAD).build(VOCABULARY, VOCABULARY)
-    part = model.stack.layers[layer - 1].between
+    part = model.stack.layers[layer - 1].pre_ffn
     generator = PositionGenerator.of(spec)
     x = torch.randn(1, SOURCE, spec.model_dim, requires_grad=True)
     padding = torch.zeros(1, SOURCE, dtype=torch.bool)
@@ -339,6 +342,6 @@ def test_frozen_and_foreign_parameters():
     model = outline(spec, 100, 100)
     count = count_parameters(model)
     assert count.frozen == 100 * 512
-    model.stack.exit.append(nn.Linear(3, 5, device="meta"))
+    model.stack.output_block.append(nn.Linear(3, 5, device="meta"))
     assert count_parameters(model).by_part["other"] == 3 * 5 + 5
     assert count_parameters(model).trainable == count.trainable + 20

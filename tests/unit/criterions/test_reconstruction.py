@@ -58,7 +58,7 @@ def told_by_hand(model, batch, kind, pad, smoothing=0.1, tag=True):
     for row in batch["net_input"]["src_tokens"]:
         row = row[row != pad]
         last = model.core.spec.source_layers
-        state = model.core.encode(row[None], (last,)).states[last]
+        state = model.core.encode(row[None], (last,)).layer_outputs[last]
         log_probs = model.core.logits(model.core.stack.readout(state))[0].log_softmax(-1)
         for place in range(first, len(row)):
             own = log_probs[place - (kind == "lm")]
@@ -180,7 +180,7 @@ def test_lambda_0_asks_for_nothing(topology, monkeypatch):
     monkeypatch.setattr(model.core, "forward", lambda *a: asked.append(a[0]) or forward(*a))
     loss, size, logs = criterion(model, batch)
     ((reading,),) = asked
-    assert not reading.states and not reading.points
+    assert not reading.layer_outputs and not reading.token_states
     wanted, wanted_size, _ = plain(model, batch)
     assert (loss.item(), size) == (wanted.item(), wanted_size)
     assert float(logs["reconstruction_weight"]) == 0

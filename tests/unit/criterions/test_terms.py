@@ -160,8 +160,8 @@ def tag_states(model, batch, layer, pad):
     for source, target in zip(sources, batch["target"], strict=True):
         source, target = source[source != pad], target[target != pad]
         identity = torch.cat([source[:1], target])
-        anchors.append(model.core.encode(source[None], (layer,)).states[layer][0, 0])
-        positives.append(model.core.encode(identity[None], (layer,)).states[layer][0, 0])
+        anchors.append(model.core.encode(source[None], (layer,)).layer_outputs[layer][0, 0])
+        positives.append(model.core.encode(identity[None], (layer,)).layer_outputs[layer][0, 0])
         tags.append(int(source[0]))
     return anchors, positives, tags
 
@@ -235,7 +235,7 @@ def test_strategy_4_contrasts_the_tag_once():
     """There the target begins with the tag already: the identity source must not have two."""
     task, model, criterion, (batch,) = made(*INSTRUCL, "--decoder-langtok")
     (side,) = criterion.terms["instrucl"].request(model, batch).side_sources
-    ((layer, _),) = side.points
+    ((layer, _),) = side.token_states
     assert layer == 4
     first = batch["net_input"]["src_tokens"]
     for source, target, row in zip(first, batch["target"], side.tokens, strict=True):

@@ -16,8 +16,9 @@ from support.tpdm_cases import (
 )
 
 from tdo_plugin.criterions.loss_terms import Answer, Update
+from tdo_plugin.modules.disentangler import CAPTURED
 from tdo_plugin.modules.positions import SinusoidalPositions
-from tdo_plugin.modules.source_state import Reading
+from tdo_plugin.modules.source_state import SourceRequest
 from tdo_plugin.modules.tpdm import GATES
 
 
@@ -27,8 +28,9 @@ def loop(model, criterion, batch, gates=None):
     tau, pad = options.tpdm_temperature, term.padding_idx
     sentences = []
     for row in batch["net_input"]["src_tokens"]:
-        (state,) = model.core.read([Reading(row[row != pad][None], disentangled=True)])
-        sentences.append([None if x is None else x[0] for x in state.disentangled])
+        (state,) = model.core.encode_all([SourceRequest(row[row != pad][None], capture=CAPTURED)])
+        captured = map(state.captured.get, CAPTURED)
+        sentences.append([None if x is None else x[0] for x in captured])
     longest = max(len(h) for h, _, _ in sentences)
     if options.tpdm_anchor == "batch-mean":
         anchors = [
@@ -163,10 +165,10 @@ def test_only_the_anchor_makes_sentences_depend_on_one_another(side):
     term = criterion.terms["tpdm"]
 
     def loss(tokens):
-        (state,) = model.core.read([Reading(tokens, disentangled=True)])
+        (state,) = model.core.encode_all([SourceRequest(tokens, capture=CAPTURED)])
         request = term.request(model, batch)
-        assert request.disentangled
-        answer = Answer(disentangled=state.disentangled)
+        assert request.capture == CAPTURED
+        answer = Answer(captured=state.captured)
         return term.loss(answer, {"net_input": {"src_tokens": tokens}}).loss
 
     whole = loss(tokens)
@@ -182,8 +184,8 @@ def test_a_row_of_padding_alone_changes_nothing():
     term.request(model, batch)
     found = []
     for rows in (tokens, torch.cat([tokens, torch.full_like(tokens[:1], 1)])):
-        (state,) = model.core.read([Reading(rows, disentangled=True)])
-        answer = Answer(disentangled=state.disentangled)
+        (state,) = model.core.encode_all([SourceRequest(rows, capture=CAPTURED)])
+        answer = Answer(captured=state.captured)
         found.append(term.loss(answer, {"net_input": {"src_tokens": rows}}).loss)
     torch.testing.assert_close(found[1], found[0], **EXACT)
     assert all(one.isfinite().all() for one in torch.autograd.grad(found[1], semantic(model)))

@@ -18,8 +18,8 @@ from support.data import (
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.cross_entropy import smoothed_cross_entropy
 from tdo_plugin.modules.instrucl import identity_source
-from tdo_plugin.modules.languages import Languages
-from tdo_plugin.modules.source_state import Reading
+from tdo_plugin.modules.source_state import SourceRequest
+from tdo_plugin.modules.token_context import TokenContext
 
 BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, "--dropout", "0")
 AWARE = ("--tdo-laln", "both", "--tdo-lalt", "xavier")
@@ -37,8 +37,8 @@ def test_ids_of_the_batch_reach_the_parts():
     batch = iterate(task, "train")[0]["net_input"]
     assert len(batch["tgt_lang_id"].unique()) > 1
     logits, _ = moved(model)(**batch)
-    source = Reading(
-        batch["src_tokens"], languages=Languages.of_targets(batch["tgt_lang_id"][:, 0] - 1)
+    source = SourceRequest(
+        batch["src_tokens"], context=TokenContext.of_targets(batch["tgt_lang_id"][:, 0] - 1)
     )
     features = model.core([source], batch["prev_output_tokens"])[1]
     torch.testing.assert_close(logits, model.core.logits(features), rtol=0, atol=0)
@@ -55,13 +55,13 @@ def test_identity_pairs_are_of_their_targets_language():
     found = criterion(model, batch)[2]["instrucl_loss"]
     net_input, pad = batch["net_input"], task.source_dictionary.pad()
     layer = criterion.terms["instrucl"].layer(model)
-    languages = Languages.of_targets(net_input["tgt_lang_id"][:, 0] - 1)
+    languages = TokenContext.of_targets(net_input["tgt_lang_id"][:, 0] - 1)
     tags = []
     for tokens in (
         net_input["src_tokens"],
         identity_source(net_input["src_tokens"], batch["target"], pad),
     ):
-        state = model.core.encode(tokens, (layer,), languages).states[layer]
+        state = model.core.encode(tokens, (layer,), languages).layer_outputs[layer]
         first = tokens.ne(pad).int().argmax(1)
         tags.append(torch.nn.functional.normalize(state[torch.arange(len(tokens)), first], dim=1))
     anchors, positives = tags
@@ -159,7 +159,7 @@ def test_an_optimizer_does_not_grow():
 def test_a_checkpoint_with_other_languages():
     _, model, _ = built(*BASE, *TDO, *AWARE)
     state = model.state_dict()
-    for name in ("stack.entry.1.weight", "stack.layers.0.attention_residual.norm.bias"):
+    for name in ("stack.bridge.1.weight", "stack.layers.0.attention_residual.norm.bias"):
         own = state[f"core.{name}"]
         with pytest.raises(UserError, match=r"the languages of `--langs`; its .* 5 rows, these 4"):
             model.load_state_dict({**state, f"core.{name}": torch.cat([own, own[:1]])})

@@ -10,8 +10,8 @@ from support.neuron_masks import masks_of, write_masks
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.neuron_masks import add_neuron_masks
-from tdo_plugin.modules.languages import Languages
-from tdo_plugin.modules.source_state import Reading
+from tdo_plugin.modules.source_state import SourceRequest
+from tdo_plugin.modules.token_context import TokenContext
 from tdo_plugin.neuron_files import Masks
 
 BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, "--dropout", "0")
@@ -52,7 +52,7 @@ def test_pairs_of_the_batch_reach_the_gates(plain, file):
         )
     ]
     logits = model(**batch)[0]
-    reading = Reading(batch["src_tokens"], languages=Languages(neurons=torch.tensor(rows)))
+    reading = SourceRequest(batch["src_tokens"], context=TokenContext(neurons=torch.tensor(rows)))
     expected = model.core.logits(model.core([reading], batch["prev_output_tokens"])[1])
     torch.testing.assert_close(logits, expected, rtol=0, atol=0)
     state = model.encoder(

@@ -10,9 +10,9 @@ from support.data import ENCODER_DECODER, TAG, TASK, TDO, TRAIN, built, iterate
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.extension import Extension
 from tdo_plugin.models.language_pairs import KEY, trained_pairs
-from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.neurons import points, projections
-from tdo_plugin.modules.source_state import Reading
+from tdo_plugin.modules.source_state import SourceRequest
+from tdo_plugin.modules.token_context import TokenContext
 
 BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, "--dropout", "0")
 ADAPTERS, TARGETS = ("--tdo-adapter-dim", "5"), ("--tdo-target-attention", "all")
@@ -37,8 +37,8 @@ def test_ids_of_the_batch_reach_the_parts(way):
     both = zip(sources.tolist(), targets.tolist(), strict=True)
     rows = [pairs.index(f"{task.langs[s]}-{task.langs[t]}") for s, t in both]
     assert len({*rows}) > 1
-    told = Languages(norm=targets, target=targets, pair=torch.tensor(rows))
-    source = Reading(batch["src_tokens"], languages=told)
+    told = TokenContext(norm=targets, target=targets, pair=torch.tensor(rows))
+    source = SourceRequest(batch["src_tokens"], context=told)
     features = model.core([source], batch["prev_output_tokens"])[1]
     torch.testing.assert_close(logits, model.core.logits(features), rtol=0, atol=0)
 

@@ -191,9 +191,9 @@ def watched_search(model, beam):
     decode, encode = TargetStream.forward, SourceStream.forward
 
     def forward(stream, tokens, encoder_out, *args, **kwargs):
-        place = [part.data_ptr() for memory in encoder_out.memories for part in memory]
+        place = [part.data_ptr() for memory in encoder_out.source_kv for part in memory]
         steps.append((encoder_out.sentences, len(tokens), place))
-        assert all(memory.key.size(0) == encoder_out.sentences for memory in encoder_out.memories)
+        assert all(memory.key.size(0) == encoder_out.sentences for memory in encoder_out.source_kv)
         return decode(stream, tokens, encoder_out, *args, **kwargs)
 
     def count(stream, *args, **kwargs):

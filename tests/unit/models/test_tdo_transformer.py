@@ -21,7 +21,7 @@ from tdo_plugin.models.config import TdoConfig, spec_from_args
 from tdo_plugin.models.presets import PRESETS
 from tdo_plugin.models.tdo_transformer import TdoTransformer
 from tdo_plugin.modules.builder import Builder
-from tdo_plugin.modules.source_state import Reading
+from tdo_plugin.modules.source_state import SourceRequest
 from tdo_plugin.modules.spec import PLAIN
 
 BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN)
@@ -171,13 +171,15 @@ def test_extras_do_not_change_the_logits():
     model.double().eval()
     net_input = iterate(task, "train")[0]["net_input"]
     plain, extra = model(**net_input)
-    assert not extra["source"].states
-    side = Reading(net_input["src_tokens"], (2,), memories=False)
-    asked, extra = model(**net_input, source_states=(1, 3), side_sources=[side])
+    assert not extra["source"].layer_outputs
+    side = SourceRequest(net_input["src_tokens"], (2,), source_kv=False)
+    asked, extra = model(**net_input, source_layer_outputs=(1, 3), side_sources=[side])
     torch.testing.assert_close(plain, asked, rtol=0, atol=1e-12)
-    assert sorted(extra["source"].states) == [1, 3]
-    expected = model.core.encode(net_input["src_tokens"], (2,)).states[2]
-    torch.testing.assert_close(extra["side_sources"][0].states[2], expected, rtol=0, atol=1e-12)
+    assert sorted(extra["source"].layer_outputs) == [1, 3]
+    expected = model.core.encode(net_input["src_tokens"], (2,)).layer_outputs[2]
+    torch.testing.assert_close(
+        extra["side_sources"][0].layer_outputs[2], expected, rtol=0, atol=1e-12
+    )
     languages = ("src_lang_id", "tgt_lang_id")
     tokens = {key: value for key, value in net_input.items() if key not in languages}
     features, _ = model.extract_features(**tokens)

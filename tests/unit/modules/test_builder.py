@@ -82,14 +82,14 @@ def test_inner_sizes_of_encoder_and_decoder():
 )
 def test_entry_and_exit(case, norm, adaptation, entry, exit_):
     stack = build(norm=norm, adaptation_dim=adaptation, **case).stack
-    assert [type(part) for part in stack.entry] == entry
-    assert [type(part) for part in stack.exit] == exit_
+    assert [type(part) for part in stack.bridge] == entry
+    assert [type(part) for part in stack.output_block] == exit_
 
 
 def test_one_stage_has_no_norm_in_the_middle():
     stack = build(norm="pre", **{**TWO_STAGE, "target_layer": 0}).stack
-    assert not list(stack.entry)
-    assert len(list(stack.exit)) == 1
+    assert not list(stack.bridge)
+    assert len(list(stack.output_block)) == 1
 
 
 @pytest.mark.parametrize("positions", ["independent", "continuous"])

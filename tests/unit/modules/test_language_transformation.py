@@ -7,7 +7,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from tdo_plugin.modules.language_transformation import LanguageTransformation
-from tdo_plugin.modules.languages import Languages
+from tdo_plugin.modules.token_context import TokenContext
 
 
 def made(start="xavier", languages=5, width=6):
@@ -17,7 +17,7 @@ def made(start="xavier", languages=5, width=6):
 
 @pytest.mark.parametrize("rows", [[3], [0, 0, 0], [4, 1, 4, 0, 1], [2, 0, 1, 0, 3]], ids=str)
 def test_values_and_gradients(rows):
-    part, languages = made(), Languages.of_targets(torch.tensor(rows))
+    part, languages = made(), TokenContext.of_targets(torch.tensor(rows))
     x = torch.randn(len(rows), 3, 6, dtype=torch.float64, requires_grad=True)
     expected = torch.stack([one @ part.weight[own] for one, own in zip(x, rows, strict=True)])
     weighting = torch.randn_like(expected)
@@ -34,7 +34,7 @@ def test_values_and_gradients(rows):
 def test_no_position_is_multiplied_twice():
     part, x = made(), torch.randn(8, 3, 6, dtype=torch.float64)
     with FlopCounterMode(display=False) as counter:
-        part(x, Languages.of_targets(torch.arange(8)[:, None] % 5))
+        part(x, TokenContext.of_targets(torch.arange(8)[:, None] % 5))
     assert counter.get_total_flops() == 2 * x.numel() * 6
 
 

@@ -8,8 +8,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from tdo_plugin.modules.adapters import PairAdapters
 from tdo_plugin.modules.language_pairs import LanguagePairs
-from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.target_attention import TargetProjection, project_for_targets
+from tdo_plugin.modules.token_context import TokenContext
 
 # the order of the last, sorted, is not its own inverse
 ROWS = [[3], [0, 0, 0], [4, 1, 4, 0, 1], [2, 0, 1, 0, 3]]
@@ -43,7 +43,7 @@ PARTS = {
 
 
 def told(rows):
-    return Languages(target=torch.tensor(rows), pair=torch.tensor(rows))
+    return TokenContext(target=torch.tensor(rows), pair=torch.tensor(rows))
 
 
 @pytest.mark.parametrize("rows", ROWS, ids=str)
@@ -102,8 +102,8 @@ def test_starts():
 @pytest.mark.parametrize("name", PARTS)
 def test_languages_must_be_told(name):
     with pytest.raises(ValueError, match="of every sentence"):
-        PARTS[name][0]()(torch.randn(2, 3, 6), Languages.of_targets(torch.tensor([0, 1]))
-                         if name == "adapters" else Languages())  # fmt: skip
+        PARTS[name][0]()(torch.randn(2, 3, 6), TokenContext.of_targets(torch.tensor([0, 1]))
+                         if name == "adapters" else TokenContext())  # fmt: skip
 
 
 def test_pairs_are_found_and_go_with_the_state():

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from tdo_plugin.modules.builder import Builder
-from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.linear import Linear
 from tdo_plugin.modules.spec import ModelSpec, SpecError
+from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 SIZES = {"model_dim": 16, "num_heads": 2, "stage1_ffn_dim": 24, "stage2_ffn_dim": 40}
 CASES = {
@@ -93,7 +93,10 @@ def test_nothing_else_starts_otherwise(case, init):
         for part in layer.modules()
         if isinstance(part, Linear)
     }
-    drawn_before = ("stack.entry", "stack.exit")  # behind the layers, so that draws are others
+    drawn_before = (
+        "stack.bridge",
+        "stack.output_block",
+    )  # behind the layers, so that draws are others
     for (name, one), other in zip(scaled.named_parameters(), plain.parameters(), strict=True):
         if id(one) in matrices:
             assert not torch.equal(one, other), name
@@ -123,7 +126,7 @@ def parts(model, identity):
     """What starts as the identity."""
     stack = model.stack
     if identity == "identity-adaptation":
-        return [stack.entry, stack.exit]
+        return [stack.bridge, stack.output_block]
     layers = [layer for _, layer in layers_of(model)]
     stage1 = model.spec.encoder_layers or model.spec.target_layer
     return layers if identity == "identity-all" else layers[:stage1]
@@ -156,12 +159,14 @@ def test_layers_at_the_identity_hand_their_input_on(case):
     model = build(**CASES[case], norm="pre", init=("identity-all",))
     layers = range(1, (model.spec.entry_layer or model.spec.source_layers) + 1)
     tokens = torch.tensor([[5, 6, 7, 2]])
-    languages = Languages.of_targets(torch.tensor([1])) if model.spec.language_aware else None
+    languages = (
+        TokenContext.of_targets(torch.tensor([1])) if model.spec.language_aware else NO_CONTEXT
+    )
     state = model.encode(tokens, layers, languages)
     embedded = math.sqrt(SIZES["model_dim"]) * model.embeddings.source(tokens)
     embedded = embedded + model.source_positions(torch.tensor([[2, 3, 4, 5]]), 5)
     for layer in layers:
-        assert torch.equal(state.states[layer], embedded)
+        assert torch.equal(state.layer_outputs[layer], embedded)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ def alone(model, number):
     state = model.encode(
         batch([SENTENCES[number]], False), LAYERS, None if own is None else own[number : number + 1]
     )
-    return {layer: state.states[layer][0].mean(0).float() for layer in LAYERS}
+    return {layer: state.layer_outputs[layer][0].mean(0).float() for layer in LAYERS}
 
 
 @pytest.mark.parametrize("topology", TOPOLOGIES)

@@ -21,11 +21,9 @@ def test_states_are_those_of_each_sentence_alone(topology, left):
     start = 0
     for number, one in enumerate(SENTENCES):
         own = languages(model, 3)
-        alone = model.encode(
-            batch([one], False), (1, 3), None if own is None else own[number : number + 1]
-        )
+        alone = model.encode(batch([one], False), (1, 3), own[number : number + 1])
         for layer, states in found.states.items():
-            expected = alone.states[layer][0, 1:-1].float()
+            expected = alone.layer_outputs[layer][0, 1:-1].float()
             torch.testing.assert_close(
                 states[start : start + len(one)], expected, rtol=1e-5, atol=1e-6
             )

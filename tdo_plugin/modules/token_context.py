@@ -1,0 +1,77 @@
+"""What travels with a token through the layers, for the parts that need to know it.
+
+Shapes: B sentences, N tokens, (...) those of whatever carries the context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class TokenContext:
+    """Indices (...) per sentence or per token; a kind is None where no part of the model reads it.
+
+    Used like a tensor: an operation on the context applies to each kind of index.
+
+    Attributes:
+        norm: row of language-aware norms: the target language, or the shared row.
+        target: target language, from 0, for the other parameters per target language.
+        pair: language pair, for the parameters per pair.
+        neurons: row of the neuron masks.
+    """
+
+    norm: Tensor | None = None
+    target: Tensor | None = None
+    pair: Tensor | None = None
+    neurons: Tensor | None = None
+
+    @classmethod
+    def of_targets(cls, targets: Tensor) -> TokenContext:
+        """Where only target languages matter, by index (...) from 0."""
+        return cls(norm=targets, target=targets)
+
+    @classmethod
+    def cat(cls, parts: Sequence[TokenContext], dim: int = 0) -> TokenContext:
+        """As ``torch.cat``, of contexts with indices of the same kinds."""
+        kinds = zip(*(part._kinds for part in parts), strict=True)
+        return cls(*(None if kind[0] is None else torch.cat(kind, dim) for kind in kinds))
+
+    @property
+    def _kinds(self) -> tuple[Tensor | None, ...]:
+        return self.norm, self.target, self.pair, self.neurons
+
+    def __getitem__(self, places: Any) -> TokenContext:
+        return self._each(lambda index: index[places])
+
+    def expand(self, *shape: Any) -> TokenContext:
+        return self._each(lambda index: index.expand(*shape))
+
+    def flatten(self) -> TokenContext:
+        return self._each(Tensor.flatten)
+
+    def index_select(self, dim: int, places: Tensor) -> TokenContext:
+        return self._each(lambda index: index.index_select(dim, places))
+
+    def repeat_interleave(self, times: int) -> TokenContext:
+        return self._each(lambda index: index.repeat_interleave(times, 0))
+
+    def to(self, device: torch.device) -> TokenContext:
+        return self._each(lambda index: index.to(device))
+
+    def with_norm(self, row: int | None) -> TokenContext:
+        """With one row of language-aware norms for all; None leaves the rows as they are."""
+        if row is None or self.norm is None:
+            return self
+        return replace(self, norm=torch.full_like(self.norm, row))
+
+    def _each(self, change: Callable[[Tensor], Tensor]) -> TokenContext:
+        return TokenContext(*(kind if kind is None else change(kind) for kind in self._kinds))
+
+
+NO_CONTEXT = TokenContext()
