@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.modules.checkpoint_upgrade import upgraded
 from tdo_plugin_checkpoint import safe_load
 
 State = dict[str, Any]
@@ -175,10 +176,10 @@ def average(
     """
     if len({path.resolve() for path in paths}) < len(paths):
         raise UserError("`--inputs` must name each checkpoint once; some are there twice")
-    reference = read(paths[0])
+    reference = _read_upgraded(paths[0])
     inputs, ties = [], []
     for path in paths:
-        state = read(path)
+        state = _read_upgraded(path)
         _compare(paths[0], reference, path, state)
         inputs.append(describe(path, state))
         ties.append(_first_of_storage(state["model"]))
@@ -189,8 +190,14 @@ def average(
     sums: dict[tuple[str, ...], Tensor] = {}
     for one in inputs:
         progress(one)
-        _add(read(one.path)["model"], names, sums, one.path)
-    return _result(read(newest.path), inputs, names, sums)
+        _add(_read_upgraded(one.path)["model"], names, sums, one.path)
+    return _result(_read_upgraded(newest.path), inputs, names, sums)
+
+
+def _read_upgraded(path: Path) -> State:
+    """As :func:`read`, so that checkpoints of one run on both sides of an update fit together."""
+    state = read(path)
+    return {**state, "model": upgraded(state["model"])}
 
 
 def _first_of_storage(model: Mapping[str, Tensor]) -> dict[str, str]:

@@ -27,6 +27,7 @@ from tdo_plugin.models.language_pairs import add_pairs, trained_pairs, with_pair
 from tdo_plugin.models.languages import check_task, context_of, grown
 from tdo_plugin.models.neuron_masks import add_neuron_masks, with_masks
 from tdo_plugin.modules.builder import Builder
+from tdo_plugin.modules.checkpoint_upgrade import upgraded
 from tdo_plugin.modules.dropout import PlainDropout
 from tdo_plugin.modules.source_state import SourceRequest, SourceState
 from tdo_plugin.modules.spec import SpecError
@@ -283,6 +284,7 @@ class TdoTransformer(FairseqEncoderDecoderModel):
         Raises:
             UserError: on other dictionaries, other languages or another architecture.
         """
+        state_dict = upgraded(state_dict)
         if strict:
             command = args or model_cfg
             state_dict = with_masks(state_dict, self.core, command, self.for_training)

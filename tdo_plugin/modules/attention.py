@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from tdo_plugin.modules.dropout import PlainDropout
 from tdo_plugin.modules.linear import Linear, lean_linear
 from tdo_plugin.modules.neuron_gate import NeuronOutput
+from tdo_plugin.modules.positions import RotaryPositions
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
@@ -78,6 +79,7 @@ class MultiheadAttention(nn.Module):
         dropout: on the attention weights.
         project: how several projections of one input are computed.
         projection: makes one, given its widths and gain.
+        rotary: turns queries and keys by the positions of their tokens, if anything does.
     """
 
     def __init__(
@@ -87,10 +89,12 @@ class MultiheadAttention(nn.Module):
         dropout: PlainDropout,
         project: Callable[..., list[Tensor]] = project_packed,
         projection: Callable[..., Projection] = Projection,
+        rotary: RotaryPositions | None = None,
     ) -> None:
         super().__init__()
         self.num_heads = num_heads
         self.dropout = dropout
+        self.rotary = rotary
         self._project = project
         self.query = projection(model_dim, model_dim, gain=1 / math.sqrt(2))
         self.key = projection(model_dim, model_dim, gain=1 / math.sqrt(2))
@@ -111,7 +115,8 @@ class MultiheadAttention(nn.Module):
             Queries (rows, H, length, E) and keys and values of the same, for each stream.
         """
         sizes = [rows * length for rows, length in shapes]
-        kinds = self._project(x, context, self.query, self.key, self.value)
+        query, key, value = self._project(x, context, self.query, self.key, self.value)
+        kinds = self._turned(query, context), self._turned(key, context), value
         streams = zip(*(kind.split(sizes) for kind in kinds), strict=True)
         split = [
             [self._split_heads(part.view(*shape, part.size(1))) for part in stream]
@@ -121,7 +126,7 @@ class MultiheadAttention(nn.Module):
 
     def queries(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
         """(rows, length, D) to (rows, H, length, E)."""
-        return self._split_heads(self.query(x, context))
+        return self._split_heads(self._turned(self.query(x, context), context))
 
     def queries_values(
         self, x: Tensor, context: TokenContext = NO_CONTEXT
@@ -132,7 +137,8 @@ class MultiheadAttention(nn.Module):
 
     def keys_values(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> KeyValue:
         """(rows, length, D) to keys and values, each (rows, H, length, E)."""
-        return KeyValue(*map(self._split_heads, self._project(x, context, self.key, self.value)))
+        key, value = self._project(x, context, self.key, self.value)
+        return KeyValue(*map(self._split_heads, (self._turned(key, context), value)))
 
     def attend(
         self,
@@ -163,6 +169,15 @@ class MultiheadAttention(nn.Module):
             queries, *memory, attn_mask=mask, dropout_p=self.dropout.active_rate
         )
         return _unfold_rows(mixed, query).transpose(1, 2).flatten(2)
+
+    def _turned(self, x: Tensor, context: TokenContext) -> Tensor:
+        """Queries or keys (..., D), by the positions of their tokens where that is asked for."""
+        if self.rotary is None:
+            return x
+        if context.position is None:
+            raise ValueError("rotary positions need the position of every token")
+        turned: Tensor = self.rotary(x, context.position)
+        return turned
 
     def _split_heads(self, x: Tensor) -> Tensor:
         split: Tensor = x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)

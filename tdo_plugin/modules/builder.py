@@ -17,7 +17,12 @@ from tdo_plugin.modules.layer import CrossAttentionLayer, JointLayer, TargetLaye
 from tdo_plugin.modules.linear import Linear
 from tdo_plugin.modules.merged_layer import MergedAttentionLayer
 from tdo_plugin.modules.norm import LanguageNorm, LayerNorm
-from tdo_plugin.modules.positions import LearnedPositions, NoPositions, SinusoidalPositions
+from tdo_plugin.modules.positions import (
+    LearnedPositions,
+    NoPositions,
+    RotaryPositions,
+    SinusoidalPositions,
+)
 from tdo_plugin.modules.residual import PostNormResidual, PreNormResidual, Residual
 from tdo_plugin.modules.source_part import Cut, SourcePart
 from tdo_plugin.modules.spec import ModelSpec, SpecError
@@ -96,7 +101,7 @@ class Builder:
     def positions(self) -> tuple[nn.Module, nn.Module | None]:
         """Position vectors of source and target; None for the target where both share a table."""
         spec = self.spec
-        if spec.position_embedding == "none":
+        if spec.position_embedding in ("none", "rotary"):  # rotary ones are in the attention
             return NoPositions(), None
         if spec.position_embedding == "sinusoidal":
             return SinusoidalPositions(spec.model_dim, self.padding_idx), None
@@ -198,7 +203,7 @@ class Builder:
         Layers are counted from 1; number 0 is a layer outside the source's.
         """
         return JointLayer(
-            self.attention(),
+            self.attention(rotary=number > 0),
             self.feed_forward(ffn_dim),
             self.residual(streams),
             self.last_residual(streams),
@@ -258,19 +263,23 @@ class Builder:
             self.last_residual(TARGET),
         )
 
-    def attention(self, cross: bool = False) -> MultiheadAttention:
+    def attention(self, cross: bool = False, rotary: bool = False) -> MultiheadAttention:
         """Multi-head attention, of each target language where that is asked for.
 
         Args:
             cross: whether it reads the source alone, or merged with the target.
+            rotary: whether it turns queries and keys, where positions are rotary.
         """
         spec = self.spec
         sizes = spec.model_dim, spec.num_heads, self.dropout(spec.attention_dropout)
+        turns = rotary and spec.position_embedding == "rotary"
+        positions = RotaryPositions(spec.model_dim // spec.num_heads) if turns else None
         if spec.target_attention == "all" or (spec.target_attention == "cross" and cross):
             projection = partial(TargetProjection, spec.num_languages)
-            return MultiheadAttention(*sizes, project_for_targets, projection)
+            return MultiheadAttention(*sizes, project_for_targets, projection, positions)
         apart = "projections" in spec.plain
-        return MultiheadAttention(*sizes, project_apart if apart else project_packed)
+        project = project_apart if apart else project_packed
+        return MultiheadAttention(*sizes, project, rotary=positions)
 
     def feed_forward(self, inner_dim: int) -> FeedForward:
         """A feed-forward network."""

@@ -80,6 +80,32 @@ class LearnedPositions(nn.Module):
         return embedded
 
 
+class RotaryPositions(nn.Module):
+    """Queries and keys turned by their position (RoPE; Su et al., 2021, equation 34).
+
+    Components i and i + E / 2 of each head form a plane, which is turned by position times
+    10000^(-2i / E), so that products of queries and keys depend on differences of positions alone.
+
+    Args:
+        head_dim: E, even.
+    """
+
+    rates: Tensor
+
+    def __init__(self, head_dim: int) -> None:
+        super().__init__()
+        rates = 10000 ** (-torch.arange(0, head_dim, 2, dtype=torch.float64) / head_dim)
+        self.register_buffer("rates", rates.to(torch.get_default_dtype()), persistent=False)
+
+    def forward(self, x: Tensor, positions: Tensor) -> Tensor:
+        """Heads side by side (..., H * E), turned by positions that broadcast to (...)."""
+        angles = positions[..., None, None].to(self.rates) * self.rates  # (..., 1, E / 2)
+        cosines, sines = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+        first, second = x.unflatten(-1, (-1, 2, self.rates.numel())).unbind(-2)  # (..., H, E / 2)
+        turned = [first * cosines - second * sines, second * cosines + first * sines]
+        return torch.stack(turned, -2).flatten(-3)
+
+
 class NoPositions(nn.Module):
     """Adds nothing: order shows through the causal mask alone."""
 

@@ -9,7 +9,7 @@ Topology = Literal["decoder-only", "encoder-decoder"]
 SourceAttention = Literal["prefix", "causal"]
 NormOrder = Literal["pre", "post"]
 PositionCount = Literal["independent", "continuous"]
-PositionEmbedding = Literal["sinusoidal", "learned", "none"]
+PositionEmbedding = Literal["sinusoidal", "learned", "rotary", "none"]
 EmbeddingSharing = Literal["all", "decoder", "none"]
 DecoderAttention = Literal["separate", "merged"]
 LanguageNorms = Literal["none", "source", "target", "both"]
@@ -227,6 +227,8 @@ class ModelSpec:
                 f"`{_flag('positions')}` must be left out where `{_flag('position_embedding')}` is "
                 "none; it is continuous"
             )
+        if self.position_embedding == "rotary":
+            problems += self._wrong_rotary()
         if self.language_aware != (self.num_languages > 0):
             problems.append(
                 "`--langs` must name languages where `--tdo-laln`, `--tdo-lalt` or "
@@ -247,6 +249,20 @@ class ModelSpec:
             problems.append(
                 f"`{_flag('model_dim')}` must be at least 4 for sinusoidal positions; "
                 f"it is {self.model_dim}"
+            )
+        return problems
+
+    def _wrong_rotary(self) -> list[str]:
+        problems = []
+        if self.topology == "encoder-decoder":
+            problems.append(
+                f"`{_flag('position_embedding')}` must not be rotary where `{_flag('topology')}` "
+                "is encoder-decoder: across its cross-attention positions have no common order"
+            )
+        if self.num_heads > 0 and (self.model_dim // self.num_heads) % 2:
+            problems.append(
+                f"`{_flag('model_dim')}` divided by `{_flag('num_heads')}` must be even for rotary "
+                f"positions; it is {self.model_dim // self.num_heads}"
             )
         return problems
 

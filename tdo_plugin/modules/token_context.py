@@ -24,12 +24,14 @@ class TokenContext:
         target: target language, from 0, for the other parameters per target language.
         pair: language pair, for the parameters per pair.
         neurons: row of the neuron masks.
+        position: counted as by :func:`.positions.count_positions`; of tokens alone.
     """
 
     norm: Tensor | None = None
     target: Tensor | None = None
     pair: Tensor | None = None
     neurons: Tensor | None = None
+    position: Tensor | None = None
 
     @classmethod
     def of_targets(cls, targets: Tensor) -> TokenContext:
@@ -44,7 +46,7 @@ class TokenContext:
 
     @property
     def _kinds(self) -> tuple[Tensor | None, ...]:
-        return self.norm, self.target, self.pair, self.neurons
+        return self.norm, self.target, self.pair, self.neurons, self.position
 
     def __getitem__(self, places: Any) -> TokenContext:
         return self._each(lambda index: index[places])

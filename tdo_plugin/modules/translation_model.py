@@ -5,6 +5,7 @@ Shapes: B sentences, R = B * beams rows, S source, T target, D model width, V vo
 
 import math
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor, nn
@@ -119,9 +120,11 @@ class TranslationModel(nn.Module):
             _flat(requests), prev_output_tokens.flatten()
         )
         embedded = self._embed(source_vectors, self._source_positions(paddings))
-        positions = self._target_positions(padding, paddings[0])
-        x = self._embed(target_vectors.view(*prev_output_tokens.shape, -1), positions)
-        return self.stack.both(embedded, segments, x, mask, requests[0].context[:, None])
+        positions, longest = self._target_positions(padding, paddings[0])
+        vectors = self._target_position_vectors(positions, longest)
+        x = self._embed(target_vectors.view(*prev_output_tokens.shape, -1), vectors)
+        context = self._token_context(requests[0].context, positions)
+        return self.stack.both(embedded, segments, x, mask, context)
 
     def decode(
         self, prev_output_tokens: Tensor, source: SourceState, cache: TargetStore | None = None
@@ -140,15 +143,18 @@ class TranslationModel(nn.Module):
         start = 0 if cache is None else cache.length
         new = prev_output_tokens[:, start:]
         padding = prev_output_tokens.eq(self.padding_idx)
-        positions = self._target_positions(padding, source.padding, start)
-        embedded = self._embed(self.embeddings.target_vectors(new), positions)
+        positions, longest = self._target_positions(padding, source.padding)
+        positions = positions[:, start:]
+        vectors = self._target_position_vectors(positions, longest)
+        embedded = self._embed(self.embeddings.target_vectors(new), vectors)
         if cache is None:
             padded = any(self._padded(source.padding, padding[:, 0]))
             mask = target_mask(source.padding, new.size(1), padding, padded)
         else:
             mask = cache.begin(target_mask(source.padding, new.size(1), padding))
         context = source.context.repeat_interleave(len(new) // source.sentences)
-        return self.stack.target(embedded, source, mask, context[:, None], cache)
+        context = self._token_context(context, positions)
+        return self.stack.target(embedded, source, mask, context, cache)
 
     def logits(self, features: Tensor) -> Tensor:
         """(..., D) to (..., V)."""
@@ -220,7 +226,9 @@ class TranslationModel(nn.Module):
         segments = []
         for request, padding, is_padded in zip(requests, paddings, padded, strict=True):
             mask = SourceMask(padding, is_padded, self.stack.causal_source)
-            segments.append(self.stack.segment(request, mask, request.context[:, None]))
+            positions = count_positions(padding, self.padding_idx)
+            context = self._token_context(request.context, positions)
+            segments.append(self.stack.segment(request, mask, context))
         return segments
 
     def _padded(self, *paddings: Tensor) -> list[bool]:
@@ -241,17 +249,27 @@ class TranslationModel(nn.Module):
         vectors: Tensor = self.source_positions(torch.cat(counted), longest)
         return vectors
 
-    def _target_positions(self, padding: Tensor, source_padding: Tensor, start: int = 0) -> Tensor:
-        """Vectors (R, P - start, D) of positions from ``start`` on, given a target's (R, P)."""
+    def _target_positions(self, padding: Tensor, source_padding: Tensor) -> tuple[Tensor, int]:
+        """Positions of a target, given its padding (R, P), and their greatest possible number."""
         positions, longest = count_positions(padding, self.padding_idx), padding.size(1)
         if self.spec.positions == "continuous":
             rows = len(padding) // len(source_padding)
             lengths = (~source_padding).sum(1).repeat_interleave(rows)
             positions = positions + lengths[:, None] * ~padding
             longest += source_padding.size(1)
+        return positions, longest
+
+    def _target_position_vectors(self, positions: Tensor, longest: int) -> Tensor:
+        """Positions (R, T) of a target, none above ``longest`` + padding index: (R, T, D)."""
         table = self.source_positions if self.target_positions is None else self.target_positions
-        vectors: Tensor = table(positions[:, start:], longest)
+        vectors: Tensor = table(positions, longest)
         return vectors
+
+    def _token_context(self, context: TokenContext, positions: Tensor) -> TokenContext:
+        """The context of tokens (B, L), given that of their sentences (B,) and their positions."""
+        tokens = context[:, None]
+        rotary = self.spec.position_embedding == "rotary"
+        return replace(tokens, position=positions) if rotary else tokens
 
     def _embed(self, tokens: Tensor, positions: Tensor) -> Tensor:
         scaled = tokens * math.sqrt(self.spec.model_dim)

@@ -32,7 +32,7 @@ PREFIX = ("--tdo-target-layer", "0", "--tdo-adaptation-dim", "0")
 BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, *TDO)
 NO_DROPOUT = ("--dropout", "0", "--attention-dropout", "0", "--activation-dropout", "0")
 DECODE = ("--task", "tdo_translation", *TASK, *TAG, "-s", "de", "-t", "fr", "--beam", "3")
-UNREAD = ("between.positional.", "between.gate.")
+UNREAD = ("pre_ffn.positional.", "pre_ffn.gate.")
 
 
 def checkpoint(folder, name="checkpoint_last.pt"):

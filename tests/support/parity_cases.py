@@ -36,6 +36,15 @@ VARIANTS = [
     {**TWO_STAGE, "position_embedding": "learned"},
     {**TWO_STAGE, "position_embedding": "none", "share_embeddings": "decoder"},
     {**TWO_STAGE, "share_embeddings": "none", "norm": "pre"},
+    {**TWO_STAGE, "position_embedding": "rotary"},
+    {**TWO_STAGE, "position_embedding": "rotary", "positions": "continuous", "norm": "pre"},
+    {
+        "topology": "decoder-only",
+        "num_layers": 2,
+        "position_embedding": "rotary",
+        "laln": "both",
+        "num_languages": 2,
+    },
 ]
 LANGUAGE_AWARE = [
     {**case.pop("layers"), **case, "num_languages": 3}
@@ -98,7 +107,7 @@ DISENTANGLED += [
 ]
 CASES = DECODER_ONLY + ENCODER_DECODER + VARIANTS + LANGUAGE_AWARE + MERGED + DISENTANGLED
 # what losses alone read
-UNREAD = ("between.positional.", "between.gate.")
+UNREAD = ("pre_ffn.positional.", "pre_ffn.gate.")
 
 
 def name_of(case):

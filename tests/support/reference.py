@@ -77,12 +77,32 @@ class Reference:
         width = self.spec.model_dim // self.spec.num_heads
         query = self.linear(part.query, x)
         key, value = self.linear(part.key, memory), self.linear(part.value, memory)
+        if self.spec.position_embedding == "rotary":
+            query, key = self.turned(query, width), self.turned(key, width)
         for head in range(self.spec.num_heads):
             cut = slice(head * width, (head + 1) * width)
             scores = query[..., cut] @ key[..., cut].transpose(1, 2) / math.sqrt(width)
             weights = scores.masked_fill(~visible, -1e300).softmax(-1)
             outputs.append(weights @ value[..., cut])
         return torch.cat(outputs, -1)
+
+    def turned(self, x, width):
+        """Each head's halves as complex numbers, times exp(i * position * rate)."""
+        output = torch.zeros_like(x)
+        for row in range(x.size(0)):
+            for column in range(x.size(1)):
+                position = int(self.positions[row, column])
+                for head in range(self.spec.num_heads):
+                    for i in range(width // 2):
+                        place = head * width + i
+                        vector = torch.complex(
+                            x[row, column, place], x[row, column, place + width // 2]
+                        )
+                        angle = position * 10000 ** (-2 * i / width)
+                        vector = vector * complex(math.cos(angle), math.sin(angle))
+                        output[row, column, place] = vector.real
+                        output[row, column, place + width // 2] = vector.imag
+        return output
 
     def merged(self, part, x, memory, visible, own):
         """Cross-attention plus the mean of the own values so far; own: (B, queries, queries)."""
@@ -187,6 +207,8 @@ class Reference:
         table = model.target_positions or model.source_positions
         y = self.embed(target, model.embeddings.target_weight, table, first)
         square = self.visible(source, target)
+        counted = [positions_of(source, self.pad), positions_of(target, self.pad, first)]
+        self.positions = torch.cat(counted, 1)  # of [source ; target]
         states = []
         if spec.topology == "decoder-only":
             for index, layer in enumerate(model.stack.layers):

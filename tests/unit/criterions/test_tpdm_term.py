@@ -192,7 +192,7 @@ def test_a_row_of_padding_alone_changes_nothing():
 
 
 def semantic(model):
-    return [one for name, one in model.named_parameters() if "between.semantic" in name]
+    return [one for name, one in model.named_parameters() if "pre_ffn.semantic" in name]
 
 
 def test_in_a_mixed_precision_region_the_losses_are_in_single():
@@ -252,7 +252,7 @@ def test_detached_positions_are_moved_by_their_alignment_alone():
     found = gradients(model, criterion, batch)
     for part, other in (("positional", without), ("semantic", whole)):
         expected = gradients(attached, other, batch)
-        names = [name for name in found if f"between.{part}" in name]
+        names = [name for name in found if f"pre_ffn.{part}" in name]
         assert names
         for name in names:
             torch.testing.assert_close(found[name], expected[name], **EXACT)
@@ -260,7 +260,7 @@ def test_detached_positions_are_moved_by_their_alignment_alone():
     assert any(
         not torch.allclose(found[name], moved[name], **EXACT)
         for name in found
-        if "between.positional" in name
+        if "pre_ffn.positional" in name
     )
 
 

@@ -40,7 +40,7 @@ def test_a_model_step_changes_no_parameter_of_the_generator():
     loss.backward()
     assert all(one.grad is None for one in adversary(criterion).generator.parameters())
     for part in ("semantic", "positional"):
-        grads = [one.grad for name, one in model.named_parameters() if f"between.{part}" in name]
+        grads = [one.grad for name, one in model.named_parameters() if f"pre_ffn.{part}" in name]
         assert grads and all(one.abs().sum() > 0 for one in grads)
     torch.optim.SGD(model.parameters(), 0.1).step()
     assert same(before, copies(adversary(criterion).generator))

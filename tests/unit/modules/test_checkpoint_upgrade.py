@@ -1,0 +1,47 @@
+"""Checkpoints of earlier versions load under the names of this one."""
+
+import re
+
+import pytest
+import torch
+
+from tdo_plugin.modules.builder import Builder
+from tdo_plugin.modules.checkpoint_upgrade import RENAMED, upgraded
+from tdo_plugin.modules.spec import ModelSpec
+
+SPEC = ModelSpec(
+    topology="decoder-only",
+    num_layers=4,
+    target_layer=2,
+    model_dim=8,
+    num_heads=2,
+    stage1_ffn_dim=8,
+    stage2_ffn_dim=8,
+    adaptation_dim=8,
+    norm="pre",
+    tpdm_layer=1,
+    tpdm_gate="relaxed-bernoulli",
+)
+
+
+def old_name(name):
+    """As the first version with the part would have written it."""
+    for old, new in RENAMED.items():
+        name = re.sub(rf"(?<![^.]){re.escape(new)}(?=\.)", old, name)
+    return name
+
+
+@pytest.mark.parametrize("old", RENAMED)
+def test_every_renamed_part_is_found_again(old):
+    present = Builder(SPEC, 1).build(10, 10).state_dict(prefix="core.")
+    former = {old_name(name): value for name, value in present.items()}
+    assert any(f".{old}." in name for name in former), "no parameter had the old name"
+    assert not any(f".{old}." in name for name in present)
+    found = upgraded(former)
+    assert list(found) == list(present)
+    assert all(torch.equal(found[name], value) for name, value in present.items())
+
+
+def test_present_names_and_others_stay():
+    names = ["core.stack.bridge.0.weight", "encoder.entry.weight", "core.in_between.weight", "x"]
+    assert list(upgraded(dict.fromkeys(names))) == names
