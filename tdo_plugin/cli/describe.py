@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         default=0,
         metavar="K",
-        help="languages of --tdo-laln, --tdo-lalt and --tdo-target-attention",
+        help="languages of the parts for each target language, such as --tdo-laln",
     )
     add(
         "--num-pairs",
@@ -106,19 +106,16 @@ def describe(args: argparse.Namespace) -> dict[str, Any]:
         UserError: on an unknown architecture, or wrong numbers.
     """
     from tdo_plugin.analysis.cost import FlopModel, count_parameters, outline
-    from tdo_plugin.models.config import spec_from_args
+    from tdo_plugin.models.config import OPTIONS, destination, spec_from_args
     from tdo_plugin.models.presets import PRESETS, fill
 
     _check(args, list(PRESETS))
     fill(args, PRESETS[args.arch])
-    aware = {args.tdo_laln, args.tdo_lalt, args.tdo_target_attention} != {"none"}
-    if not args.num_languages and aware:
-        raise UserError(
-            "`--num-languages` must be given with `--tdo-laln`, `--tdo-lalt` or "
-            "`--tdo-target-attention`; it is not"
-        )
-    if not args.num_pairs and args.tdo_adapter_dim:
-        raise UserError("`--num-pairs` must be given with `--tdo-adapter-dim`; it is not")
+    counts = {"languages": args.num_languages, "pairs": args.num_pairs}
+    for option in OPTIONS.values():
+        given = getattr(args, destination(option.flag)) != option.off
+        if given and counts.get(option.needs or "") == 0:
+            raise UserError(f"`--num-{option.needs}` must be given with `{option.flag}`; it is not")
     spec = spec_from_args(args, args.num_languages, args.num_pairs)
     target_vocabulary = args.target_vocab_size or args.vocab_size
     count = count_parameters(outline(spec, args.vocab_size, target_vocabulary))
@@ -252,18 +249,18 @@ def _unusual(spec: dict[str, Any]) -> dict[str, str]:
 
 
 def _language_aware(spec: dict[str, Any]) -> dict[str, str]:
+    from tdo_plugin.models.config import OPTIONS
+
     rows = {}
-    if spec["num_pairs"]:
-        rows["by language pair"] = f"adapters ({spec['adapter_dim']}), {spec['num_pairs']} pairs"
-    if not spec["num_languages"]:
-        return rows
-    parts = {
-        "LALN": spec["laln"],
-        "LALT": spec["lalt"],
-        "attention": spec["target_attention"],
-    }
-    chosen = ", ".join(f"{name} ({how})" for name, how in parts.items() if how != "none")
-    return {"by target language": f"{chosen}, {spec['num_languages']} languages", **rows}
+    for needs, name in (("languages", "by target language"), ("pairs", "by language pair")):
+        parts = [
+            f"{option.title} ({spec[field]})"
+            for field, option in OPTIONS.items()
+            if option.needs == needs and spec[field] != option.off
+        ]
+        if parts:
+            rows[name] = f"{', '.join(parts)}, {spec[f'num_{needs}']} {needs}"
+    return rows
 
 
 def _rows(pairs: dict[str, str]) -> list[str]:

@@ -6,7 +6,6 @@ Shapes: K languages, V entries of a vocabulary, D model width.
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -14,9 +13,7 @@ from torch import Tensor, nn
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.languages import behind_tags, tag_sides
 from tdo_plugin.models.tdo_transformer import TdoTransformer
-from tdo_plugin.modules.language_transformation import LanguageTransformation
-from tdo_plugin.modules.norm import LanguageNorm
-from tdo_plugin.modules.target_attention import TargetProjection
+from tdo_plugin.modules.grouped_linear import PerLanguage
 
 
 @dataclass(frozen=True)
@@ -119,7 +116,9 @@ def extend(
 
 def _language_tables(model: nn.Module) -> set[int]:
     """Ids of the parameters with a row for each language."""
-    parts: tuple[type[Any], ...] = (LanguageNorm, LanguageTransformation, TargetProjection)
     return {
-        id(one) for part in model.modules() if isinstance(part, parts) for one in part.parameters()
+        id(parameter)
+        for part in model.modules()
+        if isinstance(part, PerLanguage) and part.rows_of == "target"
+        for parameter in part.parameters()
     }

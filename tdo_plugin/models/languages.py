@@ -8,17 +8,10 @@ from typing import Any
 from torch import Tensor
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.modules.adapters import PairAdapters
-from tdo_plugin.modules.language_transformation import LanguageTransformation
-from tdo_plugin.modules.norm import LanguageNorm
+from tdo_plugin.modules.grouped_linear import PerLanguage
 from tdo_plugin.modules.spec import ModelSpec
-from tdo_plugin.modules.target_attention import TargetProjection
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 from tdo_plugin.modules.translation_model import TranslationModel
-
-# parts with a row for each language or pair: those that stand where a plain one does, and others
-REPLACING = LanguageNorm | TargetProjection
-ADDED = LanguageTransformation | PairAdapters
 
 
 def context_of(
@@ -131,9 +124,9 @@ def grown(state: Mapping[str, Any], core: TranslationModel, args: Any) -> Mappin
     """
     new: dict[str, Any] = {}
     for name, module in core.named_modules(prefix="core"):
-        if isinstance(module, REPLACING | ADDED):
+        if isinstance(module, PerLanguage):
             for kind, own in module.named_parameters(prefix=name):
-                new.update(_grown(state.get(kind), own, kind, isinstance(module, ADDED)))
+                new.update(_grown(state.get(kind), own, kind, not module.replaces_plain))
     resumes = getattr(args, "reset_optimizer", None) is False
     if new and resumes and not getattr(args, "finetune_from_model", None):
         raise UserError(
@@ -159,11 +152,5 @@ def _grown(stored: Tensor | None, own: Tensor, name: str, added: bool) -> dict[s
 
 def _part(spec: ModelSpec) -> str:
     """The option of a part that asks for languages."""
-    asked = {
-        "laln": spec.laln != "none",
-        "lalt": spec.lalt != "none",
-        "target-attention": spec.target_attention != "none",
-        "adapter-dim": spec.adapter_dim > 0,
-        "neuron-masks": spec.neuron_masks != "",
-    }
-    return next(f"`--tdo-{name}`" for name, asks in asked.items() if asks)
+    first, *_ = spec.needing("languages", "pairs", "both languages").values()
+    return f"`{first.flag}`"

@@ -7,12 +7,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from tdo_plugin.modules.own_rows import with_own_rows
+from tdo_plugin.modules.grouped_linear import PerLanguage, grouped
 from tdo_plugin.modules.residual import Residual
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
-class PairAdapters(nn.Module):
+class PairAdapters(PerLanguage):
     """x + Up(ReLU(Down(LN(x)))) with the parameters of each sentence's pair (Bapna & Firat, 2019).
 
     ``down`` starts Xavier-uniform and ``up`` at zero, so that an adapter starts as the identity:
@@ -23,6 +23,9 @@ class PairAdapters(nn.Module):
         model_dim: D.
         inner_dim: I.
     """
+
+    rows_of = "pair"
+    replaces_plain = False
 
     def __init__(self, num_pairs: int, model_dim: int, inner_dim: int) -> None:
         super().__init__()
@@ -44,7 +47,7 @@ class PairAdapters(nn.Module):
         """
         if context.pair is None:
             raise ValueError("adapters need the pair of languages of every sentence")
-        return with_own_rows(x, context.pair, _adapted, *self.parameters())
+        return grouped(x, context.pair, _adapted, *self.parameters())
 
 
 def _adapted(

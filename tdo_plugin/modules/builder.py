@@ -11,6 +11,7 @@ from tdo_plugin.modules.attention import MultiheadAttention, project_apart, proj
 from tdo_plugin.modules.disentangler import Disentangler, Gate, Head
 from tdo_plugin.modules.dropout import Dropout, PlainDropout
 from tdo_plugin.modules.embeddings import Embeddings
+from tdo_plugin.modules.expert_ffn import ExpertFeedForward
 from tdo_plugin.modules.feed_forward import Adaptation, FeedForward
 from tdo_plugin.modules.language_transformation import LanguageTransformation
 from tdo_plugin.modules.layer import CrossAttentionLayer, JointLayer, TargetLayer
@@ -204,7 +205,7 @@ class Builder:
         """
         return JointLayer(
             self.attention(rotary=number > 0),
-            self.feed_forward(ffn_dim),
+            self.layer_ffn(ffn_dim),
             self.residual(streams),
             self.last_residual(streams),
             Cut() if 0 < number == self.spec.cut_residual else None,
@@ -248,7 +249,7 @@ class Builder:
         return CrossAttentionLayer(
             self.attention(),
             self.attention(cross=True),
-            self.feed_forward(self.spec.stage2_ffn_dim),
+            self.layer_ffn(self.spec.stage2_ffn_dim),
             self.residual(TARGET),
             self.residual(TARGET),
             self.last_residual(TARGET),
@@ -258,7 +259,7 @@ class Builder:
         """Merged attention and FFN."""
         return MergedAttentionLayer(
             self.attention(cross=True),
-            self.feed_forward(self.spec.stage2_ffn_dim),
+            self.layer_ffn(self.spec.stage2_ffn_dim),
             self.residual(TARGET),
             self.last_residual(TARGET),
         )
@@ -286,6 +287,14 @@ class Builder:
         return FeedForward(
             self.spec.model_dim, inner_dim, self.dropout(self.spec.activation_dropout)
         )
+
+    def layer_ffn(self, inner_dim: int) -> FeedForward:
+        """A layer's feed-forward network, of each target language where that is asked for."""
+        spec = self.spec
+        if spec.ffn_experts == "none":
+            return self.feed_forward(inner_dim)
+        sizes = spec.num_languages, spec.model_dim, inner_dim
+        return ExpertFeedForward(*sizes, self.dropout(spec.activation_dropout))
 
     def residual(self, streams: frozenset[str]) -> Residual:
         """Norm, dropout and residual connection of a sublayer, in the order of the norm."""

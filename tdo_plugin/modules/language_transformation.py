@@ -9,7 +9,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor, nn
 
-from tdo_plugin.modules.own_rows import with_own_rows
+from tdo_plugin.modules.grouped_linear import PerLanguage, grouped
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
@@ -37,7 +37,7 @@ STARTS: dict[str, Callable[[Tensor], None]] = {
 }
 
 
-class LanguageTransformation(nn.Module):
+class LanguageTransformation(PerLanguage):
     """h W_t of target language t (LALT; Zhang et al., 2020, equation 5), without a bias.
 
     Args:
@@ -45,6 +45,8 @@ class LanguageTransformation(nn.Module):
         model_dim: D.
         start: name of how each matrix starts.
     """
+
+    replaces_plain = False
 
     def __init__(self, num_languages: int, model_dim: int, start: str) -> None:
         super().__init__()
@@ -60,4 +62,4 @@ class LanguageTransformation(nn.Module):
         """
         if context.target is None:
             raise ValueError("a language-aware transformation needs the language of every sentence")
-        return with_own_rows(x, context.target, torch.matmul, self.weight)
+        return grouped(x, context.target, torch.matmul, self.weight)

@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from tdo_plugin.modules.grouped_linear import PerLanguage
 from tdo_plugin.modules.linear import recomputable
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
@@ -34,7 +35,7 @@ class LayerNorm(nn.LayerNorm):
         return recomputable(compute, *inputs) if self.recompute else compute(*inputs)
 
 
-class LanguageNorm(LayerNorm):
+class LanguageNorm(PerLanguage, LayerNorm):
     """Language-aware layer norm (LALN; Zhang et al., 2020, equation 4): a row for each language.
 
     Starts as a plain norm.

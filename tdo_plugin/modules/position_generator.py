@@ -33,16 +33,7 @@ class PositionGenerator(nn.Module):
     def of(cls, spec: ModelSpec) -> "PositionGenerator":
         """As large as the layer that it watches, the same for all languages, without dropout."""
         plain = replace(
-            spec,
-            dropout=0.0,
-            attention_dropout=0.0,
-            activation_dropout=0.0,
-            laln="none",
-            lalt="none",
-            target_attention="none",
-            num_languages=0,
-            adapter_dim=0,
-            num_pairs=0,
+            spec.same_for_all(), dropout=0.0, attention_dropout=0.0, activation_dropout=0.0
         )
         builder = Builder(plain, padding_idx=0)
         alone = spec.tpdm_layer <= spec.entry_layer

@@ -8,11 +8,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from tdo_plugin.modules.attention import Projection
-from tdo_plugin.modules.own_rows import with_own_rows
+from tdo_plugin.modules.grouped_linear import PerLanguage, grouped
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
-class TargetProjection(Projection):
+class TargetProjection(PerLanguage, Projection):
     """W_t x + b_t of target language t (target-specific attention; Blackwood et al., 2018).
 
     Each language's weight is a draw of its own, as a plain projection's is.
@@ -56,7 +56,7 @@ def project_for_targets(x: Tensor, context: TokenContext, *projections: Projecti
     if context.target is None:
         raise ValueError("target-specific attention needs the language of every sentence")
     parameters = [one for part in projections for one in (part.weight, part.bias)]
-    found = with_own_rows(x, context.target, _projected, *parameters)
+    found = grouped(x, context.target, _projected, *parameters)
     outputs = found.split([part.out_features for part in projections], -1)
     return [part.output(output, context) for part, output in zip(projections, outputs, strict=True)]
 

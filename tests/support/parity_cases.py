@@ -65,7 +65,14 @@ LANGUAGE_AWARE = [
             "norm": ("pre", "post"),
         }
     )
-] + [{**TWO_STAGE, "lalt": "xavier", "num_languages": 2}]
+] + [
+    {**TWO_STAGE, "lalt": "xavier", "num_languages": 2},
+    {**TWO_STAGE, "ffn_experts": "target", "norm": "pre", "num_languages": 2},
+    {
+        **{"topology": "encoder-decoder", "encoder_layers": 2, "decoder_layers": 2},
+        **{"ffn_experts": "target", "laln": "both", "num_languages": 3},
+    },
+]
 MERGED = [
     {**case, "decoder_attention": "merged"}
     for case in ENCODER_DECODER

@@ -115,7 +115,14 @@ class Reference:
         return self.linear(part.out, self.heads(part, x, memory, visible) + mean)
 
     def ffn(self, part, x):
+        if part.inner.weight.dim() == 3:
+            rows = zip(x, self.languages, strict=True)
+            return torch.stack([self.expert(part, row, language) for row, language in rows])
         return self.linear(part.outer, self.linear(part.inner, x).clamp(min=0))
+
+    def expert(self, part, x, language):
+        inner = x @ part.inner.weight[language].T + part.inner.bias[language]
+        return inner.clamp(min=0) @ part.outer.weight[language].T + part.outer.bias[language]
 
     def sublayer(self, residual, x, function, carried=None):
         carried = x if carried is None else carried

@@ -1,0 +1,72 @@
+"""How a field of a specification is an option: declared once, beside the field."""
+
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, Literal
+
+Needs = Literal["languages", "pairs", "both languages"]
+
+
+@dataclass(frozen=True)
+class Option:
+    """What the command line, its checks and the documentation know of a field.
+
+    Attributes:
+        flag: such as ``--tdo-laln``.
+        help: for ``--help``.
+        default: on the command line.
+        needs: what a value other than ``off`` needs of the task: how many languages or language
+            pairs there are, because the part has parameters for each; or of a batch: both
+            languages of every sentence.
+        off: the value without the part.
+        title: name of the part in tables, where it needs languages or pairs.
+    """
+
+    flag: str
+    help: str
+    default: Any
+    needs: Needs | None = None
+    off: Any = "none"
+    title: str = ""
+
+
+def option(
+    help_text: str,
+    default: Any = MISSING,
+    *,
+    flag: str = "",
+    on_command_line: Any = MISSING,
+    needs: Needs | None = None,
+    off: Any = "none",
+    title: str = "",
+) -> Any:
+    """A dataclass field that is an option.
+
+    Args:
+        help_text: for ``--help``.
+        default: of the field; without one a value must be given.
+        flag: where it is not ``--tdo-`` and the field's name.
+        on_command_line: default there, where it differs.
+        needs: as :class:`Option` has it.
+        off: likewise.
+        title: likewise.
+    """
+    shown = default if on_command_line is MISSING else on_command_line
+    known = {"flag": flag, "help": help_text, "default": shown}
+    return field(
+        default=default, metadata={"option": known | {"needs": needs, "off": off, "title": title}}
+    )
+
+
+def option_of(declared: "Field[Any]") -> Option | None:
+    """The option that a field is; None for one that the command line does not set."""
+    known = declared.metadata.get("option")
+    if known is None:
+        return None
+    flag = known["flag"] or "--tdo-" + declared.name.replace("_", "-")
+    return Option(**{**known, "flag": flag})
+
+
+def options_of(specification: Any) -> dict[str, Option]:
+    """The options of a dataclass or an instance, by field, in order."""
+    known = ((declared.name, option_of(declared)) for declared in fields(specification))
+    return {name: option for name, option in known if option is not None}
