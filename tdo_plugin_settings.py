@@ -2,8 +2,8 @@
 
 fairseq calls ``eval`` on some settings that are text, such as ``--left-pad-source`` or
 ``--adam-betas``, and a checkpoint brings its settings with it. :func:`literal` reads the same text
-and runs nothing; :func:`harmless` takes out of a checkpoint's settings what names code or a place to
-write to. The mends of ``tdo_plugin_boot``, beside which this file stands, give both to fairseq.
+and runs nothing; :func:`harmless` takes out of a checkpoint's settings what names code, or a place
+to write to. The mends of ``tdo_plugin_boot``, beside which this file stands, give both to fairseq.
 """
 
 import argparse
@@ -142,12 +142,13 @@ def _forget(place: dict[str, Any]) -> None:
         place.pop(name, None)
     for name, value in place.items():
         for text in value if isinstance(value, (list, tuple)) else [value]:
-            if isinstance(text, str):
-                _names[text] = shown(name)
-                if FUNCTION.search(text):
-                    raise SettingError(
-                        f"`{_names[text]}` of a checkpoint must be a plain value; it is {shown(text)}"
-                    )
+            if not isinstance(text, str):
+                continue
+            called = _names[text] = shown(str(name))
+            if FUNCTION.search(text):
+                raise SettingError(
+                    f"`{called}` of a checkpoint must be a plain value; it is {shown(text)}"
+                )
 
 
 # --- what fairseq looks up by name ---------------------------------------------------------------

@@ -150,7 +150,8 @@ COMMANDS = {
         "average", "--inputs", path, trained(), "--output", folder / "average.pt"
     ),
     "tdo extend": lambda path, folder: tdo(
-        "extend", prepared().root, "--path", path, "--languages", "nl", "--output", folder / "extended.pt"
+        "extend", prepared().root, "--path", path, "--languages", "nl", "--output",
+        folder / "extended.pt",
     ),
     "tdo erase": lambda path, folder: tdo(
         "erase", "--path", path, "--general", "0.5", "--output", folder / "erased.pt"

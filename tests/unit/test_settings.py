@@ -140,7 +140,7 @@ def test_a_refused_setting_of_a_checkpoint_is_named():
     with pytest.raises(SettingError, match="`left_pad_source` of a checkpoint must be"):
         literal("exit()")
     harmless({"cfg": {}})
-    with pytest.raises(SettingError, match="^a setting must be"):
+    with pytest.raises(SettingError, match=r"^a setting must be"):
         literal("exit()")
 
 
