@@ -15,6 +15,7 @@ import sys
 
 MENDS = []
 TORCHRUN = "torch.distributed.run"
+EVERYWHERE = "all of fairseq"  # stands for each module of it, and for those of its commands
 
 
 class Mend:
@@ -100,12 +101,89 @@ class _HashableDataclasses:
     "every torch",
     lambda: True,
     "fairseq.checkpoint_utils",
+    "fairseq.data.codedataset",
     "fairseq.distributed.utils",
+    "fairseq.models.speech_to_text.xm_transformer",
+    "fairseq.models.text_to_speech.vocoder",
+    "fairseq.modules.quantization.pq.em",
 )
 def _load_safely(module):
     from tdo_plugin_checkpoint import safe_load
 
     module.torch = _overlay(module.torch, load=safe_load)
+
+
+@mend(
+    "settings-are-data",
+    "fairseq runs settings that are text (eval), which a checkpoint, too, may hold",
+    "fairseq 0.12.2",
+    lambda: True,
+    EVERYWHERE,
+)
+def _read_literals(module):
+    from tdo_plugin_settings import literal
+
+    module.eval = literal  # a module's own name goes before Python's
+    if getattr(module, "ast", None) is sys.modules["ast"]:
+        module.ast = _overlay(module.ast, literal_eval=literal)
+    if getattr(module, "literal_eval", None) is sys.modules["ast"].literal_eval:
+        module.literal_eval = literal
+
+
+@mend(
+    "settings-are-harmless",
+    "a checkpoint's settings say what is imported and where a command writes",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.checkpoint_utils",
+)
+def _forget_places(module):
+    from tdo_plugin_settings import harmless
+
+    load = module.torch.load
+    module.torch = _overlay(
+        module.torch, load=lambda *words, **more: harmless(load(*words, **more))
+    )
+
+
+@mend(
+    "meters-by-name",
+    "a checkpoint's meters name what is called to make them",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.logging.meters",
+)
+def _only_meters(module):
+    from tdo_plugin_settings import only_meters
+
+    module.MetersDict.load_state_dict = only_meters(module)
+
+
+@mend(
+    "no-foreign-hub",
+    "the settings of a speech data folder say what code is downloaded and run",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.models.speech_to_text.hub_interface",
+)
+def _no_foreign_hub(module):
+    from tdo_plugin_settings import no_hub
+
+    module.torch = _overlay(module.torch, hub=_overlay(module.torch.hub, load=no_hub))
+
+
+@mend(
+    "fasta-without-a-shell",
+    "--dataset-impl fasta hands a file's name to a shell as it is",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.data.fasta_dataset",
+)
+def _quote_fasta(module):
+    import shlex
+
+    original = module.FastaDataset._build_index
+    module.FastaDataset._build_index = lambda self, path: original(self, shlex.quote(path))
 
 
 @mend(
@@ -476,7 +554,7 @@ class _Finder:
 
     @staticmethod
     def find_spec(name, path=None, target=None):
-        if name not in ("fairseq", TORCHRUN) and not name.startswith("fairseq."):
+        if name != TORCHRUN and name.partition(".")[0] not in ("fairseq", "fairseq_cli"):
             return None
         finders = [f.find_spec for f in sys.meta_path if f is not _Finder]
         spec = next(filter(None, (find(name, path, target) for find in finders)), None)
@@ -513,7 +591,7 @@ def _install_one_line_errors():
 
 def _mend_after(name, module):
     for one in MENDS:
-        if name in one.modules:
+        if name in one.modules or (EVERYWHERE in one.modules and name != TORCHRUN):
             one.status = "applied" if one.needed() else "not needed"
             if one.status == "applied":
                 one.apply(module)
@@ -535,7 +613,7 @@ def install() -> None:
     sys.meta_path.insert(0, _Finder)
     if "fairseq" in sys.modules:
         _install_one_line_errors()
-        for name in [name for name in sys.modules if name.startswith("fairseq.")]:
+        for name in [one for one in sys.modules if one.startswith(("fairseq.", "fairseq_cli."))]:
             _mend_after(name, sys.modules[name])
 
 

@@ -23,8 +23,8 @@ from tdo_plugin.corpora.description.parsing import parse
 from tdo_plugin.corpora.rows.readers.text import read_lines
 from tdo_plugin.data.files import sha256
 from tdo_plugin.errors import UserError
+from tdo_plugin.names import LANGUAGE as _CODE
 
-_CODE = r"[A-Za-z][A-Za-z0-9_]*"
 _SIDE = re.compile(rf"({'|'.join(SPLITS)})\.({_CODE})-({_CODE})\.({_CODE})(?:\.gz)?")
 _PARALLEL = re.compile(rf"({'|'.join(SPLITS)})\.({_CODE})(?:\.gz)?")
 _TABLE = re.compile(rf"({'|'.join(SPLITS)})\.tsv(?:\.gz)?")

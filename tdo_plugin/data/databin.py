@@ -17,6 +17,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -24,9 +25,12 @@ from pathlib import Path
 
 from tdo_plugin.data.textfolder import count_lines, read_lines
 from tdo_plugin.errors import UserError
+from tdo_plugin.names import check_directions, check_languages
+from tdo_plugin_settings import shown
 
 MARK = "prepared.json"
 SHARDS = "shards.txt"
+SHARD = re.compile(r"shard\d+", re.ASCII)
 
 
 def matching(patterns: str, directions: Iterable[str]) -> tuple[str, ...]:
@@ -130,18 +134,26 @@ def read_data_folder(root: Path) -> DataFolder:
     """Open a folder that `tdo prepare` or `tdo preprocess` finished.
 
     Raises:
-        UserError: it is not one, or is not complete.
+        UserError: it is not one, is not complete, or lists what cannot be a language, a direction
+            or a shard.
     """
     if not (root / MARK).is_file():
         raise UserError(
             f"`DATA` must be a folder that tdo prepare or preprocess finished; {root} is not one"
         )
-    lists = [
+    languages, *directions = (
         tuple(line for line in read_lines(root / name) if line)
         for name in ("langs.txt", "pairs.txt", "test-pairs.txt")
-    ]
-    shards = root / SHARDS
-    return DataFolder(root, *lists, tuple(read_lines(shards)) if shards.is_file() else ())
+    )
+    check_languages(languages, f"`{root / 'langs.txt'}`")
+    for name, among in zip(("pairs.txt", "test-pairs.txt"), directions, strict=True):
+        check_directions(among, f"`{root / name}`")
+    shards = tuple(read_lines(root / SHARDS)) if (root / SHARDS).is_file() else ()
+    if strange := [one for one in shards if not SHARD.fullmatch(one)]:
+        raise UserError(
+            f"`{root / SHARDS}` must name folders such as shard2; it has {shown(strange[0])}"
+        )
+    return DataFolder(root, languages, *directions, shards)
 
 
 def settings_of(root: Path) -> dict[str, object] | None:

@@ -24,6 +24,7 @@ from tdo_plugin.data.preprocessing import remove_strays
 from tdo_plugin.data.segmentation import Dropped, load_model
 from tdo_plugin.data.steps import Steps
 from tdo_plugin.errors import UserError
+from tdo_plugin.names import check_directions
 
 Settings = Mapping[str, Any]
 
@@ -115,6 +116,7 @@ def read_further(root: Path, kind: Kind) -> dict[str, int]:
             f"`{kind.option}` must be a folder that {kind.command} finished; {root} is not one"
         )
     sets: dict[str, int] = made["sets"]
+    check_directions(sets, f"`{FurtherFolder(root, kind).mark}`")
     return sets
 
 

@@ -19,6 +19,7 @@ import numpy as np
 
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.errors import UserError
+from tdo_plugin.names import LANGUAGE as _CODE
 
 # the longest sentence of each bar of a histogram, in tokens; longer ones have the last bar
 BOUNDS = (*range(10, 101, 10), 150, 200, 300, 500, 1000)
@@ -28,7 +29,6 @@ HEADER = struct.Struct("<9sQBQ")  # magic, version, type of the tokens, sentence
 MAGIC = b"MMIDIDX\x00\x00", 1
 CHUNK = 1 << 24  # bytes in memory at once
 
-_CODE = r"[A-Za-z][A-Za-z0-9_]*"
 _INDEX = re.compile(rf"([a-z]+\d*)\.({_CODE})-({_CODE})\.({_CODE})\.idx")
 
 

@@ -24,12 +24,12 @@ from itertools import combinations, pairwise
 from pathlib import Path
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.names import LANGUAGE as _CODE
 
 Pair = tuple[str, str]
 
 PLAIN = "plain"
 
-_CODE = r"[A-Za-z][A-Za-z0-9_]*"
 _PAIR_FILE = re.compile(rf"(train|valid|test)\.({_CODE})-({_CODE})\.({_CODE})")
 _PARALLEL_FILE = re.compile(rf"(valid|test)\.({_CODE})")
 

@@ -15,7 +15,6 @@ The folders of `fairseq-generate`, de-fr/generate-test.txt, are read too.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,8 +27,8 @@ from tdo_plugin.data.segmentation import join_pieces
 from tdo_plugin.data.textfolder import count_lines, read_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.textform import TextForm, read_text_form
+from tdo_plugin.names import DIRECTION
 
-DIRECTION = re.compile(r"([A-Za-z][A-Za-z0-9_]*)-([A-Za-z][A-Za-z0-9_]*)")
 GENERATED = "generate-test.txt"
 HOW = "translate.json"
 LINES = ("src", "ref", "hyp", "jsonl")  # of a direction, a line a sentence

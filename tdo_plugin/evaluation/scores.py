@@ -10,6 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.names import check_directions, check_titles
 
 FORMAT = 1  # of the file; raised when old files can no longer be read
 
@@ -225,13 +226,25 @@ def read_sheet(path: Path) -> ScoreSheet:
         UserError: no such file, or not one that `tdo score` wrote.
     """
     try:
-        return _from_json(json.loads(path.read_text(encoding="utf-8")))
+        sheet = _from_json(json.loads(path.read_text(encoding="utf-8")))
     except OSError as error:
         raise UserError(
             f"`SCORES` must be a scores.json of tdo score; {path}: {error.strerror}"
         ) from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise UserError(f"`SCORES` must be a scores.json of tdo score; {path} is not one") from None
+    _check_names(sheet, path)
+    return sheet
+
+
+def _check_names(sheet: ScoreSheet, path: Path) -> None:
+    """Raise UserError where the file has names that no run of `tdo score` gives."""
+    compared = [name for one in sheet.comparisons for name in (one.system, one.baseline)]
+    check_titles([*(system.name for system in sheet.systems), *compared], f"`{path.name}`")
+    check_titles(sheet.groups, f"`{path.name}`")
+    rows = [row.direction for system in sheet.systems for row in system.directions]
+    among = [*sheet.directions, *rows, *(name for names in sheet.groups.values() for name in names)]
+    check_directions(among, f"`{path.name}`")
 
 
 def _from_json(data: dict[str, Any]) -> ScoreSheet:

@@ -19,6 +19,7 @@ from tdo_plugin.evaluation.outputs import (
     read_summary,
     read_texts,
 )
+from tdo_plugin.names import check_titles
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ def _named(given: Iterable[str]) -> dict[str, Path]:
         name, folder = _divided(text)
         if not (name and folder):
             raise UserError(f"`NAME=DIR` must name a system and its folder; it is {text}")
+        check_titles([name], "`NAME=DIR`")
         if name in found:
             raise UserError(f"`NAME=DIR` must name each system once; {name} is there twice")
         if not Path(folder).is_dir():

@@ -17,6 +17,7 @@ from tdo_plugin.models.tdo_transformer import TdoTransformer
 from tdo_plugin.modules.language_transformation import LanguageTransformation
 from tdo_plugin.modules.norm import LanguageNorm
 from tdo_plugin.modules.target_attention import TargetProjection
+from tdo_plugin.names import check_languages
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Extension:
     like: str | None = None
 
     def __post_init__(self) -> None:
+        check_languages(self.new, "`--languages`")
         if not self.new or len({*self.new}) < len(self.new) or {*self.new} & {*self.languages}:
             raise UserError(
                 "`--languages` must name new languages, each once; they are "

@@ -1,6 +1,5 @@
 """What a pre-trained encoder-decoder becomes: an architecture, and the layers that it takes."""
 
-import re
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,11 +7,11 @@ from itertools import permutations
 from typing import Any
 
 from tdo_plugin.errors import UserError, check_seed
+from tdo_plugin.names import check_languages
 from tdo_plugin.pretrained.original import Sizes
 from tdo_plugin.pretrained.parts import MOST_LAYERS, Layers
 
 ENCODER_DECODER, TWO_STAGE = "tdo_encoder_decoder", "tdo_transformer"
-LANGUAGE = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # as files of text and pairs are named by it
 # the option that names what a stack takes
 STACKS = {"layers": "--stack", "encoder_layers": "--encoder", "decoder_layers": "--decoder"}
 
@@ -49,11 +48,7 @@ class Design:
             raise UserError(
                 f"`--languages` must name at least two languages; it names {len(self.languages)}"
             )
-        if strange := [one for one in self.languages if not LANGUAGE.fullmatch(one)]:
-            raise UserError(
-                "`--languages` and `--new-languages` must be letters, digits and underscores, a "
-                f"letter first; {strange[0]!r} is not"
-            )
+        check_languages(self.languages, "`--languages` and `--new-languages`")
         if self.arch == TWO_STAGE:
             return
         given = {"--target-layer": self.target_layer, "--adaptation-dim": self.adaptation_dim}

@@ -18,6 +18,11 @@ import tdo_plugin_boot
 BY_NAME = {one.name: one for one in tdo_plugin_boot.MENDS}
 ALWAYS = {
     "safe-checkpoints",
+    "settings-are-data",
+    "settings-are-harmless",
+    "meters-by-name",
+    "no-foreign-hub",
+    "fasta-without-a-shell",
     "whole-checkpoints",
     "bf16-inference",
     "quick-settings",

@@ -111,7 +111,7 @@ def archive_errors(label: str) -> Iterator[None]:
         ) from None
 
 
-def entries(stream: BinaryIO) -> Iterator[Entry]:
+def entries(stream: BinaryIO, outside: list[str]) -> Iterator[Entry]:
     """The plain files of an archive in their order, each with what opens it.
 
     The compression is told from the first bytes. Left out are links, devices, and names that lead
@@ -120,6 +120,7 @@ def entries(stream: BinaryIO) -> Iterator[Entry]:
 
     Args:
         stream: at the beginning of the archive.
+        outside: gets the names that lead out of the folder.
 
     Raises:
         Errors that `archive_errors` knows.
@@ -132,7 +133,9 @@ def entries(stream: BinaryIO) -> Iterator[Entry]:
         found = _tar_entries(_decompressed(stream, head))
     for name, open_entry in found:
         path = PurePosixPath(name)
-        if path.name and not path.is_absolute() and ".." not in path.parts:
+        if not path.name or path.is_absolute() or ".." in path.parts:
+            outside.append(name)
+        else:
             yield str(path), open_entry
 
 

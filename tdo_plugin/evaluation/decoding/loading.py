@@ -11,6 +11,7 @@ from typing import Any
 from tdo_plugin.checkpoints import read
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.errors import UserError
+from tdo_plugin.names import check_languages as check_languages_of
 
 MAX_POSITIONS = 1024  # fairseq's default for a task
 
@@ -106,6 +107,7 @@ def _task_settings(checkpoint: Path, state: dict[str, Any]) -> dict[str, Any]:
             "`--path` must name checkpoints of tdo_translation or translation_multi_simple_epoch; "
             f"{checkpoint} is of {name}"
         )
+    check_languages_of(_names(settings["langs"]), f"`{checkpoint}`")
     return settings
 
 
