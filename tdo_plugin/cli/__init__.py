@@ -5,11 +5,11 @@ heavy things inside ``run``, so that ``tdo --help`` stays fast.
 """
 
 import argparse
-import sys
 from collections.abc import Sequence
 from importlib import import_module
+from typing import NoReturn
 
-from tdo_plugin_messages import CLOSED, one_line, reader_is_gone
+from tdo_plugin_messages import CLOSED, one_line, reader_is_gone, shown, tell
 
 COMMANDS = (
     "doctor",
@@ -43,9 +43,17 @@ COMMANDS = (
 )
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser whose complaints are messages like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with 2, the usage and the message."""
+        super().error(shown(message))
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The parser of ``tdo`` with all sub-commands."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tdo", description="Multilingual translation with decoder-only and two-stage models."
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -75,5 +83,5 @@ def main(argv: Sequence[str] | None = None) -> int:
         line = one_line(type(error), error)
         if line is None:
             raise
-        print(f"tdo {args.command}: error: {line}", file=sys.stderr)
+        tell(f"tdo {args.command}: error: {line}")
         return 130 if isinstance(error, KeyboardInterrupt) else 2

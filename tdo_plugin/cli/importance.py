@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tdo_plugin.cli.decoding import machine_options, run_stages, say
+from tdo_plugin.cli.decoding import machine_options, run_stages
 from tdo_plugin.errors import UserError, check_seed
+from tdo_plugin_messages import tell
 
 if TYPE_CHECKING:
     from tdo_plugin.cli.importance_jobs import ImportanceJob, ImportanceWork
@@ -90,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
     work = _work(args, data, sentences, out.with_name(out.name + ".parts"))
     if out.exists() and not args.fresh:
         found = _same(out, work)
-        say("it is done already")
+        tell("it is done already")
         _show(found, out)
         return 0
     jobs = [_job(work, pair) for pair in work.settings.pairs]
@@ -103,10 +104,10 @@ def run(args: argparse.Namespace) -> int:
                 _same(part, work)
             todo = [job for job in jobs if not job.is_whole(work.out)]
             if len(todo) < len(jobs):
-                say(f"{len(jobs) - len(todo)} of {len(jobs)} pairs are whole already")
+                tell(f"{len(jobs) - len(todo)} of {len(jobs)} pairs are whole already")
             failed = run_stages([todo], work, args, unit="pairs")
             if failed:
-                say(f"error: {failed} of {len(jobs)} pairs failed; the same command goes on")
+                tell(f"error: {failed} of {len(jobs)} pairs failed; the same command goes on")
                 return 1
             _join(jobs, work, data).write(out)
             shutil.rmtree(work.out)

@@ -14,6 +14,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.outputs import languages_of
 from tdo_plugin.evaluation.protocols import PROTOCOLS, Protocol, protocol
 from tdo_plugin.evaluation.scores import METRICS
+from tdo_plugin_messages import tell
 
 if TYPE_CHECKING:
     from tdo_plugin.data.databin import DataFolder
@@ -161,7 +162,7 @@ def run(args: argparse.Namespace) -> int:
     notes: list[str] = []
     settings = _settings(args, data, systems, directions, notes)
     args.out.mkdir(parents=True, exist_ok=True)
-    sheet = score(systems, directions, _neural(args, settings.metrics), settings, _say)
+    sheet = score(systems, directions, _neural(args, settings.metrics), settings, tell)
     sheet = replace(
         sheet,
         failures=tuple(failures),
@@ -171,11 +172,11 @@ def run(args: argparse.Namespace) -> int:
     )
     write_text(args.out / SHEET, [json.dumps(as_json(sheet), ensure_ascii=False, indent=1)])
     for line in failures:
-        _say(f"error: {line}")
+        tell(f"error: {line}")
     for key, reason in sheet.missing.items():
-        _say(f"{METRICS[key].name} is missing: {reason}")
+        tell(f"{METRICS[key].name} is missing: {reason}")
     for note in sheet.notes:
-        _say(f"note: {note}")
+        tell(f"note: {note}")
     print((args.out / SHEET).resolve(), flush=True)
     return 1 if failures or sheet.missing else 0
 
@@ -196,10 +197,6 @@ def _check(args: argparse.Namespace) -> None:
         other = "NAME=DIR" if args.systems else "--directions"
         name = given[0].replace("_", "-")
         raise UserError(f"`--{name}` must be left out with {other}; both are given")
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
 
 
 def _settings(
@@ -330,7 +327,7 @@ def _groups(
         families, unknown = family_groups(directions, hub or "en")
         groups |= families
         if unknown:
-            _say(f"note: no language family is known for {', '.join(unknown)}")
+            tell(f"note: no language family is known for {', '.join(unknown)}")
     own = user_groups(args.group, directions)
     if clash := [name for name in own if name in groups]:
         raise UserError(f"`--group` must have names of its own; {clash[0]} is there already")
