@@ -7,9 +7,9 @@ heavy things inside ``run``, so that ``tdo --help`` stays fast.
 import argparse
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NoReturn
 
-from tdo_plugin_messages import CLOSED, one_line, reader_is_gone, shown, tell
+from tdo_plugin.launch.parser import Parser
+from tdo_plugin_messages import CLOSED, one_line, reader_is_gone, tell
 
 COMMANDS = (
     "doctor",
@@ -41,14 +41,6 @@ COMMANDS = (
     "train",
     "translate",
 )
-
-
-class Parser(argparse.ArgumentParser):
-    """A parser whose complaints are messages like all others."""
-
-    def error(self, message: str) -> NoReturn:
-        """Exit with 2, the usage and the message."""
-        super().error(shown(message))
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.options import device_options, gpus_here
+from tdo_plugin.launch.parser import seed
 from tdo_plugin_messages import tell
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def search_options(group: Any) -> None:
     add("--temperature", type=float, default=1.0, metavar="X", help="divides logits (default 1)")
     add("--sampling", action="store_true", help="draw tokens instead of searching")
     add("--sampling-topk", type=int, default=-1, metavar="N", help="draw from the N likeliest")
-    add("--seed", type=int, default=1, metavar="N", help="of the draws (default 1)")
+    add("--seed", type=seed, default=1, metavar="N", help="of the draws (default 1)")
     add("--max-tokens", type=int, metavar="N", help="tokens of a batch (default 4000)")
     add("--batch-size", type=int, metavar="N", help="sentences of a batch")
     add(

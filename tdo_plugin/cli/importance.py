@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tdo_plugin.cli.decoding import machine_options, run_stages
 from tdo_plugin.errors import UserError, check_seed
+from tdo_plugin.launch.parser import seed
 from tdo_plugin_messages import tell
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="leave sentences of more tokens on either side out (default 256)",
     )
-    add("--seed", type=int, default=1, metavar="N", help="of the draw (default 1)")
+    add("--seed", type=seed, default=1, metavar="N", help="of the draw (default 1)")
     add(
         "--label-smoothing",
         type=float,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from tdo_plugin.cli.named_models import by_name
 from tdo_plugin.errors import UserError, check_seed
 from tdo_plugin.launch.options import device_options, gpus_here
+from tdo_plugin.launch.parser import seed
 from tdo_plugin_messages import tell
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _positions(parser: argparse.ArgumentParser) -> None:
         "--probes", type=int, default=1, metavar="N", help="of each layer, their mean (default 1)"
     )
     size.add_argument(
-        "--seed", type=int, default=1, metavar="N", help="of sentences and probes (default 1)"
+        "--seed", type=seed, default=1, metavar="N", help="of sentences and probes (default 1)"
     )
     add("--no-figures", action="store_true", help="numbers only, without matplotlib")
     device_options(parser, several=False)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 HELP = "score hypotheses: BLEU, chrF++, TER, BERTScore, COMET, off-target shares, significance"
 
 SHEET = "scores.json"
+MOST_SAMPLES = 10**6  # resamples are kept in memory, four bytes a sentence
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -185,6 +186,8 @@ def _check(args: argparse.Namespace) -> None:
     for option in ("samples", "examples"):
         if getattr(args, option) < 0:
             raise UserError(f"`--{option}` must be at least 0; it is {getattr(args, option)}")
+    if args.samples > MOST_SAMPLES:
+        raise UserError(f"`--samples` must be at most {MOST_SAMPLES:,}; it is {args.samples:,}")
     if args.workers is not None and args.workers < 1:
         raise UserError(f"`--workers` must be at least 1; it is {args.workers}")
     if args.tokenizer:
