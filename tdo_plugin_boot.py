@@ -544,6 +544,33 @@ def _user_dir_by_name(module):
     module.import_user_module = import_user_module
 
 
+@mend(
+    "options-that-are-read",
+    "options that nothing reads, or that a task cannot honour, are ignored in silence",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.options",
+)
+def _refuse_options(module):
+    """Let the task look at the command line, if it wants to."""
+    original = module.parse_args_and_arch
+
+    def parse_args_and_arch(parser, input_args=None, *args, **kwargs):
+        result = original(parser, input_args, *args, **kwargs)
+        if kwargs.get("suppress_defaults"):
+            return result  # it has called this function itself, with the defaults
+        from fairseq.tasks import TASK_REGISTRY
+
+        parsed = result[0] if isinstance(result, tuple) else result
+        task = TASK_REGISTRY.get(getattr(parsed, "task", None))
+        if hasattr(task, "check_command_line"):
+            words = sys.argv[1:] if input_args is None else list(map(str, input_args))
+            task.check_command_line(parser, parsed, words)
+        return result
+
+    module.parse_args_and_arch = parse_args_and_arch
+
+
 # --- the hook --------------------------------------------------------------------------------
 
 _callbacks = []

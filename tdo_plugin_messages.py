@@ -21,6 +21,9 @@ PLACES = (
 FULL = (errno.ENOSPC, errno.EDQUOT)
 CLOSED = 128 + 13  # the exit code that a shell shows for a program that SIGPIPE ended
 
+LONGEST = 4000  # characters of a message; a longer one keeps its begin and its end
+BEGIN, END = 1500, 500
+
 # Users' mistakes that fairseq itself reports with a traceback.
 STOCK_MISTAKES = (
     "Dataset not found",
@@ -53,10 +56,38 @@ def _no_memory(cls: str, text: str) -> str:
     return f"memory does not suffice: {reason}; `{TRACEBACK}=1` shows where"
 
 
+def shown(text: str) -> str:
+    """A message as it may be printed: one line of bounded length, without control characters.
+
+    What a message quotes comes from files and command lines, of whatever size and bytes. The middle
+    is what is left out, since a message begins with what is wrong and ends with what to do.
+    """
+    line = _escaped(text[: LONGEST + 1])
+    if len(text) <= LONGEST and len(line) <= LONGEST:
+        return line
+    begin, end = line[:BEGIN], _escaped(text[-END:])[-END:]
+    return f"{begin} [... {len(text):,} characters in all ...] {end}"
+
+
+def tell(line: str) -> None:
+    """Print a message to standard error, where all of them go."""
+    print(shown(line), file=sys.stderr, flush=True)
+
+
+def _escaped(text: str) -> str:
+    """The text with what is not printable as Python writes it in a string."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+
+
 def one_line(kind: type[BaseException], value: BaseException) -> str | None:
     """The line to print for an exception, or None where the traceback is wanted."""
     if os.environ.get(TRACEBACK) == "1":
         return None
+    line = _line(kind, value)
+    return None if line is None else shown(line)
+
+
+def _line(kind: type[BaseException], value: BaseException) -> str | None:
     text = str(value)
     if getattr(kind, "one_line", False):
         return text
@@ -131,6 +162,6 @@ def install() -> None:
         if line is None:
             previous(kind, value, traceback)
         else:
-            print(f"error: {line}", file=sys.stderr)
+            tell(f"error: {line}")
 
     sys.excepthook = excepthook

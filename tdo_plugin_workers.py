@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import torch
 
 from tdo_plugin_ending import ENDED, SIGNALS, going_on
-from tdo_plugin_messages import TRACEBACK, one_line
+from tdo_plugin_messages import TRACEBACK, one_line, tell
 
 WHY = "tdo_plugin/why"  # in the workers' store: what the first to fail says
 EVERY = 1.0  # seconds between two looks
@@ -134,7 +134,7 @@ def _watch(store: Any, launcher: int | None, finished: threading.Event) -> None:
 
 def _leave(why: str | None) -> NoReturn:
     if why is not None:
-        print(f"error: {why}", file=sys.stderr)
+        tell(f"error: {why}")
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(1)
@@ -220,7 +220,7 @@ def _run(original: Callable[[Any], None], args: Any) -> None:
         else:
             code, line = _of_worker(*error.get_first_failure())
         if line is not None:
-            print(line if code == ENDED else f"error: {line}", file=sys.stderr)
+            tell(line if code == ENDED else f"error: {line}")
         raise SystemExit(code) from None
 
 

@@ -5,11 +5,11 @@ heavy things inside ``run``, so that ``tdo --help`` stays fast.
 """
 
 import argparse
-import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from tdo_plugin_messages import CLOSED, one_line, reader_is_gone
+from tdo_plugin.launch.parser import Parser
+from tdo_plugin_messages import CLOSED, one_line, reader_is_gone, tell
 
 COMMANDS = (
     "doctor",
@@ -45,7 +45,7 @@ COMMANDS = (
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser of ``tdo`` with all sub-commands."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tdo", description="Multilingual translation with decoder-only and two-stage models."
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -75,5 +75,5 @@ def main(argv: Sequence[str] | None = None) -> int:
         line = one_line(type(error), error)
         if line is None:
             raise
-        print(f"tdo {args.command}: error: {line}", file=sys.stderr)
+        tell(f"tdo {args.command}: error: {line}")
         return 130 if isinstance(error, KeyboardInterrupt) else 2

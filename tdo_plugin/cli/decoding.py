@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.options import device_options, gpus_here
+from tdo_plugin.launch.parser import seed
+from tdo_plugin_messages import tell
 
 if TYPE_CHECKING:
     from tdo_plugin.evaluation.decoding.jobs import AnyJob
@@ -61,7 +62,7 @@ def search_options(group: Any) -> None:
     add("--temperature", type=float, default=1.0, metavar="X", help="divides logits (default 1)")
     add("--sampling", action="store_true", help="draw tokens instead of searching")
     add("--sampling-topk", type=int, default=-1, metavar="N", help="draw from the N likeliest")
-    add("--seed", type=int, default=1, metavar="N", help="of the draws (default 1)")
+    add("--seed", type=seed, default=1, metavar="N", help="of the draws (default 1)")
     add("--max-tokens", type=int, metavar="N", help="tokens of a batch (default 4000)")
     add("--batch-size", type=int, metavar="N", help="sentences of a batch")
     add(
@@ -120,7 +121,7 @@ def decoding_options(args: argparse.Namespace, chosen: Protocol) -> DecodingOpti
 
     size = {"max_tokens": args.max_tokens, "batch_size": args.batch_size}
     options = DecodingOptions(
-        checkpoints=checkpoints.resolve(args.path, args.average or chosen.checkpoints, say),
+        checkpoints=checkpoints.resolve(args.path, args.average or chosen.checkpoints, tell),
         beam=given(args.beam, chosen.beam),
         length_penalty=given(args.lenpen, chosen.length_penalty),
         penalty_form=given(args.lenpen_form, chosen.penalty_form),
@@ -138,11 +139,6 @@ def decoding_options(args: argparse.Namespace, chosen: Protocol) -> DecodingOpti
     )
     options.check()
     return options
-
-
-def say(line: str) -> None:
-    """Tell what happens, beside the output proper."""
-    print(line, file=sys.stderr, flush=True)
 
 
 def settings_of(options: DecodingOptions) -> dict[str, Any]:

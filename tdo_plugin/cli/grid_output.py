@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.launch.parser import Parser
 
 if TYPE_CHECKING:
     from tdo_plugin.data.databin import DataFolder
@@ -98,7 +99,7 @@ def _scored(grid: Grid, data: DataFolder, done: Sequence[RunFolder], out: Path) 
     of: dict[str, Any] = {"words": words, "files": {str(path): sha256(path) for path in files}}
     mark, sheet = out / SCORED, out / score.SHEET
     if not (sheet.is_file() and mark.is_file() and json.loads(mark.read_text("utf-8")) == of):
-        parser = argparse.ArgumentParser(prog="tdo score")
+        parser = Parser(prog="tdo score")
         score.add_arguments(parser)
         mark.unlink(missing_ok=True)
         with contextlib.redirect_stdout(sys.stderr):

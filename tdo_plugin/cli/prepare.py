@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from tdo_plugin.errors import UserError
-from tdo_plugin_messages import print_line
+from tdo_plugin_messages import print_line, tell
 
 if TYPE_CHECKING:
     from tdo_plugin.corpora.description import Corpus
@@ -285,11 +284,8 @@ def _prepare(args: argparse.Namespace, corpus: Corpus, given: dict[str, Path]) -
 
     workers = cores() if args.workers is None else args.workers
 
-    def say(line: str) -> None:
-        print(line, file=sys.stderr, flush=True)
-
-    say(f"{corpus.title}. Licence: {corpus.licence}")
+    tell(f"{corpus.title}. Licence: {corpus.licence}")
     cache = args.cache or default_cache()
     out, shards = args.out.resolve(), args.shard_sentences
-    preparing.prepare(corpus, cache, given, out, workers, args.fresh, say, shards, args.model_of)
+    preparing.prepare(corpus, cache, given, out, workers, args.fresh, tell, shards, args.model_of)
     return 0

@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.launch.parser import seed
 from tdo_plugin.metrics.textform import CASINGS, TOKENIZATIONS, TextForm
 
 HELP = "segment and binarise a text folder for fairseq, all test directions included"
@@ -129,7 +130,7 @@ def _add_segmentation(group: argparse._ArgumentGroup) -> None:
         metavar="A,B",
         help="for the model, take the language that all pairs share only from its pairs with these",
     )
-    add("--seed", type=int, default=1, help="seed for drawing sentences (default 1)")
+    add("--seed", type=seed, default=1, help="seed for drawing sentences (default 1)")
     add(
         "--model-of",
         type=Path,

@@ -17,7 +17,6 @@ from tdo_plugin.cli.decoding import (
     machine_options,
     path_option,
     run_stages,
-    say,
     search_options,
     settings_of,
 )
@@ -25,6 +24,7 @@ from tdo_plugin.data.lock import alone
 from tdo_plugin.data.signals import ended_by_sigterm
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.options import gpus_here
+from tdo_plugin_messages import tell
 
 if TYPE_CHECKING:
     from tdo_plugin.data.databin import DataFolder
@@ -136,12 +136,12 @@ def _test_sets(
         digest = hashlib.sha256(json.dumps(how["settings"], sort_keys=True).encode()).hexdigest()
         stages, failures = plan(data, out, directions, digest, args.pivot, perplexity)
         for line in failures:
-            say(f"error: {line}")
+            tell(f"error: {line}")
         todo = [[job for job in stage if not job.is_whole(out)] for stage in stages]
         jobs = [job for stage in todo for job in stage]
         whole = sum(map(len, stages)) - len(jobs)
         if whole:
-            say(f"{whole} of {whole + len(jobs)} directions are whole already")
+            tell(f"{whole} of {whole + len(jobs)} directions are whole already")
 
         def seen(event: Event) -> None:
             if event.kind == "ready" and read_how(out) is None:

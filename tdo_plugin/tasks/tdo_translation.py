@@ -3,11 +3,13 @@
 import hashlib
 import inspect
 import logging
+import re
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
+import numpy as np
 import torch
 from fairseq.data import Dictionary
 from fairseq.tasks import register_task
@@ -17,6 +19,7 @@ from torch import Tensor
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.narrow_search import narrow
 from tdo_plugin.models.neuron_masks import check_begun
+from tdo_plugin.tasks import fairseq_options
 from tdo_plugin.tasks.language_ids import LanguageIdDataManager
 from tdo_plugin.tasks.loading import (
     LeanDataManager,
@@ -31,6 +34,7 @@ from tdo_plugin.tasks.more_data import (
     check_terms,
     check_topology,
 )
+from tdo_plugin.tasks.sentence_places import longest, place_of
 from tdo_plugin.tasks.source_noise import (
     MASK,
     SourceNoise,
@@ -120,6 +124,15 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
     def make_step_hooks(self) -> list[StepHook]:
         """What makes of a batch those that are trained on, in order."""
         return [] if no_noise(self.args) else [SourceNoise(self)]
+
+    @staticmethod
+    def check_command_line(parser: ArgumentParser, args: Namespace, words: Sequence[str]) -> None:
+        """Called with all command lines of fairseq's commands.
+
+        Raises:
+            UserError: an option that would be ignored, or that makes no sense.
+        """
+        fairseq_options.check_command_line(parser, args, words)
 
     @classmethod
     def setup_task(cls, args: Namespace, **kwargs: Any) -> "TdoTranslationTask":
@@ -213,11 +226,12 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             UserError: where alignments are asked for: with one softmax over source and target no
                 attention over the source stands alone.
         """
-        if getattr(args, "print_alignment", None):
-            raise UserError(
-                "`--print-alignment` must be left out: these models keep no attention weights; "
-                f"it is {args.print_alignment}"
-            )
+        for option in ("print_alignment", "replace_unk"):  # for whoever calls it without a parser
+            if getattr(args, option, None):
+                raise UserError(
+                    f"`--{option.replace('_', '-')}` must be left out: these models keep no "
+                    f"attention weights; it is {getattr(args, option)}"
+                )
         generator = super().build_generator(models, args, *more, **options)
         return generator if getattr(self.args, "whole_search", False) else narrow(generator)
 
@@ -273,18 +287,50 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         Raises:
             UserError: on sentences that are too long, unless they are to be left out.
         """
-        if ignore_invalid_inputs:
-            return super().filter_indices_by_size(indices, dataset, max_positions, True)
+        if not len(indices) and dataset in self.datasets.values():
+            raise UserError("`data` must hold sentences; the set that was asked for has none")
         kept, ignored = dataset.filter_indices_by_size(indices, max_positions)
+        if ignore_invalid_inputs:
+            if not len(kept) and dataset in self.datasets.values():
+                raise UserError(
+                    "`--skip-invalid-size-inputs-valid-test` must leave a sentence; all "
+                    f"{len(ignored)} are longer than {max_positions}, `--max-source-positions` and "
+                    "`--max-target-positions`"
+                )
+            return super().filter_indices_by_size(indices, dataset, max_positions, True)
         if len(ignored):
+            sizes = dataset.size(ignored[0])
+            tokens = " and ".join(str(int(size)) for size in np.atleast_1d(sizes))
             raise UserError(
                 "`--max-source-positions` and `--max-target-positions` must hold every sentence; "
                 f"they are {max_positions}, {len(ignored)} sentences are longer, the first is "
-                f"number {ignored[0]} with {dataset.size(ignored[0])} tokens "
+                f"{place_of(dataset, ignored[0])} with {tokens} tokens "
                 "(`--skip-invalid-size-inputs-valid-test` leaves them out, `--truncate-source` "
                 "cuts them)"
             )
         return kept
+
+    def create_batch_sampler_func(self, *limits: Any, **options: Any) -> Any:
+        """As fairseq's.
+
+        Raises:
+            UserError: by what it returns, where a sentence does not fit into a batch.
+        """
+        make = super().create_batch_sampler_func(*limits, **options)
+
+        def construct_batch_sampler(dataset: Any, epoch: int) -> Any:
+            with _fitting(dataset):
+                return make(dataset, epoch)
+
+        return construct_batch_sampler
+
+    def get_batch_iterator(self, dataset: Any, **options: Any) -> Any:
+        """As fairseq's; fairseq-generate may ask for one of ``--num-shards`` parts of a set."""
+        shards = getattr(self.args, "num_shards", 1)
+        if not self.training and shards > 1 and options.get("num_shards", 1) == 1:
+            options |= {"num_shards": shards, "shard_id": self.args.shard_id}
+        with _fitting(dataset):  # fairseq batches at once with `--sampling-method RoundRobin`
+            return super().get_batch_iterator(dataset=dataset, **options)
 
     def train_step(
         self,
@@ -396,6 +442,22 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
     def _recall(self, name: str) -> None:
         stored = (self._stored or {}).pop(name, None)
         self._remembered[name].load_state_dict(stored, self.resets_optimizer)
+
+
+@contextmanager
+def _fitting(dataset: Any) -> Iterator[None]:
+    """Say which sentence a batch cannot hold."""
+    try:
+        yield
+    except AssertionError as error:
+        limit = re.search(r"max_tokens\D*(\d+)", str(error))
+        if limit is None:
+            raise
+        index, tokens = longest(dataset)
+        raise UserError(
+            f"`--max-tokens` must hold the longest sentence; it is {limit[1]}, and "
+            f"{place_of(dataset, index)} has {tokens} tokens"
+        ) from None
 
 
 def _digest(dictionary: Dictionary) -> str:
