@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
+from tdo_plugin.modules.attention_kernel import kernel_without_plan
 from tdo_plugin.modules.dropout import PlainDropout
 from tdo_plugin.modules.languages import Languages
 from tdo_plugin.modules.linear import Linear, lean_linear
@@ -82,6 +82,7 @@ class MultiheadAttention(nn.Module):
         dropout: on the attention weights.
         project: how several projections of one input are computed.
         projection: makes one, given its widths and gain.
+        kernel: computes the attention itself, as those of ``attention_kernel.py`` do.
     """
 
     def __init__(
@@ -91,11 +92,12 @@ class MultiheadAttention(nn.Module):
         dropout: PlainDropout,
         project: Callable[..., list[Tensor]] = project_packed,
         projection: Callable[..., Projection] = Projection,
+        kernel: Callable[..., Tensor] = kernel_without_plan,
     ) -> None:
         super().__init__()
         self.num_heads = num_heads
         self.dropout = dropout
-        self._project = project
+        self._project, self._kernel = project, kernel
         self.query = projection(model_dim, model_dim, gain=1 / math.sqrt(2))
         self.key = projection(model_dim, model_dim, gain=1 / math.sqrt(2))
         self.value = projection(model_dim, model_dim, gain=1 / math.sqrt(2))
@@ -163,9 +165,7 @@ class MultiheadAttention(nn.Module):
             (R, T, D), before the output projection.
         """
         queries = _fold_rows(query, memory.key.size(0))
-        mixed = F.scaled_dot_product_attention(
-            queries, *memory, attn_mask=mask, dropout_p=self.dropout.active_rate
-        )
+        mixed = self._kernel(queries, *memory, mask, self.dropout.active_rate)
         return _unfold_rows(mixed, query).transpose(1, 2).flatten(2)
 
     def _split_heads(self, x: Tensor) -> Tensor:
