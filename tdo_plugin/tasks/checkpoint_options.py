@@ -127,9 +127,9 @@ def _take_settings(args: Namespace, given: set[str], state: State) -> None:
     for share in (f"source_noise_{name}" for name in SHARES):  # free, but not without the noise
         if "source_noise" not in given and share not in given and hasattr(options, share):
             setattr(args, share, getattr(options, share))
-    if MASKED in (getattr(options, "extra_data", None) or {}) and not args.extra_data:
-        if not _trains(args):  # where no such data is read, there is the symbol alone
-            args.extra_data = {MASKED: ""}
+    masked = MASKED in (getattr(options, "extra_data", None) or {})
+    if masked and not args.extra_data and not _trains(args):
+        args.extra_data = {MASKED: ""}  # which is not read: the symbol alone is wanted
 
 
 def _take_limits(args: Namespace, given: set[str], state: State) -> None:
