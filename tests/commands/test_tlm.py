@@ -8,6 +8,8 @@ from support.auxiliary_data import monolingual
 from support.commands import hypotheses, logged, succeed
 from support.data import BOTH_WAYS, TAG, TASK, TRAIN, built, databin, generate, iterate, train
 
+from tdo_plugin.errors import UserError
+
 SMALL = ("--tdo-model-dim", "8", "--tdo-heads", "2", "--tdo-ffn-dim", "12")
 TOPOLOGIES = {
     "causal": ("--arch", "tdo_causal_decoder_only", "--tdo-layers", "2"),
