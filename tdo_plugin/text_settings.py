@@ -30,7 +30,7 @@ def settings_of(args: Namespace) -> Settings:
     that older checkpoints lack are as they were before there were any.
 
     Raises:
-        UserError: on a style of tags that there is not.
+        UserError: on a style of tags that there is not, or other values that fairseq cannot read.
     """
     style = getattr(args, "lang_tok_style", STYLES[0])
     if style not in STYLES:
@@ -42,8 +42,8 @@ def settings_of(args: Namespace) -> Settings:
         "lang_tok_style": style,
         "lang_tok_replacing_bos_eos": bool(getattr(args, "lang_tok_replacing_bos_eos", False)),
         "langtoks_specs": _names(getattr(args, "langtoks_specs", "main")),
-        "left_pad_source": _truth(getattr(args, "left_pad_source", True)),
-        "left_pad_target": _truth(getattr(args, "left_pad_target", False)),
+        "left_pad_source": _side(args, "left_pad_source", True),
+        "left_pad_target": _side(args, "left_pad_target", False),
         "source_noise": getattr(args, "source_noise", "none"),
         "back_translated_tag": getattr(args, "back_translated_tag", None),
     }
@@ -97,7 +97,9 @@ def task_options(state: State) -> Namespace:
     """The options of the task that trained a checkpoint; none where it holds none."""
     cfg = state.get("cfg") or {}
     options = cfg.get("task") if cfg else state.get("args")
-    return options if isinstance(options, Namespace) else Namespace(**dict(options or {}))
+    if isinstance(options, Namespace):
+        return options
+    return Namespace(**options) if isinstance(options, Mapping) else Namespace()
 
 
 def is_multilingual(state: State) -> bool:
@@ -158,20 +160,29 @@ def shown(value: Any) -> str:
 
 def _tags(args: Namespace) -> tuple[Any, Any]:
     """What a source and a target begin with, such as `tgt`; None for nothing."""
-    main = (getattr(args, "langtoks", None) or {}).get("main")
+    given = getattr(args, "langtoks", None) or {}
+    main = given.get("main") if isinstance(given, Mapping) else given
     if main is not None:
-        source, target = main
-        return source or None, target or None
+        tags = main if isinstance(main, list | tuple) else ()
+        if len(tags) != 2 or not all(tag is None or isinstance(tag, str) for tag in tags):
+            raise UserError(
+                "`--langtoks` must say with which tags a source and a target begin, such as "
+                f"{{'main': ('tgt', None)}}; it is {_cut(given)}"
+            )
+        return tags[0] or None, tags[1] or None
     target = "tgt" if getattr(args, "decoder_langtok", False) else None
     return getattr(args, "encoder_langtok", None) or None, target
 
 
-def _truth(value: Any) -> Any:
-    """What fairseq's text for a side of padding comes to; anything else stays, and differs."""
+def _side(args: Namespace, name: str, usual: bool) -> bool:
+    """Whether padding stands on the left; fairseq would run the text that says so."""
+    value = getattr(args, name, usual)
     try:
         return bool(ast.literal_eval(str(value)))
     except (ValueError, SyntaxError):
-        return str(value)
+        raise UserError(
+            f"`--{name.replace('_', '-')}` must be True or False; it is {_cut(value)}"
+        ) from None
 
 
 def _names(value: Any) -> list[str]:

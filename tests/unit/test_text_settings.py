@@ -70,21 +70,35 @@ def test_tags_are_those_that_fairseq_puts(options, tags):
 
 
 @pytest.mark.parametrize(
-    ("value", "side"), [(True, True), ("True", True), ("False", False), ("1", True), ("x()", "x()")]
+    ("value", "side"), [(True, True), ("True", True), ("False", False), ("1", True), (0, False)]
 )
-def test_sides_of_padding_are_never_run(value, side):
-    assert settings_of(Namespace(left_pad_source=value))["left_pad_source"] == side
+def test_sides_of_padding(value, side):
+    assert settings_of(Namespace(left_pad_source=value))["left_pad_source"] is side
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (
+            {"left_pad_source": "__import__('os').system('true') or True"},
+            "`--left-pad-source` must be True or False; it is __import__('os').system('true') or T",
+        ),
+        ({"langtoks": {"main": "tgt"}}, "`--langtoks` must say with which tags a source and a ta"),
+        ({"langtoks": {"main": ("tgt", 1)}}, "`--langtoks` must say with which tags a source and"),
+        ({"langtoks": "tgt"}, "`--langtoks` must say with which tags a source and a target begin"),
+        ({"lang_tok_style": "spam"}, "`--lang-tok-style` must be one of multilingual, mbart; it"),
+    ],
+)
+def test_what_cannot_be_read_is_never_run(options, line):
+    with pytest.raises(UserError) as raised:
+        settings_of(Namespace(**options))
+    assert str(raised.value).startswith(line)
 
 
 def test_what_is_put_back_is_text_where_fairseq_reads_text():
     args = Namespace()
     apply(settings_of(Namespace(left_pad_source=False)), args)
     assert (args.left_pad_source, args.left_pad_target) == ("False", "False")
-
-
-def test_a_style_that_there_is_not():
-    with pytest.raises(UserError, match="`--lang-tok-style` must be one of multilingual, mbart;"):
-        settings_of(Namespace(lang_tok_style="spam"))
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from tdo_plugin.text_settings import (
     check_members,
     is_multilingual,
     languages_of,
+    settings_of,
     task_options,
 )
 
@@ -81,7 +82,7 @@ def _overrides(checkpoints: Sequence[Path], data: DataFolder) -> dict[str, Any]:
     members = {path: _multilingual(path) for path in checkpoints}
     check_members(members)
     state = next(iter(members.values()))
-    options, languages = task_options(state), languages_of(state)
+    settings, languages = settings_of(task_options(state)), languages_of(state)
     first, second = _two_of(languages, data)
     overrides = {
         **{"data": str(data.root), "source_lang": first, "target_lang": second},
@@ -90,7 +91,7 @@ def _overrides(checkpoints: Sequence[Path], data: DataFolder) -> dict[str, Any]:
     }
     for side in ("left_pad_source", "left_pad_target"):
         # fairseq takes these as text and would read a stored True as False
-        overrides[side] = str(getattr(options, side))
+        overrides[side] = str(settings[side])
     cfg = state.get("cfg") or {}
     model = cfg.get("model") if cfg else state.get("args")
     if not _has_learned_positions(
