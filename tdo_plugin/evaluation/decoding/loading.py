@@ -84,7 +84,7 @@ def _overrides(checkpoints: Sequence[Path], data: DataFolder) -> dict[str, Any]:
     state = next(iter(members.values()))
     settings, languages = settings_of(task_options(state)), languages_of(state)
     first, second = _two_of(languages, data)
-    overrides = {
+    overrides: dict[str, Any] = {
         **{"data": str(data.root), "source_lang": first, "target_lang": second},
         # a file of languages would go before their list, and need not be there any more
         **{"langs": languages, "lang_dict": None},
