@@ -312,6 +312,29 @@ def _quiet_torch(module):
     warnings.filterwarnings("ignore", "Support for mismatched key_padding_mask and attn_mask")
 
 
+@mend(
+    "options-of-checkpoints",
+    "what a checkpoint's text passed through in training must be said again wherever it is used, "
+    "and nothing notices what is left out",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.options",
+)
+def _options_of_checkpoints(module):
+    """Complete each command line; in fairseq-validate's second reading only what is said counts."""
+    original = module.parse_args_and_arch
+
+    def parse_args_and_arch(parser, input_args=None, *args, **kwargs):
+        result = original(parser, input_args, *args, **kwargs)
+        if "tdo_plugin.tasks" in sys.modules and not kwargs.get("suppress_defaults"):
+            from tdo_plugin.tasks.checkpoint_options import complete
+
+            complete(result[0] if isinstance(result, tuple) else result, parser, input_args)
+        return result
+
+    module.parse_args_and_arch = parse_args_and_arch
+
+
 # --- numpy, bitarray, hydra ------------------------------------------------------------------
 
 

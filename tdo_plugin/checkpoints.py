@@ -272,7 +272,9 @@ def _compare(first_path: Path, first: State, path: Path, state: State) -> None:
         if pair[0] != pair[1]:
             raise UserError(f"{differs}{name}: {pair[0]} and {pair[1]}")
     tasks = [one.get("task_state") or {} for one in (first, state)]
-    for key in sorted({*tasks[0], *tasks[1]} - {"remembered"}):
+    # of an older one the options say it, which were compared
+    ours = {"remembered"} | ({*tasks[0]} ^ {*tasks[1]}) & {"text", "text_form"}
+    for key in sorted({*tasks[0], *tasks[1]} - ours):
         if tasks[0].get(key) != tasks[1].get(key):
             raise UserError(f"{differs}{key} of the task's state, so in their data")
 

@@ -16,7 +16,7 @@ model of each language, `truecase.de`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -125,6 +125,16 @@ class TextForm:
         """What `prepared.json` has of it; flags that are off are left out, as of old."""
         flags = {name: True for name in FLAGS if getattr(self, name)}
         return {"casing": self.casing, "tokenization": self.tokenization, **flags}
+
+    def way_in(self) -> dict[str, str | bool]:
+        """What of it shows in a model's pieces; tokens of the corpus are as good as ours."""
+        apart = ("tokenized_at_source", "plain_references")
+        return {name: value for name, value in self.stored().items() if name not in apart}
+
+
+def form_shown(way_in: Mapping[str, object]) -> str:
+    """`truecased, moses, aggressive_hyphens`, of what `TextForm.way_in` says."""
+    return ", ".join(name if value is True else str(value) for name, value in way_in.items())
 
 
 def truecaser(folder: Path, language: str) -> Path:

@@ -1,5 +1,6 @@
 """What a pre-trained encoder-decoder becomes: an architecture, and the layers that it takes."""
 
+import os
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -110,7 +111,8 @@ class Design:
         from fairseq import options
 
         usual = ("data", "--task", "tdo_translation", "--optimizer", "adam")
-        words = [*usual, *self.flags(sizes, stacks)]
+        # where no training can lie that this would seem to go on with
+        words = [*usual, "--save-dir", os.devnull, *self.flags(sizes, stacks)]
         args = options.parse_args_and_arch(options.get_training_parser(), input_args=words)
         args.langs = list(self.languages)
         args.lang_pairs = [f"{a}-{b}" for a, b in permutations(self.languages, 2)]

@@ -7,16 +7,20 @@ import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from fairseq import utils
 from fairseq.data import Dictionary
 from fairseq.tasks import register_task
 from fairseq.tasks.translation_multi_simple_epoch import TranslationMultiSimpleEpochTask
 from torch import Tensor
 
+from tdo_plugin.data.databin import MARK
 from tdo_plugin.errors import UserError
+from tdo_plugin.metrics.textform import form_shown, read_text_form
 from tdo_plugin.models.narrow_search import narrow
 from tdo_plugin.models.neuron_masks import check_begun
 from tdo_plugin.tasks import fairseq_options
@@ -53,6 +57,7 @@ from tdo_plugin.tasks.step_hooks import (
     unwrapped,
 )
 from tdo_plugin.tasks.validation import Validation, add_validation_options, validation_of
+from tdo_plugin.text_settings import check_settings, settings_of
 
 logger = logging.getLogger(__name__)
 
@@ -72,12 +77,12 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
     """fairseq's ``translation_multi_simple_epoch`` with its options, and eight things more.
 
     Every batch, in training, validation, generation and interactive use, tells the source and
-    target language of each sentence. Checkpoints remember their dictionary and languages, and do
-    not load beside others. Trained directions need no validation set. With ``--eval-translation``
-    a validation translates, too. Data are loaded without reading them (``--data-loading``). What
-    a batch becomes before it is trained on is a list, ``step_hooks``; ``--source-noise`` is one of
-    them. Criterions are told of each update, and what they train beside the model is in the
-    checkpoint (``remember``).
+    target language of each sentence. Checkpoints remember their dictionary, their languages and all
+    that text passes through on its way in, and do not load beside others. Trained directions need
+    no validation set. With ``--eval-translation`` a validation translates, too. Data are loaded
+    without reading them (``--data-loading``). What a batch becomes before it is trained on is a
+    list, ``step_hooks``; ``--source-noise`` is one of them. Criterions are told of each update, and
+    what they train beside the model is in the checkpoint (``remember``).
     """
 
     tells_languages = True  # in every batch, which models with parts for each language ask
@@ -145,12 +150,18 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         check_loading_options(args)
         check_noise_options(args)
         check_mark(args)
+        settings = settings_of(args)
+        for side in ("left_pad_source", "left_pad_target"):
+            # of a checkpoint it is True, which fairseq, that takes these as text, reads as False
+            setattr(args, side, str(settings[side]))
         try:
             langs, dicts, training = _manager(args).prepare(cls.load_dictionary, args, **kwargs)
             if not no_noise(args):
                 add_mask_symbol(list(dicts.values()))
             if training:
                 check_more_data_options(args)
+            # so that a checkpoint has them, and the file may go
+            args.langs, args.lang_dict = list(langs), None
             return cls(args, langs, dicts, training)
         except UserError:
             raise
@@ -407,9 +418,20 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             self._recall(name)
 
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint remembers of its data, and what it was asked to."""
+        """What a checkpoint remembers of data and the way of text, and what it was asked to."""
         asked = {name: what.state_dict() for name, what in self._remembered.items()}
-        return {**self._data(), **({"remembered": asked} if asked else {})}
+        form = self._text_form()
+        return {
+            **self._data(),
+            "text": settings_of(self.args),
+            **({"text_form": form} if form else {}),
+            **({"remembered": asked} if asked else {}),
+        }
+
+    def _text_form(self) -> dict[str, Any] | None:
+        """Casing and tokenization of the data's text; None for a folder that does not say it."""
+        root = Path(utils.split_paths(self.args.data)[0])
+        return read_text_form(root).way_in() if (root / MARK).is_file() else None
 
     def _data(self) -> dict[str, Any]:
         return {
@@ -422,7 +444,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         """Hold a checkpoint's data against this task's, and give back what else it remembers.
 
         Raises:
-            UserError: where languages or dictionaries differ.
+            UserError: where languages, dictionaries or the way of text differ.
         """
         for key, own in self._data().items():
             stored = state_dict.get(key, own)
@@ -435,6 +457,13 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             if stored != own:
                 what = "`--langs`" if key == "languages" else f"the {key.replace('_', ' ')}"
                 raise UserError(f"{what} must be the checkpoint's, {stored}; it is {own}")
+        check_settings(settings_of(self.args), state_dict.get("text", {}))
+        form, own = state_dict.get("text_form"), self._text_form()
+        if form and own and form != own:
+            raise UserError(
+                f"`data` must hold text in the form of the checkpoint's, {form_shown(form)}; "
+                f"{self.args.data} has {form_shown(own)}"
+            )
         self._stored = dict(state_dict.get("remembered", {}))
         for name in self._remembered:
             self._recall(name)

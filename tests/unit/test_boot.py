@@ -25,6 +25,7 @@ ALWAYS = {
     "fasta-without-a-shell",
     "whole-checkpoints",
     "bf16-inference",
+    "options-of-checkpoints",
     "quick-settings",
     "restored-task",
     "user-dir-by-name",
