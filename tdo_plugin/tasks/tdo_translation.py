@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
+import numpy as np
 import torch
 from fairseq.data import Dictionary
 from fairseq.tasks import register_task
@@ -31,6 +32,7 @@ from tdo_plugin.tasks.more_data import (
     check_terms,
     check_topology,
 )
+from tdo_plugin.tasks.source_length import cut
 from tdo_plugin.tasks.source_noise import (
     MASK,
     SourceNoise,
@@ -183,6 +185,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
                 "`--task translation_multi_simple_epoch` trains it"
             )
         check_topology(model, args)
+        self.data_manager.model_limit = model.max_positions()[0]  # for --truncate-source
         return model
 
     def build_criterion(self, cfg: Any, *more: Any) -> Any:
@@ -258,6 +261,10 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
     def build_dataset_for_inference(
         self, src_tokens: list[Tensor], src_lengths: list[int], constraints: Any = None
     ) -> Any:
+        if (most := self.data_manager.source_limit) is not None:
+            tag = self.args.langtoks["main"][0] and not self.args.lang_tok_replacing_bos_eos
+            src_tokens = [cut(tokens, most - bool(tag)) for tokens in src_tokens]
+            src_lengths = [len(tokens) for tokens in src_tokens]
         dataset = super().build_dataset_for_inference(src_tokens, src_lengths, constraints)
         return self.data_manager.with_ids(dataset, self.args.source_lang, self.args.target_lang)
 
@@ -277,12 +284,15 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             return super().filter_indices_by_size(indices, dataset, max_positions, True)
         kept, ignored = dataset.filter_indices_by_size(indices, max_positions)
         if len(ignored):
+            # (source, target), but one number of a set that has several directions
+            sizes = tuple(np.atleast_1d(dataset.size(ignored[0])).tolist())
+            cuts = len(sizes) == 1 or sizes[1] <= max_positions[1]
             raise UserError(
                 "`--max-source-positions` and `--max-target-positions` must hold every sentence; "
                 f"they are {max_positions}, {len(ignored)} sentences are longer, the first is "
-                f"number {ignored[0]} with {dataset.size(ignored[0])} tokens "
-                "(`--skip-invalid-size-inputs-valid-test` leaves them out, `--truncate-source` "
-                "cuts them)"
+                f"number {ignored[0]} with {sizes} tokens "
+                "(`--skip-invalid-size-inputs-valid-test` leaves them out"
+                f"{', `--truncate-source` cuts sources' if cuts else ''})"
             )
         return kept
 

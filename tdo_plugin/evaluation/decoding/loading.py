@@ -75,6 +75,7 @@ def _overrides(checkpoint: Path, data: DataFolder) -> dict[str, Any]:
     settings = _task_settings(checkpoint, state)
     first, second = _two_of(settings["langs"], data)
     overrides = {"data": str(data.root), "source_lang": first, "target_lang": second}
+    overrides["truncate_source"] = False  # what is too long to translate is said, not cut
     for side in ("left_pad_source", "left_pad_target"):
         # fairseq takes these as text and would read a stored True as False
         overrides[side] = str(settings[side])
