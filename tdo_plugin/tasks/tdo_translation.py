@@ -18,6 +18,7 @@ from torch import Tensor
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.narrow_search import narrow
 from tdo_plugin.models.neuron_masks import check_begun
+from tdo_plugin.tasks.direction_codes import check_directions
 from tdo_plugin.tasks.language_ids import LanguageIdDataManager
 from tdo_plugin.tasks.loading import (
     LeanDataManager,
@@ -131,6 +132,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             UserError: on languages that are not among ``--langs``, missing dictionaries, or
                 options of loading that contradict each other.
         """
+        check_directions(args)
         check_loading_options(args)
         check_noise_options(args)
         check_mark(args)
