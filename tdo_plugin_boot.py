@@ -196,9 +196,10 @@ def _check_given_paths(module):
 
     original = module.parse_args_and_arch
 
-    def parse_args_and_arch(*args, **kwargs):
-        result = original(*args, **kwargs)
-        check_paths(result[0] if isinstance(result, tuple) else result)
+    def parse_args_and_arch(parser, input_args=None, *args, **kwargs):
+        result = original(parser, input_args, *args, **kwargs)
+        if input_args is None:  # a command begins; other options may be read only to look at them
+            check_paths(result[0] if isinstance(result, tuple) else result)
         return result
 
     module.parse_args_and_arch = parse_args_and_arch

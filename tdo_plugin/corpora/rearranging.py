@@ -30,7 +30,9 @@ def add_rearranging(group: argparse._ActionsContainer) -> None:
         )
 
 
-def rearranged(folder: Path, args: argparse.Namespace, option: str, scratch: Path, say: Say) -> Path:
+def rearranged(
+    folder: Path, args: argparse.Namespace, option: str, scratch: Path, say: Say
+) -> Path:
     """The folder itself, or another one with its text as the options ask for it.
 
     Args:

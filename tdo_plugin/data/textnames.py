@@ -29,8 +29,33 @@ _CORPUS_SIDE = re.compile(rf"(.+?)\.({_WORLDLY}-{_WORLDLY})\.({_WORLDLY})")
 _CORPUS = re.compile(rf"(.+)\.({_WORLDLY})")
 # endings of files of other kinds that look like a language's code
 _NO_LANGUAGES = frozenset(
-    "md txt tsv csv tmx xml yml ini cfg doc pdf htm log ids sh py js bpe bin idx npy xz zip tgz tar"
-    .split()
+    [
+        "md",
+        "txt",
+        "tsv",
+        "csv",
+        "tmx",
+        "xml",
+        "yml",
+        "ini",
+        "cfg",
+        "doc",
+        "pdf",
+        "htm",
+        "log",
+        "ids",
+        "sh",
+        "py",
+        "js",
+        "bpe",
+        "bin",
+        "idx",
+        "npy",
+        "xz",
+        "zip",
+        "tgz",
+        "tar",
+    ]
 )
 _MOST_NAMED = 8
 

@@ -1,7 +1,9 @@
 """Options of fairseq's that name a file which is not there."""
 
+import sys
+
 import pytest
-from support.data import TASK, TDO, TRAIN, generation, training_arguments
+from support.data import TASK, TDO, TRAIN, databin
 
 import tdo_plugin_paths
 from tdo_plugin_messages import one_line
@@ -14,10 +16,22 @@ TRAINING = (
 )
 
 
+@pytest.fixture
+def begun(monkeypatch):
+    """The options of a command, as it reads them when it begins."""
+    from fairseq import options
+
+    def begin(parser, *flags):
+        monkeypatch.setattr(sys, "argv", ["fairseq", str(databin()), *flags])
+        return options.parse_args_and_arch(getattr(options, f"get_{parser}_parser")())
+
+    return begin
+
+
 @pytest.mark.parametrize("option", TRAINING)
-def test_a_training_does_not_begin(option):
+def test_a_training_does_not_begin(begun, option):
     with pytest.raises(tdo_plugin_paths.MissingPathError) as caught:
-        training_arguments(*FLAGS, f"--{option}", MISSING)
+        begun("training", *FLAGS, f"--{option}", MISSING)
     line = one_line(type(caught.value), caught.value)
     assert line.startswith(f"`--{option}` must be a file that is there; {MISSING} is not")
 
@@ -31,21 +45,21 @@ def test_a_training_does_not_begin(option):
         ("--lm-path", MISSING),
     ],
 )
-def test_a_generation_does_not_begin(flags):
+def test_a_generation_does_not_begin(begun, flags):
     with pytest.raises(tdo_plugin_paths.MissingPathError, match="must be a file that is there"):
-        generation("--task", "tdo_translation", *TASK, "-s", "de", "-t", "fr", *flags)
+        begun("generation", "--task", "tdo_translation", *TASK, "--path", "model.pt", *flags)
 
 
-def test_fairseq_s_default_may_be_missing(tmp_path):
-    training_arguments(*FLAGS)
+def test_fairseq_s_default_may_be_missing(begun, tmp_path):
+    begun("training", *FLAGS)
     there = tmp_path / "model.pt"
     there.touch()
-    args = training_arguments(*FLAGS, "--restore-file", str(there))
+    args = begun("training", *FLAGS, "--restore-file", str(there))
     assert args.restore_file == str(there)
 
 
-def test_a_long_path_makes_a_short_message():
+def test_a_long_path_makes_a_short_message(begun):
     with pytest.raises(tdo_plugin_paths.MissingPathError) as caught:
-        training_arguments(*FLAGS, "--restore-file", "x\n" * 10_000)
+        begun("training", *FLAGS, "--restore-file", "x\n" * 10_000)
     assert len(str(caught.value)) < 400
     assert "\n" not in str(caught.value)

@@ -40,7 +40,7 @@ def test_sides_stay_parallel_and_nothing_is_lost(tmp_path):
     assert said.startswith("de-en: 88 train, 7 valid, 5 test of corpus.de, corpus.en")
     parts = [numbers(tmp_path / "out", part) for part in ("train", "valid", "test")]
     assert [len(part) for part in parts] == [88, 7, 5]
-    assert sorted(sum(parts, [])) == list(range(100))
+    assert sorted(number for part in parts for number in part) == list(range(100))
     assert parts[0] == sorted(parts[0])
     for part in ("train", "valid", "test"):
         german = numbers(tmp_path / "out", part, "de-en.de")
@@ -85,7 +85,9 @@ def test_more_than_two_languages_and_blank_sides(tmp_path):
     (folder / "corpus.fr").write_text("\n" * 15 + "".join(f"fr {n}\n" for n in range(15, 30)))
     split(folder, tmp_path / "out")
     assert len(numbers(tmp_path / "out", "train", "en")) == 18
-    assert min(numbers(tmp_path / "out", "valid", "en") + numbers(tmp_path / "out", "test", "en")) > 14
+    assert (
+        min(numbers(tmp_path / "out", "valid", "en") + numbers(tmp_path / "out", "test", "en")) > 14
+    )
 
 
 @pytest.mark.parametrize(

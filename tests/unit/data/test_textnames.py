@@ -88,7 +88,9 @@ def test_unsplit_corpora(tmp_path):
     write(tmp_path, *names, "bible.en-pt-BR.en", "bible.en-pt-BR.pt-BR", "README.md", "README.txt")
     write(tmp_path, "WMT-News.v2.de-en.xml", "alone.en", *PAIR, "LICENSE", "x.model", "x.vocab")
     found = unsplit(sorted(tmp_path.iterdir()))
-    assert {key: {code: path.name for code, path in files.items()} for key, files in found.items()} == {
+    assert {
+        key: {code: path.name for code, path in files.items()} for key, files in found.items()
+    } == {
         ("corpus", ("de", "en")): {"de": "corpus.de.gz", "en": "corpus.en"},
         ("WMT-News.v2", ("de", "en")): {"de": names[2], "en": names[3]},
         ("bible", ("en", "pt_BR")): {"en": "bible.en-pt-BR.en", "pt_BR": "bible.en-pt-BR.pt-BR"},
