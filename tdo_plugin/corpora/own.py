@@ -162,7 +162,7 @@ def _sources(folder: Path) -> Iterator[_Source]:
                 where = sides.setdefault((name.split, *name.pair), {})
             if name.language in where:
                 raise UserError(
-                    f"`--from` must hold a file once; {folder} has {where[name.language]} and {file}"
+                    f"`--from` must hold a file once; it has {where[name.language]} and {file}"
                 )
             where[name.language] = file
     refuse_unfit(unfit, "--from")

@@ -146,7 +146,7 @@ def _split(
                 stream.write(f"{text}\n")
     if not counts["train"]:
         raise UserError(
-            f"`--split-valid` and `--split-test` must leave training text; of {pair} nothing is left"
+            f"`--split-valid` and `--split-test` must leave training text; {pair} has none left"
         )
     again = f"; {repeated} repetitions of held-out pairs are left out" if repeated else ""
     told = ", ".join(f"{count} {split}" for split, count in counts.items())

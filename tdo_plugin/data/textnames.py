@@ -93,7 +93,7 @@ def text_name(file: str) -> TextName | None:
 
 
 def fit_code(code: str) -> str | None:
-    """A code for a language that fairseq's pairs can hold, `pt_BR` for `pt-BR`; None: there is none.
+    """A code for a language that fairseq's pairs can hold, `pt_BR` for `pt-BR`, or None.
 
     Args:
         code: any name of a language.
@@ -244,6 +244,6 @@ def unsplit_advice(corpora: Mapping[tuple[str, tuple[str, ...]], Mapping[str, Pa
     """What to say of corpora that nobody has split yet."""
     names = [path.name for files in corpora.values() for path in files.values()]
     return (
-        f"{enumerated(names)} are text that is not split; --split-valid N --split-test N draw N sentence pairs "
-        "for validation and test and train on the others"
+        f"{enumerated(names)} are text that is not split; --split-valid N --split-test N draw N "
+        "sentence pairs for validation and test and train on the others"
     )

@@ -47,7 +47,7 @@ def expected(rows):
 def test_training_and_validation(split, loading, tags):
     flags = (*TASK_FLAGS, *TRAIN, *TDO, *tags, "--data-loading", loading)
     whole = rows(iterate(built(*flags)[0], split))
-    task, model, _ = built(*flags, *CUT)
+    task, _, _ = built(*flags, *CUT)
     limits = task.max_positions()[0], 1024
     # nothing is left out: no source is longer than the limit
     shorter = rows(iterate(task, split, max_positions=limits))
