@@ -28,35 +28,10 @@ _WORLDLY = r"[A-Za-z]{2,3}(?:[-_@][A-Za-z0-9]+)*"
 _CORPUS_SIDE = re.compile(rf"(.+?)\.({_WORLDLY}-{_WORLDLY})\.({_WORLDLY})")
 _CORPUS = re.compile(rf"(.+)\.({_WORLDLY})")
 # endings of files of other kinds that look like a language's code
-_NO_LANGUAGES = frozenset(
-    [
-        "md",
-        "txt",
-        "tsv",
-        "csv",
-        "tmx",
-        "xml",
-        "yml",
-        "ini",
-        "cfg",
-        "doc",
-        "pdf",
-        "htm",
-        "log",
-        "ids",
-        "sh",
-        "py",
-        "js",
-        "bpe",
-        "bin",
-        "idx",
-        "npy",
-        "xz",
-        "zip",
-        "tgz",
-        "tar",
-    ]
+_OTHER_ENDINGS = (
+    "md txt tsv csv tmx xml yml ini cfg doc pdf htm log ids sh py js bpe bin idx npy xz zip tgz tar"
 )
+_NO_LANGUAGES = frozenset(_OTHER_ENDINGS.split())
 _MOST_NAMED = 8
 
 
