@@ -263,6 +263,27 @@ def _bf16_without_tpu(module):
 
 
 @mend(
+    "given-paths",
+    "--restore-file with a typing mistake trains from nothing, other paths end in tracebacks",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.options",
+)
+def _check_given_paths(module):
+    from tdo_plugin_paths import check_paths
+
+    original = module.parse_args_and_arch
+
+    def parse_args_and_arch(parser, input_args=None, *args, **kwargs):
+        result = original(parser, input_args, *args, **kwargs)
+        if input_args is None:  # a command begins; other options may be read only to look at them
+            check_paths(result[0] if isinstance(result, tuple) else result)
+        return result
+
+    module.parse_args_and_arch = parse_args_and_arch
+
+
+@mend(
     "bf16-inference",
     "fairseq-generate and fairseq-interactive ignore --bf16",
     "fairseq 0.12.2",

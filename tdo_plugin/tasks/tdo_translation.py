@@ -24,6 +24,7 @@ from tdo_plugin.metrics.textform import form_shown, read_text_form
 from tdo_plugin.models.narrow_search import narrow
 from tdo_plugin.models.neuron_masks import check_begun
 from tdo_plugin.tasks import fairseq_options
+from tdo_plugin.tasks.direction_codes import check_directions
 from tdo_plugin.tasks.language_ids import LanguageIdDataManager
 from tdo_plugin.tasks.loading import (
     LeanDataManager,
@@ -39,6 +40,7 @@ from tdo_plugin.tasks.more_data import (
     check_topology,
 )
 from tdo_plugin.tasks.sentence_places import longest, place_of
+from tdo_plugin.tasks.source_length import cut
 from tdo_plugin.tasks.source_noise import (
     MASK,
     SourceNoise,
@@ -147,6 +149,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             UserError: on languages that are not among ``--langs``, missing dictionaries, or
                 options of loading that contradict each other.
         """
+        check_directions(args)
         check_loading_options(args)
         check_noise_options(args)
         check_mark(args)
@@ -207,6 +210,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
                 "`--task translation_multi_simple_epoch` trains it"
             )
         check_topology(model, args)
+        self.data_manager.model_limit = model.max_positions()[0]  # for --truncate-source
         return model
 
     def build_criterion(self, cfg: Any, *more: Any) -> Any:
@@ -283,6 +287,10 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
     def build_dataset_for_inference(
         self, src_tokens: list[Tensor], src_lengths: list[int], constraints: Any = None
     ) -> Any:
+        if (most := self.data_manager.source_limit) is not None:
+            tag = self.args.langtoks["main"][0] and not self.args.lang_tok_replacing_bos_eos
+            src_tokens = [cut(tokens, most - bool(tag)) for tokens in src_tokens]
+            src_lengths = [len(tokens) for tokens in src_tokens]
         dataset = super().build_dataset_for_inference(src_tokens, src_lengths, constraints)
         return self.data_manager.with_ids(dataset, self.args.source_lang, self.args.target_lang)
 
@@ -310,14 +318,15 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
                 )
             return super().filter_indices_by_size(indices, dataset, max_positions, True)
         if len(ignored):
-            sizes = dataset.size(ignored[0])
-            tokens = " and ".join(str(int(size)) for size in np.atleast_1d(sizes))
+            # (source, target), but one number of a set that has several directions
+            sizes = [int(size) for size in np.atleast_1d(dataset.size(ignored[0]))]
+            cuts = len(sizes) == 1 or sizes[1] <= max_positions[1]
             raise UserError(
                 "`--max-source-positions` and `--max-target-positions` must hold every sentence; "
                 f"they are {max_positions}, {len(ignored)} sentences are longer, the first is "
-                f"{place_of(dataset, ignored[0])} with {tokens} tokens "
-                "(`--skip-invalid-size-inputs-valid-test` leaves them out, `--truncate-source` "
-                "cuts them)"
+                f"{place_of(dataset, ignored[0])} with {' and '.join(map(str, sizes))} tokens "
+                "(`--skip-invalid-size-inputs-valid-test` leaves them out"
+                f"{', `--truncate-source` cuts sources' if cuts else ''})"
             )
         return kept
 

@@ -89,6 +89,7 @@ def _overrides(checkpoints: Sequence[Path], data: DataFolder) -> dict[str, Any]:
         **{"data": str(data.root), "source_lang": first, "target_lang": second},
         # a file of languages would go before their list, and need not be there any more
         **{"langs": languages, "lang_dict": None},
+        "truncate_source": False,  # what is too long to translate is said, not cut
     }
     for side in ("left_pad_source", "left_pad_target"):
         # fairseq takes these as text and would read a stored True as False

@@ -1,0 +1,30 @@
+"""Directions as fairseq takes them apart, at one hyphen."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+
+from tdo_plugin.errors import UserError
+
+
+def check_directions(args: Namespace) -> None:
+    """Hold the languages of a command against what fairseq makes of them.
+
+    Raises:
+        UserError: a direction is not two codes with one hyphen between them.
+    """
+    for option in ("source_lang", "target_lang"):
+        code = getattr(args, option, None)
+        if code and "-" in code:
+            raise UserError(
+                f"`--{option.replace('_', '-')}` must be a code without a hyphen, such as "
+                f"{code.replace('-', '_')[:40]}; it is {code[:40]}"
+            )
+    pairs = getattr(args, "lang_pairs", None) or []
+    for pair in pairs.split(",") if isinstance(pairs, str) else pairs:
+        codes = pair.split("-")
+        if len(codes) != 2 or not all(codes):
+            raise UserError(
+                "`--lang-pairs` must be directions such as en-de, of codes without a hyphen "
+                f"(pt_BR for pt-BR); one is {pair[:40]}"
+            )
