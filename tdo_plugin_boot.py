@@ -234,6 +234,22 @@ def _quiet_torch(module):
     warnings.filterwarnings("ignore", "Support for mismatched key_padding_mask and attn_mask")
 
 
+# --- data ------------------------------------------------------------------------------------
+
+
+@mend(
+    "damaged-data",
+    "damaged binarised sets end in a traceback, or are trained on and translated without a word",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.data.indexed_dataset",
+)
+def _check_before_loading(module):
+    from tdo_plugin_binarised import check_before_loading
+
+    check_before_loading(module)
+
+
 # --- numpy, bitarray, hydra ------------------------------------------------------------------
 
 
