@@ -59,7 +59,7 @@ def one_line(kind: type[BaseException], value: BaseException) -> str | None:
         return None
     text = str(value)
     if getattr(kind, "one_line", False):
-        return text
+        return _of_process(text)
     if text.startswith(STOCK_MISTAKES):
         # fairseq's trainer hides the reason that a model gives behind one of its own
         reason = value.__context__
@@ -84,6 +84,13 @@ def one_line(kind: type[BaseException], value: BaseException) -> str | None:
         if _says_no_memory(cls, message):
             return _no_memory(cls, message)
     return None
+
+
+def _of_process(text: str) -> str:
+    """The message alone, of what torch hands on from a process that loads data."""
+    if not text.startswith("Caught ") or "\nOriginal Traceback" not in text:
+        return text
+    return text.strip().rpartition("\n")[2].partition(": ")[2]
 
 
 def reader_is_gone() -> bool:

@@ -10,7 +10,7 @@ from fairseq.data import Dictionary
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from tdo_plugin_binarised import Words, check_sentence, check_side, open_side, words_of
+from tdo_plugin_binarised import Side, Words, check_sentence, check_side, open_side, words_of
 
 
 class MappedSentences(Dataset):
@@ -34,11 +34,10 @@ class MappedSentences(Dataset):
     def __init__(self, path: str, dictionary: Dictionary | None = None) -> None:
         side = check_side(path, dictionary)
         unread = dictionary is not None and not side.is_small
-        self._open(path, words_of(path, dictionary) if unread else None)
+        self._take(side, words_of(path, dictionary) if unread else None)
 
-    def _open(self, path: str, words: Words | None) -> None:
-        side = open_side(path)
-        self._path, self._words = path, words
+    def _take(self, side: Side, words: Words | None) -> None:
+        self._path, self._words = side.prefix, words
         self.sizes, self._places, self._tokens = side.sizes, side.places, side.tokens
 
     def __len__(self) -> int:
@@ -60,4 +59,5 @@ class MappedSentences(Dataset):
         return self._path, self._words
 
     def __setstate__(self, state: Any) -> None:
-        self._open(*state)
+        path, words = state
+        self._take(open_side(path), words)
