@@ -5,10 +5,12 @@ anything of ``tdo_plugin`` would register the whole package. An exception class 
 line by a true ``one_line``.
 """
 
+import contextlib
 import errno
 import os
 import select
 import sys
+from collections.abc import Iterator
 from types import TracebackType
 
 TRACEBACK = "TDO_TRACEBACK"  # set to 1, it keeps every traceback
@@ -18,7 +20,7 @@ PLACES = (
     *(errno.ENOENT, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG),
     *(errno.EACCES, errno.EPERM, errno.EROFS),
 )
-FULL = (errno.ENOSPC, errno.EDQUOT)
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # of the disk, the user's share, the limit
 CLOSED = 128 + 13  # the exit code that a shell shows for a program that SIGPIPE ended
 
 # Users' mistakes that fairseq itself reports with a traceback.
@@ -33,6 +35,21 @@ STOCK_MISTAKES = (
 # How torch says that memory of a GPU or machine did not suffice; the last is cuBLAS's and cuDNN's.
 NO_MEMORY = ("out of memory", "allocate memory", "_STATUS_ALLOC_FAILED")
 NO_MEMORY_TYPES = ("OutOfMemoryError", "MemoryError")
+
+
+@contextlib.contextmanager
+def named_when_full(path: os.PathLike[str] | str) -> Iterator[None]:
+    """Let the error of a full disk say what was written; by itself it names no file.
+
+    Args:
+        path: of the file, or of the folder where there are many.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL and error.filename is None:
+            error.filename = str(path)
+        raise
 
 
 def lacks_memory(error: BaseException) -> bool:
