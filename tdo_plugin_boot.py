@@ -444,7 +444,7 @@ def _end_like_workers(module):
 
 
 class UserDirError(FileNotFoundError):
-    """``--user-dir`` leads nowhere."""
+    """``--user-dir`` leads nowhere, or to a second package of a name."""
 
     one_line = True
 
@@ -471,6 +471,15 @@ def _user_dir_by_name(module):
             given = str(args.user_dir)
             if os.path.exists(given):  # found; the plugin itself misses a file
                 raise
+        except ImportError as error:
+            if "not globally unique" not in str(error):
+                raise
+            name = os.path.basename(os.path.abspath(args.user_dir))
+            there = next(iter(getattr(sys.modules.get(name), "__path__", [])), "another one")
+            raise UserDirError(
+                f"`--user-dir` must be the {name} that is imported already, {there}; it is "
+                f"{args.user_dir}"
+            ) from None
         spec = importlib.util.find_spec(given) if given.isidentifier() else None
         folders = list(spec.submodule_search_locations or ()) if spec else []
         if not folders:

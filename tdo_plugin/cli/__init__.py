@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from tdo_plugin.data.signals import ended_by_sigterm
-from tdo_plugin_messages import CLOSED, one_line, reader_is_gone
+from tdo_plugin_messages import CLOSED, named_when_full, one_line, reader_is_gone
 
 COMMANDS = (
     "doctor",
@@ -70,7 +70,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with ended_by_sigterm(f"tdo {args.command}"):
             code = int(args.run(args))
-        print(end="", flush=True)  # a reader that is gone shows here at the latest
+        with named_when_full("standard output"):
+            print(end="", flush=True)  # a reader that is gone shows here at the latest
         return code
     except BaseException as error:
         if isinstance(error, BrokenPipeError) and reader_is_gone():

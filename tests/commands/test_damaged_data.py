@@ -77,7 +77,7 @@ def run(split: str, data: Path, out: Path, task: str) -> object:
 def test_stock_commands(
     damage: Callable[[Path], None], split: str, task: str, data: Path, tmp_path: Path
 ) -> None:
-    side = next(data.glob(f"{split}.*.en.bin")).with_suffix("")
+    side = data / f"{split}.en-de.en"
     damage(side)
     with pytest.raises(DamagedData, match=f"of set {side.stem} is none: ") as raised:
         run(split, data, tmp_path / "out", task)
@@ -86,7 +86,7 @@ def test_stock_commands(
 
 
 def test_a_command_says_one_line(data: Path, tmp_path: Path) -> None:
-    side = next(data.glob("train.*.en.bin")).with_suffix("")
+    side = data / "train.en-de.en"
     beyond(side)
     saved = ("--save-dir", str(tmp_path / "out"), "--task", "tdo_translation")
     line = refused("train", str(data), *TRAINING, *saved)

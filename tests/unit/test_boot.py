@@ -20,6 +20,7 @@ ALWAYS = {
     "safe-checkpoints",
     "whole-checkpoints",
     "bf16-inference",
+    "damaged-data",
     "quick-settings",
     "restored-task",
     "user-dir-by-name",
