@@ -50,7 +50,7 @@ def test_a_full_disk_names_the_file_and_leaves_what_there_was(
 
 def test_of_several_files_the_full_one_is_named(tmp_path: Path) -> None:
     """The first was opened first and is left last."""
-    with full_after(LIMIT), pytest.raises(OSError, match="first'$"), ExitStack() as stack:
+    with full_after(LIMIT), pytest.raises(OSError, match=r"first'$"), ExitStack() as stack:
         first, _ = (stack.enter_context(complete_file(tmp_path / one)) for one in ("first", "last"))
         while True:
             first.write("x" * 1000)

@@ -22,13 +22,16 @@ def test_one_line(
     what: str, outer: str, inner: str, said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before, cleared = signal.getsignal(signal.SIGTERM), []
-    with pytest.raises(SystemExit) as ended, ended_by_sigterm(what, outer):
-        with ended_by_sigterm(hint=inner):
-            try:
-                os.kill(os.getpid(), signal.SIGTERM)
-                signal.pause()
-            finally:
-                cleared.append(True)
+    with (
+        pytest.raises(SystemExit) as ended,
+        ended_by_sigterm(what, outer),
+        ended_by_sigterm(hint=inner),
+    ):
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            signal.pause()
+        finally:
+            cleared.append(True)
     assert ended.value.code == 143 and cleared
     assert capsys.readouterr().err == said
     assert signal.getsignal(signal.SIGTERM) == before
