@@ -59,8 +59,7 @@ def end_together(module: Any) -> None:
 
     @functools.wraps(init)
     def distributed_init(cfg: Any) -> Any:
-        backend = cfg.distributed_training.distributed_backend
-        if backend == NCCL and (cfg.common.cpu or not torch.cuda.is_available()):
+        if cfg.distributed_training.distributed_backend == NCCL and _lacks_gpus(cfg.common):
             raise NoBackend(NO_BACKEND)
         rank = init(cfg)
         finished.clear()
@@ -85,6 +84,13 @@ def end_together(module: Any) -> None:
             finished.set()
 
     module.distributed_init, module.distributed_main = distributed_init, distributed_main
+
+
+def _lacks_gpus(common: Any) -> bool:
+    """Whether workers that have not met yet have no GPUs to meet by."""
+    if common.tpu or torch.distributed.is_initialized():
+        return False
+    return bool(common.cpu or not torch.cuda.is_available())
 
 
 def _store() -> Any:

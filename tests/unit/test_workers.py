@@ -189,7 +189,7 @@ def test_a_worker_says_it_in_one_line() -> None:
     tdo_plugin_workers.end_together(module)
     cfg = SimpleNamespace(
         distributed_training=SimpleNamespace(distributed_backend="nccl"),
-        common=SimpleNamespace(cpu=True),
+        common=SimpleNamespace(cpu=True, tpu=False),
     )
     with pytest.raises(tdo_plugin_workers.NoBackend, match="must be gloo") as raised:
         module.distributed_init(cfg)
