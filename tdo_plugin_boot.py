@@ -356,6 +356,22 @@ def _options_of_checkpoints(module):
     module.parse_args_and_arch = parse_args_and_arch
 
 
+# --- data ------------------------------------------------------------------------------------
+
+
+@mend(
+    "damaged-data",
+    "damaged binarised sets end in a traceback, or are trained on and translated without a word",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.data.indexed_dataset",
+)
+def _check_before_loading(module):
+    from tdo_plugin_binarised import check_before_loading
+
+    check_before_loading(module)
+
+
 # --- numpy, bitarray, hydra ------------------------------------------------------------------
 
 
@@ -550,7 +566,7 @@ def _end_like_workers(module):
 
 
 class UserDirError(FileNotFoundError):
-    """``--user-dir`` leads nowhere."""
+    """``--user-dir`` leads nowhere, or to a second package of a name."""
 
     one_line = True
 
@@ -577,6 +593,15 @@ def _user_dir_by_name(module):
             given = str(args.user_dir)
             if os.path.exists(given):  # found; the plugin itself misses a file
                 raise
+        except ImportError as error:
+            if "not globally unique" not in str(error):
+                raise
+            name = os.path.basename(os.path.abspath(args.user_dir))
+            there = next(iter(getattr(sys.modules.get(name), "__path__", [])), "another one")
+            raise UserDirError(
+                f"`--user-dir` must be the {name} that is imported already, {there}; it is "
+                f"{args.user_dir}"
+            ) from None
         spec = importlib.util.find_spec(given) if given.isidentifier() else None
         folders = list(spec.submodule_search_locations or ()) if spec else []
         if not folders:

@@ -5,10 +5,12 @@ anything of ``tdo_plugin`` would register the whole package. An exception class 
 line by a true ``one_line``.
 """
 
+import contextlib
 import errno
 import os
 import select
 import sys
+from collections.abc import Iterator
 from types import TracebackType
 
 TRACEBACK = "TDO_TRACEBACK"  # set to 1, it keeps every traceback
@@ -18,7 +20,7 @@ PLACES = (
     *(errno.ENOENT, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG),
     *(errno.EACCES, errno.EPERM, errno.EROFS),
 )
-FULL = (errno.ENOSPC, errno.EDQUOT)
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # of the disk, the user's share, the limit
 CLOSED = 128 + 13  # the exit code that a shell shows for a program that SIGPIPE ended
 
 LONGEST = 4000  # characters of a message; a longer one keeps its begin and its end
@@ -36,6 +38,21 @@ STOCK_MISTAKES = (
 # How torch says that memory of a GPU or machine did not suffice; the last is cuBLAS's and cuDNN's.
 NO_MEMORY = ("out of memory", "allocate memory", "_STATUS_ALLOC_FAILED")
 NO_MEMORY_TYPES = ("OutOfMemoryError", "MemoryError")
+
+
+@contextlib.contextmanager
+def named_when_full(path: os.PathLike[str] | str) -> Iterator[None]:
+    """Let the error of a full disk say what was written; by itself it names no file.
+
+    Args:
+        path: of the file, or of the folder where there are many.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL and error.filename is None:
+            error.filename = str(path)
+        raise
 
 
 def lacks_memory(error: BaseException) -> bool:
@@ -90,7 +107,7 @@ def one_line(kind: type[BaseException], value: BaseException) -> str | None:
 def _line(kind: type[BaseException], value: BaseException) -> str | None:
     text = str(value)
     if getattr(kind, "one_line", False):
-        return text
+        return _of_process(text)
     if text.startswith(STOCK_MISTAKES):
         # fairseq's trainer hides the reason that a model gives behind one of its own
         reason = value.__context__
@@ -115,6 +132,13 @@ def _line(kind: type[BaseException], value: BaseException) -> str | None:
         if _says_no_memory(cls, message):
             return _no_memory(cls, message)
     return None
+
+
+def _of_process(text: str) -> str:
+    """The message alone, of what torch hands on from a process that loads data."""
+    if not text.startswith("Caught ") or "\nOriginal Traceback" not in text:
+        return text
+    return text.strip().rpartition("\n")[2].partition(": ")[2]
 
 
 def reader_is_gone() -> bool:

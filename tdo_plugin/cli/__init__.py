@@ -8,8 +8,9 @@ import argparse
 from collections.abc import Sequence
 from importlib import import_module
 
+from tdo_plugin.data.signals import ended_by_sigterm
 from tdo_plugin.launch.parser import Parser
-from tdo_plugin_messages import CLOSED, one_line, reader_is_gone, tell
+from tdo_plugin_messages import CLOSED, named_when_full, one_line, reader_is_gone, tell
 
 COMMANDS = (
     "doctor",
@@ -62,12 +63,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
         The exit code: the command's own, 2 for a user's mistake or a lack of memory, 130 for an
-        interrupt, 141 where nobody reads the output any more, as with ``| head``.
+        interrupt, 141 where nobody reads the output any more, as with ``| head``. SIGTERM ends it
+        by SystemExit, with 143.
     """
     args = build_parser().parse_args(argv)
     try:
-        code = int(args.run(args))
-        print(end="", flush=True)  # a reader that is gone shows here at the latest
+        with ended_by_sigterm(f"tdo {args.command}"):
+            code = int(args.run(args))
+        with named_when_full("standard output"):
+            print(end="", flush=True)  # a reader that is gone shows here at the latest
         return code
     except BaseException as error:
         if isinstance(error, BrokenPipeError) and reader_is_gone():

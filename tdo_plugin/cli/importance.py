@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     """Measure every pair; write the file; print a table."""
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.data.lock import alone
-    from tdo_plugin.data.signals import ended_by_sigterm
+    from tdo_plugin.data.signals import GOES_ON, ended_by_sigterm
 
     sentences = _check(args)
     out = args.out.absolute()
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
         _show(found, out)
         return 0
     jobs = [_job(work, pair) for pair in work.settings.pairs]
-    with alone(work.out), ended_by_sigterm():
+    with alone(work.out), ended_by_sigterm(hint=GOES_ON):
         try:
             if args.fresh:
                 for part in work.out.glob("*.safetensors"):

@@ -21,7 +21,7 @@ from tdo_plugin.cli.decoding import (
     settings_of,
 )
 from tdo_plugin.data.lock import alone
-from tdo_plugin.data.signals import ended_by_sigterm
+from tdo_plugin.data.signals import GOES_ON, ended_by_sigterm
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.options import gpus_here
 from tdo_plugin_messages import tell
@@ -130,7 +130,7 @@ def _test_sets(
     out = args.out.resolve()
     if out.exists() and (not out.is_dir() or out == data.root):
         raise UserError(f"`--out` must be a folder of its own; it is {args.out}")
-    with alone(out), ended_by_sigterm():
+    with alone(out), ended_by_sigterm(hint=GOES_ON):
         how = _how(args, data, options)
         _take_over(out, how, args.fresh)
         digest = hashlib.sha256(json.dumps(how["settings"], sort_keys=True).encode()).hexdigest()

@@ -9,7 +9,8 @@ Beside the files of `fairseq-preprocess` it holds
     pieces/, reference/              text in pieces; test text as it is scored against
     shards.txt, shard2/, ...         further shards of the training sets, where there are any
     work/                            records of the steps that made it
-    prepared.json                    how it was made; written last, so it marks a whole folder
+    prepared.json                    how it was made, and digests of what is read of it; written
+                                     last, so it marks a whole folder
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from pathlib import Path
 from tdo_plugin.data.textfolder import count_lines, read_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.names import check_directions, check_languages
+from tdo_plugin_binarised import DIGESTS
 from tdo_plugin_settings import shown
 
 MARK = "prepared.json"
@@ -141,6 +143,8 @@ def read_data_folder(root: Path) -> DataFolder:
         raise UserError(
             f"`DATA` must be a folder that tdo prepare or preprocess finished; {root} is not one"
         )
+    if settings_of(root) is None:
+        raise UserError(f"`DATA` must hold whole files; {root / MARK} is none: it is damaged")
     languages, *directions = (
         tuple(line for line in read_lines(root / name) if line)
         for name in ("langs.txt", "pairs.txt", "test-pairs.txt")
@@ -159,6 +163,9 @@ def read_data_folder(root: Path) -> DataFolder:
 def settings_of(root: Path) -> dict[str, object] | None:
     """The settings a folder was made with; None when it is not complete."""
     try:
-        return json.loads((root / MARK).read_text(encoding="utf-8"))
+        made = json.loads((root / MARK).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
+    if not isinstance(made, dict):
+        return None
+    return {name: value for name, value in made.items() if name != DIGESTS}

@@ -4,7 +4,8 @@ train.en-en.en.{bin,idx}               text of one language, or
 train.de-en.{de,en}.{bin,idx}          sentence pairs
 spm.model, spm.vocab, dict.txt         the data folder's
 pieces/, work/                         text in pieces; records of the steps that made it
-monolingual.json, back-translated.json how it was made; written last, so it marks a whole folder
+monolingual.json, back-translated.json how it was made, and digests of what is read of it; written
+                                       last, so it marks a whole folder
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from tdo_plugin.data import binarization
 from tdo_plugin.data.files import sha256, write_text
 from tdo_plugin.data.making import TAKEN, make_sets, taken_model_step
 from tdo_plugin.data.parts import Encoding, TextSet
-from tdo_plugin.data.preprocessing import remove_strays
+from tdo_plugin.data.preprocessing import digests_of, remove_strays
 from tdo_plugin.data.segmentation import Dropped, load_model
 from tdo_plugin.data.steps import Steps
 from tdo_plugin.errors import UserError
 from tdo_plugin.names import check_directions
+from tdo_plugin_binarised import DIGESTS
 
 Settings = Mapping[str, Any]
 
@@ -100,7 +102,8 @@ class FurtherFolder:
             settings: that it was made with.
             outcome: what came of it, `sets` among it: rows by name (`de-en`).
         """
-        content = {"settings": settings, **outcome}
+        known = [path.name for path in self.root.iterdir() if path.is_file()]
+        content = {"settings": settings, **outcome, DIGESTS: digests_of(self.root, known)}
         write_text(self.mark, [json.dumps(content, indent=1, ensure_ascii=False)])
 
 

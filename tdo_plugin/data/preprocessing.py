@@ -34,6 +34,7 @@ from tdo_plugin.data.sharding import shard_folders
 from tdo_plugin.data.steps import Step, Steps
 from tdo_plugin.data.textfolder import Pair, TextFolder, count_lines
 from tdo_plugin.errors import UserError
+from tdo_plugin_binarised import DIGESTS
 
 TEXTS = Path("work", "texts.json")  # digests of the text that a whole folder was made of
 # sets in numbers and in text, and dictionaries, as they lie below a data folder
@@ -41,6 +42,8 @@ _MADE = re.compile(
     r"(shard\d+/)?((train|valid|test)\.\w+-\w+\.\w+\.(bin|idx)|dict\.\w+\.txt)"
     r"|(pieces|reference)/(train|valid|test)\.[\w.-]+"
 )
+# what trainings and translations read of a whole folder
+_READ = re.compile(r"(shard\d+/)?([^/]+\.(bin|idx)|dict\.(\w+\.)?txt)|spm\.model|reference/.+")
 
 Say = Callable[[str], object]
 say_at_once = partial(print, flush=True)
@@ -177,7 +180,7 @@ def preprocess(
         steps.forget("model", *done)
         known = steps.files()
     remove_strays(out, known)
-    _write_lists(folder, out, shards, digest, stored)
+    _write_lists(folder, out, shards, digest, {**stored, DIGESTS: digests_of(out, known)})
     data = read_data_folder(out)
     say(
         f"{out}: {len(data.languages)} languages, {len(data.directions)} training and "
@@ -317,6 +320,16 @@ def remove_strays(out: Path, known: Collection[str]) -> None:
     for path in out.glob("shard*"):
         if re.fullmatch(r"shard\d+", path.name) and not any(path.iterdir()):
             path.rmdir()
+
+
+def digests_of(out: Path, known: Collection[str]) -> dict[str, str]:
+    """Of the files that trainings and translations read, so that damage to them is seen.
+
+    Args:
+        out: the folder.
+        known: files below it; what only further preprocessing reads is left out.
+    """
+    return {name: sha256(out / name) for name in sorted(known) if _READ.fullmatch(name)}
 
 
 def _write_lists(

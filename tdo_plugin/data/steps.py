@@ -23,6 +23,7 @@ from typing import Any
 
 from tdo_plugin.data.files import write_text
 from tdo_plugin.data.workers import Job, run_jobs
+from tdo_plugin_messages import named_when_full
 
 Facts = dict[str, Any]
 
@@ -149,7 +150,7 @@ class Steps:
                 begun(step)
                 folder = self._folder(step)
                 folder.mkdir()
-                yield step, partial(step.make, folder)
+                yield step, partial(self._make, step, folder)
 
         with closing(run_jobs(jobs(), self.workers)) as results:
             for step, found in results:
@@ -157,6 +158,11 @@ class Steps:
                 self._finish(step, found)
                 ended(step)
         return facts
+
+    def _make(self, step: Step, folder: Path) -> Facts:
+        """In a process of its own; a file that does not say its name is named by its step."""
+        with named_when_full(self.root / step.name):
+            return step.make(folder)
 
     def _finish(self, step: Step, facts: Facts) -> None:
         folder = self._folder(step)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdo_plugin.data.files import write_text
+from tdo_plugin.data.files import replaced, write_text
 from tdo_plugin.pretrained.design import Design
 from tdo_plugin.pretrained.original import SPECIALS, Original
 from tdo_plugin.pretrained.parts import Layers, origins
@@ -95,7 +95,8 @@ def write(original: Original, made: Conversion, design: Design, folder: Path) ->
     from tdo_plugin.tasks.tdo_translation import digest_of
 
     write_text(folder / "dict.txt", (f"{one} 1" for one in original.symbols[len(SPECIALS) :]))
-    (folder / "spm.model").write_bytes(original.segmentation)
+    with replaced(folder / "spm.model") as unfinished:
+        unfinished.write_bytes(original.segmentation)
     write_text(folder / "spm.vocab", _pieces(original.segmentation))
     cfg = convert_namespace_to_omegaconf(made.arguments)
     cfg.model = cfg.task = None

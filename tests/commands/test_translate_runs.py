@@ -79,7 +79,32 @@ def test_a_run_that_is_ended_takes_its_workers_along(number, tmp_path):
     _, errors = process.communicate(timeout=60)
     assert process.returncode == {signal.SIGTERM: 143, signal.SIGINT: 130}[number]
     assert "Traceback" not in errors
+    line = "tdo translate: ended by SIGTERM; the same command goes on from what is whole\n"
+    assert (line in errors) == (number == signal.SIGTERM)
     assert children and not any(Path(f"/proc/{one}").exists() for one in children)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_workers_of_a_killed_run_end_with_it(tmp_path):
+    process = started("--out", tmp_path, "--workers", "2", "--min-len", "190", python=PYTHON)
+    wait_for(process, "*-*.json", tmp_path)
+    children = workers_of(process)
+    process.kill()
+    process.wait()
+    end = time.monotonic() + 20
+    while any(running(child) for child in children):
+        assert time.monotonic() < end, "they live on"
+        time.sleep(0.02)
+    assert children
+
+
+def running(number):
+    """Whether there is such a process, and not only its exit code, which nobody asks for."""
+    try:
+        state = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
 
 
 def test_a_folder_of_something_else_is_left_alone(translate, tmp_path):

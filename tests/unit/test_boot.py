@@ -26,6 +26,7 @@ ALWAYS = {
     "whole-checkpoints",
     "bf16-inference",
     "options-of-checkpoints",
+    "damaged-data",
     "quick-settings",
     "restored-task",
     "user-dir-by-name",

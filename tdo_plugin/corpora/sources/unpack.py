@@ -8,7 +8,6 @@ FOLDER/.unpacked.json      which members are there, written when all of them are
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -19,8 +18,9 @@ from typing import IO, BinaryIO
 
 from tdo_plugin.corpora.description.schema import Archive
 from tdo_plugin.corpora.sources.archives import BLOCK, archive_errors, entries, open_joined
-from tdo_plugin.data.files import write_text
+from tdo_plugin.data.files import replaced, write_text
 from tdo_plugin.errors import UserError
+from tdo_plugin_messages import named_when_full
 from tdo_plugin_settings import shown
 
 RECORD = ".unpacked.json"
@@ -115,7 +115,7 @@ def _extract(
                     found[one].add(prefix + name)
             if nested:
                 wanted = [*dict.fromkeys(nested.values())]
-                with tempfile.TemporaryFile(dir=folder) as inner:
+                with named_when_full(folder), tempfile.TemporaryFile(dir=folder) as inner:
                     with open_entry() as content:
                         shutil.copyfileobj(content, inner, BLOCK)
                     inner.seek(0)
@@ -158,14 +158,8 @@ def _some(names: Sequence[str], among: Sequence[str]) -> str:
 def _write(content: IO[bytes], path: Path) -> None:
     """Copy a stream to a file that appears only complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
-    try:
-        with partial.open("wb") as stream:
-            shutil.copyfileobj(content, stream, BLOCK)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-    os.replace(partial, path)
+    with replaced(path) as partial, partial.open("wb") as stream:
+        shutil.copyfileobj(content, stream, BLOCK)
 
 
 def _recall(folder: Path, stamp: Stamp) -> Found:
