@@ -76,7 +76,7 @@ def parsers() -> dict:
         "interactive": options.get_interactive_generation_parser(),
         "validate": options.get_validation_parser(),
     }
-    task = ("data", "--task", "tdo_translation")
+    task = ("data", "--task", "tdo_translation", "--max-tokens", "90")
     model = ("--arch", "tdo_transformer", "--optimizer", "adam", "--lr-scheduler", "inverse_sqrt")
     criterion = ("--criterion", "label_smoothed_cross_entropy_terms")
     for command, parser in made.items():
