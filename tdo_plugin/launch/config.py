@@ -90,8 +90,22 @@ def _read(path: Path, config: Config, above: tuple[Path, ...]) -> None:
     if not path.is_file():
         wanted = f"`include` in {above[-1].name}" if above else "`CONFIG`"
         raise UserError(f"{wanted} must be an existing file; {path} is not one")
-    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+    for number, line in enumerate(_text(path).split("
+"), 1):
         _take(line, f"`{path.name}` line {number}", config, path, (*above, place))
+
+
+def _text(path: Path) -> str:
+    """What a config file says, which is UTF-8."""
+    content = path.read_bytes()
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UserError(
+            f"`{path.name}` must be UTF-8; its byte {error.start + 1}, in line {line}, is "
+            f"0x{content[error.start]:02x}"
+        ) from None
 
 
 def _take(line: str, where: str, config: Config, path: Path, above: tuple[Path, ...]) -> None:

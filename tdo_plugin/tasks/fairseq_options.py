@@ -46,6 +46,7 @@ def _on_cpu(args: Namespace) -> bool:
     return bool(getattr(args, "cpu", False))
 
 
+SHARED_DATA = "workers share the data alone (data parallel): no model is cut, sharded or averaged"
 REFUSALS = (
     # --- how several workers train ---
     Refusal(
@@ -55,11 +56,12 @@ REFUSALS = (
             "pipeline_decoder_devices pipeline_checkpoint model_parallel_size zero_sharding "
             "use_sharded_state cpu_offload fp32_reduce_scatter no_reshard_after_forward "
             "not_fsdp_flatten_parameters slowmo_momentum slowmo_base_algorithm localsgd_frequency "
-            "use_bmuf distributed_num_procs"
+            "distributed_num_procs"
         ),
         ALL,
-        "workers share the data alone (data parallel): no model is cut, sharded or averaged",
+        SHARED_DATA,
     ),
+    Refusal(("use_bmuf",), ("train",), SHARED_DATA),
     Refusal(("tpu",), ALL, "there is no support for TPUs"),
     Refusal(
         ("fp16", "memory_efficient_fp16", "amp"),

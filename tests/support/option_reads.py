@@ -62,7 +62,7 @@ def read_by(command: str) -> frozenset[str]:
         matched = sorted(FAIRSEQ.glob(pattern))
         assert matched, pattern
         files += matched
-    files += sorted(PACKAGE.rglob("*.py"))
+    files += [*sorted(PACKAGE.rglob("*.py")), PACKAGE.parent / "tdo_plugin_boot.py"]
     return frozenset().union(*map(reads_of, files))
 
 
@@ -76,7 +76,7 @@ def parsers() -> dict:
         "interactive": options.get_interactive_generation_parser(),
         "validate": options.get_validation_parser(),
     }
-    task = ("data", "--task", "tdo_translation")
+    task = ("data", "--task", "tdo_translation", "--max-tokens", "90")
     model = ("--arch", "tdo_transformer", "--optimizer", "adam", "--lr-scheduler", "inverse_sqrt")
     criterion = ("--criterion", "label_smoothed_cross_entropy_terms")
     for command, parser in made.items():

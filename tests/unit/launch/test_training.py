@@ -11,7 +11,8 @@ from tdo_plugin.launch.config import Config
 from tdo_plugin.launch.training import Machine, train_words
 
 DATA = DataFolder(Path("/d"), ("en", "de"), ("en-de", "de-en"), ("en-de",), ("shard2",))
-CONFIG = Config({"--max-tokens": ["4000"], "--update-freq": ["16"]}, gpus=8)
+FLAGS = {"--arch": ["tdo_transformer"], "--max-tokens": ["4000"], "--update-freq": ["16"]}
+CONFIG = Config(FLAGS, gpus=8)
 
 
 def words(machine: Machine, *extra: str, precision: str = "fp16") -> list[str]:
@@ -137,3 +138,10 @@ def test_a_task_that_needs_all_validation_sets_gets_them_or_a_line(tmp_path: Pat
 def test_contradictions_are_refused(machine: Machine) -> None:
     with pytest.raises(UserError, match="must be"):
         words(machine)
+
+
+def test_a_config_without_an_architecture_is_refused() -> None:
+    bare = Config({"--max-tokens": ["4000"]})
+    with pytest.raises(UserError, match="`--arch` must stand in the config"):
+        train_words(bare, DATA, Path("/s"), Machine(), "fp32")
+    train_words(bare, DATA, Path("/s"), Machine(), "fp32", ["--arch", "tdo_transformer"])
