@@ -90,8 +90,7 @@ def _read(path: Path, config: Config, above: tuple[Path, ...]) -> None:
     if not path.is_file():
         wanted = f"`include` in {above[-1].name}" if above else "`CONFIG`"
         raise UserError(f"{wanted} must be an existing file; {path} is not one")
-    for number, line in enumerate(_text(path).split("
-"), 1):
+    for number, line in enumerate(_text(path).split("\n"), 1):
         _take(line, f"`{path.name}` line {number}", config, path, (*above, place))
 
 
