@@ -25,6 +25,7 @@ from tdo_plugin_settings import shown
 
 RECORD = ".unpacked.json"
 SHOWN = 3  # names to suggest for one that is not there
+LEFT_OUT = "that are links or lead out of the folder"
 
 Found = dict[str, list[str]]  # member -> its files, relative to the folder
 Stamp = list[list[int]]  # size and time of each file of an archive
@@ -45,7 +46,7 @@ def unpack(
         members: names or globs ("dev/*.en"), "OUTER/INNER.tgz!NAME" within an archive within the
             archive; "" for the text that the file itself is.
         folder: where they go.
-        say: is told of files that were left out because their names lead out of the folder.
+        say: is told of files that were left out: links, and names that lead out of the folder.
 
     Returns:
         For each member its files, those of a glob sorted. A text that is a file itself is that
@@ -101,9 +102,9 @@ def _extract(
     """
     found: dict[str, set[str]] = {member: set() for member in members}
     seen: list[str] = []
-    outside: list[str] = []
+    left_out: list[str] = []
     with archive_errors(label):
-        for name, open_entry in entries(stream, outside):
+        for name, open_entry in entries(stream, left_out):
             seen.append(name)
             fitting = [one for one in members if _fits(name, one.partition("!")[0])]
             plain = [one for one in fitting if "!" not in one]
@@ -123,11 +124,11 @@ def _extract(
                     texts = _extract(inner, called, wanted, folder, within, say)
                 for one, text in nested.items():
                     found[one].update(texts[text])
-    if outside:
-        say(f"{label}: left out, as they lead out of the folder: {_some(outside, outside)}")
+    if left_out:
+        say(f"{label}: left out {len(left_out)} {LEFT_OUT}: {_some(left_out, left_out)}")
     for member, names in found.items():
         if not names:
-            raise UserError(_lacks(label, member.partition("!")[0], seen, outside))
+            raise UserError(_lacks(label, member.partition("!")[0], seen, left_out))
     return {member: sorted(names) for member, names in found.items()}
 
 
@@ -139,11 +140,11 @@ def _fits(name: str, pattern: str) -> bool:
     return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
 
 
-def _lacks(label: str, member: str, seen: Sequence[str], outside: Sequence[str]) -> str:
+def _lacks(label: str, member: str, seen: Sequence[str], left_out: Sequence[str]) -> str:
     if seen:
         has = f"it has {_some(get_close_matches(member, seen, SHOWN) or seen, seen)}"
-    elif outside:
-        has = f"all of its {len(outside)} files lead out of the folder: {_some(outside, outside)}"
+    elif left_out:
+        has = f"it has but {len(left_out)} {LEFT_OUT}: {_some(left_out, left_out)}"
     else:
         has = "it has no files"
     return f"`{label}` must have a file {member}; {has}"
