@@ -628,10 +628,9 @@ def _refuse_options(module):
         result = original(parser, input_args, *args, **kwargs)
         if kwargs.get("suppress_defaults"):
             return result  # it has called this function itself, with the defaults
-        from fairseq.tasks import TASK_REGISTRY
-
         parsed = result[0] if isinstance(result, tuple) else result
-        task = TASK_REGISTRY.get(getattr(parsed, "task", None))
+        tasks = getattr(sys.modules.get("fairseq.tasks"), "TASK_REGISTRY", {})
+        task = tasks.get(getattr(parsed, "task", None))
         if hasattr(task, "check_command_line"):
             words = sys.argv[1:] if input_args is None else list(map(str, input_args))
             task.check_command_line(parser, parsed, words)

@@ -211,7 +211,7 @@ def end_like_workers(module: Any) -> None:
         if all(os.path.basename(word) != "fairseq-train" for word in words):
             return original(args)
         if "--cpu" in words and _backend(words) == NCCL:  # said once, not by each worker
-            print(f"error: {NO_BACKEND}", file=sys.stderr)
+            tell(f"error: {NO_BACKEND}")
             raise SystemExit(1)
         os.environ.setdefault(SHUTDOWN, "100")  # to finish an update and write a checkpoint
         return _run(original, args)

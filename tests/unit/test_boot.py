@@ -27,6 +27,8 @@ ALWAYS = {
     "bf16-inference",
     "options-of-checkpoints",
     "damaged-data",
+    "given-paths",
+    "options-that-are-read",
     "quick-settings",
     "restored-task",
     "user-dir-by-name",

@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+import torch
 from support.data import TASK, TDO, TRAIN, databin
 
 import tdo_plugin_paths
@@ -53,7 +54,7 @@ def test_a_generation_does_not_begin(begun, flags):
 def test_fairseq_s_default_may_be_missing(begun, tmp_path):
     begun("training", *FLAGS)
     there = tmp_path / "model.pt"
-    there.touch()
+    torch.save({"model": {}}, there)
     args = begun("training", *FLAGS, "--restore-file", str(there))
     assert args.restore_file == str(there)
 

@@ -29,7 +29,9 @@ def sheet(name: str = "one", **changes: object) -> ScoreSheet:
         DirectionScores("de-fr", 2, {"bleu": 0.0, "off": 5.0}),
     )
     own = ScoreSheet(
-        systems=(SystemScores(name, rows, {"all": {"bleu": 12.5}}, 0.5, {"command": "x"}),),
+        systems=(
+            SystemScores(name, rows, {"all": {"bleu": 12.5}}, {"all": 0.5}, {"command": "x"}),
+        ),
         directions=("en-de", "de-fr"),
         groups={"en → X": ("en-de",), "all": ("en-de", "de-fr")},
         metrics=("bleu", "off"),

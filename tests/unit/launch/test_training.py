@@ -44,7 +44,11 @@ def test_updates_see_as_many_tokens(
 
 def test_more_workers_than_batches_get_smaller_ones() -> None:
     """As long as the longest sentence, of 1,024 tokens, fits."""
-    few = replace(CONFIG, gpus=1, flags={"--max-tokens": ["4000"], "--update-freq": ["8"]})
+    few = replace(
+        CONFIG,
+        gpus=1,
+        flags={"--arch": ["tdo_transformer"], "--max-tokens": ["4000"], "--update-freq": ["8"]},
+    )
     for gpus, tokens in ((8, "4000"), (16, "2000")):
         made, note = train_words(few, DATA, Path("/s"), Machine(gpus=gpus), "fp16")
         assert (value(made, "--max-tokens"), value(made, "--update-freq")) == (tokens, "1")
