@@ -88,6 +88,8 @@ def sheet(**changes: object) -> ScoreSheet:
         notes=("A note.",),
         made_by={"command": "tdo score", "commit": None},
     )
+    if "systems" in changes:
+        changes.setdefault("examples", ())  # those above are of the systems above
     return replace(own, **changes)
 
 
