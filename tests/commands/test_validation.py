@@ -92,7 +92,8 @@ def test_scores_are_those_of_fairseq_generate_and_sacrebleu(tags, tmp_path):
         for key, metric in (("bleu", BLEU(tokenize="13a")), ("chrf", CHRF(word_order=2))):
             wanted = metric.corpus_score(texts, [references]).score
             assert line[key] == pytest.approx(wanted, abs=0.006), (direction, key)
-    assert any(line["bleu"] > 0 for line in found.values())
+    # BLEU of so small a model may be 0 on some processors
+    assert any(line["chrf"] > 0 for line in found.values())
 
 
 def test_the_log_and_tensorboard_have_them(tmp_path, caplog):
