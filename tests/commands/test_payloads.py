@@ -167,13 +167,12 @@ COMMANDS = {
         "--out", folder / "importance.safetensors",
     ),
     "tdo probe positions": lambda path, folder: tdo(
-        "probe", "positions", "--path", path, "--data", prepared().root, "--sentences", "4",
-        "--test-sentences", "4", "--probes", "1", "--cpu", "--no-figures", "--out",
-        folder / "probed",
+        "probe", "positions", "--path", path, "--data", prepared().root, "--halves",
+        "--sentences", "4", "--probes", "1", "--cpu", "--no-figures", "--out", folder / "probed",
     ),
     "tdo analyze preference": lambda path, folder: tdo(
-        "analyze", "preference", "--path", path, "--data", prepared().root, "--sentences", "4",
-        "--cpu", "--no-figures", "--out", folder / "preference",
+        "analyze", "preference", "--path", path, "--data", prepared().root, "--form", "sentence",
+        "--sentences", "4", "--cpu", "--no-figures", "--out", folder / "preference",
     ),
     "tdo backtranslate": lambda path, folder: tdo(
         "backtranslate", prepared().root, "--path", path, "--text",
