@@ -7,13 +7,13 @@ command line, ``evaluation/decoding/loading.py`` for ``tdo``.
 
 from __future__ import annotations
 
-import ast
 from argparse import Namespace
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from tdo_plugin.errors import UserError
+from tdo_plugin_settings import SettingError, literal
 
 State = Mapping[str, Any]
 Settings = dict[str, Any]
@@ -178,8 +178,8 @@ def _side(args: Namespace, name: str, usual: bool) -> bool:
     """Whether padding stands on the left; fairseq would run the text that says so."""
     value = getattr(args, name, usual)
     try:
-        return bool(ast.literal_eval(str(value)))
-    except (ValueError, SyntaxError):
+        return bool(literal(str(value)))
+    except SettingError:
         raise UserError(
             f"`--{name.replace('_', '-')}` must be True or False; it is {_cut(value)}"
         ) from None

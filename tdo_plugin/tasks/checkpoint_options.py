@@ -7,7 +7,6 @@ the model's training: :func:`complete` sees each command line of fairseq's right
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import zipfile
 from argparse import ArgumentParser, Namespace
@@ -36,6 +35,7 @@ from tdo_plugin.text_settings import (
     task_options,
 )
 from tdo_plugin_checkpoint import safe_load
+from tdo_plugin_settings import literal
 
 LIMITS = ("max_source_positions", "max_target_positions")
 USUAL_RESTORE = "checkpoint_last.pt"  # which fairseq looks for in --save-dir
@@ -164,8 +164,8 @@ def _take_limits(args: Namespace, given: set[str], state: State) -> None:
 
 def _overrides(args: Namespace) -> dict[str, Any]:
     """What ``--model-overrides`` changes in the model; what is none fairseq says itself."""
-    with contextlib.suppress(ValueError, SyntaxError, TypeError):
-        return dict(ast.literal_eval(getattr(args, "model_overrides", "{}")))
+    with contextlib.suppress(ValueError, TypeError):
+        return dict(literal(getattr(args, "model_overrides", "{}")))
     return {}
 
 

@@ -7,12 +7,12 @@ docs/fairseq-options.md is made of it, and a test walks through all options of t
 
 from __future__ import annotations
 
-import ast
 from argparse import Action, ArgumentParser, Namespace
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from tdo_plugin.errors import UserError
+from tdo_plugin_settings import SettingError, literal
 
 DECODING = ("generate", "interactive")
 NOT_TRAINING = (*DECODING, "validate")
@@ -334,8 +334,8 @@ def _together(command: str, args: Namespace) -> Iterator[str]:
 def _model_overrides(args: Namespace) -> Iterator[str]:
     text = getattr(args, "model_overrides", None)
     try:
-        right = isinstance(ast.literal_eval(text or "{}"), dict)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        right = isinstance(literal(text or "{}"), dict)
+    except SettingError:
         right = False
     if not right:
         yield (

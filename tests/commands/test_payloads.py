@@ -131,6 +131,13 @@ def interactive(path, folder):
     stock("interactive", *MULTILINGUAL, *DE_EN, *given)
 
 
+def backtranslating(path, folder):
+    text = folder / "text.en"
+    text.write_text("A child of one sees a child.\n", encoding="utf-8")
+    given = ("--path", path, "--text", f"en={text}", "--into", "de", "--max-ratio", "100")
+    return tdo("backtranslate", prepared().root, *given, "--out", folder / "back", *SMALL)
+
+
 COMMANDS = {
     "fairseq-generate": generating,
     "fairseq-interactive": interactive,
@@ -174,11 +181,7 @@ COMMANDS = {
         "analyze", "preference", "--path", path, "--data", prepared().root, "--form", "sentence",
         "--sentences", "4", "--cpu", "--no-figures", "--out", folder / "preference",
     ),
-    "tdo backtranslate": lambda path, folder: tdo(
-        "backtranslate", prepared().root, "--path", path, "--text",
-        f"en={prepared().root}/reference/test.en", "--into", "de", "--out", folder / "back",
-        *SMALL,
-    ),
+    "tdo backtranslate": backtranslating,
 }  # fmt: skip
 
 
