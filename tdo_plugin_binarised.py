@@ -36,10 +36,11 @@ END = 2
 CHEAP = 32 << 20  # bytes of a file that is read as a whole when it is opened: in 30 milliseconds
 BLOCK = 1 << 22
 
-# what says, below "digests", what files of a folder were when it was made; of shards, one above
+# what says, below "digests", what files of a folder were when it was made, itself among them; of
+# shards and references, one above
 MARKS = ("prepared.json", "monolingual.json", "back-translated.json")
 DIGESTS = "digests"
-_SHARD = re.compile(r"shard\d+")
+_BELOW = re.compile(r"shard\d+|reference")
 _SIDE = re.compile(r"(.+\.)([^.-]+)-([^.-]+)\.([^.-]+)")
 
 
@@ -307,16 +308,30 @@ def check_folder(root: str) -> int:
         path = os.path.join(root, name)
         if not os.path.isfile(path):
             raise DamagedData(f"`data` must hold whole files; {path} is missing")
-        if sha256(path) != expected:
+        if name not in MARKS and sha256(path) != expected:  # marks were looked at when read
             raise _changed(path)
     return len(known)
+
+
+def check_file(path: str) -> None:
+    """Compare a small file of a folder, such as a list, with what it was; as `check_digests`."""
+    expected = _digest_of(path)
+    if expected is not None and os.path.isfile(path) and sha256(path) != expected:
+        raise _changed(path)
+
+
+def seal(settings: dict[str, Any]) -> str:
+    """The digest of what a mark says of its folder, but for the digests that stand there too."""
+    said = {name: value for name, value in settings.items() if name != DIGESTS}
+    text = json.dumps(said, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _digest_of(path: str) -> str | None:
     """What a file was; None where nothing says it, as of older folders."""
     folder, name = os.path.split(os.path.abspath(path))
     roots = {folder: name}
-    if _SHARD.fullmatch(os.path.basename(folder)):
+    if _BELOW.fullmatch(os.path.basename(folder)):
         roots[os.path.dirname(folder)] = f"{os.path.basename(folder)}/{name}"
     for root, below in roots.items():
         for mark in MARKS:
@@ -346,8 +361,10 @@ def _digests(mark: str, *_: int) -> dict[str, str]:
     except (ValueError, RecursionError):
         content = None
     known = content.get(DIGESTS, {}) if isinstance(content, dict) else None
-    if not isinstance(known, dict):
+    if not isinstance(known, dict) or not all(isinstance(one, str) for one in known.values()):
         raise DamagedData(f"`data` must hold whole files; {mark} is none: it is damaged")
+    if known.get(os.path.basename(mark), seal(content)) != seal(content):
+        raise _changed(mark)
     return known
 
 

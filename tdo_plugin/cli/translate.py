@@ -191,7 +191,7 @@ def _take_over(out: Path, how: dict[str, Any], fresh: bool) -> None:
             f"`--out` must be a folder of tdo translate, or a new one; {out} has hypotheses of "
             "something else"
         )
-    before = read_how(out)
+    before = None if fresh else read_how(out)
     if before is not None and before.get("settings") != how["settings"] and not fresh:
         old = before.get("settings") or {}
         differing = [name for name, value in how["settings"].items() if old.get(name) != value]

@@ -26,7 +26,8 @@ from tdo_plugin.data.segmentation import Dropped, load_model
 from tdo_plugin.data.steps import Steps
 from tdo_plugin.errors import UserError
 from tdo_plugin.names import check_directions
-from tdo_plugin_binarised import DIGESTS
+from tdo_plugin.typed import read_json, typed
+from tdo_plugin_binarised import DIGESTS, digests, seal
 
 Settings = Mapping[str, Any]
 
@@ -76,7 +77,7 @@ class FurtherFolder:
             UserError: it is whole, but was made with other settings, or is no such folder.
         """
         if not fresh and (made := _read(self.mark)) is not None:
-            if made.get("settings") == settings:
+            if made["settings"] == settings:
                 return True
             raise UserError(
                 f"`--out` must be a new folder, or `--fresh` given; {self.root} was made of other "
@@ -103,7 +104,8 @@ class FurtherFolder:
             outcome: what came of it, `sets` among it: rows by name (`de-en`).
         """
         known = [path.name for path in self.root.iterdir() if path.is_file()]
-        content = {"settings": settings, **outcome, DIGESTS: digests_of(self.root, known)}
+        content: dict[str, Any] = {"settings": settings, **outcome}
+        content[DIGESTS] = {self.mark.name: seal(content), **digests_of(self.root, known)}
         write_text(self.mark, [json.dumps(content, indent=1, ensure_ascii=False)])
 
 
@@ -112,7 +114,9 @@ def read_further(root: Path, kind: Kind) -> dict[str, int]:
 
     Raises:
         UserError: it is none.
+        DamagedData: what says so is not as it was written.
     """
+    digests(str(FurtherFolder(root, kind).mark))
     made = _read(FurtherFolder(root, kind).mark)
     if made is None:
         raise UserError(
@@ -158,7 +162,10 @@ def make_further(
 
 def _read(path: Path) -> dict[str, Any] | None:
     try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return content
-    except (OSError, ValueError):
+        content = read_json(path)
+        typed(content["settings"], dict[str, Any], "it")
+        typed(content["sets"], dict[str, int], "it")
+    except (OSError, ValueError, KeyError, TypeError):
         return None
+    made: dict[str, Any] = content
+    return made

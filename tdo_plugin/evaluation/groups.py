@@ -12,6 +12,7 @@ from typing import Any
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.language_id.codes import canonical
 from tdo_plugin.names import check_titles
+from tdo_plugin.typed import read_json
 
 HIGH = 900_000  # sentence pairs, from which on a direction is High
 MEDIUM = 100_000
@@ -171,7 +172,7 @@ def _read_spec(spec: str) -> dict[str, list[str]]:
 
 def _read_file(path: Path) -> dict[str, list[str]]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_json(path)
     except OSError as error:
         raise UserError(f"`--group` must name a file after @; {path}: {error.strerror}") from None
     except ValueError:

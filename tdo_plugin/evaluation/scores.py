@@ -10,8 +10,9 @@ from statistics import fmean
 from typing import Any
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.evaluation.typed import typed
+from tdo_plugin.evaluation.sheet_numbers import check_numbers
 from tdo_plugin.names import check_directions, check_titles
+from tdo_plugin.typed import read_json, typed
 
 FORMAT = 1  # of the file; raised when old files can no longer be read
 
@@ -227,12 +228,12 @@ def read_sheet(path: Path) -> ScoreSheet:
         UserError: no such file, or not one that `tdo score` wrote.
     """
     try:
-        sheet = _from_json(json.loads(path.read_text(encoding="utf-8")))
+        sheet = _from_json(read_json(path))
     except OSError as error:
         raise UserError(
             f"`SCORES` must be a scores.json of tdo score; {path}: {error.strerror}"
         ) from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         reason = (
             "" if isinstance(error, json.JSONDecodeError | UnicodeDecodeError) else f": {error}"
         )
@@ -259,6 +260,7 @@ def _from_json(data: Any) -> ScoreSheet:
     means = data.pop("means")
     sheet: ScoreSheet = typed(data, ScoreSheet, "it")
     _check(sheet)
+    check_numbers(sheet)
     if means != json.loads(json.dumps(as_json(sheet)["means"])):
         raise ValueError("its means must be those of its scores")
     return sheet

@@ -124,7 +124,7 @@ def read_grid(path: Path) -> Grid:
         raise UserError(f"`GRID` must be a file; opening {path} gave: {error.strerror}") from None
     except _Repeated as error:
         raise UserError(f"`{path.name}` must name everything once; {error} is twice") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"`{path.name}` must be JSON; it is not ({error})") from None
     mistakes = [*GRID(document, "")] or [*_contradictions(document)]
     if mistakes:

@@ -24,6 +24,8 @@ from typing import Any
 from tdo_plugin.data.databin import MARK, settings_of
 from tdo_plugin.data.segmentation import join_pieces
 from tdo_plugin.errors import UserError
+from tdo_plugin_binarised import digests
+from tdo_plugin_settings import shown
 
 CASINGS = ("cased", "lowercased", "truecased")
 TOKENIZATIONS = ("none", "moses")
@@ -148,7 +150,21 @@ def read_text_form(root: Path) -> TextForm:
     Raises:
         UserError: an entry that is not known.
     """
+    digests(str(root / MARK))  # of a damaged mark the form is not known
     stored: Any = (settings_of(root) or {}).get("form", {})
+    return form_of(stored, str(root / MARK))
+
+
+def form_of(stored: Any, where: str) -> TextForm:
+    """The form that was stored.
+
+    Args:
+        stored: as `TextForm.stored` has it, or all of its fields.
+        where: it stands, for messages.
+
+    Raises:
+        UserError: an entry that is not known.
+    """
     try:
         form = TextForm(**stored)
     except TypeError:
@@ -160,8 +176,8 @@ def read_text_form(root: Path) -> TextForm:
         or not all(isinstance(flag, bool) for flag in flags)
     ):
         raise UserError(
-            f"`form` in {root / MARK} must have a casing of {', '.join(CASINGS)} and a "
+            f"`form` in {where} must have a casing of {', '.join(CASINGS)} and a "
             f"tokenization of {', '.join(TOKENIZATIONS)}, and true or false for "
-            f"{', '.join(FLAGS)}; it is {stored}"
+            f"{', '.join(FLAGS)}; it is {shown(str(stored))}"
         )
     return form

@@ -11,20 +11,20 @@ PACKAGE = Path(__file__).parents[2] / "tdo_plugin"
 # a room may import from the rooms named, and from itself
 ALLOWED = {
     "modules": set(),
-    "analysis": {"modules", "neuron_files", "errors", "names"},
+    "analysis": {"modules", "neuron_files", "validation_file", "errors", "names"},
     "models": {"modules", "neuron_files", "errors", "names"},
     "criterions": {"models", "modules", "errors", "names"},
     "tasks": {"models", "modules", "metrics", "data", "text_settings", "errors", "names"},
-    "data": {"errors", "names"},
+    "data": {"typed", "errors", "names"},
     "metrics": {"data", "errors", "names"},
     "corpora": {"metrics", "data", "errors", "names"},
     "evaluation": {
         *("models", "modules", "metrics", "data"),
-        *("checkpoints", "text_settings", "neuron_files", "errors", "names"),
+        *("checkpoints", "text_settings", "neuron_files", "typed", "errors", "names"),
     },
     "pretrained": {"tasks", "models", "data", "checkpoints", "errors", "names"},
     "launch": {"data", "errors", "names"},
-    "grid": {"evaluation", "launch", "data", "errors", "names"},
+    "grid": {"evaluation", "launch", "data", "validation_file", "typed", "errors", "names"},
 }
 
 
