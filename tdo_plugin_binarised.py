@@ -16,8 +16,6 @@ counted from 1.
 from __future__ import annotations
 
 import functools
-import hashlib
-import json
 import os
 import re
 import struct
@@ -27,27 +25,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tdo_plugin_digests import BLOCK, CHEAP, DamagedData, check_digests, damaged, dictionary_of
+
 HEADER = struct.Struct("<9sQBQ")  # magic, version, type of the tokens, sentences
 MAGIC = b"MMIDIDX\x00\x00", 1
 OTHER_MAGIC = (b"TNTIDX\x00\x00", b"HUFFIDX\x00")  # of the kinds that fairseq reads itself
 TYPES = {1: "u1", 2: "i1", 3: "<i2", 4: "<i4", 5: "<i8", 8: "<u2", 9: "<u4", 10: "<u8"}
 SPECIALS = 4  # <s>, <pad>, </s> and <unk> stand before the words of a dictionary
 END = 2
-CHEAP = 32 << 20  # bytes of a file that is read as a whole when it is opened: in 30 milliseconds
-BLOCK = 1 << 22
-
-# what says, below "digests", what files of a folder were when it was made, itself among them; of
-# shards and references, one above
-MARKS = ("prepared.json", "monolingual.json", "back-translated.json")
-DIGESTS = "digests"
-_BELOW = re.compile(r"shard\d+|reference")
 _SIDE = re.compile(r"(.+\.)([^.-]+)-([^.-]+)\.([^.-]+)")
-
-
-class DamagedData(ValueError):
-    """A binarised set is not as it was written. Shown as one line, without a traceback."""
-
-    one_line = True
 
 
 @dataclass(frozen=True)
@@ -158,7 +144,7 @@ def open_side(prefix: str) -> Side:
     kind, count = _read_header(prefix)
     size, expected = os.path.getsize(f"{prefix}.idx"), HEADER.size + 12 * count
     if size != expected:
-        raise _damaged(
+        raise damaged(
             prefix, "idx", f"it has {size} bytes, {expected} with {count} sentences as it says"
         )
     index = np.memmap(f"{prefix}.idx", mode="r")
@@ -176,12 +162,12 @@ def _read_header(prefix: str) -> tuple[np.dtype[Any], int]:
     with open(f"{prefix}.idx", "rb") as stream:
         head = stream.read(HEADER.size)
     if not head:
-        raise _damaged(prefix, "idx", "it is empty")
+        raise damaged(prefix, "idx", "it is empty")
     magic, version, code, count = HEADER.unpack(head.ljust(HEADER.size, b"\0"))
     if (magic, version) != MAGIC or code not in TYPES:
-        raise _damaged(prefix, "idx", "it is no index of fairseq's (--dataset-impl mmap)")
+        raise damaged(prefix, "idx", "it is no index of fairseq's (--dataset-impl mmap)")
     if len(head) < HEADER.size:
-        raise _damaged(prefix, "idx", f"it has {len(head)} bytes, its head alone {HEADER.size}")
+        raise damaged(prefix, "idx", f"it has {len(head)} bytes, its head alone {HEADER.size}")
     return np.dtype(TYPES[code]), count
 
 
@@ -202,16 +188,16 @@ def _check_index(
         lengths, begins = (part[begin : begin + BLOCK] for part in (sizes, places))
         if (empty := np.flatnonzero(lengths < 1)).size:
             number = int(empty[0])
-            raise _damaged(prefix, "idx", f"its length is {lengths[number]}", begin + number)
+            raise damaged(prefix, "idx", f"its length is {lengths[number]}", begin + number)
         ends = begins + lengths.astype(np.int64) * width
         turns = np.concatenate(([end], ends[:-1]))
         if (gaps := np.flatnonzero(begins != turns)).size:
             number = int(gaps[0])
             what = f"it begins at byte {begins[number]}, the one before it ends at {turns[number]}"
-            raise _damaged(prefix, "idx", what, begin + number)
+            raise damaged(prefix, "idx", what, begin + number)
         end = int(ends[-1])
     if total != end:
-        raise _damaged(prefix, "bin", f"it has {total} bytes, {end} by its index")
+        raise damaged(prefix, "bin", f"it has {total} bytes, {end} by its index")
 
 
 def check_other_side(prefix: str, count: int) -> None:
@@ -229,7 +215,7 @@ def check_other_side(prefix: str, count: int) -> None:
     other = target if language == source else source
     other = os.path.join(os.path.dirname(prefix), f"{start}{source}-{target}.{other}")
     if os.path.isfile(f"{other}.idx") and (found := _read_header(other)[1]) != count:
-        raise _damaged(prefix, "idx", f"it has {count} sentences, {other}.idx {found}")
+        raise damaged(prefix, "idx", f"it has {count} sentences, {other}.idx {found}")
 
 
 # --- the dictionary ----------------------------------------------------------------------------
@@ -247,7 +233,7 @@ def words_of(prefix: str, dictionary: Any = None) -> Words | None:
     Returns:
         None where there is neither.
     """
-    path = _dictionary_of(prefix)
+    path = dictionary_of(prefix)
     counts = [] if dictionary is None else [len(dictionary)]
     if os.path.isfile(path):
         found = os.stat(path)
@@ -256,130 +242,10 @@ def words_of(prefix: str, dictionary: Any = None) -> Words | None:
     return Words(min(counts), end) if counts else None
 
 
-def _dictionary_of(prefix: str) -> str:
-    language = prefix.rpartition(".")[2]
-    return os.path.join(os.path.dirname(prefix), f"dict.{language}.txt")
-
-
 @functools.lru_cache(maxsize=1024)
 def _lines(path: str, *_: int) -> int:
     with open(path, encoding="utf-8", errors="replace") as stream:
         return sum(1 for _ in stream)
-
-
-# --- digests -----------------------------------------------------------------------------------
-
-
-def check_digests(prefix: str) -> None:
-    """Compare a side's files with what they were when their folder was made.
-
-    Those are both of its own up to `CHEAP`, and its dictionary. Older folders do not say it.
-
-    Args:
-        prefix: see `Side`.
-
-    Raises:
-        DamagedData: one is another.
-    """
-    for path in (f"{prefix}.idx", f"{prefix}.bin", _dictionary_of(prefix)):
-        expected = _digest_of(path)
-        if expected is None or not os.path.isfile(path):
-            continue
-        found = os.stat(path)
-        if found.st_size > CHEAP or _sha256(path, found.st_mtime_ns, found.st_size) == expected:
-            continue
-        raise _changed(path)
-
-
-def check_folder(root: str) -> int:
-    """Compare all files that a folder's mark has digests of with what they were.
-
-    Args:
-        root: the folder, not one of its shards.
-
-    Returns:
-        How many there are; 0 of older folders.
-
-    Raises:
-        DamagedData: one is another, or missing.
-    """
-    known = {name: one for mark in MARKS for name, one in digests(os.path.join(root, mark)).items()}
-    for name, expected in known.items():
-        path = os.path.join(root, name)
-        if not os.path.isfile(path):
-            raise DamagedData(f"`data` must hold whole files; {path} is missing")
-        if name not in MARKS and sha256(path) != expected:  # marks were looked at when read
-            raise _changed(path)
-    return len(known)
-
-
-def check_file(path: str) -> None:
-    """Compare a small file of a folder, such as a list, with what it was; as `check_digests`."""
-    expected = _digest_of(path)
-    if expected is not None and os.path.isfile(path) and sha256(path) != expected:
-        raise _changed(path)
-
-
-def seal(settings: dict[str, Any]) -> str:
-    """The digest of what a mark says of its folder, but for the digests that stand there too."""
-    said = {name: value for name, value in settings.items() if name != DIGESTS}
-    text = json.dumps(said, sort_keys=True, ensure_ascii=False)
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _digest_of(path: str) -> str | None:
-    """What a file was; None where nothing says it, as of older folders."""
-    folder, name = os.path.split(os.path.abspath(path))
-    roots = {folder: name}
-    if _BELOW.fullmatch(os.path.basename(folder)):
-        roots[os.path.dirname(folder)] = f"{os.path.basename(folder)}/{name}"
-    for root, below in roots.items():
-        for mark in MARKS:
-            if (digest := digests(os.path.join(root, mark)).get(below)) is not None:
-                return digest
-    return None
-
-
-def digests(mark: str) -> dict[str, str]:
-    """By path below the folder, what its files were when it was made; {} where nothing says it.
-
-    Raises:
-        DamagedData: what should say it cannot be read.
-    """
-    try:
-        found = os.stat(mark)
-    except OSError:
-        return {}
-    return _digests(mark, found.st_mtime_ns, found.st_size)
-
-
-@functools.lru_cache(maxsize=64)
-def _digests(mark: str, *_: int) -> dict[str, str]:
-    try:
-        with open(mark, encoding="utf-8") as stream:
-            content = json.load(stream)
-    except (ValueError, RecursionError):
-        content = None
-    known = content.get(DIGESTS, {}) if isinstance(content, dict) else None
-    if not isinstance(known, dict) or not all(isinstance(one, str) for one in known.values()):
-        raise DamagedData(f"`data` must hold whole files; {mark} is none: it is damaged")
-    if known.get(os.path.basename(mark), seal(content)) != seal(content):
-        raise _changed(mark)
-    return known
-
-
-def sha256(path: str) -> str:
-    """The digest of a file's bytes."""
-    digest = hashlib.sha256()
-    with open(path, "rb") as stream:
-        while block := stream.read(BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
-
-
-@functools.lru_cache(maxsize=1024)
-def _sha256(path: str, *_: int) -> str:
-    return sha256(path)
 
 
 # --- fairseq's own loading ---------------------------------------------------------------------
@@ -401,7 +267,7 @@ def check_before_loading(module: Any) -> None:
             if impl == "mmap":
                 side = check_side(path, dictionary, whole=True)
                 if not len(side.sizes):  # fairseq cannot map it
-                    raise _damaged(path, "bin", "it is empty")
+                    raise damaged(path, "bin", "it is empty")
             elif impl in (None, "cached", "lazy") and not _is_of_another_kind(path):
                 _read_header(path)
                 raise DamagedData(f"`--dataset-impl` must be mmap for {path}.idx; it is {impl}")
@@ -420,24 +286,8 @@ def _is_of_another_kind(prefix: str) -> bool:
 
 def _unknown(prefix: str, number: int, token: int, words: Words) -> DamagedData:
     what = f"its token {token} is not in the dictionary of {words.count}"
-    return _damaged(prefix, "bin", what, number)
+    return damaged(prefix, "bin", what, number)
 
 
 def _endless(prefix: str, number: int) -> DamagedData:
-    return _damaged(prefix, "bin", "the symbol that ends it is missing", number)
-
-
-def _changed(path: str) -> DamagedData:
-    what = "it is not what was written when the folder was made"
-    if path.endswith((".idx", ".bin")):
-        prefix, suffix = os.path.splitext(path)
-        return _damaged(prefix, suffix[1:], what)
-    return DamagedData(f"`data` must hold whole files; {path} is none: {what}")
-
-
-def _damaged(prefix: str, suffix: str, what: str, number: int | None = None) -> DamagedData:
-    """What is wrong with a file, or with a sentence of it (from 0)."""
-    name = os.path.basename(prefix).rpartition(".")[0] or os.path.basename(prefix)
-    where = f"{prefix}.{suffix} of set {name} is none"
-    sentence = "" if number is None else f"sentence {number + 1}: "
-    return DamagedData(f"`data` must hold whole files; {where}: {sentence}{what}")
+    return damaged(prefix, "bin", "the symbol that ends it is missing", number)

@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.data.files import write_text
     from tdo_plugin.data.inventory import as_json, by_direction, read_sets
-    from tdo_plugin_binarised import check_folder
+    from tdo_plugin_digests import check_folder
 
     extra = own_and_stock(args, _options)
     _check(args, extra)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,6 +10,7 @@ from tdo_plugin.corpora.rearranging import add_rearranging, rearranged
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.parser import seed
 from tdo_plugin.metrics.textform import CASINGS, TOKENIZATIONS, TextForm
+from tdo_plugin_messages import tell
 
 HELP = "segment and binarise a text folder for fairseq, all test directions included"
 
@@ -151,11 +151,6 @@ def _add_run(group: argparse._ArgumentGroup) -> None:
     add("--dry-run", action="store_true", help="only print the stock commands")
 
 
-def warn(line: str) -> None:
-    """Say what becomes of the text, beside the output proper."""
-    print(line, file=sys.stderr, flush=True)
-
-
 def _codes(text: str) -> tuple[str, ...]:
     return tuple(text.split(","))
 
@@ -164,7 +159,7 @@ def run(args: argparse.Namespace) -> int:
     """Prepare DATA unless it is there already, made of the same text with the same settings."""
     _check(args)
     with TemporaryDirectory() as scratch:
-        return _run(args, rearranged(args.text, args, "TEXT", Path(scratch), warn))
+        return _run(args, rearranged(args.text, args, "TEXT", Path(scratch), tell))
 
 
 def _run(args: argparse.Namespace, text: Path) -> int:
@@ -182,7 +177,7 @@ def _run(args: argparse.Namespace, text: Path) -> int:
 
     folder = read_text_folder(text, args.languages)
     if unused := folder.unused():
-        warn(
+        tell(
             "not used, for want of training text of a language or for another file of the same "
             f"pair: {enumerated(unused)}"
         )

@@ -27,7 +27,7 @@ from tdo_plugin.data.steps import Steps
 from tdo_plugin.errors import UserError
 from tdo_plugin.names import check_directions
 from tdo_plugin.typed import read_json, typed
-from tdo_plugin_binarised import DIGESTS, digests, seal
+from tdo_plugin_digests import DIGESTS, digests, seal
 
 Settings = Mapping[str, Any]
 

@@ -35,7 +35,7 @@ from tdo_plugin.data.steps import Step, Steps, read_record
 from tdo_plugin.data.textfolder import Pair, TextFolder, count_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.typed import read_json, typed
-from tdo_plugin_binarised import DIGESTS, seal
+from tdo_plugin_digests import DIGESTS, seal
 
 TEXTS = Path("work", "texts.json")  # digests of the text that a whole folder was made of
 # sets in numbers and in text, and dictionaries, as they lie below a data folder

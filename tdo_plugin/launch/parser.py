@@ -11,6 +11,7 @@ from tdo_plugin_messages import shown
 
 LARGEST = 10**9  # whole number of an option: the product of any two fits into 64 bits
 SEEDS = 2**63  # of torch's generators
+_OPTION = re.compile(r"^argument (\S+): (?=must )")  # how argparse begins what a type says
 _WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
 
 
@@ -53,8 +54,9 @@ class Parser(argparse.ArgumentParser):
         self.register("type", float, real)
 
     def error(self, message: str) -> NoReturn:
-        """Exit with 2, the usage and the message."""
-        super().error(shown(message))
+        """Exit with 2 and the message, as one line."""
+        line = _OPTION.sub(r"`\1` ", message)
+        self.exit(2, f"{self.prog}: error: {shown(line)}\n")
 
 
 class RaisingParser(Parser):

@@ -24,7 +24,7 @@ from typing import Any
 from tdo_plugin.data.databin import MARK, settings_of
 from tdo_plugin.data.segmentation import join_pieces
 from tdo_plugin.errors import UserError
-from tdo_plugin_binarised import digests
+from tdo_plugin_digests import digests
 from tdo_plugin_settings import shown
 
 CASINGS = ("cased", "lowercased", "truecased")

@@ -46,6 +46,10 @@ def _on_cpu(args: Namespace) -> bool:
     return bool(getattr(args, "cpu", False))
 
 
+def _flat_on_cpu(args: Namespace) -> bool:
+    return _on_cpu(args) and not (args.fp16_no_flatten_grads or args.memory_efficient_fp16)
+
+
 SHARED_DATA = "workers share the data alone (data parallel): no model is cut, sharded or averaged"
 REFUSALS = (
     # --- how several workers train ---
@@ -64,11 +68,18 @@ REFUSALS = (
     Refusal(("use_bmuf",), ("train",), SHARED_DATA),
     Refusal(("tpu",), ALL, "there is no support for TPUs"),
     Refusal(
-        ("fp16", "memory_efficient_fp16", "amp"),
+        ("fp16",),
         ("train",),
-        "trainings on a CPU are in single precision",
-        _on_cpu,
-        "with `--cpu`",
+        "fairseq makes one flat gradient in half precision on GPUs alone; "
+        "`--fp16-no-flatten-grads` computes in half precision on a CPU, too",
+        lambda args: (
+            _on_cpu(args) and not (args.fp16_no_flatten_grads or args.memory_efficient_fp16)
+        ),
+        "with `--cpu` and without `--fp16-no-flatten-grads`",
+    ),
+    Refusal(("amp",), ("train",), "fairseq's autocast is for GPUs", _on_cpu, "with `--cpu`"),
+    Refusal(
+        ("bf16",), ("train",), "there is one precision", lambda args: args.fp16, "with `--fp16`"
     ),
     Refusal(("profile",), ("train",), "fairseq profiles GPUs alone", _on_cpu, "with `--cpu`"),
     # --- what would be read nowhere ---

@@ -306,15 +306,16 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         Raises:
             UserError: on sentences that are too long, unless they are to be left out.
         """
-        if not len(indices) and dataset in self.datasets.values():
-            raise UserError("`data` must hold sentences; the set that was asked for has none")
+        sets = [name for name, one in self.datasets.items() if one is dataset]
+        if not len(indices) and sets:
+            raise UserError(f"`data` must hold sentences; {self._set_shown(*sets)} has none")
         kept, ignored = dataset.filter_indices_by_size(indices, max_positions)
         if ignore_invalid_inputs:
-            if not len(kept) and dataset in self.datasets.values():
+            if not len(kept) and sets:
                 raise UserError(
-                    "`--skip-invalid-size-inputs-valid-test` must leave a sentence; all "
-                    f"{len(ignored)} are longer than {max_positions}, `--max-source-positions` and "
-                    "`--max-target-positions`"
+                    "`--max-source-positions`, `--max-target-positions` and `--max-tokens` must "
+                    f"leave a sentence of {self._set_shown(*sets)}; all {len(ignored)} are longer "
+                    f"than {max_positions} tokens"
                 )
             return super().filter_indices_by_size(indices, dataset, max_positions, True)
         if len(ignored):
@@ -329,6 +330,10 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
                 f"{', `--truncate-source` cuts sources' if cuts else ''})"
             )
         return kept
+
+    def _set_shown(self, name: str) -> str:
+        pair = (self.args.source_lang, self.args.target_lang)
+        return f"{name} of {'-'.join(pair)}" if all(pair) else name
 
     def create_batch_sampler_func(self, *limits: Any, **options: Any) -> Any:
         """As fairseq's.

@@ -131,7 +131,7 @@ def test_a_folder_of_something_else_is_left_alone(translate, tmp_path):
         (["--out", "OUT", "--sampling-topk", "3"], "`--sampling-topk` must be above 0"),
         (["--out", "OUT", "--min-len", "300"], "`--min-len` must be at most --max-len-b, 200"),
         (["--out", "OUT", "--lenpen", "nan"], "`--lenpen` must be a number"),
-        (["--out", "OUT", "--seed", "-1"], "`--seed` must be at least 0"),
+        (["--out", "OUT", "--seed", "-1"], "`--seed` must be a whole number from 0"),
         (["--out", "OUT", "--average", "best-2"], "`--average` must come with a folder"),
         (["--out", "OUT", "--output", "x"], "`--output` must be left out without plain text"),
         (["--out", "DATA/dict.txt"], "`--out` must be a folder of its own"),

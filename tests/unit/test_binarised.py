@@ -16,7 +16,8 @@ from fairseq.data.indexed_dataset import MMapIndexedDatasetBuilder, make_dataset
 
 import tdo_plugin_binarised as binarised
 from tdo_plugin.tasks.loading.mapped import MappedSentences
-from tdo_plugin_binarised import DIGESTS, HEADER, DamagedData, check_folder, check_side
+from tdo_plugin_binarised import HEADER, check_side
+from tdo_plugin_digests import DIGESTS, DamagedData, check_folder
 from tdo_plugin_messages import one_line
 
 WORDS = 20

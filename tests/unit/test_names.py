@@ -130,8 +130,9 @@ def test_names_of_a_scores_file(tmp_path: Path, place: str):
     }[place]
     content = {**as_json(sheet), **json.loads(json.dumps(changed, default=dataclasses.asdict))}
     path.write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(UserError, match=r"^`scores.json` must have"):
+    with pytest.raises(UserError, match=r"^`\w+(.json)?` must") as refused:
         read_sheet(path)
+    assert "\n" not in str(refused.value)
 
 
 # --- where they are written ------------------------------------------------------------------

@@ -18,7 +18,6 @@ WRONG = [
         (("--tpdm-temperature", text), "`--tpdm-temperature` must be at least 0.0001 and finite;")
         for text in ("0", "-1", "inf", "1e-40")
     ),
-    (("--tpdm-temperature", "nan"), "`--tpdm-temperature` must be a number; it is nan"),
     ((*GATED, "--tpdm-gate-temperature", "0"), "`--tpdm-gate-temperature` must be at least 0.0001"),
     (
         ("--tpdm-gate-prior", "0.2"),

@@ -10,7 +10,7 @@ import torch
 from tdo_plugin.data import inventory
 from tdo_plugin.data.inventory import BOUNDS, UNKNOWN, Side, by_direction, by_language, read_sets
 from tdo_plugin.errors import UserError
-from tdo_plugin_binarised import DamagedData
+from tdo_plugin_digests import DamagedData
 
 Write = Callable[..., None]
 

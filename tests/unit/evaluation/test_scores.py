@@ -52,8 +52,9 @@ def sheet(name: str = "one", **changes: object) -> ScoreSheet:
 
 def test_a_sheet_survives_the_file(tmp_path: Path) -> None:
     path = tmp_path / "scores.json"
-    path.write_text(json.dumps(as_json(sheet())), encoding="utf-8")
-    assert read_sheet(path) == sheet()
+    own = merge([sheet(), sheet("base", comparisons=())])
+    path.write_text(json.dumps(as_json(own)), encoding="utf-8")
+    assert read_sheet(path) == own
     assert json.loads(path.read_text())["means"]["one"]["all"]["bleu"] == 15.0
 
 

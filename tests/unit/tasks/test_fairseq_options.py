@@ -107,8 +107,9 @@ def test_defaults_may_be_given():
         (
             "train",
             ("--fp16", "--cpu"),
-            "`--fp16` must be left out with `--cpu`: trainings",
+            "`--fp16-no-flatten-grads` computes in half precision on a CPU, too",
         ),
+        ("train", ("--fp16", "--bf16"), "`--bf16` must be left out with `--fp16`"),
         ("train", ("--amp", "--cpu"), "`--amp` must be left out with `--cpu`"),
         (
             "train",

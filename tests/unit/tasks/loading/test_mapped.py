@@ -11,7 +11,7 @@ from fairseq.data.indexed_dataset import MMapIndexedDataset, MMapIndexedDatasetB
 from support.data import TAG, TASK, TDO, TRAIN, built
 
 from tdo_plugin.tasks.loading.mapped import MappedSentences
-from tdo_plugin_binarised import DamagedData
+from tdo_plugin_digests import DamagedData
 
 FLAGS = ("--task", "tdo_translation", *TASK, *TRAIN, *TDO, *TAG)
 COUNTERS = Path("/proc/self/io")
