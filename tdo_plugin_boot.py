@@ -160,6 +160,57 @@ def _only_meters(module):
 
 
 @mend(
+    "tasks-by-name",
+    "a task that is not known, as without its --user-dir, is a traceback",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.tasks",
+)
+def _known_tasks(module):
+    from tdo_plugin_settings import known
+
+    names = (module.TASK_REGISTRY, module.TASK_DATACLASS_REGISTRY)
+    module.setup_task = known("task", module.setup_task, names, "task", "_name")
+
+
+@mend(
+    "models-by-name",
+    "likewise a model",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.models",
+)
+def _known_models(module):
+    from tdo_plugin_settings import known
+
+    names = (module.ARCH_MODEL_REGISTRY, module.MODEL_DATACLASS_REGISTRY)
+    module.build_model = known("arch", module.build_model, names, "_name", "arch")
+
+
+@mend(
+    "parts-by-name",
+    "likewise a criterion, an optimizer and the like",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.registry",
+)
+def _known_parts(module):
+    from tdo_plugin_settings import known
+
+    original = module.setup_registry
+
+    def setup_registry(option, *args, **options):
+        made = original(option, *args, **options)
+        if made is None:  # it was there
+            return None
+        build, register, names, settings = made
+        kind = option.removeprefix("--").replace("-", "_")
+        return known(kind, build, (names,), kind, "_name"), register, names, settings
+
+    module.setup_registry = setup_registry
+
+
+@mend(
     "no-foreign-hub",
     "the settings of a speech data folder say what code is downloaded and run",
     "fairseq 0.12.2",

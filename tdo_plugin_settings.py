@@ -8,8 +8,9 @@ to write to. The mends of ``tdo_plugin_boot``, beside which this file stands, gi
 
 import argparse
 import ast
+import functools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 SHOWN = 60  # characters of a value in a message
@@ -172,6 +173,32 @@ def only_meters(module: Any) -> Callable[[Any, Any], None]:
         original(self, state_dict)
 
     return load_state_dict
+
+
+def known(
+    kind: str, build: Callable[..., Any], names: Sequence[Collection[str]], *said: str
+) -> Callable[..., Any]:
+    """A function of fairseq's that builds a part by its name, and refuses names without one.
+
+    Args:
+        kind: of the part, for messages, such as `task`.
+        build: gets settings, or the name itself, first.
+        names: of all parts that have been registered.
+        said: settings by the first of which, where it is text, the name goes; omegaconf's form of
+            the settings has `_name`.
+    """
+
+    @functools.wraps(build)
+    def checked(cfg: Any, *args: Any, **options: Any) -> Any:
+        found = [cfg, *(getattr(cfg, one, None) for one in said)]
+        name = next((one for one in found if isinstance(one, str)), None)
+        if name is not None and not any(name in one for one in names):
+            raise SettingError(
+                f"`{kind}` must be one of fairseq's or of `--user-dir`; {shown(name)} is none"
+            )
+        return build(cfg, *args, **options)
+
+    return checked
 
 
 def no_hub(*_: Any, **__: Any) -> None:

@@ -17,10 +17,13 @@ from support.prepared import LANGUAGES, LARGER, PAIRS, TASK, prepared, trained
 
 import tdo_plugin_messages
 from tdo_plugin.cli import main
+from tdo_plugin_settings import IMPORTED, WRITTEN
 
 MULTILINGUAL = ("--task", "tdo_translation", "--langs", LANGUAGES, "--lang-pairs", PAIRS, *TAG)
 DE_EN = ("--source-lang", "de", "--target-lang", "en")
 BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, *TDO, *LARGER, *CROSS_ENTROPY)
+# settings that are not given here, and would name what is imported or written
+PLACES = (*IMPORTED, *WRITTEN)
 SMALL = ("--cpu", "--beam", "1", "--max-len-b", "5")
 
 
@@ -45,6 +48,10 @@ def settings(kinds=str):
     """Names of the settings of the checkpoint that are of some kinds, each once."""
     found = [*groups(original()["cfg"])]
     return sorted({key for one in found for key, value in one.items() if isinstance(value, kinds)})
+
+
+def original_value(name):
+    return next(one[name] for one in groups(original()["cfg"]) if name in one)
 
 
 def with_setting(path, **changed):
@@ -77,8 +84,12 @@ def trap(tmp_path):
             assert "trap" not in sys.modules
 
         def payloads(self, name):
+            """Code; for what may name a place, that, too."""
             yield self.code
-            yield self.place if name == "user_dir" else f"{self.place}/new"
+            if name == "user_dir":
+                yield self.place
+            elif name in PLACES or "/" in str(original_value(name)):
+                yield f"{self.place}/new"
 
     return Trap()
 
@@ -209,6 +220,7 @@ def tried(command, names, tmp_path, trap, capsys):
             trap.check()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_command_itself_goes_through(command, tmp_path, capsys):
     """So that what follows tests what it says; some want another model, and say so."""
@@ -217,15 +229,22 @@ def test_the_command_itself_goes_through(command, tmp_path, capsys):
         assert line is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", COMMANDS)
 def test_nothing_of_a_setting_runs(command, tmp_path, trap, capsys):
     """Each setting that is text is tried by some command, and each command has some of them."""
     turn = [*COMMANDS].index(command)
-    tried(command, settings()[turn :: len(COMMANDS)], tmp_path, trap, capsys)
+    tried(command, [*settings(), *PLACES][turn :: len(COMMANDS)], tmp_path, trap, capsys)
 
 
 @pytest.mark.full
 @pytest.mark.parametrize("command", COMMANDS)
 def test_nothing_of_any_setting_runs(command, tmp_path, trap, capsys):
     """Each setting that is text, by each command."""
-    tried(command, settings(), tmp_path, trap, capsys)
+    tried(command, [*settings(), *PLACES], tmp_path, trap, capsys)
+
+
+@pytest.mark.full
+def test_nothing_of_a_setting_that_was_not_given_runs(tmp_path, trap, capsys):
+    """Settings that are empty may be text, too."""
+    tried("fairseq-generate", settings(type(None)), tmp_path, trap, capsys)

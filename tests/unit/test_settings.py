@@ -6,7 +6,7 @@ from argparse import Namespace
 import omegaconf
 import pytest
 import torch
-from fairseq import checkpoint_utils
+from fairseq import checkpoint_utils, models, scoring, tasks
 from fairseq.logging import meters
 
 from tdo_plugin_messages import one_line
@@ -182,3 +182,17 @@ def test_a_fasta_file_has_any_name(tmp_path, monkeypatch):
     )
     fasta_dataset.FastaDataset(f"{tmp_path}/a; touch b #")
     assert f"'{tmp_path}/a; touch b #'.fasta" in commands[0]
+
+
+@pytest.mark.parametrize(
+    ("build", "cfg", "message"),
+    [
+        (tasks.setup_task, Namespace(task="x\n"), "`task` must be one of fairseq.s or of"),
+        (tasks.setup_task, Namespace(_name="x"), "`task` must be"),
+        (models.build_model, Namespace(arch="{}"), "`arch` must be .*{}"),
+        (scoring.build_scorer, "eval", "`scoring` must be"),
+    ],
+)
+def test_parts_that_nothing_registers(build, cfg, message):
+    with pytest.raises(SettingError, match=message):
+        build(cfg, None)
