@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 
 import pytest
-from support.commands import hypotheses, scores
+from support.commands import command, hypotheses, scores
 from support.covering import mostly_full
 from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN, built, generate, iterate, kept_logging
 from support.prepared import LARGER, TASK, TEST_SENTENCES, prepared, trained
@@ -171,6 +171,21 @@ def test_a_free_tag_is_fairseq_generates():
     assert [one.score for one in found] == pytest.approx(scored, abs=1e-4)
     charged = generated("de-fr", *TAGGED, path=f"{one}:{other}")[1]
     assert sum(scored) > sum(charged)
+
+
+@pytest.mark.long
+def test_a_free_tag_is_fairseq_interactives():
+    line = lines(prepared().root / "reference/test.de")[0]
+    pieces = " ".join(load_model(prepared().root / "spm.model").encode(line, out_type=str))
+    done = command(
+        *("interactive", prepared().root, "--task", "tdo_translation", *TASK, *TAG, *TAGGED),
+        *("-s", "de", "-t", "fr", "--cpu", "--beam", "4", "--path", trained(*TAGGED)),
+        "--free-tag",
+        stdin=f"{pieces}\n",
+    )
+    assert done.returncode == 0, done.stderr
+    _, expected = generated("de-fr", *TAGGED, "--free-tag", path=trained(*TAGGED))
+    assert scores(done.stdout)[0] == pytest.approx(expected[0], abs=1e-4)
 
 
 def test_a_free_tag_is_one_of_the_folders_settings(translate, tmp_path):
