@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # the size of a batch changes nothing but rounding
 FREE = ("checkpoints", "max_tokens", "batch_size")
+# where it is off, it is not named, as before there was the option
+NEWER = ("free_tag",)
 
 
 def path_option(parser: argparse.ArgumentParser) -> None:
@@ -62,6 +64,11 @@ def search_options(group: Any) -> None:
     add("--temperature", type=float, default=1.0, metavar="X", help="divides logits (default 1)")
     add("--sampling", action="store_true", help="draw tokens instead of searching")
     add("--sampling-topk", type=int, default=-1, metavar="N", help="draw from the N likeliest")
+    add(
+        "--free-tag",
+        action="store_true",
+        help="a target tag that is forced has log-probability 0, as in Hugging Face's generate",
+    )
     add("--seed", type=seed, default=1, metavar="N", help="of the draws (default 1)")
     add("--max-tokens", type=int, metavar="N", help="tokens of a batch (default 4000)")
     add("--batch-size", type=int, metavar="N", help="sentences of a batch")
@@ -133,6 +140,7 @@ def decoding_options(args: argparse.Namespace, chosen: Protocol) -> DecodingOpti
         temperature=args.temperature,
         sampling=args.sampling,
         sampling_topk=args.sampling_topk,
+        free_tag=args.free_tag,
         seed=args.seed,
         precision=args.precision,
         **(size if any(size.values()) else {}),
@@ -147,7 +155,11 @@ def settings_of(options: DecodingOptions) -> dict[str, Any]:
 
     from tdo_plugin.data.files import sha256
 
-    settings = {name: value for name, value in asdict(options).items() if name not in FREE}
+    settings = {
+        name: value
+        for name, value in asdict(options).items()
+        if name not in FREE and (value or name not in NEWER)
+    }
     return {**settings, "checkpoints_sha256": [sha256(path) for path in options.checkpoints]}
 
 

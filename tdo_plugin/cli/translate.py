@@ -193,8 +193,8 @@ def _take_over(out: Path, how: dict[str, Any], fresh: bool) -> None:
         )
     before = None if fresh else read_how(out)
     if before is not None and before.get("settings") != how["settings"] and not fresh:
-        old = before.get("settings") or {}
-        differing = [name for name, value in how["settings"].items() if old.get(name) != value]
+        old, new = before.get("settings") or {}, how["settings"]
+        differing = [name for name in {**new, **old} if old.get(name) != new.get(name)]
         raise UserError(
             f"`--out` must be a new folder, or --fresh given; {out} was made with other "
             f"{', '.join(differing)}"

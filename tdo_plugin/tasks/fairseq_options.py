@@ -157,6 +157,11 @@ REFUSALS = (
         ("interactive",),
         "fairseq-interactive does not read it; fairseq-generate does",
     ),
+    Refusal(
+        ("free_tag",),
+        ("train", "validate"),
+        "only the searches of fairseq-generate and fairseq-interactive read it",
+    ),
     # --- what is the checkpoint's ---
     Refusal(
         ("optimizer", "lr_scheduler", "criterion", "warmup_updates", "force_anneal", "lr_shrink"),
@@ -355,6 +360,8 @@ def _model_overrides(args: Namespace) -> Iterator[str]:
 
 
 def _search(args: Namespace) -> Iterator[str]:
+    if args.free_tag and args.score_reference:
+        yield "`--free-tag` must be left out with `--score-reference`, which searches for nothing"
     if args.nbest > args.beam:
         yield f"`--nbest` must be at most `--beam`, {args.beam}; it is {args.nbest}"
     elif args.sampling and args.nbest != args.beam:

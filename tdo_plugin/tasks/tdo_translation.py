@@ -21,6 +21,7 @@ from torch import Tensor
 from tdo_plugin.data.databin import MARK
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.textform import form_shown, read_text_form
+from tdo_plugin.models.forced_tag import check_free_tag, free_tag
 from tdo_plugin.models.narrow_search import narrow
 from tdo_plugin.models.neuron_masks import check_begun
 from tdo_plugin.tasks import fairseq_options
@@ -109,6 +110,12 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             action="store_true",
             help="search as fairseq does, among the scores of the whole vocabulary, also for "
             "--task tdo_robt: slower, the same hypotheses",
+        )
+        parser.add_argument(
+            "--free-tag",
+            action="store_true",
+            help="in generation, a target tag that is forced has log-probability 0, as in Hugging "
+            "Face's generate, instead of the model's",
         )
 
     def __init__(
@@ -239,7 +246,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
 
         Raises:
             UserError: where alignments are asked for: with one softmax over source and target no
-                attention over the source stands alone.
+                attention over the source stands alone; ``--free-tag`` where no tag is forced.
         """
         for option in ("print_alignment", "replace_unk"):  # for whoever calls it without a parser
             if getattr(args, option, None):
@@ -248,6 +255,9 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
                     f"attention weights; it is {getattr(args, option)}"
                 )
         generator = super().build_generator(models, args, *more, **options)
+        if getattr(self.args, "free_tag", False):
+            check_free_tag(self)
+            return free_tag(generator)
         return generator if getattr(self.args, "whole_search", False) else narrow(generator)
 
     def load_dataset(self, split: str, *args: Any, **kwargs: Any) -> None:

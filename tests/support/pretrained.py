@@ -109,16 +109,17 @@ def _publish_rows(out: Path) -> None:
     path.write_text(json.dumps(config), encoding="utf-8")
 
 
-def original_model(family: str):
-    """The model of :func:`folder` and its tokenizer, in double precision."""
+def original_model(family: str, path: Path | None = None):
+    """The model of a folder, :func:`folder` by default, and its tokenizer, in double precision."""
     from transformers import M2M100ForConditionalGeneration, M2M100Tokenizer, NllbTokenizer
 
     kind = {"m2m100": M2M100Tokenizer, "nllb": NllbTokenizer}[family]
-    model = M2M100ForConditionalGeneration.from_pretrained(folder(family)).double().eval()
+    path = path or folder(family)
+    model = M2M100ForConditionalGeneration.from_pretrained(path).double().eval()
     for side in (model.model.encoder, model.model.decoder):
         # they are made in single precision, whatever the model's
         side.embed_positions.weights = sinusoids(*side.embed_positions.weights.shape)
-    return model, kind.from_pretrained(folder(family))
+    return model, kind.from_pretrained(path)
 
 
 def sinusoids(positions: int, dim: int) -> torch.Tensor:
@@ -174,6 +175,19 @@ def loaded(out: Path):
 def copied(family: str, to: Path) -> Path:
     """A folder to damage."""
     return Path(shutil.copytree(folder(family), to))
+
+
+def that_ends_sooner(family: str, to: Path) -> Path:
+    """A folder whose model likes the end symbol more, so that few sentences reach a limit."""
+    from transformers import M2M100ForConditionalGeneration
+
+    path = copied(family, to)
+    model = M2M100ForConditionalGeneration.from_pretrained(path)
+    with torch.no_grad():
+        end = model.model.shared.weight[2]
+        model.model.decoder.layer_norm.bias.add_(end / end.norm())
+    model.save_pretrained(path)
+    return path
 
 
 def fairseq_checkpoint() -> Path:

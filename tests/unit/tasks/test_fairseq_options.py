@@ -137,6 +137,13 @@ def test_defaults_may_be_given():
         ("generate", ("--diverse-beam-groups", "2"), "must divide `--beam`, 5; it is 2"),
         ("generate", ("--model-overrides", "{'a'"), "`--model-overrides` must be a dict"),
         ("interactive", ("--batch-size", "4"), "must be at most `--buffer-size`, 1; it is 4"),
+        (
+            "generate",
+            ("--free-tag", "--score-reference"),
+            "`--free-tag` must be left out with `--score-reference`",
+        ),
+        ("train", ("--free-tag",), "`--free-tag` must be left out: only the searches of"),
+        ("validate", ("--free-tag",), "`--free-tag` must be left out: only the searches of"),
         ("validate", ("--max-tokens", "0"), "`--max-tokens`"),
         ("generate", ("--save-dir", "x"), "only fairseq-train writes checkpoints"),
     ],
