@@ -222,7 +222,7 @@ def _config_means(folder: Path, said: Said) -> bool:
     wanted = _words(folder / "system.conf")
     about = {name: wanted.pop(name, [usual])[0] for name, usual in ABOUT.items()}
     *lines, _, command = said.output.splitlines()
-    flags = [shlex.split(line) for line in lines if line.startswith("-")]
+    flags = [shlex.split(line) for line in lines if not line.startswith("# ")]
     notes = [line for line in lines if line.startswith("# ")]
     words = shlex.split(command)
     shared = [
