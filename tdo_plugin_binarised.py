@@ -321,7 +321,7 @@ def check_file(path: str) -> None:
 
 
 def seal(content: dict[str, Any]) -> str:
-    """The digest of all that a mark says of its folder, but for this one, which stands there too."""
+    """The digest of all that a mark says of its folder, but for this one, which stands there."""
     others = {name: one for name, one in content.get(DIGESTS, {}).items() if name not in MARKS}
     text = json.dumps({**content, DIGESTS: others}, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
