@@ -80,10 +80,10 @@ def check_file(path: str) -> None:
         raise _changed(path)
 
 
-def seal(settings: dict[str, Any]) -> str:
-    """The digest of what a mark says of its folder, but for the digests that stand there too."""
-    said = {name: value for name, value in settings.items() if name != DIGESTS}
-    text = json.dumps(said, sort_keys=True, ensure_ascii=False)
+def seal(content: dict[str, Any]) -> str:
+    """The digest of all that a mark says of its folder, but for this one, which stands there."""
+    others = {name: one for name, one in content.get(DIGESTS, {}).items() if name not in MARKS}
+    text = json.dumps({**content, DIGESTS: others}, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -33,6 +33,8 @@ STOCK_MISTAKES = (
     "Cannot load model parameters from checkpoint",
     "Error(s) in loading state_dict",
     "The dataset is empty",
+    "Duplicate word found when loading Dictionary",
+    "Incorrect dictionary format",
 )
 
 # How torch says that memory of a GPU or machine did not suffice; the last is cuBLAS's and cuDNN's.

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tdo_plugin.cli.average import check_output, make_folder
-from tdo_plugin.errors import UserError, check_seed
+from tdo_plugin.errors import UserError
 from tdo_plugin.launch.parser import seed
 
 HELP = "erase a random share of a masked model's neurons, to see what they were for"
@@ -49,7 +49,6 @@ def run(args: argparse.Namespace) -> int:
             raise UserError(f"`--{option}` must be from 0 to 1; it is {getattr(args, option)}")
     if bool(args.specific) != bool(args.pair):
         raise UserError("`--specific` and `--pair` must come together; one of them is missing")
-    check_seed(args.seed)
     logging.disable(logging.INFO)  # fairseq, which reading a checkpoint imports, greets everybody
     try:
         return _run(args)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdo_plugin.cli.decoding import machine_options, run_stages
-from tdo_plugin.errors import UserError, check_seed
+from tdo_plugin.errors import UserError
 from tdo_plugin.launch.parser import seed
 from tdo_plugin_messages import tell
 
@@ -130,7 +130,6 @@ def _check(args: argparse.Namespace) -> int | None:
         if value is not None and value < 1:
             name = option.replace("_", "-")
             raise UserError(f"`--{name}` must be at least 1; it is {value}")
-    check_seed(args.seed)
     if args.label_smoothing is not None and not 0 <= args.label_smoothing < 1:
         raise UserError(
             f"`--label-smoothing` must be from 0 to below 1; it is {args.label_smoothing}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdo_plugin.cli.named_models import by_name
-from tdo_plugin.errors import UserError, check_seed
+from tdo_plugin.errors import UserError
 from tdo_plugin.launch.options import device_options, gpus_here
 from tdo_plugin.launch.parser import seed
 from tdo_plugin_messages import tell
@@ -128,7 +128,6 @@ def _check(args: argparse.Namespace) -> None:
         if getattr(args, option) < least:
             name = option.replace("_", "-")
             raise UserError(f"`--{name}` must be at least {least}; it is {getattr(args, option)}")
-    check_seed(args.seed)
     if args.layers not in (None, "all"):
         numbers = args.layers.split(",")
         if not all(one.isdecimal() and int(one) for one in numbers):

@@ -105,7 +105,8 @@ class FurtherFolder:
         """
         known = [path.name for path in self.root.iterdir() if path.is_file()]
         content: dict[str, Any] = {"settings": settings, **outcome}
-        content[DIGESTS] = {self.mark.name: seal(content), **digests_of(self.root, known)}
+        content[DIGESTS] = digests_of(self.root, known)
+        content[DIGESTS][self.mark.name] = seal(content)
         write_text(self.mark, [json.dumps(content, indent=1, ensure_ascii=False)])
 
 

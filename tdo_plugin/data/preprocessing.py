@@ -362,5 +362,6 @@ def _write_lists(
 def _write_mark(out: Path, stored: Mapping[str, Any], known: Collection[str]) -> None:
     """What a whole folder has: how it was made, and the digests of that and of its files."""
     files = {*known, *(name for name in (*LISTS, SHARDS) if (out / name).is_file())}
-    content = {**stored, DIGESTS: {MARK: seal(dict(stored)), **digests_of(out, files)}}
+    content = {**stored, DIGESTS: digests_of(out, files)}
+    content[DIGESTS][MARK] = seal(content)
     write_text(out / MARK, [json.dumps(content, indent=1, ensure_ascii=False)])

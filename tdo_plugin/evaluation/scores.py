@@ -228,11 +228,13 @@ def read_sheet(path: Path) -> ScoreSheet:
         UserError: no such file, or not one that `tdo score` wrote.
     """
     try:
-        sheet = _from_json(read_json(path))
+        sheet = _from_json(read_json(path), path)
     except OSError as error:
         raise UserError(
             f"`SCORES` must be a scores.json of tdo score; {path}: {error.strerror}"
         ) from None
+    except UserError:
+        raise
     except ValueError as error:
         reason = (
             "" if isinstance(error, json.JSONDecodeError | UnicodeDecodeError) else f": {error}"
@@ -240,7 +242,6 @@ def read_sheet(path: Path) -> ScoreSheet:
         raise UserError(
             f"`SCORES` must be a scores.json of tdo score; {path} is not one{reason}"
         ) from None
-    _check_names(sheet, path)
     return sheet
 
 
@@ -254,11 +255,12 @@ def _check_names(sheet: ScoreSheet, path: Path) -> None:
     check_directions(among, f"`{path.name}`")
 
 
-def _from_json(data: Any) -> ScoreSheet:
+def _from_json(data: Any, path: Path) -> ScoreSheet:
     if not isinstance(data, dict) or data.pop("format", None) != FORMAT or "means" not in data:
         raise ValueError(f"it must be an object of format {FORMAT}")
     means = data.pop("means")
     sheet: ScoreSheet = typed(data, ScoreSheet, "it")
+    _check_names(sheet, path)
     _check(sheet)
     check_numbers(sheet)
     if means != json.loads(json.dumps(as_json(sheet)["means"])):

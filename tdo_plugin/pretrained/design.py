@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
 
-from tdo_plugin.errors import UserError, check_seed
+from tdo_plugin.errors import UserError
 from tdo_plugin.names import check_languages
 from tdo_plugin.pretrained.original import Sizes
 from tdo_plugin.pretrained.parts import MOST_LAYERS, Layers
@@ -42,7 +42,6 @@ class Design:
     seed: int
 
     def __post_init__(self) -> None:
-        check_seed(self.seed)
         if self.half is not None and self.half > MOST_LAYERS:
             raise UserError(f"`--layers` must be at most {MOST_LAYERS}; it is {self.half}")
         if len(self.languages) < 2:

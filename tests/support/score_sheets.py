@@ -51,7 +51,7 @@ def system(name: str) -> SystemScores:
             dict(zip(("bleu", "off", "perplexity"), values[name], strict=True)),
             shares(values[name][1]),
             {direction.split("-")[1]: 2},
-            1.0,
+            values[name][1] / 8,
         )
         for direction, values in SCORES.items()
         if name in values

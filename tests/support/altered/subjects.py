@@ -222,7 +222,8 @@ def _config_means(folder: Path, said: Said) -> bool:
     wanted = _words(folder / "system.conf")
     about = {name: wanted.pop(name, [usual])[0] for name, usual in ABOUT.items()}
     *lines, _, command = said.output.splitlines()
-    flags = [shlex.split(line) for line in lines if line.startswith("-")]
+    said_first = itertools.takewhile(lambda line: not line.startswith("the CPU x "), lines)
+    flags = [shlex.split(line) for line in said_first if not line.startswith("# ")]
     notes = [line for line in lines if line.startswith("# ")]
     words = shlex.split(command)
     shared = [
@@ -234,7 +235,6 @@ def _config_means(folder: Path, said: Said) -> bool:
     return (
         flags == [[flag, *values] for flag, values in wanted.items()]
         and notes[:2] == [f"# gpus {int(about['gpus'])}", f"# precision {about['precision']}"]
-        and [word for word in words if word in shared or word in words] != []
         and all(word in words for word in shared)
     )
 

@@ -49,10 +49,9 @@ def test_each_value_replaced_is_refused_or_harmless(tmp_path: Path) -> None:
             read = read_sheet(path)
         except UserError as error:
             counts["refused"] += 1
-            assert str(error).startswith("`SCORES` must be a scores.json of tdo score"), (
-                way,
-                wrong,
-            )
+            assert str(error).startswith(
+                ("`SCORES` must be a scores.json of tdo score", "`scores.json` must have ")
+            ), (way, wrong)
             continue
         counts["read"] += 1
         terminal(tables.summary(read), 100, False)

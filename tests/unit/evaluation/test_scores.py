@@ -23,9 +23,12 @@ from tdo_plugin.evaluation.scores import (
 DIFFERENCE = Difference(30.0, 20.0, 10.0, 8.0, 12.0, 0.01)
 
 
+SHARES = {"target": 100.0, "english": 0.0, "source": 0.0, "other": 0.0, "undetectable": 0.0}
+
+
 def sheet(name: str = "one", **changes: object) -> ScoreSheet:
     rows = (
-        DirectionScores("en-de", 2, {"bleu": 30.0, "off": 0.0}, {"target": 100.0}, {"de": 2}),
+        DirectionScores("en-de", 2, {"bleu": 30.0, "off": 0.0}, SHARES, {"de": 2}),
         DirectionScores("de-fr", 2, {"bleu": 0.0, "off": 5.0}),
     )
     own = ScoreSheet(
@@ -37,7 +40,7 @@ def sheet(name: str = "one", **changes: object) -> ScoreSheet:
         metrics=("bleu", "off"),
         comparisons=(
             Comparison(
-                name, "base", "bleu", {"en-de": DIFFERENCE}, {"all": DIFFERENCE}, {"all": 50.0}
+                name, name, "bleu", {"en-de": DIFFERENCE}, {"all": DIFFERENCE}, {"all": 50.0}
             ),
         ),
         examples=(Example("de-fr", 1, None, "ref", {name: "hyp"}, {name: 12.0}),),
