@@ -7,7 +7,7 @@ import re
 from typing import Any, NoReturn
 
 from tdo_plugin.errors import UserError
-from tdo_plugin_messages import shown
+from tdo_plugin_messages import bounded
 
 LARGEST = 10**9  # whole number of an option: the product of any two fits into 64 bits
 SEEDS = 2**63  # of torch's generators
@@ -54,7 +54,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Exit with 2, the usage and the message."""
-        super().error(shown(message))
+        super().error(bounded(message))
 
 
 class RaisingParser(Parser):
