@@ -75,7 +75,7 @@ def _no_memory(cls: str, text: str) -> str:
     return f"memory does not suffice: {reason}; `{TRACEBACK}=1` shows where"
 
 
-def shown(text: str) -> str:
+def bounded(text: str) -> str:
     """A message as it may be printed: one line of bounded length, without control characters.
 
     What a message quotes comes from files and command lines, of whatever size and bytes. The middle
@@ -90,7 +90,7 @@ def shown(text: str) -> str:
 
 def tell(line: str) -> None:
     """Print a message to standard error, where all of them go."""
-    print(shown(line), file=sys.stderr, flush=True)
+    print(bounded(line), file=sys.stderr, flush=True)
 
 
 def _escaped(text: str) -> str:
@@ -103,7 +103,7 @@ def one_line(kind: type[BaseException], value: BaseException) -> str | None:
     if os.environ.get(TRACEBACK) == "1":
         return None
     line = _line(kind, value)
-    return None if line is None else shown(line)
+    return None if line is None else bounded(line)
 
 
 def _line(kind: type[BaseException], value: BaseException) -> str | None:

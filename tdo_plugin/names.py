@@ -30,6 +30,11 @@ def is_language(name: object) -> bool:
     return isinstance(name, str) and _CODE.fullmatch(name) is not None
 
 
+def is_direction(name: object) -> bool:
+    """Whether it is a source's and a target's name with a hyphen between them."""
+    return isinstance(name, str) and DIRECTION.fullmatch(name) is not None
+
+
 def check_languages(names: Iterable[object], place: str) -> None:
     """Raise UserError where one of the names cannot be a language's.
 
@@ -47,7 +52,7 @@ def check_languages(names: Iterable[object], place: str) -> None:
 def check_directions(names: Iterable[object], place: str) -> None:
     """Raise UserError where one of the names is no direction; see `check_languages`."""
     for name in names:
-        if not isinstance(name, str) or not DIRECTION.fullmatch(name):
+        if not is_direction(name):
             raise UserError(
                 f"{place} must have directions such as de-fr or en-pt_BR, their languages "
                 f"{LANGUAGE_IS.partition(', such')[0]}; it has {shown(str(name))}"

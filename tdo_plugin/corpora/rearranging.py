@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 
-from tdo_plugin.corpora.splitting import HeldOutSizes, Say, split_folder
 from tdo_plugin.data.textfolder import PLAIN
 from tdo_plugin.data.textnames import renamed_files
 from tdo_plugin.errors import UserError
+
+Say = Callable[[str], None]
 
 
 def add_rearranging(group: argparse._ActionsContainer) -> None:
@@ -45,6 +47,9 @@ def rearranged(
     Raises:
         UserError: the folder cannot be taken so.
     """
+    # its readers import numpy, which the help of commands does without
+    from tdo_plugin.corpora.splitting import HeldOutSizes, split_folder
+
     sizes = HeldOutSizes(args.split_valid, args.split_test)
     sizes.check()
     if not (sizes or args.rename):

@@ -1,10 +1,11 @@
 """Signals, where a process has others to look after."""
 
 import signal
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from tdo_plugin_messages import tell
 
 
 @contextmanager
@@ -47,7 +48,7 @@ def ended_by_sigterm(what: str = "", hint: str = "") -> Iterator[None]:
             error.hint = hint  # type: ignore[attr-defined]
         if what:
             behind = getattr(error, "hint", "")
-            print(f"{what}: ended by SIGTERM{behind and f'; {behind}'}", file=sys.stderr)
+            tell(f"{what}: ended by SIGTERM{behind and f'; {behind}'}")
         raise
     finally:
         signal.signal(signal.SIGTERM, before)

@@ -13,6 +13,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.sheet_numbers import check_numbers
 from tdo_plugin.names import check_directions, check_titles
 from tdo_plugin.typed import read_json, typed
+from tdo_plugin_settings import shown
 
 FORMAT = 1  # of the file; raised when old files can no longer be read
 
@@ -307,7 +308,9 @@ def _check(sheet: ScoreSheet) -> None:
     }
     for what, (used, known) in named.items():
         if unknown := sorted(used - set(known)):
-            raise ValueError(f"its {what} must be among {', '.join(known)}; {unknown[0]} is not")
+            raise ValueError(
+                f"its {what} must be among {', '.join(known)}; {shown(unknown[0])} is not"
+            )
     for values in (sheet.directions, names):
         if len(set(values)) < len(values) or any(not value for value in values):
             raise ValueError("its directions and systems must each have a name of their own")

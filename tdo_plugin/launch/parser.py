@@ -7,7 +7,7 @@ import re
 from typing import Any, NoReturn
 
 from tdo_plugin.errors import UserError
-from tdo_plugin_messages import shown
+from tdo_plugin_messages import bounded
 
 LARGEST = 10**9  # whole number of an option: the product of any two fits into 64 bits
 SEEDS = 2**63  # of torch's generators
@@ -42,6 +42,10 @@ def seed(text: str) -> int:
     return _number(text, 0, SEEDS - 1)
 
 
+def _worded(message: str) -> str:
+    return _OPTION.sub(r"`\1` ", message)
+
+
 class Parser(argparse.ArgumentParser):
     """Reads `type=int` and `type=float` of all options by one rule; its complaints are bounded.
 
@@ -55,8 +59,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Exit with 2 and the message, as one line."""
-        line = _OPTION.sub(r"`\1` ", message)
-        self.exit(2, f"{self.prog}: error: {shown(line)}\n")
+        self.exit(2, f"{self.prog}: error: {bounded(_worded(message))}\n")
 
 
 class RaisingParser(Parser):
@@ -64,4 +67,4 @@ class RaisingParser(Parser):
 
     def error(self, message: str) -> NoReturn:
         """Raise UserError."""
-        raise UserError(message)
+        raise UserError(_worded(message))

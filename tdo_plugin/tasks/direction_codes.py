@@ -5,6 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.names import is_direction
+from tdo_plugin_settings import shown
 
 
 def check_directions(args: Namespace) -> None:
@@ -18,13 +20,12 @@ def check_directions(args: Namespace) -> None:
         if code and "-" in code:
             raise UserError(
                 f"`--{option.replace('_', '-')}` must be a code without a hyphen, such as "
-                f"{code.replace('-', '_')[:40]}; it is {code[:40]}"
+                f"{shown(code.replace('-', '_'))}; it is {shown(code)}"
             )
     pairs = getattr(args, "lang_pairs", None) or []
     for pair in pairs.split(",") if isinstance(pairs, str) else pairs:
-        codes = pair.split("-")
-        if len(codes) != 2 or not all(codes):
+        if not is_direction(pair):
             raise UserError(
                 "`--lang-pairs` must be directions such as en-de, of codes without a hyphen "
-                f"(pt_BR for pt-BR); one is {pair[:40]}"
+                f"(pt_BR for pt-BR); one is {shown(pair)}"
             )

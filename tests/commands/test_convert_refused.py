@@ -69,8 +69,8 @@ def test_bad_requests_are_one_line(refused, tmp_path):
         for arch in ("tdo_prefix_decoder_only", "tdo_encoder_decoder"):
             assert f"`{words[0]}` must be left out" in line(m2m, out, *words, to=arch)
     assert "name of another; de is one" in line(m2m, out, "--languages", "de=en,fr")
-    assert "letters, digits and underscores" in line(m2m, out, "--languages", "e-n=en,fr")
-    assert "letters, digits and underscores" in line(m2m, out, "--new-languages", "e s")
+    assert "letters, digits and _" in line(m2m, out, "--languages", "e-n=en,fr")
+    assert "letters, digits and _" in line(m2m, out, "--new-languages", "e s")
     new = ("--new-languages", "eus")
     assert "`--new-pieces` must come with `--new-l" in line(m2m, out, "--new-pieces", "9")
     assert "`--new-pieces` must come with `--ext" in line(m2m, out, *new, "--new-pieces", "9")

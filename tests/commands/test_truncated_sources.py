@@ -119,5 +119,5 @@ def test_a_target_that_is_too_long_gets_no_advice_for_sources():
     _, task = generation(*flags)
     task.load_dataset("test")
     with pytest.raises(UserError, match="leaves them out") as caught:
-        task.get_batch_iterator(task.dataset("test"), max_positions=(1024, 3))
+        iterate(task, "test", max_positions=(1024, 3))
     assert "--truncate-source" not in str(caught.value)

@@ -9,7 +9,7 @@ import torch
 
 import tdo_plugin_messages
 from tdo_plugin.errors import UserError
-from tdo_plugin_messages import CLOSED, LONGEST, lacks_memory, one_line, print_line, shown
+from tdo_plugin_messages import CLOSED, LONGEST, bounded, lacks_memory, one_line, print_line
 
 
 def test_tracebacks_can_be_had(monkeypatch):
@@ -88,15 +88,15 @@ def test_a_lack_of_memory_is_one_line_wherever_it_is():
 
 
 def test_a_message_is_bounded_and_on_one_line():
-    assert shown("`--a` must be ü; it is 1") == "`--a` must be ü; it is 1"
-    assert shown("a\nb\x1b[31m\t\u202e\0") == "a\\nb\\x1b[31m\\t\\u202e\\x00"
+    assert bounded("`--a` must be ü; it is 1") == "`--a` must be ü; it is 1"
+    assert bounded("a\nb\x1b[31m\t\u202e\0") == "a\\nb\\x1b[31m\\t\\u202e\\x00"
     for long in ("\0" * 100_000_000, "x" * 5000, "\n" * 3000):
-        line = shown(f"`a` must be b; it is {long} (do c)")
+        line = bounded(f"`a` must be b; it is {long} (do c)")
         assert len(line) < LONGEST and line.isprintable()
         assert line.startswith("`a` must be b; it is ") and line.endswith(" (do c)")
         assert f"{len(long) + 28:,} characters in all" in line
     exact = "x" * LONGEST
-    assert shown(exact) == exact
+    assert bounded(exact) == exact
 
 
 def test_every_error_is_shown_bounded():

@@ -87,7 +87,7 @@ def test_sheets_are_merged() -> None:
     assert both.directions == ("en-de", "de-fr", "fr-de")
     assert both.groups["all"] == ("en-de", "de-fr", "fr-de")
     assert both.notes == ("a note.", "Not all systems' BLEU has the same signatures.")
-    assert both.comparison("two", "base", "bleu") is not None
+    assert both.comparison("two", "two", "bleu") is not None
 
 
 def test_sheets_that_do_not_go_together() -> None:
