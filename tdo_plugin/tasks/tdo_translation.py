@@ -335,15 +335,20 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             raise UserError(
                 "`--max-source-positions` and `--max-target-positions` must hold every sentence; "
                 f"they are {max_positions}, {len(ignored)} sentences are longer, the first is "
-                f"{place_of(dataset, ignored[0])} with {' and '.join(map(str, sizes))} tokens "
+                f"{place_of(dataset, ignored[0], self._pair)} with "
+                f"{' and '.join(map(str, sizes))} tokens "
                 "(`--skip-invalid-size-inputs-valid-test` leaves them out"
                 f"{', `--truncate-source` cuts sources' if cuts else ''})"
             )
         return kept
 
+    @property
+    def _pair(self) -> tuple[str | None, str | None]:
+        """The one direction of a generation."""
+        return self.args.source_lang, self.args.target_lang
+
     def _set_shown(self, name: str) -> str:
-        pair = (self.args.source_lang, self.args.target_lang)
-        return f"{name} of {'-'.join(pair)}" if all(pair) else name
+        return f"{name} of {'-'.join(map(str, self._pair))}" if all(self._pair) else name
 
     def create_batch_sampler_func(self, *limits: Any, **options: Any) -> Any:
         """As fairseq's.
@@ -354,7 +359,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         make = super().create_batch_sampler_func(*limits, **options)
 
         def construct_batch_sampler(dataset: Any, epoch: int) -> Any:
-            with _fitting(dataset):
+            with self._fitting(dataset):
                 return make(dataset, epoch)
 
         return construct_batch_sampler
@@ -364,8 +369,23 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         shards = getattr(self.args, "num_shards", 1)
         if not self.training and shards > 1 and options.get("num_shards", 1) == 1:
             options |= {"num_shards": shards, "shard_id": self.args.shard_id}
-        with _fitting(dataset):  # fairseq batches at once with `--sampling-method RoundRobin`
+        with self._fitting(dataset):  # fairseq batches at once with `--sampling-method RoundRobin`
             return super().get_batch_iterator(dataset=dataset, **options)
+
+    @contextmanager
+    def _fitting(self, dataset: Any) -> Iterator[None]:
+        """Say which sentence a batch cannot hold."""
+        try:
+            yield
+        except AssertionError as error:
+            limit = re.search(r"max_tokens\D*(\d+)", str(error))
+            if limit is None:
+                raise
+            index, tokens = longest(dataset)
+            raise UserError(
+                f"`--max-tokens` must hold the longest sentence; it is {limit[1]}, and "
+                f"{place_of(dataset, index, self._pair)} has {tokens} tokens"
+            ) from None
 
     def train_step(
         self,
@@ -495,22 +515,6 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
     def _recall(self, name: str) -> None:
         stored = (self._stored or {}).pop(name, None)
         self._remembered[name].load_state_dict(stored, self.resets_optimizer)
-
-
-@contextmanager
-def _fitting(dataset: Any) -> Iterator[None]:
-    """Say which sentence a batch cannot hold."""
-    try:
-        yield
-    except AssertionError as error:
-        limit = re.search(r"max_tokens\D*(\d+)", str(error))
-        if limit is None:
-            raise
-        index, tokens = longest(dataset)
-        raise UserError(
-            f"`--max-tokens` must hold the longest sentence; it is {limit[1]}, and "
-            f"{place_of(dataset, index)} has {tokens} tokens"
-        ) from None
 
 
 def _digest(dictionary: Dictionary) -> str:
