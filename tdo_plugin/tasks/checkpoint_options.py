@@ -121,7 +121,10 @@ def _take_settings(args: Namespace, given: set[str], state: State) -> None:
     stored, own = settings_of(task_options(state)), settings_of(args)
     if "main" in (args.langtoks or {}):
         given = {*given, *SIDES}
-    check_settings({name: own[name] for name in own if name in given}, stored, LEAVE_OUT)
+    said = {name: own[name] for name in own if name in given}
+    if _trains(args) and not (state.get("task_state") or {}).get("languages"):
+        stored = {**stored, **said}  # a converted model is trained for other tags, too
+    check_settings(said, stored, LEAVE_OUT)
     apply(stored, args)
     options = task_options(state)
     for share in (f"source_noise_{name}" for name in SHARES):  # free, but not without the noise

@@ -78,9 +78,6 @@ REFUSALS = (
         "with `--cpu` and without `--fp16-no-flatten-grads`",
     ),
     Refusal(("amp",), ("train",), "fairseq's autocast is for GPUs", _on_cpu, "with `--cpu`"),
-    Refusal(
-        ("bf16",), ("train",), "there is one precision", lambda args: args.fp16, "with `--fp16`"
-    ),
     Refusal(("profile",), ("train",), "fairseq profiles GPUs alone", _on_cpu, "with `--cpu`"),
     # --- what would be read nowhere ---
     Refusal(

@@ -51,16 +51,15 @@ def settings(kinds=str):
 
 
 def original_value(name):
-    return next(one[name] for one in groups(original()["cfg"]) if name in one)
+    return next((one[name] for one in groups(original()["cfg"]) if name in one), None)
 
 
-def with_setting(path, **changed):
-    """Write the checkpoint with these values, wherever its settings have the name."""
+def with_setting(path, name=None, value=None):
+    """Write the checkpoint with this value, wherever its settings have the name and are no group."""
     state = {**original(), "cfg": copy.deepcopy(original()["cfg"])}
-    found = [one for one in groups(state["cfg"]) if changed.keys() & one.keys()]
-    assert found or not changed
-    for one in found:
-        one.update({key: value for key, value in changed.items() if key in one})
+    found = [one for one in groups(state["cfg"]) if isinstance(one.get(name, 0), str | None)]
+    for one in found if found or name is None else list(groups(state["cfg"]))[1:]:
+        one[name] = value
     torch.save(state, path)
     return path
 
@@ -214,7 +213,7 @@ def tried(command, names, tmp_path, trap, capsys):
         for turn, payload in enumerate(trap.payloads(name)):
             folder = tmp_path / f"{number}-{turn}"
             folder.mkdir()
-            path = with_setting(folder / "payload.pt", **{name: payload})
+            path = with_setting(folder / "payload.pt", name, payload)
             line = loaded(command, path, folder, capsys)
             assert line is None or "\n" not in line
             trap.check()

@@ -15,6 +15,7 @@ from fairseq.data import Dictionary
 from fairseq.data.indexed_dataset import MMapIndexedDatasetBuilder, make_dataset
 
 import tdo_plugin_binarised as binarised
+import tdo_plugin_digests
 from tdo_plugin.tasks.loading.mapped import MappedSentences
 from tdo_plugin_binarised import HEADER, check_side
 from tdo_plugin_digests import DIGESTS, DamagedData, check_folder
@@ -239,6 +240,7 @@ def test_a_large_file_is_looked_over_sentence_by_sentence(
 ) -> None:
     """But for fairseq's own loading, which reads it anyway; its digest is for `tdo inspect`."""
     monkeypatch.setattr(binarised, "CHEAP", 8)
+    monkeypatch.setattr(tdo_plugin_digests, "CHEAP", 8)
     side = folder / "test.en-de.en"
     token(9, 5)(side)
     token(12, COUNT)(side)
@@ -339,6 +341,7 @@ def test_a_loaders_process_says_it_in_one_line(
 ) -> None:
     """torch hands on what a process raised as text, with a traceback inside."""
     monkeypatch.setattr(binarised, "CHEAP", 8)
+    monkeypatch.setattr(tdo_plugin_digests, "CHEAP", 8)
     side = folder / "test.en-de.en"
     token(9, 5)(side)
     loader = torch.utils.data.DataLoader(

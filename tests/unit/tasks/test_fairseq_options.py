@@ -109,7 +109,6 @@ def test_defaults_may_be_given():
             ("--fp16", "--cpu"),
             "`--fp16-no-flatten-grads` computes in half precision on a CPU, too",
         ),
-        ("train", ("--fp16", "--bf16"), "`--bf16` must be left out with `--fp16`"),
         ("train", ("--amp", "--cpu"), "`--amp` must be left out with `--cpu`"),
         (
             "train",
