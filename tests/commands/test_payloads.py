@@ -55,7 +55,7 @@ def original_value(name):
 
 
 def with_setting(path, name=None, value=None):
-    """Write the checkpoint with this value, wherever its settings have the name and are no group."""
+    """Write the checkpoint with this value, wherever its settings have the name as text."""
     state = {**original(), "cfg": copy.deepcopy(original()["cfg"])}
     found = [one for one in groups(state["cfg"]) if isinstance(one.get(name, 0), str | None)]
     for one in found if found or name is None else list(groups(state["cfg"]))[1:]:
