@@ -122,7 +122,7 @@ def _take_settings(args: Namespace, given: set[str], state: State) -> None:
     if "main" in (args.langtoks or {}):
         given = {*given, *SIDES}
     said = {name: own[name] for name in own if name in given}
-    if _trains(args) and not (state.get("task_state") or {}).get("languages"):
+    if _trains(args) and _is_converted(state):
         stored = {**stored, **said}  # a converted model is trained for other tags, too
     check_settings(said, stored, LEAVE_OUT)
     apply(stored, args)
@@ -133,6 +133,12 @@ def _take_settings(args: Namespace, given: set[str], state: State) -> None:
     masked = MASKED in (getattr(options, "extra_data", None) or {})
     if masked and not args.extra_data and not _trains(args):
         args.extra_data = {MASKED: ""}  # which is not read: the symbol alone is wanted
+
+
+def _is_converted(state: State) -> bool:
+    """Whether it is what `tdo convert` wrote, which nothing has trained here."""
+    updates = [one.get("optimizer_name") for one in state.get("optimizer_history") or ()]
+    return updates == ["none"]
 
 
 def _take_limits(args: Namespace, given: set[str], state: State) -> None:
