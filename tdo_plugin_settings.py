@@ -190,9 +190,9 @@ def known(
 
     @functools.wraps(build)
     def checked(cfg: Any, *args: Any, **options: Any) -> Any:
-        found = [cfg, *(getattr(cfg, one, None) for one in said)]
-        name = next((one for one in found if isinstance(one, str)), None)
-        if name is not None and not any(name in one for one in names):
+        found = [cfg, *(getattr(cfg, setting, None) for setting in said)]
+        name = next((value for value in found if isinstance(value, str)), None)
+        if name is not None and not any(name in registry for registry in names):
             raise SettingError(
                 f"`{kind}` must be one of fairseq's or of `--user-dir`; {shown(name)} is none"
             )

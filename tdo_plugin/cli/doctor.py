@@ -149,7 +149,7 @@ def check_fairseq() -> list[Check]:
     logging.disable(logging.INFO)
     try:
         import_module("fairseq")
-        named = {module for one in tdo_plugin_boot.MENDS for module in one.modules}
+        named = {module for mend in tdo_plugin_boot.MENDS for module in mend.modules}
         for module in sorted(named - {tdo_plugin_boot.EVERYWHERE}):
             import_module(module)
     except Exception as error:

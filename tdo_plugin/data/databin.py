@@ -155,11 +155,13 @@ def read_data_folder(root: Path) -> DataFolder:
     check_languages(languages, f"`{root / 'langs.txt'}`")
     for name, among in zip(LISTS[1:], directions, strict=True):
         check_directions(among, f"`{root / name}`")
-        for one in among:
-            if not set(one.split("-")) <= set(languages):
-                raise UserError(f"`{root / name}` must be of langs.txt's languages; it has {one}")
+        for direction in among:
+            if not set(direction.split("-")) <= set(languages):
+                raise UserError(
+                    f"`{root / name}` must be of langs.txt's languages; it has {direction}"
+                )
     for name, listed in zip(LISTS, (languages, *directions), strict=True):
-        if repeated := [one for one in listed if listed.count(one) > 1]:
+        if repeated := [line for line in listed if listed.count(line) > 1]:
             raise UserError(f"`{root / name}` must name each once; it has {repeated[0]} twice")
     if not directions[0]:
         raise UserError(f"`{root / 'pairs.txt'}` must have a direction; it has none")

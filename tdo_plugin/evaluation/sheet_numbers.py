@@ -35,8 +35,8 @@ def check_numbers(sheet: ScoreSheet) -> None:
         for row in system.directions:
             _check_languages(row)
     for comparison in sheet.comparisons:
-        for one in _differences(comparison):
-            _check_difference(one)
+        for difference in _differences(comparison):
+            _check_difference(difference)
 
 
 def _bounded(sheet: ScoreSheet) -> Iterator[tuple[str, float, tuple[float, float]]]:
@@ -44,15 +44,16 @@ def _bounded(sheet: ScoreSheet) -> Iterator[tuple[str, float, tuple[float, float
     for system in sheet.systems:
         rows = [row.scores for row in system.directions]
         for scores in (*rows, *system.pooled.values()):
-            yield from ((key, one, BOUNDS[key]) for key, one in scores.items() if key in BOUNDS)
-        yield from (("correlations", one, (-1.0, 1.0)) for one in system.correlations.values())
+            yield from ((key, score, BOUNDS[key]) for key, score in scores.items() if key in BOUNDS)
+        yield from (("correlations", rho, (-1.0, 1.0)) for rho in system.correlations.values())
         for row in system.directions:
             yield "sentences", row.sentences, (1.0, math.inf)
             yield "confused shares", row.confused, (0.0, row.shares.get("other", 0.0))
-            yield from (("shares", one, PERCENT) for one in row.shares.values())
-            yield from (("languages", one, (0.0, row.sentences)) for one in row.languages.values())
+            yield from (("shares", share, PERCENT) for share in row.shares.values())
+            counts = row.languages.values()
+            yield from (("languages", count, (0.0, row.sentences)) for count in counts)
     for comparison in sheet.comparisons:
-        yield from (("win ratios", one, PERCENT) for one in comparison.win_ratio.values())
+        yield from (("win ratios", ratio, PERCENT) for ratio in comparison.win_ratio.values())
         yield from (("p", one.p, (0.0, 1.0)) for one in _differences(comparison))
     for example in sheet.examples:
         yield "examples' chrF++", max(example.chrf.values(), default=0.0), PERCENT

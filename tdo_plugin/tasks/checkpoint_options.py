@@ -136,9 +136,9 @@ def _take_settings(args: Namespace, given: set[str], state: State) -> None:
 
 
 def _is_converted(state: State) -> bool:
-    """Whether it is what `tdo convert` wrote, which nothing has trained here."""
-    updates = [one.get("optimizer_name") for one in state.get("optimizer_history") or ()]
-    return updates == ["none"]
+    """Whether it is what `tdo convert` wrote, which no optimizer has trained."""
+    trained_by = [part.get("optimizer_name") for part in state.get("optimizer_history") or ()]
+    return trained_by == ["none"]
 
 
 def _take_limits(args: Namespace, given: set[str], state: State) -> None:

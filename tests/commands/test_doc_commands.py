@@ -175,7 +175,7 @@ def python(words: list[str], folder: Path) -> None:
         return
 
     class Read(Exception):
-        pass
+        """Its words are read."""
 
     def parse(self: argparse.ArgumentParser, *_: object) -> None:
         argparse.ArgumentParser.parse_known_args(self, rest)
