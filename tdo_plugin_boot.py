@@ -147,6 +147,23 @@ def _forget_places(module):
 
 
 @mend(
+    "form-of-checkpoints",
+    "a checkpoint that lacks a part, or has another in its place, is a traceback",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.checkpoint_utils",
+)
+def _well_formed(module):
+    from tdo_plugin_checkpoint import well_formed, with_form
+
+    load = module.torch.load
+    module.torch = _overlay(
+        module.torch, load=lambda *words, **more: with_form(load(*words, **more))
+    )
+    module._upgrade_state_dict = well_formed(module._upgrade_state_dict)
+
+
+@mend(
     "meters-by-name",
     "a checkpoint's meters name what is called to make them",
     "fairseq 0.12.2",
@@ -160,54 +177,18 @@ def _only_meters(module):
 
 
 @mend(
-    "tasks-by-name",
-    "a task that is not known, as without its --user-dir, is a traceback",
+    "known-by-name",
+    "a task, model, criterion, ... that is not known, as without its --user-dir, is a traceback",
     "fairseq 0.12.2",
     lambda: True,
     "fairseq.tasks",
-)
-def _known_tasks(module):
-    from tdo_plugin_settings import known
-
-    names = (module.TASK_REGISTRY, module.TASK_DATACLASS_REGISTRY)
-    module.setup_task = known("task", module.setup_task, names, "task", "_name")
-
-
-@mend(
-    "models-by-name",
-    "likewise a model",
-    "fairseq 0.12.2",
-    lambda: True,
     "fairseq.models",
-)
-def _known_models(module):
-    from tdo_plugin_settings import known
-
-    names = (module.ARCH_MODEL_REGISTRY, module.MODEL_DATACLASS_REGISTRY)
-    module.build_model = known("arch", module.build_model, names, "_name", "arch")
-
-
-@mend(
-    "parts-by-name",
-    "likewise a criterion, an optimizer and the like",
-    "fairseq 0.12.2",
-    lambda: True,
     "fairseq.registry",
 )
-def _known_parts(module):
-    from tdo_plugin_settings import known
+def _known_by_name(module):
+    import tdo_plugin_settings
 
-    original = module.setup_registry
-
-    def setup_registry(option, *args, **options):
-        made = original(option, *args, **options)
-        if made is None:  # it was there
-            return None
-        build, register, names, settings = made
-        kind = option.removeprefix("--").replace("-", "_")
-        return known(kind, build, (names,), kind, "_name"), register, names, settings
-
-    module.setup_registry = setup_registry
+    tdo_plugin_settings.know_names(module)
 
 
 @mend(
@@ -300,10 +281,19 @@ def _no_fast_path(module):
     "fairseq.options",
 )
 def _bf16_without_tpu(module):
+    from tdo_plugin_settings import SettingError
+
     original = module.parse_args_and_arch
 
     def parse_args_and_arch(parser, input_args=None, *args, **kwargs):
-        result = original(parser, input_args, *args, **kwargs)
+        try:
+            result = original(parser, input_args, *args, **kwargs)
+        except ValueError as error:
+            if "Cannot combine --fp16 and --tpu" not in str(error):
+                raise
+            raise SettingError(
+                "one precision must be chosen; `--fp16` comes with another"
+            ) from None
         parsed = result[0] if isinstance(result, tuple) else result
         asked = "--tpu" in (sys.argv if input_args is None else input_args)
         if getattr(parsed, "bf16", False) and not asked:

@@ -175,7 +175,38 @@ def only_meters(module: Any) -> Callable[[Any, Any], None]:
     return load_state_dict
 
 
-def known(
+def know_names(module: Any) -> None:
+    """Have fairseq's functions that build a part by its name refuse a name that has none.
+
+    Args:
+        module: fairseq.tasks, fairseq.models or fairseq.registry, of all other parts.
+    """
+    if module.__name__ == "fairseq.tasks":
+        names = (module.TASK_REGISTRY, module.TASK_DATACLASS_REGISTRY)
+        module.setup_task = _known("task", module.setup_task, names, "task", "_name")
+    elif module.__name__ == "fairseq.models":
+        names = (module.ARCH_MODEL_REGISTRY, module.MODEL_DATACLASS_REGISTRY)
+        module.build_model = _known("arch", module.build_model, names, "_name", "arch")
+    else:
+        module.setup_registry = _knowing(module.setup_registry)
+
+
+def _knowing(setup_registry: Callable[..., Any]) -> Callable[..., Any]:
+    """fairseq's function that begins the registry of a kind of parts, such as `--criterion`."""
+
+    @functools.wraps(setup_registry)
+    def setup(option: str, *args: Any, **options: Any) -> Any:
+        made = setup_registry(option, *args, **options)
+        if made is None:  # it was there
+            return None
+        build, register, names, settings = made
+        kind = option.removeprefix("--").replace("-", "_")
+        return _known(kind, build, (names,), kind, "_name"), register, names, settings
+
+    return setup
+
+
+def _known(
     kind: str, build: Callable[..., Any], names: Sequence[Collection[str]], *said: str
 ) -> Callable[..., Any]:
     """A function of fairseq's that builds a part by its name, and refuses names without one.

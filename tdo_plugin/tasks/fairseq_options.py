@@ -317,6 +317,9 @@ def _numbers(given: dict[str, Action], args: Namespace) -> Iterator[str]:
 
 def _together(command: str, args: Namespace) -> Iterator[str]:
     """What fairseq asserts, or leaves to whoever reads the settings."""
+    precisions = [f"`--{name}`" for name in ("fp16", "bf16", "amp") if getattr(args, name, False)]
+    if len(precisions) > 1:
+        yield f"one precision must be chosen; {' and '.join(precisions)} are several"
     backend = getattr(args, "ddp_backend", BACKENDS[0])
     if command == "train" and backend not in BACKENDS:
         yield (

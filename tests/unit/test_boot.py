@@ -14,16 +14,16 @@ import pytest
 import torch
 
 import tdo_plugin_boot
+from tdo_plugin_settings import SettingError
 
 BY_NAME = {one.name: one for one in tdo_plugin_boot.MENDS}
 ALWAYS = {
     "safe-checkpoints",
     "settings-are-data",
     "settings-are-harmless",
+    "form-of-checkpoints",
     "meters-by-name",
-    "tasks-by-name",
-    "models-by-name",
-    "parts-by-name",
+    "known-by-name",
     "no-foreign-hub",
     "fasta-without-a-shell",
     "whole-checkpoints",
@@ -198,6 +198,8 @@ def test_bf16_is_not_tpu_unless_asked():
     parser = options.get_training_parser
     assert not options.parse_args_and_arch(parser(), words).tpu
     assert options.parse_args_and_arch(parser(), [*words, "--tpu"]).tpu
+    with pytest.raises(SettingError, match="one precision must be chosen"):
+        options.parse_args_and_arch(parser(), [*words, "--fp16"])
 
 
 @pytest.mark.parametrize(("bf16", "dtype"), [(True, torch.bfloat16), (False, torch.float32)])

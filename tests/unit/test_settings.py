@@ -100,11 +100,12 @@ def test_optimizers_read_their_betas_so(name):
 
 
 def test_a_checkpoint_names_no_code_and_no_place_to_write_to(tmp_path):
-    inner = Namespace(user_dir="evil", save_dir="evil", data="stays", left_pad_source="True")
+    inner = Namespace(task="x", user_dir="evil", save_dir="evil", left_pad_source="True")
     given = omegaconf.OmegaConf.create(
         {
             "common": {"user_dir": "evil", "tensorboard_logdir": "evil", "seed": 1},
             "checkpoint": {"save_dir": "evil"},
+            "model": {"_name": "x"},
             "criterion": {"_name": "sentence_ranking", "save_predictions": "evil"},
         },
         flags={"allow_objects": True},
@@ -116,7 +117,7 @@ def test_a_checkpoint_names_no_code_and_no_place_to_write_to(tmp_path):
     assert cfg.common == {"user_dir": None, "tensorboard_logdir": None, "seed": 1}
     assert cfg.criterion == {"_name": "sentence_ranking", "save_predictions": None}
     assert cfg.checkpoint == {}
-    assert vars(cfg.task) == {"user_dir": None, "data": "stays", "left_pad_source": "True"}
+    assert vars(cfg.task) == {"task": "x", "user_dir": None, "left_pad_source": "True"}
     assert "evil" not in str(cfg)
 
 

@@ -109,6 +109,8 @@ def test_defaults_may_be_given():
             ("--fp16", "--cpu"),
             "`--fp16-no-flatten-grads` computes in half precision on a CPU, too",
         ),
+        ("train", ("--fp16", "--amp"), "must be chosen; `--fp16` and `--amp` are several"),
+        ("generate", ("--bf16", "--amp"), "must be chosen; `--bf16` and `--amp` are several"),
         ("train", ("--amp", "--cpu"), "`--amp` must be left out with `--cpu`"),
         (
             "train",
