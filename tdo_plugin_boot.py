@@ -304,6 +304,19 @@ def _bf16_without_tpu(module):
 
 
 @mend(
+    "complaints-in-one-line",
+    "what is wrong with a command line stands behind a hundred lines of usage",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.options",
+)
+def _complain_in_one_line(module):
+    from tdo_plugin_messages import OneLineParser
+
+    module.argparse = _overlay(module.argparse, ArgumentParser=OneLineParser)
+
+
+@mend(
     "given-paths",
     "--restore-file with a typing mistake trains from nothing, other paths end in tracebacks",
     "fairseq 0.12.2",

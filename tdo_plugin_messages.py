@@ -5,6 +5,7 @@ anything of ``tdo_plugin`` would register the whole package. An exception class 
 line by a true ``one_line``.
 """
 
+import argparse
 import contextlib
 import errno
 import os
@@ -12,6 +13,7 @@ import select
 import sys
 from collections.abc import Iterator
 from types import TracebackType
+from typing import NoReturn
 
 TRACEBACK = "TDO_TRACEBACK"  # set to 1, it keeps every traceback
 
@@ -35,6 +37,7 @@ STOCK_MISTAKES = (
     "The dataset is empty",
     "Duplicate word found when loading Dictionary",
     "Incorrect dictionary format",
+    "Must specify batch size",
 )
 
 # How torch says that memory of a GPU or machine did not suffice; the last is cuBLAS's and cuDNN's.
@@ -141,6 +144,14 @@ def _of_process(text: str) -> str:
     if not text.startswith("Caught ") or "\nOriginal Traceback" not in text:
         return text
     return text.strip().rpartition("\n")[2].partition(": ")[2]
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """A parser whose complaints are one line, without the usage of hundreds of options."""
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with 2."""
+        self.exit(2, f"{self.prog}: error: {bounded(message)}\n")
 
 
 def reader_is_gone() -> bool:

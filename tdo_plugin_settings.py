@@ -13,6 +13,8 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
+from omegaconf.errors import OmegaConfBaseException
+
 SHOWN = 60  # characters of a value in a message
 LONGEST = 100_000  # characters of a value, and elements of what it comes to
 REPEATED = (list, tuple)
@@ -227,7 +229,13 @@ def _known(
             raise SettingError(
                 f"`{kind}` must be one of fairseq's or of `--user-dir`; {shown(name)} is none"
             )
-        return build(cfg, *args, **options)
+        try:
+            return build(cfg, *args, **options)
+        except OmegaConfBaseException as error:
+            reason = str(error).partition("\n")[0]
+            raise SettingError(
+                f"`{kind}` must have the settings that it knows: {reason}"
+            ) from error
 
     return checked
 

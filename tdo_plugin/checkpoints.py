@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from tdo_plugin.errors import UserError
-from tdo_plugin_checkpoint import safe_load
+from tdo_plugin_checkpoint import safe_load, with_form
 
 State = dict[str, Any]
 
@@ -74,6 +74,7 @@ def read(path: Path, option: str = "--inputs") -> State:
         raise UserError(f"`{option}` must be readable; {path}: {error.strerror}") from None
     if not isinstance(state, dict) or not isinstance(state.get("model"), dict):
         raise UserError(f"`{option}` must name checkpoints of fairseq; {path} is none")
+    with_form(state)
     return state
 
 

@@ -8,7 +8,7 @@ command line, ``evaluation/decoding/loading.py`` for ``tdo``.
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ Settings = dict[str, Any]
 SIDES = ("encoder_langtok", "decoder_langtok")  # with which tags a source and a target begin
 STYLES = ("multilingual", "mbart")
 LONGEST = 200  # characters of a value in a message
+# the history of a converted model: what fairseq asks of a checkpoint, trained or not
+NOTHING_TRAINED = {"optimizer_name": "none", "lr_scheduler_state": {}, "num_updates": 0}
 
 
 def settings_of(args: Namespace) -> Settings:
@@ -108,6 +110,13 @@ def is_multilingual(state: State) -> bool:
     return hasattr(options, "lang_tok_style") and bool(getattr(options, "lang_pairs", None))
 
 
+def is_converted(state: State) -> bool:
+    """Whether it is what `tdo convert` wrote, which nothing has trained since."""
+    history = state.get("optimizer_history") or ()
+    trained_by = [part.get("optimizer_name") for part in history]
+    return trained_by == [NOTHING_TRAINED["optimizer_name"]]
+
+
 def pairs_of(state: State) -> list[str]:
     """The directions that a checkpoint was trained on."""
     return _names(task_options(state).lang_pairs)
@@ -186,7 +195,13 @@ def _side(args: Namespace, name: str, usual: bool) -> bool:
 
 
 def _names(value: Any) -> list[str]:
-    return value.split(",") if isinstance(value, str) else [str(one) for one in value or ()]
+    if isinstance(value, str):
+        return value.split(",")
+    if not isinstance(value, Sequence | None):
+        raise UserError(
+            f"a checkpoint's languages and directions must be lists of names; one is {shown(value)}"
+        )
+    return [str(one) for one in value or ()]
 
 
 def _cut(value: Any) -> str:

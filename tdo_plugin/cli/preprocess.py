@@ -159,7 +159,7 @@ def run(args: argparse.Namespace) -> int:
     """Prepare DATA unless it is there already, made of the same text with the same settings."""
     _check(args)
     with TemporaryDirectory() as scratch:
-        return _run(args, rearranged(args.text, args, "TEXT", Path(scratch), tell))
+        return _run(args, rearranged(args.text, args, "TEXT", Path(scratch), tell, pairs=True))
 
 
 def _run(args: argparse.Namespace, text: Path) -> int:

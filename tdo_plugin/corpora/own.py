@@ -28,6 +28,7 @@ from tdo_plugin.data.textnames import (
     is_split_file,
     is_table,
     refuse_unfit,
+    text_files,
     text_name,
     unsplit,
     unsplit_advice,
@@ -147,7 +148,7 @@ def _sources(folder: Path) -> Iterator[_Source]:
     sides: dict[tuple[str, ...], dict[str, str]] = {}
     parallel: dict[str, dict[str, str]] = {}
     unfit: list[str] = []
-    for path in sorted(path for path in folder.iterdir() if path.is_file()):
+    for path in text_files(folder, "--from"):
         file = path.name
         name = text_name(file.removesuffix(".gz"))
         if is_table(file):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tdo_plugin.data.textfolder import PLAIN
-from tdo_plugin.data.textnames import renamed_files
+from tdo_plugin.data.textnames import renamed_files, text_files
 from tdo_plugin.errors import UserError
 
 Say = Callable[[str], None]
@@ -33,7 +33,12 @@ def add_rearranging(group: argparse._ActionsContainer) -> None:
 
 
 def rearranged(
-    folder: Path, args: argparse.Namespace, option: str, scratch: Path, say: Say
+    folder: Path,
+    args: argparse.Namespace,
+    option: str,
+    scratch: Path,
+    say: Say,
+    pairs: bool = False,
 ) -> Path:
     """The folder itself, or another one with its text as the options ask for it.
 
@@ -43,6 +48,7 @@ def rearranged(
         option: what named the folder, for messages.
         scratch: an empty folder.
         say: gets a line for each file that has another name, and each corpus that is split.
+        pairs: whether only text of pairs is taken, and not such as is parallel over more languages.
 
     Raises:
         UserError: the folder cannot be taken so.
@@ -60,14 +66,14 @@ def rearranged(
     out = scratch / folder.resolve().name
     out.mkdir(parents=True)
     if sizes:
-        split_folder(folder, out, sizes, option, say)
+        split_folder(folder, out, sizes, option, say, pairs)
     else:
         _rename(folder, out, option, say)
     return out
 
 
 def _rename(folder: Path, out: Path, option: str, say: Say) -> None:
-    files = renamed_files(sorted(path for path in folder.iterdir() if path.is_file()), option)
+    files = renamed_files(text_files(folder, option), option)
     for name, path in files.items():
         (out / name).symlink_to(path.resolve())
         if name != path.name:

@@ -20,7 +20,16 @@ from pathlib import Path
 
 from tdo_plugin.corpora.rows.readers.text import read_lines
 from tdo_plugin.data.files import complete_file
-from tdo_plugin.data.textnames import SPLITS, unsplit
+from tdo_plugin.data.textnames import (
+    SPLITS,
+    beyond_pairs,
+    corpus_name,
+    enumerated,
+    is_split_file,
+    refuse_clashes,
+    text_files,
+    unsplit,
+)
 from tdo_plugin.errors import UserError
 
 Say = Callable[[str], object]
@@ -64,7 +73,9 @@ class _Least:
             self.numbers.remove(-heapq.heappushpop(self._heap, -number))
 
 
-def split_folder(folder: Path, out: Path, sizes: HeldOutSizes, option: str, say: Say) -> None:
+def split_folder(
+    folder: Path, out: Path, sizes: HeldOutSizes, option: str, say: Say, pairs: bool = False
+) -> None:
     """Deal the corpora of a folder out to train, valid and test files of `out`.
 
     A corpus of two languages becomes `train.de-en.de` and so on, one of more `train.de` and so on;
@@ -76,36 +87,47 @@ def split_folder(folder: Path, out: Path, sizes: HeldOutSizes, option: str, say:
         out: an empty folder.
         sizes: of the held-out sets.
         option: what named the folder, for messages.
-        say: gets a line for each group of languages.
+        say: gets a line for each group of languages, and one on text that has no translation.
+        pairs: whether only corpora of two languages are taken.
 
     Raises:
-        UserError: there is no such corpus, or text that is split already; sides differ in length;
-            the text has too few pairs.
+        UserError: there is no such corpus, or text that is split already; two files are of one
+            language; sides differ in length; the text has too few pairs.
     """
     sizes.check()
     if not folder.is_dir():
         raise UserError(f"`{option}` must be a folder of text files; {folder} is not one")
-    files = sorted(path for path in folder.iterdir() if path.is_file())
-    if there := [path.name for path in files if path.name.startswith("train.")]:
+    files = text_files(folder, option)
+    refuse_clashes(files, option)
+    if there := [path.name for path in files if is_split_file(path.name)]:
         raise UserError(
             f"`--split-valid` and `--split-test` must come with text that is not split; {folder} "
             f"has {there[0]}"
         )
     groups: dict[tuple[str, ...], list[Files]] = {}
-    for (_, languages), found in sorted(unsplit(files).items()):
+    corpora = unsplit(files)
+    for (_, languages), found in sorted(corpora.items()):
         groups.setdefault(tuple(sorted(languages)), []).append(found)
     if not groups:
         raise UserError(
             f"`{option}` must hold text to split, corpus.X and corpus.Y or NAME.X-Y.X and "
             f"NAME.X-Y.Y; {folder} does not"
         )
+    if pairs and (several := beyond_pairs(corpora)):
+        raise UserError(
+            f"`{option}` must hold text of pairs; {folder} has text of {','.join(several)}, which "
+            "tdo prepare --from splits"
+        )
     if sum(len(languages) > 2 for languages in groups) > 1:
         raise UserError(
             f"`{option}` must hold corpora of one set of languages where they are of more than "
             f"two; it has {' and '.join(','.join(one) for one in groups if len(one) > 2)}"
         )
-    for languages, corpora in groups.items():
-        _split(languages, corpora, out, sizes, say)
+    used = {path for found in corpora.values() for path in found.values()}
+    if alone := [path.name for path in files if corpus_name(path.name) and path not in used]:
+        say(f"not used, for want of another language's file: {enumerated(alone)}")
+    for languages, found in groups.items():
+        _split(languages, found, out, sizes, say)
 
 
 def _split(

@@ -154,7 +154,7 @@ def read_text_folder(root: Path, languages: Sequence[str] | None = None) -> Text
             parallel[name.split].add(name.language)
     if not pairs["train"]:
         unsplit_text = unsplit(root / name for name in names)
-        advice = f"; {unsplit_advice(unsplit_text)}" if unsplit_text else ""
+        advice = f"; {unsplit_advice(unsplit_text, pairs=True)}" if unsplit_text else ""
         raise UserError(
             f"`TEXT` must hold train.X-Y.X and train.X-Y.Y; {root} has no such file{advice}"
         )

@@ -11,7 +11,7 @@ fairseq takes pairs apart at their hyphen, so that a code must have none: `pt_BR
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,6 +33,9 @@ _OTHER_ENDINGS = (
 )
 _NO_LANGUAGES = frozenset(_OTHER_ENDINGS.split())
 _MOST_NAMED = 8
+
+# text that nobody has split: name and pair (empty for text of all languages) -> language -> file
+Corpora = dict[tuple[str, tuple[str, ...]], dict[str, Path]]
 
 
 @dataclass(frozen=True)
@@ -88,14 +91,22 @@ def fit_name(file: str) -> str | None:
     if not match:
         return None
     split, rest = match.groups()
-    fit = _fit_side(rest) if "." in rest else fit_code(rest) if re.fullmatch(_WORLDLY, rest) else ""
+    fit = _fit_side(rest) if "." in rest else _fit_language(rest)
     renamed = f"{split}.{fit}"
     return renamed + file[len(bare) :] if fit and text_name(renamed) else None
+
+
+def _fit_language(rest: str) -> str | None:
+    """`pt_BR` for `pt-BR`; none for `en-de`, which may be a pair that lacks its file's language."""
+    pair = re.fullmatch(r"[a-z]{2,3}-[a-z]{2,3}", rest)
+    return None if pair or not re.fullmatch(_WORLDLY, rest) else fit_code(rest)
 
 
 def _fit_side(rest: str) -> str:
     """`en-pt_BR.pt_BR` for `en-pt-BR.pt-BR`, whose file's language tells where the pair parts."""
     pair, _, language = rest.rpartition(".")
+    if "." in pair:
+        return ""
     if pair.startswith(f"{language}-"):
         sides = language, pair[len(language) + 1 :]
     elif pair.endswith(f"-{language}"):
@@ -174,12 +185,27 @@ def renamed_files(files: Iterable[Path], option: str) -> dict[str, Path]:
     return found
 
 
+def text_files(folder: Path, option: str) -> list[Path]:
+    """The files of a folder, by name.
+
+    Raises:
+        UserError: a link leads to nothing, or what is named as text is a folder or the like.
+    """
+    paths = sorted(folder.iterdir())
+    for path in paths:
+        lost = path.is_symlink() and not path.exists()
+        if lost or (is_split_file(path.name) and not path.is_file()):
+            what = "a link to nothing" if lost else "no file"
+            raise UserError(f"`{option}` must hold text in files; {path.name} is {what}")
+    return [path for path in paths if path.is_file()]
+
+
 def is_table(file: str) -> bool:
     """Whether a name is that of a table of all languages, `train.tsv` or `train.tsv.gz`."""
     return file.removesuffix(_GZIP) in {f"{split}.tsv" for split in SPLITS}
 
 
-def unsplit(files: Iterable[Path]) -> dict[tuple[str, tuple[str, ...]], dict[str, Path]]:
+def unsplit(files: Iterable[Path]) -> Corpora:
     """Corpora that nobody has split yet: by name and languages, the file of each language.
 
     Args:
@@ -191,34 +217,75 @@ def unsplit(files: Iterable[Path]) -> dict[tuple[str, tuple[str, ...]], dict[str
     sides: dict[tuple[str, tuple[str, ...]], dict[str, Path]] = {}
     parallel: dict[str, dict[str, Path]] = {}
     for path in files:
-        name = path.name.removesuffix(_GZIP)
-        if is_split_file(name):
-            continue
-        if found := _corpus_side(name):
-            sides.setdefault((found.split, found.pair), {})[found.language] = path
-        elif match := _CORPUS.fullmatch(name):
-            corpus, code = match.groups()
-            if code not in _NO_LANGUAGES and (language := fit_code(code)):
-                parallel.setdefault(corpus, {})[language] = path
+        name = corpus_name(path.name)
+        if name is not None and name.pair:
+            sides.setdefault((name.split, name.pair), {})[name.language] = path
+        elif name is not None:
+            parallel.setdefault(name.split, {})[name.language] = path
     multi = {(name, tuple(sorted(found))): found for name, found in parallel.items()}
     return {key: found for key, found in (sides | multi).items() if len(found) > 1}
 
 
-def _corpus_side(name: str) -> TextName | None:
-    """What `Europarl.de-en.de` tells; None for any other form."""
-    match = _CORPUS_SIDE.fullmatch(name)
-    if not match:
+def corpus_name(file: str) -> TextName | None:
+    """What the name of text that nobody has split yet tells; None for any other.
+
+    Args:
+        file: its name, with the ending of gzip if it has that.
+    """
+    name = file.removesuffix(_GZIP)
+    if is_split_file(name):
         return None
-    corpus, pair, language = match.groups()
+    if side := _CORPUS_SIDE.fullmatch(name):
+        return _corpus_side(*side.groups())
+    match = _CORPUS.fullmatch(name)
+    if not match or match[2] in _NO_LANGUAGES:
+        return None
+    language = fit_code(match[2])
+    return TextName(match[1], (), language) if language else None
+
+
+def _corpus_side(corpus: str, pair: str, language: str) -> TextName | None:
     fit = _fit_side(f"{pair}.{language}")
     codes, _, code = fit.rpartition(".")
     return TextName(corpus, tuple(codes.split("-")), code) if fit else None
 
 
-def unsplit_advice(corpora: Mapping[tuple[str, tuple[str, ...]], Mapping[str, Path]]) -> str:
-    """What to say of corpora that nobody has split yet."""
+def unsplit_advice(corpora: Corpora, pairs: bool = False) -> str:
+    """What to say of corpora that nobody has split yet.
+
+    Args:
+        corpora: as `unsplit` finds them.
+        pairs: whether only text of pairs is taken, and not such as is parallel over more languages.
+    """
     names = [path.name for files in corpora.values() for path in files.values()]
+    where = "tdo prepare --from with " if pairs and beyond_pairs(corpora) else ""
     return (
-        f"{enumerated(names)} are text that is not split; --split-valid N --split-test N draw N "
-        "sentence pairs for validation and test and train on the others"
+        f"{enumerated(names)} are text that is not split; {where}--split-valid N --split-test N "
+        f"{'draws' if where else 'draw'} N sentence pairs for validation and test and "
+        f"{'trains' if where else 'train'} on the others"
     )
+
+
+def beyond_pairs(corpora: Corpora) -> list[str]:
+    """Languages of the first corpus that is parallel over more than two; empty without one."""
+    return next((sorted(files) for files in corpora.values() if len(files) > 2), [])
+
+
+def refuse_clashes(files: Iterable[Path], option: str) -> None:
+    """Raise UserError where two files are of one corpus and language, as corpus.de and corpus.De.
+
+    Args:
+        files: of a folder, plain or gzip.
+        option: what named it.
+    """
+    seen: dict[tuple[str, tuple[str, ...], str], Path] = {}
+    for path in files:
+        name = corpus_name(path.name)
+        if name is None:
+            continue
+        other = seen.setdefault((name.split, name.pair, name.language.casefold()), path)
+        if other is not path:
+            raise UserError(
+                f"`{option}` must hold one file of a corpus for each language; it has "
+                f"{other.name} and {path.name}"
+            )

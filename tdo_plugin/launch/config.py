@@ -98,7 +98,7 @@ def _text(path: Path) -> str:
     """What a config file says, which is UTF-8."""
     content = path.read_bytes()
     try:
-        return content.decode()
+        return content.decode().removeprefix("\ufeff")  # which editors on Windows write
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise UserError(

@@ -7,7 +7,7 @@ import re
 from typing import Any, NoReturn
 
 from tdo_plugin.errors import UserError
-from tdo_plugin_messages import bounded
+from tdo_plugin_messages import OneLineParser
 
 LARGEST = 10**9  # whole number of an option: the product of any two fits into 64 bits
 SEEDS = 2**63  # of torch's generators
@@ -46,7 +46,7 @@ def _worded(message: str) -> str:
     return _OPTION.sub(r"`\1` ", message)
 
 
-class Parser(argparse.ArgumentParser):
+class Parser(OneLineParser):
     """Reads `type=int` and `type=float` of all options by one rule; its complaints are bounded.
 
     Also of options that fairseq or a library declares.
@@ -58,8 +58,8 @@ class Parser(argparse.ArgumentParser):
         self.register("type", float, real)
 
     def error(self, message: str) -> NoReturn:
-        """Exit with 2 and the message, as one line."""
-        self.exit(2, f"{self.prog}: error: {bounded(_worded(message))}\n")
+        """Exit with 2 and the message."""
+        super().error(_worded(message))
 
 
 class RaisingParser(Parser):

@@ -1,8 +1,9 @@
 """The models' command-line options, flat as fairseq needs them."""
 
 from argparse import Namespace
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import get_args
+from typing import Any, get_args, get_type_hints
 
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 
@@ -25,6 +26,7 @@ from tdo_plugin.modules.spec import (
     Topology,
     ZeroShotNeurons,
 )
+from tdo_plugin_settings import shown
 
 TOPOLOGIES = ChoiceEnum(get_args(Topology))
 SOURCE_ATTENTIONS = ChoiceEnum(get_args(SourceAttention))
@@ -224,6 +226,7 @@ def spec_from_args(args: Namespace, num_languages: int = 0, num_pairs: int = 0) 
         for option in fields(TdoConfig)
         if option.name not in ("_name", "tdo_ffn_dim")
     }
+    _check_kinds(values)
     aware = {values[f"tdo_{name}"] for name in ("laln", "lalt", "target_attention")} != {"none"}
     one_stage = values["tdo_topology"] == "decoder-only" and values["tdo_target_layer"] == 0
     if one_stage and values["tdo_stage1_ffn_dim"]:
@@ -248,3 +251,18 @@ def spec_from_args(args: Namespace, num_languages: int = 0, num_pairs: int = 0) 
         )
     except SpecError as error:
         raise UserError(str(error)) from None
+
+
+def _check_kinds(values: Mapping[str, Any]) -> None:
+    """Refuse what a command line cannot say, and a checkpoint can."""
+    kinds = get_type_hints(TdoConfig)
+    for name, value in values.items():
+        kind = kinds[name]
+        if kind not in (int, float, bool, str):
+            continue  # one of some names, which the specification checks
+        right = (int, float) if kind is float else kind
+        if not isinstance(value, right) or isinstance(value, bool) != (kind is bool):
+            raise UserError(
+                f"`--{name.replace('_', '-')}` must be of type {kind.__name__}; it is "
+                f"{shown(repr(value))}"
+            )

@@ -27,6 +27,7 @@ from tdo_plugin.text_settings import (
     check_members,
     check_settings,
     fixed_languages,
+    is_converted,
     is_multilingual,
     languages_of,
     pairs_of,
@@ -34,7 +35,7 @@ from tdo_plugin.text_settings import (
     shown,
     task_options,
 )
-from tdo_plugin_checkpoint import safe_load
+from tdo_plugin_checkpoint import safe_load, with_form
 from tdo_plugin_settings import literal
 
 LIMITS = ("max_source_positions", "max_target_positions")
@@ -59,8 +60,14 @@ def complete(args: Namespace, parser: ArgumentParser, words: Sequence[str] | Non
         UserError: what is said differs from the checkpoint, or checkpoints of an ensemble from one
             another.
     """
-    paths = [path for path in _checkpoints(args) if path.is_file()]
-    if not paths or not hasattr(args, "lang_tok_style"):
+    if not hasattr(args, "lang_tok_style"):
+        return
+    named = _checkpoints(args)
+    whole = getattr(args, "checkpoint_shard_count", 1) == 1
+    if words is None and whole and not _trains(args):  # a command begins
+        _check_there(named)
+    paths = [path for path in named if path.is_file()]
+    if not paths:
         return
     members = {path: _read(path) for path in dict.fromkeys(paths)}
     trained = [getattr(task_options(state), "task", None) for state in members.values()]
@@ -92,14 +99,21 @@ def _checkpoints(args: Namespace) -> list[Path]:
     return [last] if last.exists() else [Path(begun)] if begun else []
 
 
+def _check_there(paths: Sequence[Path]) -> None:
+    for path in paths:
+        if not path.is_file():
+            what = "a folder" if path.is_dir() else "not there"
+            raise UserError(f"`--path` must be a checkpoint; {shown(str(path))} is {what}")
+
+
 def _trains(args: Namespace) -> bool:
     return not hasattr(args, "path")
 
 
 def _read(path: Path) -> State:
     """A checkpoint, its tensors left in the file."""
-    state: Any = safe_load(str(path), map_location="cpu", mmap=zipfile.is_zipfile(path) or None)
-    return state if isinstance(state, dict) else {}
+    mapped = zipfile.is_zipfile(path) or None
+    return with_form(safe_load(str(path), map_location="cpu", mmap=mapped))
 
 
 def _ours(task: Any) -> bool:
@@ -122,7 +136,7 @@ def _take_settings(args: Namespace, given: set[str], state: State) -> None:
     if "main" in (args.langtoks or {}):
         given = {*given, *SIDES}
     said = {name: own[name] for name in own if name in given}
-    if _trains(args) and _is_converted(state):
+    if _trains(args) and is_converted(state):
         stored = {**stored, **said}  # a converted model is trained for other tags, too
     check_settings(said, stored, LEAVE_OUT)
     apply(stored, args)
@@ -133,12 +147,6 @@ def _take_settings(args: Namespace, given: set[str], state: State) -> None:
     masked = MASKED in (getattr(options, "extra_data", None) or {})
     if masked and not args.extra_data and not _trains(args):
         args.extra_data = {MASKED: ""}  # which is not read: the symbol alone is wanted
-
-
-def _is_converted(state: State) -> bool:
-    """Whether it is what `tdo convert` wrote, which no optimizer has trained."""
-    trained_by = [part.get("optimizer_name") for part in state.get("optimizer_history") or ()]
-    return trained_by == ["none"]
 
 
 def _take_limits(args: Namespace, given: set[str], state: State) -> None:

@@ -25,8 +25,8 @@ from tdo_plugin.models.forced_tag import check_free_tag, free_tag
 from tdo_plugin.models.narrow_search import narrow
 from tdo_plugin.models.neuron_masks import check_begun
 from tdo_plugin.tasks import fairseq_options
-from tdo_plugin.tasks.direction_codes import check_directions
 from tdo_plugin.tasks.language_ids import LanguageIdDataManager
+from tdo_plugin.tasks.language_options import check_language_options
 from tdo_plugin.tasks.loading import (
     LeanDataManager,
     add_loading_options,
@@ -156,7 +156,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             UserError: on languages that are not among ``--langs``, missing dictionaries, or
                 options of loading that contradict each other.
         """
-        check_directions(args)
+        check_language_options(args)
         check_loading_options(args)
         check_noise_options(args)
         check_mark(args)

@@ -30,6 +30,7 @@ ALWAYS = {
     "bf16-inference",
     "options-of-checkpoints",
     "damaged-data",
+    "complaints-in-one-line",
     "given-paths",
     "options-that-are-read",
     "quick-settings",
@@ -46,7 +47,7 @@ FAKE_FAIRSEQ = {
     "__init__.py": "import fairseq.options\nfrom dataclasses import dataclass\n"
     "@dataclass\nclass Part:\n    x: int = 0\n"
     "@dataclass\nclass Whole:\n    part: Part = Part()\n",
-    "options.py": "from types import SimpleNamespace\n"
+    "options.py": "import argparse\nfrom types import SimpleNamespace\n"
     "def parse_args_and_arch(parser, input_args=None):\n"
     "    return SimpleNamespace(bf16=True, tpu=True)\n",
 }

@@ -22,7 +22,10 @@ ALLOWED = {
         *("models", "modules", "metrics", "data"),
         *("checkpoints", "text_settings", "neuron_files", "typed", "errors", "names"),
     },
-    "pretrained": {"tasks", "models", "data", "checkpoints", "errors", "names"},
+    "pretrained": {
+        *("tasks", "models", "data"),
+        *("checkpoints", "text_settings", "errors", "names"),
+    },
     "launch": {"data", "errors", "names"},
     "grid": {"evaluation", "launch", "data", "validation_file", "typed", "errors", "names"},
 }

@@ -33,7 +33,8 @@ def saved(path, task="tdo_translation", **given):
         **{"task": task, "lang_pairs": PAIRS.split(","), "langs": ["en", "de", "fr", "es"]},
         **{"lang_tok_style": "multilingual", **LIMITS},
     }
-    state = {"model": {}, "cfg": {"task": Namespace(**{**usual, **given})}}
+    cfg = {"task": Namespace(**{**usual, **given}), "model": {"_name": "tdo_transformer"}}
+    state = {"model": {}, "cfg": cfg}
     torch.save(state, path)
     return str(path)
 
@@ -172,6 +173,7 @@ def test_fairseq_own_task_and_ours(tmp_path):
 
 def test_checkpoints_of_other_tasks_say_nothing(tmp_path):
     path = tmp_path / "a.pt"
-    torch.save({"model": {}, "cfg": {"task": Namespace(task="translation")}}, path)
+    cfg = {"task": Namespace(task="translation"), "model": {"_name": "transformer"}}
+    torch.save({"model": {}, "cfg": cfg}, path)
     assert training("--finetune-from-model", str(path)).encoder_langtok is None
     assert training("--finetune-from-model", str(tmp_path)).encoder_langtok is None

@@ -9,7 +9,7 @@ from tdo_plugin.names import is_direction
 from tdo_plugin_settings import shown
 
 
-def check_directions(args: Namespace) -> None:
+def check_language_options(args: Namespace) -> None:
     """Hold the languages of a command against what fairseq makes of them.
 
     Raises:
