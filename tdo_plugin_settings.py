@@ -13,8 +13,6 @@ import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
-from omegaconf.errors import OmegaConfBaseException
-
 SHOWN = 60  # characters of a value in a message
 LONGEST = 100_000  # characters of a value, and elements of what it comes to
 REPEATED = (list, tuple)
@@ -229,6 +227,8 @@ def _known(
             raise SettingError(
                 f"`{kind}` must be one of fairseq's or of `--user-dir`; {shown(name)} is none"
             )
+        from omegaconf.errors import OmegaConfBaseException
+
         try:
             return build(cfg, *args, **options)
         except OmegaConfBaseException as error:

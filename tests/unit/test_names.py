@@ -153,7 +153,7 @@ def test_nothing_adds_a_line_to_a_script(text: str):
 
 def test_a_folder_with_a_line_break_is_refused_by_its_option(tmp_path, capsys):
     config = tmp_path / "some.conf"
-    config.write_text("--arch tdo_transformer\n--max-tokens 4000\n")
+    config.write_text("--task tdo_translation\n--arch tdo_transformer\n--max-tokens 4000\n")
     words = ("train", config, prepared().root, "--slurm", "--gpus", "1", "--dry-run")
     _, said = told(capsys, *words, "--save-dir", "a\ntouch b\n#", code=2)
     assert "`--save-dir` must be without control characters" in said

@@ -54,7 +54,8 @@ def test_a_generation_does_not_begin(begun, flags):
 def test_fairseq_s_default_may_be_missing(begun, tmp_path):
     begun("training", *FLAGS)
     there = tmp_path / "model.pt"
-    torch.save({"model": {}}, there)
+    cfg = {"task": {"_name": "translation"}, "model": {"_name": "transformer"}}
+    torch.save({"model": {}, "cfg": cfg}, there)
     args = begun("training", *FLAGS, "--restore-file", str(there))
     assert args.restore_file == str(there)
 

@@ -11,7 +11,11 @@ from tdo_plugin.launch.config import Config
 from tdo_plugin.launch.training import Machine, train_words
 
 DATA = DataFolder(Path("/d"), ("en", "de"), ("en-de", "de-en"), ("en-de",), ("shard2",))
-FLAGS = {"--arch": ["tdo_transformer"], "--max-tokens": ["4000"], "--update-freq": ["16"]}
+TASK = {"--task": ["tdo_translation"]}
+FLAGS = {
+    **TASK,
+    **{"--arch": ["tdo_transformer"], "--max-tokens": ["4000"], "--update-freq": ["16"]},
+}
 CONFIG = Config(FLAGS, gpus=8)
 
 
@@ -144,8 +148,13 @@ def test_contradictions_are_refused(machine: Machine) -> None:
         words(machine)
 
 
+def test_a_config_without_a_task_is_refused() -> None:
+    with pytest.raises(UserError, match="`--task` must stand in the config"):
+        train_words(Config({"--arch": ["x"]}), DATA, Path("/s"), Machine(), "fp32")
+
+
 def test_a_config_without_an_architecture_is_refused() -> None:
-    bare = Config({"--max-tokens": ["4000"]})
+    bare = Config({**TASK, "--max-tokens": ["4000"]})
     with pytest.raises(UserError, match="`--arch` must stand in the config"):
         train_words(bare, DATA, Path("/s"), Machine(), "fp32")
     train_words(bare, DATA, Path("/s"), Machine(), "fp32", ["--arch", "tdo_transformer"])
