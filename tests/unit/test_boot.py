@@ -203,6 +203,16 @@ def test_bf16_is_not_tpu_unless_asked():
         options.parse_args_and_arch(parser(), [*words, "--fp16"])
 
 
+def test_a_complaint_of_fairseqs_parsers_is_one_line(capsys):
+    from fairseq import options
+
+    with pytest.raises(SystemExit):
+        options.parse_args_and_arch(options.get_training_parser(), ["data", "--nothing"])
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert said.endswith("error: unrecognized arguments: --nothing\n")
+
+
 @pytest.mark.parametrize(("bf16", "dtype"), [(True, torch.bfloat16), (False, torch.float32)])
 def test_bf16_reaches_inference(bf16, dtype):
     from fairseq.models import BaseFairseqModel

@@ -23,10 +23,10 @@ def write(folder, numbers, name="corpus", languages=("en", "de")):
     return folder
 
 
-def split(folder, out, sizes=SIZES):
+def split(folder, out, sizes=SIZES, **options):
     out.mkdir()
     said = []
-    split_folder(folder, out, sizes, "TEXT", said.append)
+    split_folder(folder, out, sizes, "TEXT", said.append, **options)
     return said
 
 
@@ -97,6 +97,17 @@ def test_more_than_two_languages_and_blank_sides(tmp_path):
         (lambda folder: write(folder, range(12)), SIZES, "must leave training text"),
         (lambda folder: write(folder, [1]), SIZES, "no more than 1 different"),
         (lambda folder: write(folder, range(9), "train.en-de"), SIZES, "has train.en-de.de"),
+        (lambda folder: write(folder, range(9), "test.en-de"), SIZES, "has test.en-de.de"),
+        (
+            lambda folder: write(folder, range(90), languages=("en", "pt-BR", "pt_BR")),
+            SIZES,
+            "one file of a corpus for each language; it has corpus.pt-BR and corpus.pt_BR",
+        ),
+        (
+            lambda folder: write(folder, range(90), languages=("en", "De", "de", "de.gz")),
+            SIZES,
+            "it has corpus.De and corpus.de",
+        ),
         (lambda folder: write(folder, range(9), "notes", ("txt", "md")), SIZES, "text to split"),
         (lambda folder: write(folder, [1]), HeldOutSizes(test=-1), "`--split-test` must be at"),
         (
@@ -109,3 +120,22 @@ def test_more_than_two_languages_and_blank_sides(tmp_path):
 def test_what_cannot_be_split(tmp_path, prepare, sizes, message):
     with pytest.raises(UserError, match=message):
         split(prepare(tmp_path / "text"), tmp_path / "out", sizes)
+
+
+def test_text_without_a_translation_is_told(tmp_path):
+    folder = write(write(tmp_path / "text", range(90)), range(90), "alone", ("en",))
+    said, _ = split(folder, tmp_path / "out")
+    assert said == "not used, for want of another language's file: alone.en"
+
+
+def test_more_than_two_languages_where_pairs_are_wanted(tmp_path):
+    folder = write(tmp_path / "text", range(90), languages=("en", "de", "fr"))
+    with pytest.raises(UserError, match="has text of de,en,fr, which tdo prepare --from splits"):
+        split(folder, tmp_path / "out", pairs=True)
+
+
+def test_a_link_to_nothing_is_no_text(tmp_path):
+    folder = write(tmp_path / "text", range(90))
+    (folder / "corpus.fr").symlink_to(tmp_path / "gone")
+    with pytest.raises(UserError, match=r"text in files; corpus\.fr is a link to nothing"):
+        split(folder, tmp_path / "out")

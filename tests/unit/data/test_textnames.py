@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tdo_plugin.data.textfolder import read_text_folder
-from tdo_plugin.data.textnames import fit_name, renamed_files, text_name, unsplit
+from tdo_plugin.data.textnames import fit_name, renamed_files, text_files, text_name, unsplit
 from tdo_plugin.errors import UserError
 
 
@@ -21,6 +21,8 @@ from tdo_plugin.errors import UserError
         ("train.en-en.en", None),
         ("train.en-de.en.txt", None),
         ("train.en-de.en~", None),
+        ("train.en-de", None),
+        ("train.clean.en-de.de", None),
     ],
 )
 def test_a_name_that_fits_no_form_and_the_one_that_would(file, fit):
@@ -98,3 +100,18 @@ def test_unsplit_corpora(tmp_path):
     unsplit_only = write(tmp_path / "opus", "corpus.en", "corpus.de")
     with pytest.raises(UserError, match="--split-valid N --split-test N"):
         read_text_folder(unsplit_only)
+    parallel_only = write(tmp_path / "bible", "bible.en", "bible.de", "bible.fr")
+    with pytest.raises(UserError, match="tdo prepare --from with --split-valid N"):
+        read_text_folder(parallel_only)
+
+
+def test_what_is_named_as_text_is_a_file(tmp_path):
+    (write(tmp_path, *PAIR) / "train.en-it.en").symlink_to(tmp_path / "gone")
+    with pytest.raises(UserError, match=r"train\.en-it\.en is a link to nothing"):
+        text_files(tmp_path, "TEXT")
+    (tmp_path / "train.en-it.en").unlink()
+    (tmp_path / "valid.en-it.en").mkdir()
+    with pytest.raises(UserError, match=r"valid\.en-it\.en is no file"):
+        text_files(tmp_path, "TEXT")
+    (tmp_path / "valid.en-it.en").rename(tmp_path / "older")
+    assert [path.name for path in text_files(tmp_path, "TEXT")] == sorted(PAIR)

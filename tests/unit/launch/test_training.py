@@ -51,7 +51,7 @@ def test_more_workers_than_batches_get_smaller_ones() -> None:
     few = replace(
         CONFIG,
         gpus=1,
-        flags={"--arch": ["tdo_transformer"], "--max-tokens": ["4000"], "--update-freq": ["8"]},
+        flags={**FLAGS, "--update-freq": ["8"]},
     )
     for gpus, tokens in ((8, "4000"), (16, "2000")):
         made, note = train_words(few, DATA, Path("/s"), Machine(gpus=gpus), "fp16")
