@@ -314,6 +314,19 @@ def _complain_in_one_line(module):
     from tdo_plugin_messages import OneLineParser
 
     module.argparse = _overlay(module.argparse, ArgumentParser=OneLineParser)
+    original = module.parse_args_and_arch
+
+    def parse_args_and_arch(parser, *args, **kwargs):
+        try:
+            return original(parser, *args, **kwargs)
+        except RuntimeError as error:
+            if str(error):
+                raise
+            parser.error(
+                "`--arch` must be given, a model of fairseq's or of `--user-dir`; it is not"
+            )
+
+    module.parse_args_and_arch = parse_args_and_arch
 
 
 @mend(

@@ -206,11 +206,15 @@ def test_bf16_is_not_tpu_unless_asked():
 def test_a_complaint_of_fairseqs_parsers_is_one_line(capsys):
     from fairseq import options
 
-    with pytest.raises(SystemExit):
-        options.parse_args_and_arch(options.get_training_parser(), ["data", "--nothing"])
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert said.endswith("error: unrecognized arguments: --nothing\n")
+    for words, complaint in (
+        (["--arch", "transformer_tiny", "--nothing"], "unrecognized arguments: --nothing"),
+        ([], "`--arch` must be given, a model of fairseq's or of `--user-dir`; it is not"),
+    ):
+        with pytest.raises(SystemExit):
+            options.parse_args_and_arch(options.get_training_parser(), ["data", *words])
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1
+        assert said.endswith(f"error: {complaint}\n")
 
 
 @pytest.mark.parametrize(("bf16", "dtype"), [(True, torch.bfloat16), (False, torch.float32)])

@@ -171,7 +171,7 @@ def test_impossible_values_are_named_together():
      ("tdo_init", 3), ("tdo_freeze_embeddings", "yes")],
 )  # fmt: skip
 def test_what_only_a_checkpoint_can_say_is_refused(option, value):
-    args = parsed(())
+    args = parsed("tdo_transformer")
     setattr(args, option, value)
     with pytest.raises(UserError, match=f"`--{option.replace('_', '-')}` must be of type"):
         spec_from_args(args)
