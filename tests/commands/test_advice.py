@@ -63,6 +63,31 @@ ADVICE = (
         ("train BARE DATA --dry-run --cpu --arch tdo_transformer",),
     ),
     Advice(
+        "train TASKLESS DATA --dry-run --cpu",
+        "`--task` must stand in the config, or behind it",
+        ("train TASKLESS DATA --dry-run --cpu --task tdo_translation",),
+    ),
+    Advice(
+        "preprocess BIBLE OUT --vocab-size 60",
+        "tdo prepare --from with --split-valid N --split-test N draws N sentence pairs",
+        ("prepare --from BIBLE --out OUT --vocab-size 60 --split-valid 5 --split-test 5",),
+    ),
+    Advice(
+        "preprocess BIBLE OUT --vocab-size 60 --split-valid 5 --split-test 5",
+        "which tdo prepare --from splits",
+        ("prepare --from BIBLE --out OUT --vocab-size 60 --split-valid 5 --split-test 5",),
+    ),
+    Advice(
+        "describe --arch tdo_transformer --vocab-size 99 --tdo-adapter-dim 8",
+        "`--num-pairs` must be given with `--tdo-adapter-dim`",
+        ("describe --arch tdo_transformer --vocab-size 99 --tdo-adapter-dim 8 --num-pairs 2",),
+    ),
+    Advice(
+        "describe --arch tdo_transformer --vocab-size 99 --tdo-laln both",
+        "`--num-languages` must be given with `--tdo-laln`",
+        ("describe --arch tdo_transformer --vocab-size 99 --tdo-laln both --num-languages 3",),
+    ),
+    Advice(
         "train IMPORTING DATA --dry-run --cpu",
         "give it on the command line, behind the data folder",
         (f"{TRAIN} --cpu --user-dir FOLDER",),
@@ -95,11 +120,17 @@ def test_what_is_advised_works(
     advice: Advice, data: DataFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "bare.conf").write_text("--task tdo_translation\n")
+    (tmp_path / "taskless.conf").write_text("--arch tdo_transformer\n--max-tokens 400\n")
+    (tmp_path / "bible").mkdir()
+    for language in ("de", "en", "fr"):
+        lines = (f"{language} {number} {number * number}\n" for number in range(50))
+        (tmp_path / "bible" / f"bible.{language}").write_text("".join(lines))
     (tmp_path / "importing.conf").write_text("--user-dir folder\n")
     places = {
         **{"CONFIG": CONFIG, "DATA": data.root, "GRID": GRID, "OUT": tmp_path / "out"},
         **{"BARE": tmp_path / "bare.conf", "IMPORTING": tmp_path / "importing.conf"},
-        "FOLDER": tmp_path,
+        **{"FOLDER": tmp_path, "BIBLE": tmp_path / "bible"},
+        "TASKLESS": tmp_path / "taskless.conf",
     }
 
     def words(line: str) -> list[str]:
