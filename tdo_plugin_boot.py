@@ -15,6 +15,7 @@ import sys
 
 MENDS = []
 TORCHRUN = "torch.distributed.run"
+EVERYWHERE = "all of fairseq"  # stands for each module of it, and for those of its commands
 
 
 class Mend:
@@ -100,12 +101,121 @@ class _HashableDataclasses:
     "every torch",
     lambda: True,
     "fairseq.checkpoint_utils",
+    "fairseq.data.codedataset",
     "fairseq.distributed.utils",
+    "fairseq.models.speech_to_text.xm_transformer",
+    "fairseq.models.text_to_speech.vocoder",
+    "fairseq.modules.quantization.pq.em",
 )
 def _load_safely(module):
     from tdo_plugin_checkpoint import safe_load
 
     module.torch = _overlay(module.torch, load=safe_load)
+
+
+@mend(
+    "settings-are-data",
+    "fairseq runs settings that are text (eval), which a checkpoint, too, may hold",
+    "fairseq 0.12.2",
+    lambda: True,
+    EVERYWHERE,
+)
+def _read_literals(module):
+    from tdo_plugin_settings import literal
+
+    module.eval = literal  # a module's own name goes before Python's
+    if getattr(module, "ast", None) is sys.modules["ast"]:
+        module.ast = _overlay(module.ast, literal_eval=literal)
+    if getattr(module, "literal_eval", None) is sys.modules["ast"].literal_eval:
+        module.literal_eval = literal
+
+
+@mend(
+    "settings-are-harmless",
+    "a checkpoint's settings say what is imported and where a command writes",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.checkpoint_utils",
+)
+def _forget_places(module):
+    from tdo_plugin_settings import harmless
+
+    load = module.torch.load
+    module.torch = _overlay(
+        module.torch, load=lambda *words, **more: harmless(load(*words, **more))
+    )
+
+
+@mend(
+    "form-of-checkpoints",
+    "a checkpoint that lacks a part, or has another in its place, is a traceback",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.checkpoint_utils",
+)
+def _well_formed(module):
+    from tdo_plugin_checkpoint import well_formed, with_form
+
+    load = module.torch.load
+    module.torch = _overlay(
+        module.torch, load=lambda *words, **more: with_form(load(*words, **more))
+    )
+    module._upgrade_state_dict = well_formed(module._upgrade_state_dict)
+
+
+@mend(
+    "meters-by-name",
+    "a checkpoint's meters name what is called to make them",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.logging.meters",
+)
+def _only_meters(module):
+    from tdo_plugin_settings import only_meters
+
+    module.MetersDict.load_state_dict = only_meters(module)
+
+
+@mend(
+    "known-by-name",
+    "a task, model, criterion, ... that is not known, as without its --user-dir, is a traceback",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.tasks",
+    "fairseq.models",
+    "fairseq.registry",
+)
+def _known_by_name(module):
+    import tdo_plugin_settings
+
+    tdo_plugin_settings.know_names(module)
+
+
+@mend(
+    "no-foreign-hub",
+    "the settings of a speech data folder say what code is downloaded and run",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.models.speech_to_text.hub_interface",
+)
+def _no_foreign_hub(module):
+    from tdo_plugin_settings import no_hub
+
+    module.torch = _overlay(module.torch, hub=_overlay(module.torch.hub, load=no_hub))
+
+
+@mend(
+    "fasta-without-a-shell",
+    "--dataset-impl fasta hands a file's name to a shell as it is",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.data.fasta_dataset",
+)
+def _quote_fasta(module):
+    import shlex
+
+    original = module.FastaDataset._build_index
+    module.FastaDataset._build_index = lambda self, path: original(self, shlex.quote(path))
 
 
 @mend(
@@ -171,14 +281,70 @@ def _no_fast_path(module):
     "fairseq.options",
 )
 def _bf16_without_tpu(module):
+    from tdo_plugin_settings import SettingError
+
     original = module.parse_args_and_arch
 
     def parse_args_and_arch(parser, input_args=None, *args, **kwargs):
-        result = original(parser, input_args, *args, **kwargs)
+        try:
+            result = original(parser, input_args, *args, **kwargs)
+        except ValueError as error:
+            if "Cannot combine --fp16 and --tpu" not in str(error):
+                raise
+            raise SettingError(
+                "one precision must be chosen; `--fp16` comes with another"
+            ) from None
         parsed = result[0] if isinstance(result, tuple) else result
         asked = "--tpu" in (sys.argv if input_args is None else input_args)
         if getattr(parsed, "bf16", False) and not asked:
             parsed.tpu = False
+        return result
+
+    module.parse_args_and_arch = parse_args_and_arch
+
+
+@mend(
+    "complaints-in-one-line",
+    "what is wrong with a command line stands behind a hundred lines of usage",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.options",
+)
+def _complain_in_one_line(module):
+    from tdo_plugin_messages import OneLineParser
+
+    module.argparse = _overlay(module.argparse, ArgumentParser=OneLineParser)
+    original = module.parse_args_and_arch
+
+    def parse_args_and_arch(parser, *args, **kwargs):
+        try:
+            return original(parser, *args, **kwargs)
+        except RuntimeError as error:
+            if str(error):
+                raise
+            parser.error(
+                "`--arch` must be given, a model of fairseq's or of `--user-dir`; it is not"
+            )
+
+    module.parse_args_and_arch = parse_args_and_arch
+
+
+@mend(
+    "given-paths",
+    "--restore-file with a typing mistake trains from nothing, other paths end in tracebacks",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.options",
+)
+def _check_given_paths(module):
+    from tdo_plugin_paths import check_paths
+
+    original = module.parse_args_and_arch
+
+    def parse_args_and_arch(parser, input_args=None, *args, **kwargs):
+        result = original(parser, input_args, *args, **kwargs)
+        if input_args is None:  # a command begins; other options may be read only to look at them
+            check_paths(result[0] if isinstance(result, tuple) else result)
         return result
 
     module.parse_args_and_arch = parse_args_and_arch
@@ -232,6 +398,45 @@ def _quiet_torch(module):
 
     warnings.filterwarnings("ignore", "'pin_memory' argument is set as true but no accelerator")
     warnings.filterwarnings("ignore", "Support for mismatched key_padding_mask and attn_mask")
+
+
+@mend(
+    "options-of-checkpoints",
+    "what a checkpoint's text passed through in training must be said again wherever it is used, "
+    "and nothing notices what is left out",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.options",
+)
+def _options_of_checkpoints(module):
+    """Complete each command line; in fairseq-validate's second reading only what is said counts."""
+    original = module.parse_args_and_arch
+
+    def parse_args_and_arch(parser, input_args=None, *args, **kwargs):
+        result = original(parser, input_args, *args, **kwargs)
+        if "tdo_plugin.tasks" in sys.modules and not kwargs.get("suppress_defaults"):
+            from tdo_plugin.tasks.checkpoint_options import complete
+
+            complete(result[0] if isinstance(result, tuple) else result, parser, input_args)
+        return result
+
+    module.parse_args_and_arch = parse_args_and_arch
+
+
+# --- data ------------------------------------------------------------------------------------
+
+
+@mend(
+    "damaged-data",
+    "damaged binarised sets end in a traceback, or are trained on and translated without a word",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.data.indexed_dataset",
+)
+def _check_before_loading(module):
+    from tdo_plugin_binarised import check_before_loading
+
+    check_before_loading(module)
 
 
 # --- numpy, bitarray, hydra ------------------------------------------------------------------
@@ -428,7 +633,7 @@ def _end_like_workers(module):
 
 
 class UserDirError(FileNotFoundError):
-    """``--user-dir`` leads nowhere."""
+    """``--user-dir`` leads nowhere, or to a second package of a name."""
 
     one_line = True
 
@@ -455,6 +660,15 @@ def _user_dir_by_name(module):
             given = str(args.user_dir)
             if os.path.exists(given):  # found; the plugin itself misses a file
                 raise
+        except ImportError as error:
+            if "not globally unique" not in str(error):
+                raise
+            name = os.path.basename(os.path.abspath(args.user_dir))
+            there = next(iter(getattr(sys.modules.get(name), "__path__", [])), "another one")
+            raise UserDirError(
+                f"`--user-dir` must be the {name} that is imported already, {there}; it is "
+                f"{args.user_dir}"
+            ) from None
         spec = importlib.util.find_spec(given) if given.isidentifier() else None
         folders = list(spec.submodule_search_locations or ()) if spec else []
         if not folders:
@@ -464,6 +678,32 @@ def _user_dir_by_name(module):
         return original(argparse.Namespace(user_dir=folders[0]))
 
     module.import_user_module = import_user_module
+
+
+@mend(
+    "options-that-are-read",
+    "options that nothing reads, or that a task cannot honour, are ignored in silence",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.options",
+)
+def _refuse_options(module):
+    """Let the task look at the command line, if it wants to."""
+    original = module.parse_args_and_arch
+
+    def parse_args_and_arch(parser, input_args=None, *args, **kwargs):
+        result = original(parser, input_args, *args, **kwargs)
+        if kwargs.get("suppress_defaults"):
+            return result  # it has called this function itself, with the defaults
+        parsed = result[0] if isinstance(result, tuple) else result
+        tasks = getattr(sys.modules.get("fairseq.tasks"), "TASK_REGISTRY", {})
+        task = tasks.get(getattr(parsed, "task", None))
+        if hasattr(task, "check_command_line"):
+            words = sys.argv[1:] if input_args is None else list(map(str, input_args))
+            task.check_command_line(parser, parsed, words)
+        return result
+
+    module.parse_args_and_arch = parse_args_and_arch
 
 
 # --- the hook --------------------------------------------------------------------------------
@@ -476,7 +716,7 @@ class _Finder:
 
     @staticmethod
     def find_spec(name, path=None, target=None):
-        if name not in ("fairseq", TORCHRUN) and not name.startswith("fairseq."):
+        if name != TORCHRUN and name.partition(".")[0] not in ("fairseq", "fairseq_cli"):
             return None
         finders = [f.find_spec for f in sys.meta_path if f is not _Finder]
         spec = next(filter(None, (find(name, path, target) for find in finders)), None)
@@ -513,7 +753,7 @@ def _install_one_line_errors():
 
 def _mend_after(name, module):
     for one in MENDS:
-        if name in one.modules:
+        if name in one.modules or (EVERYWHERE in one.modules and name != TORCHRUN):
             one.status = "applied" if one.needed() else "not needed"
             if one.status == "applied":
                 one.apply(module)
@@ -535,7 +775,7 @@ def install() -> None:
     sys.meta_path.insert(0, _Finder)
     if "fairseq" in sys.modules:
         _install_one_line_errors()
-        for name in [name for name in sys.modules if name.startswith("fairseq.")]:
+        for name in [one for one in sys.modules if one.startswith(("fairseq.", "fairseq_cli."))]:
             _mend_after(name, sys.modules[name])
 
 

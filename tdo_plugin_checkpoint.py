@@ -6,6 +6,7 @@ anything of ``tdo_plugin`` would register the whole package.
 
 import argparse
 import collections
+import functools
 import os
 import pickle
 import re
@@ -18,8 +19,11 @@ from typing import IO, Any
 import numpy
 import omegaconf
 import torch
+from omegaconf.errors import OmegaConfBaseException
 
 TRUST = "TDO_TRUST_CHECKPOINT"
+GROUP = (dict, argparse.Namespace, omegaconf.DictConfig)  # of a checkpoint's settings
+NAMES = {"task": ("_name", "task"), "model": ("_name", "arch")}  # what its parts are built by
 
 
 class CheckpointError(RuntimeError):
@@ -76,6 +80,68 @@ def safe_load(source: str | IO[bytes], map_location: Any = None, **options: Any)
         raise CheckpointError(
             f"{path} is not a whole checkpoint: it is truncated or damaged"
         ) from error
+
+
+def well_formed(upgrade: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """fairseq's function that brings checkpoints of older forms up to date, for any file's content.
+
+    Args:
+        upgrade: gets a checkpoint as it was read, and gives it in today's form.
+    Returns:
+        the same for callers, which raises CheckpointError for what has no form of fairseq's.
+    """
+
+    @functools.wraps(upgrade)
+    def checked(state: Any) -> Any:
+        try:
+            return upgrade(state)
+        except (
+            KeyError,
+            IndexError,
+            TypeError,
+            AttributeError,
+            OmegaConfBaseException,
+        ) as error:
+            raise CheckpointError(
+                f"a checkpoint must have the form that fairseq writes; this one does not "
+                f"({type(error).__name__}: {error})"
+            ) from error
+
+    return checked
+
+
+def with_form(state: Any) -> dict[str, Any]:
+    """A checkpoint as it was read, if its parts are what fairseq takes them for.
+
+    Raises:
+        CheckpointError: one line on the first part that is not.
+    """
+    if not isinstance(state, dict) or not isinstance(state.get("model"), dict):
+        raise CheckpointError(
+            "a checkpoint of fairseq must have a `model`, by names; this has none"
+        )
+    settings = state.get("cfg")
+    if settings is None and state.get("args") is None:
+        raise CheckpointError("a checkpoint must have settings, `cfg` or `args`; it has neither")
+    _check_kind("args", state.get("args"), (argparse.Namespace, type(None)))
+    _check_kind("cfg", settings, (*GROUP, type(None)))
+    _check_kind("task_state", state.get("task_state", {}), (dict,))
+    for part, names in NAMES.items() if state.get("args") is None else ():
+        group = settings.get(part)
+        _check_kind(part, group, GROUP)
+        members = vars(group) if isinstance(group, argparse.Namespace) else group
+        if not any(isinstance(members.get(name), str) for name in names):
+            raise CheckpointError(
+                f"`{part}` of a checkpoint must have a name, `{names[0]}`; it has none"
+            )
+    return state
+
+
+def _check_kind(name: str, value: Any, kinds: tuple[type, ...]) -> None:
+    if not isinstance(value, kinds):
+        raise CheckpointError(
+            f"`{name}` of a checkpoint must be a group of settings; it is {type(value).__name__}"
+        )
 
 
 def write_whole(filename: str, write: Callable[[IO[bytes]], object]) -> None:

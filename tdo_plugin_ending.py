@@ -10,7 +10,6 @@ import functools
 import gc
 import os
 import signal
-import sys
 import threading
 import weakref
 from collections.abc import Iterator
@@ -18,7 +17,7 @@ from typing import Any
 
 import torch
 
-from tdo_plugin_messages import lacks_memory
+from tdo_plugin_messages import lacks_memory, tell
 
 SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
 ENDED = 128 + signal.SIGTERM  # the exit code, whichever signal it was
@@ -206,7 +205,7 @@ def _end_if_agreed(trainer: Any) -> None:
         unsaved = cfg.checkpoint.no_save or cfg.checkpoint.no_last_checkpoints
         how = going_on(cfg, trainer.checkpoint_suffix)
         how = "nothing was saved, as it was asked for" if unsaved else how
-        print(f"ended by a signal after update {updates}: {how}", file=sys.stderr, flush=True)
+        tell(f"ended by a signal after update {updates}: {how}")
     _keep_exit_code(trainer)
     raise SystemExit(ENDED)
 

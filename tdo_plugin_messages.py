@@ -5,11 +5,15 @@ anything of ``tdo_plugin`` would register the whole package. An exception class 
 line by a true ``one_line``.
 """
 
+import argparse
+import contextlib
 import errno
 import os
 import select
 import sys
+from collections.abc import Iterator
 from types import TracebackType
+from typing import NoReturn
 
 TRACEBACK = "TDO_TRACEBACK"  # set to 1, it keeps every traceback
 
@@ -18,8 +22,11 @@ PLACES = (
     *(errno.ENOENT, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG),
     *(errno.EACCES, errno.EPERM, errno.EROFS),
 )
-FULL = (errno.ENOSPC, errno.EDQUOT)
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # of the disk, the user's share, the limit
 CLOSED = 128 + 13  # the exit code that a shell shows for a program that SIGPIPE ended
+
+LONGEST = 4000  # characters of a message; a longer one keeps its begin and its end
+BEGIN, END = 1500, 500
 
 # Users' mistakes that fairseq itself reports with a traceback.
 STOCK_MISTAKES = (
@@ -28,11 +35,29 @@ STOCK_MISTAKES = (
     "Cannot load model parameters from checkpoint",
     "Error(s) in loading state_dict",
     "The dataset is empty",
+    "Duplicate word found when loading Dictionary",
+    "Incorrect dictionary format",
+    "Must specify batch size",
 )
 
 # How torch says that memory of a GPU or machine did not suffice; the last is cuBLAS's and cuDNN's.
 NO_MEMORY = ("out of memory", "allocate memory", "_STATUS_ALLOC_FAILED")
 NO_MEMORY_TYPES = ("OutOfMemoryError", "MemoryError")
+
+
+@contextlib.contextmanager
+def named_when_full(path: os.PathLike[str] | str) -> Iterator[None]:
+    """Let the error of a full disk say what was written; by itself it names no file.
+
+    Args:
+        path: of the file, or of the folder where there are many.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL and error.filename is None:
+            error.filename = str(path)
+        raise
 
 
 def lacks_memory(error: BaseException) -> bool:
@@ -53,13 +78,41 @@ def _no_memory(cls: str, text: str) -> str:
     return f"memory does not suffice: {reason}; `{TRACEBACK}=1` shows where"
 
 
+def bounded(text: str) -> str:
+    """A message as it may be printed: one line of bounded length, without control characters.
+
+    What a message quotes comes from files and command lines, of whatever size and bytes. The middle
+    is what is left out, since a message begins with what is wrong and ends with what to do.
+    """
+    line = _escaped(text[: LONGEST + 1])
+    if len(text) <= LONGEST and len(line) <= LONGEST:
+        return line
+    begin, end = line[:BEGIN], _escaped(text[-END:])[-END:]
+    return f"{begin} [... {len(text):,} characters in all ...] {end}"
+
+
+def tell(line: str) -> None:
+    """Print a message to standard error, where all of them go."""
+    print(bounded(line), file=sys.stderr, flush=True)
+
+
+def _escaped(text: str) -> str:
+    """The text with what is not printable as Python writes it in a string."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+
+
 def one_line(kind: type[BaseException], value: BaseException) -> str | None:
     """The line to print for an exception, or None where the traceback is wanted."""
     if os.environ.get(TRACEBACK) == "1":
         return None
+    line = _line(kind, value)
+    return None if line is None else bounded(line)
+
+
+def _line(kind: type[BaseException], value: BaseException) -> str | None:
     text = str(value)
     if getattr(kind, "one_line", False):
-        return text
+        return _of_process(text)
     if text.startswith(STOCK_MISTAKES):
         # fairseq's trainer hides the reason that a model gives behind one of its own
         reason = value.__context__
@@ -84,6 +137,21 @@ def one_line(kind: type[BaseException], value: BaseException) -> str | None:
         if _says_no_memory(cls, message):
             return _no_memory(cls, message)
     return None
+
+
+def _of_process(text: str) -> str:
+    """The message alone, of what torch hands on from a process that loads data."""
+    if not text.startswith("Caught ") or "\nOriginal Traceback" not in text:
+        return text
+    return text.strip().rpartition("\n")[2].partition(": ")[2]
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """A parser whose complaints are one line, without the usage of hundreds of options."""
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with 2."""
+        self.exit(2, f"{self.prog}: error: {bounded(message)}\n")
 
 
 def reader_is_gone() -> bool:
@@ -131,6 +199,6 @@ def install() -> None:
         if line is None:
             previous(kind, value, traceback)
         else:
-            print(f"error: {line}", file=sys.stderr)
+            tell(f"error: {line}")
 
     sys.excepthook = excepthook

@@ -11,14 +11,16 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import torch
 
 from tdo_plugin_ending import ENDED, SIGNALS, going_on
-from tdo_plugin_messages import TRACEBACK, one_line
+from tdo_plugin_messages import TRACEBACK, one_line, tell
 
+NCCL = "nccl"  # fairseq's --distributed-backend unless another is given
+NO_BACKEND = "`--distributed-backend` must be gloo for several workers without GPUs; it is nccl"
 WHY = "tdo_plugin/why"  # in the workers' store: what the first to fail says
 EVERY = 1.0  # seconds between two looks
 GRACE = 10.0  # seconds that workers have to end after the store has
@@ -30,6 +32,12 @@ LOST = (
     "Broken pipe",
     "remote process exited",
 )
+
+
+class NoBackend(ValueError):
+    """What workers shall meet by needs GPUs. Shown as one line, without a traceback."""
+
+    one_line = True
 
 
 class LostWorker(RuntimeError):
@@ -51,6 +59,8 @@ def end_together(module: Any) -> None:
 
     @functools.wraps(init)
     def distributed_init(cfg: Any) -> Any:
+        if cfg.distributed_training.distributed_backend == NCCL and _lacks_gpus(cfg.common):
+            raise NoBackend(NO_BACKEND)
         rank = init(cfg)
         finished.clear()
         watch = functools.partial(_watch, _own_store(), _launcher(), finished)
@@ -74,6 +84,13 @@ def end_together(module: Any) -> None:
             finished.set()
 
     module.distributed_init, module.distributed_main = distributed_init, distributed_main
+
+
+def _lacks_gpus(common: Any) -> bool:
+    """Whether workers that have not met yet have no GPUs to meet by."""
+    if common.tpu or torch.distributed.is_initialized():
+        return False
+    return bool(common.cpu or not torch.cuda.is_available())
 
 
 def _store() -> Any:
@@ -134,7 +151,7 @@ def _watch(store: Any, launcher: int | None, finished: threading.Event) -> None:
 
 def _leave(why: str | None) -> NoReturn:
     if why is not None:
-        print(f"error: {why}", file=sys.stderr)
+        tell(f"error: {why}")
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(1)
@@ -193,10 +210,23 @@ def end_like_workers(module: Any) -> None:
         words = sys.argv[1:] if args is None else args
         if all(os.path.basename(word) != "fairseq-train" for word in words):
             return original(args)
+        if "--cpu" in words and _backend(words) == NCCL:  # said once, not by each worker
+            tell(f"error: {NO_BACKEND}")
+            raise SystemExit(1)
         os.environ.setdefault(SHUTDOWN, "100")  # to finish an update and write a checkpoint
         return _run(original, args)
 
     module.main = main
+
+
+def _backend(words: Sequence[str]) -> str:
+    """What a command line chooses."""
+    option, found = "--distributed-backend", NCCL
+    for word, behind in zip(words, [*words[1:], ""], strict=True):
+        name, _, value = word.partition("=")
+        if name == option:
+            found = value or behind
+    return found
 
 
 def _run(original: Callable[[Any], None], args: Any) -> None:
@@ -220,7 +250,7 @@ def _run(original: Callable[[Any], None], args: Any) -> None:
         else:
             code, line = _of_worker(*error.get_first_failure())
         if line is not None:
-            print(line if code == ENDED else f"error: {line}", file=sys.stderr)
+            tell(line if code == ENDED else f"error: {line}")
         raise SystemExit(code) from None
 
 

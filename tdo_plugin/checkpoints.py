@@ -15,7 +15,7 @@ from torch import Tensor
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.checkpoint_upgrade import upgraded
-from tdo_plugin_checkpoint import safe_load
+from tdo_plugin_checkpoint import safe_load, with_form
 
 State = dict[str, Any]
 
@@ -75,6 +75,7 @@ def read(path: Path, option: str = "--inputs") -> State:
         raise UserError(f"`{option}` must be readable; {path}: {error.strerror}") from None
     if not isinstance(state, dict) or not isinstance(state.get("model"), dict):
         raise UserError(f"`{option}` must name checkpoints of fairseq; {path} is none")
+    with_form(state)
     return state
 
 
@@ -279,7 +280,9 @@ def _compare(first_path: Path, first: State, path: Path, state: State) -> None:
         if pair[0] != pair[1]:
             raise UserError(f"{differs}{name}: {pair[0]} and {pair[1]}")
     tasks = [one.get("task_state") or {} for one in (first, state)]
-    for key in sorted({*tasks[0], *tasks[1]} - {"remembered"}):
+    # of an older one the options say it, which were compared
+    ours = {"remembered"} | ({*tasks[0]} ^ {*tasks[1]}) & {"text", "text_form"}
+    for key in sorted({*tasks[0], *tasks[1]} - ours):
         if tasks[0].get(key) != tasks[1].get(key):
             raise UserError(f"{differs}{key} of the task's state, so in their data")
 

@@ -8,9 +8,3 @@ class UserError(ValueError):
     """
 
     one_line = True
-
-
-def check_seed(seed: int) -> None:
-    """Raise UserError for a seed that torch's generators do not take."""
-    if not 0 <= seed < 2**63:
-        raise UserError(f"`--seed` must be from 0 to 2**63 - 1; it is {seed}")

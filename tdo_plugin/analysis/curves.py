@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tdo_plugin.analysis.drawing import DPI, plain, save
 from tdo_plugin.errors import UserError
+from tdo_plugin.validation_file import read_validations
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,40 +32,36 @@ def read_curve(files: Sequence[Path], group: str) -> Curve:
     Raises:
         UserError: a file that is none of these, or none with the group.
     """
-    found: dict[int, dict[str, dict[str, float]]] = {}
-    for path in files:
-        for line in _lines(path):
-            if line["group"] == group.replace("-", "_"):
-                found.setdefault(line["update"], {})[line["direction"]] = {
-                    metric: 100 - line[key] if metric == "accuracy" else line[key]
-                    for metric, key in METRICS.items()
-                    if key in line
-                }
-    if not found:
-        names = ", ".join(map(str, files))
-        raise UserError(f"`NAME=FILE` must have {group} directions; {names} has none")
-    return {
-        update: {
-            metric: fmean(one[metric] for one in found[update].values() if metric in one)
-            for metric in METRICS
-            if any(metric in one for one in found[update].values())
-        }
-        for update in sorted(found)
-    }
-
-
-def _lines(path: Path) -> list[dict[str, Any]]:
     try:
-        lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        if all({"update", "direction", "group"} <= set(line) for line in lines):
-            return lines
+        rows = read_validations(files)
     except OSError as error:
         raise UserError(
-            f"`NAME=FILE` must be a validation.jsonl of a training; {path}: {error.strerror}"
+            f"`NAME=FILE` must be a validation.jsonl of a training; {error.filename}: "
+            f"{error.strerror}"
         ) from None
-    except (ValueError, TypeError):
-        pass
-    raise UserError(f"`NAME=FILE` must be a validation.jsonl of a training; {path} is not one")
+    except ValueError as error:
+        raise UserError(f"`NAME=FILE` must be a validation.jsonl of a training; {error}") from None
+    curve = {
+        update: _means([row.scores() for row in one.values() if row.group == _stored(group)])
+        for update, one in rows.items()
+    }
+    if not any(curve.values()):
+        names = ", ".join(map(str, files))
+        raise UserError(f"`NAME=FILE` must have {group} directions; {names} has none")
+    return {update: means for update, means in curve.items() if means}
+
+
+def _stored(group: str) -> str:
+    return group.replace("-", "_")
+
+
+def _means(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Of the directions that have a score."""
+    values = {
+        metric: [100 - row[key] if metric == "accuracy" else row[key] for row in rows if key in row]
+        for metric, key in METRICS.items()
+    }
+    return {metric: fmean(found) for metric, found in values.items() if found}
 
 
 def draw_curves(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from tdo_plugin.errors import UserError
+from tdo_plugin_messages import named_when_full
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -114,7 +115,8 @@ def save(figure: Figure, path: Path) -> None:
     """
     partial = path.with_name(path.name + ".partial")
     try:
-        _write(figure, partial, path.suffix)
+        with named_when_full(path):
+            _write(figure, partial, path.suffix)
         os.replace(partial, path)
     except BaseException:
         partial.unlink(missing_ok=True)

@@ -5,11 +5,12 @@ heavy things inside ``run``, so that ``tdo --help`` stays fast.
 """
 
 import argparse
-import sys
 from collections.abc import Sequence
 from importlib import import_module
 
-from tdo_plugin_messages import CLOSED, one_line, reader_is_gone
+from tdo_plugin.data.signals import ended_by_sigterm
+from tdo_plugin.launch.parser import Parser
+from tdo_plugin_messages import CLOSED, named_when_full, one_line, reader_is_gone, tell
 
 COMMANDS = (
     "doctor",
@@ -45,7 +46,7 @@ COMMANDS = (
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser of ``tdo`` with all sub-commands."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tdo", description="Multilingual translation with decoder-only and two-stage models."
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -62,12 +63,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
         The exit code: the command's own, 2 for a user's mistake or a lack of memory, 130 for an
-        interrupt, 141 where nobody reads the output any more, as with ``| head``.
+        interrupt, 141 where nobody reads the output any more, as with ``| head``. SIGTERM ends it
+        by SystemExit, with 143.
     """
     args = build_parser().parse_args(argv)
     try:
-        code = int(args.run(args))
-        print(end="", flush=True)  # a reader that is gone shows here at the latest
+        with ended_by_sigterm(f"tdo {args.command}"):
+            code = int(args.run(args))
+        with named_when_full("standard output"):
+            print(end="", flush=True)  # a reader that is gone shows here at the latest
         return code
     except BaseException as error:
         if isinstance(error, BrokenPipeError) and reader_is_gone():
@@ -75,5 +79,5 @@ def main(argv: Sequence[str] | None = None) -> int:
         line = one_line(type(error), error)
         if line is None:
             raise
-        print(f"tdo {args.command}: error: {line}", file=sys.stderr)
+        tell(f"tdo {args.command}: error: {line}")
         return 130 if isinstance(error, KeyboardInterrupt) else 2

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdo_plugin.errors import UserError
+from tdo_plugin_messages import tell
 
 if TYPE_CHECKING:
     from tdo_plugin.analysis.neurons.allocation import Summary
@@ -96,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
     masks.write(args.out)
     summary = summarize(masks, args.by, importance.sides)
     for line in _warnings(summary):
-        print(f"tdo allocate: warning: {line}", file=sys.stderr)
+        tell(f"tdo allocate: warning: {line}")
     width = shutil.get_terminal_size((100, 24)).columns
     print(*_totals(summary), "", terminal(_table(summary), width, bold=False), "", sep="\n")
     print(f"written: {args.out}")

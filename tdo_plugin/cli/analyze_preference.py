@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import permutations
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 from tdo_plugin.cli.named_models import by_name
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.options import device_options, gpus_here
+from tdo_plugin_messages import tell
 
 if TYPE_CHECKING:
     import torch
@@ -167,7 +167,7 @@ def _measure(
                 )
         return states
 
-    print(f"{name}: {len(layers)} layers, {len(pairs)} pairs", file=sys.stderr, flush=True)
+    tell(f"{name}: {len(layers)} layers, {len(pairs)} pairs")
     return measure(read, pairs, forms)
 
 

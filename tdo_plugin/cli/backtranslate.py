@@ -19,12 +19,12 @@ from tdo_plugin.cli.decoding import (
     machine_options,
     path_option,
     run_stages,
-    say,
     search_options,
     settings_of,
 )
 from tdo_plugin.cli.monolingual import add_texts, check_counts, texts_of
 from tdo_plugin.errors import UserError
+from tdo_plugin_messages import tell
 
 if TYPE_CHECKING:
     from tdo_plugin.corpora.alone import LoneTexts
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.data.further import BACK_TRANSLATED, FurtherFolder
     from tdo_plugin.data.lock import alone
-    from tdo_plugin.data.signals import ended_by_sigterm
+    from tdo_plugin.data.signals import GOES_ON, ended_by_sigterm
     from tdo_plugin.evaluation.protocols import protocol
 
     _check(args)
@@ -97,11 +97,11 @@ def run(args: argparse.Namespace) -> int:
         **({"part_lines": args.part_lines} if args.sampling else {}),  # each draws for itself
     }
     folder = FurtherFolder(args.out.resolve(), BACK_TRANSLATED)
-    with alone(folder.root), ended_by_sigterm():
+    with alone(folder.root), ended_by_sigterm(hint=GOES_ON):
         if folder.is_whole(settings, args.fresh):
-            say(f"{folder.root} is whole already")
+            tell(f"{folder.root} is whole already")
         elif failed := _make(args, folder, texts, pairs, options, settings):
-            say(f"{failed} parts failed; the same command does them again")
+            tell(f"{failed} parts failed; the same command does them again")
             return 1
     print(folder.root, flush=True)
     return 0
@@ -163,7 +163,7 @@ def _make(
     _check_languages(options, pairs)
     cleaned = texts.write(out, workers)
     for language, facts in cleaned.items():
-        say(line_of(language, facts))
+        tell(line_of(language, facts))
     decoded = out / "work" / "decoded"
     jobs: dict[tuple[str, str], tuple[str, list[TextJob]]] = {}
     for source, target in pairs:
@@ -174,7 +174,7 @@ def _make(
     todo = [job for _, parts in jobs.values() for job in parts if not job.is_whole(out)]
     whole = sum(len(parts) for _, parts in jobs.values()) - len(todo)
     if whole:
-        say(f"{whole} of {whole + len(todo)} parts are whole already")
+        tell(f"{whole} of {whole + len(todo)} parts are whole already")
     work = Work(options, texts.data, out, args.user_dir)
     if failed := run_stages([todo], work, args, unit="parts"):
         return failed
@@ -182,7 +182,7 @@ def _make(
         Translated(pair, place(out, pair[1]), [job.place for job in parts], key)
         for pair, (key, parts) in jobs.items()
     ]
-    ways = args.max_ratio, args.max_pieces, workers, say
+    ways = args.max_ratio, args.max_pieces, workers, tell
     outcome = make_synthetic(folder, texts.data.root, made, *ways)
     how = {
         "checkpoints": [describe(path) for path in options.checkpoints],

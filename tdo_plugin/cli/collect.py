@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tdo_plugin.cli.average import make_folder
 from tdo_plugin.errors import UserError
+from tdo_plugin.names import check_titles
 
 if TYPE_CHECKING:
     from tdo_plugin.evaluation.report.collection import Collected
@@ -55,6 +56,7 @@ def _collected(words: list[str], base: Path) -> Collected:
     if len(words) < 2:
         raise UserError(f"`--report` must be followed by NAME and DIR; it is {' '.join(words)}")
     name, place, *published = words
+    check_titles([name], "`--report`")
     folder = Path(place)
     sheets = sorted(folder.rglob("scores.json"))
     if not sheets:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tdo_plugin.data.signals import ended_by_sigterm
 from tdo_plugin.errors import UserError
+from tdo_plugin.launch.parser import seed
 
 if TYPE_CHECKING:
     from tdo_plugin.pretrained.original import Original
@@ -41,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--out", type=Path, required=True, metavar="DIR", help="folder to make")
     _add_shape(parser)
     _add_vocabulary(parser)
-    add("--seed", type=int, default=1, help="of the parameters that are new (default 1)")
+    add("--seed", type=seed, default=1, help="of the parameters that are new (default 1)")
     add("--force", action="store_true", help="replace what an earlier conversion wrote")
 
 

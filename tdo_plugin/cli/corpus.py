@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from tdo_plugin.launch.parser import seed
+
 HELP = "write the embedded corpus: one meaning in seven languages, from a grammar"
 
 
@@ -31,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--test", type=int, default=500, metavar="N",
         help="test sentences, the same meanings in all languages (default: %(default)s)",
     )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="default: %(default)s")
+    parser.add_argument("--seed", type=seed, default=1, metavar="N", help="default: %(default)s")
     parser.add_argument(
         "--share-center", action="store_true",
         help="train all pairs on the same meanings (default: no two pairs share one)",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.names import check_titles
 
 if TYPE_CHECKING:
     from tdo_plugin.analysis.curves import Curve
@@ -68,6 +69,7 @@ def _named(given: Sequence[str]) -> dict[str, list[Path]]:
             raise UserError(f"`NAME=FILE` must name a line and its file; it is {text}")
         if name in found:
             raise UserError(f"`NAME=FILE` must name each line once; {name} is there twice")
+        check_titles([name], "`NAME=FILE`")
         found[name] = [Path(one) for one in files.split(":")]
     return found
 

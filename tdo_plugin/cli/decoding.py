@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.options import device_options, gpus_here
+from tdo_plugin.launch.parser import seed
+from tdo_plugin_messages import tell
 
 if TYPE_CHECKING:
     from tdo_plugin.evaluation.decoding.jobs import AnyJob
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 # the size of a batch changes nothing but rounding
 FREE = ("checkpoints", "max_tokens", "batch_size")
+# where it is off, it is not named, as before there was the option
+NEWER = ("free_tag",)
 
 
 def path_option(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +64,12 @@ def search_options(group: Any) -> None:
     add("--temperature", type=float, default=1.0, metavar="X", help="divides logits (default 1)")
     add("--sampling", action="store_true", help="draw tokens instead of searching")
     add("--sampling-topk", type=int, default=-1, metavar="N", help="draw from the N likeliest")
-    add("--seed", type=int, default=1, metavar="N", help="of the draws (default 1)")
+    add(
+        "--free-tag",
+        action="store_true",
+        help="a target tag that is forced has log-probability 0, as in Hugging Face's generate",
+    )
+    add("--seed", type=seed, default=1, metavar="N", help="of the draws (default 1)")
     add("--max-tokens", type=int, metavar="N", help="tokens of a batch (default 4000)")
     add("--batch-size", type=int, metavar="N", help="sentences of a batch")
     add(
@@ -120,7 +128,7 @@ def decoding_options(args: argparse.Namespace, chosen: Protocol) -> DecodingOpti
 
     size = {"max_tokens": args.max_tokens, "batch_size": args.batch_size}
     options = DecodingOptions(
-        checkpoints=checkpoints.resolve(args.path, args.average or chosen.checkpoints, say),
+        checkpoints=checkpoints.resolve(args.path, args.average or chosen.checkpoints, tell),
         beam=given(args.beam, chosen.beam),
         length_penalty=given(args.lenpen, chosen.length_penalty),
         penalty_form=given(args.lenpen_form, chosen.penalty_form),
@@ -132,6 +140,7 @@ def decoding_options(args: argparse.Namespace, chosen: Protocol) -> DecodingOpti
         temperature=args.temperature,
         sampling=args.sampling,
         sampling_topk=args.sampling_topk,
+        free_tag=args.free_tag,
         seed=args.seed,
         precision=args.precision,
         **(size if any(size.values()) else {}),
@@ -140,18 +149,17 @@ def decoding_options(args: argparse.Namespace, chosen: Protocol) -> DecodingOpti
     return options
 
 
-def say(line: str) -> None:
-    """Tell what happens, beside the output proper."""
-    print(line, file=sys.stderr, flush=True)
-
-
 def settings_of(options: DecodingOptions) -> dict[str, Any]:
     """What hypotheses depend on of the options, the checkpoints by their content."""
     from dataclasses import asdict
 
     from tdo_plugin.data.files import sha256
 
-    settings = {name: value for name, value in asdict(options).items() if name not in FREE}
+    settings = {
+        name: value
+        for name, value in asdict(options).items()
+        if name not in FREE and (value or name not in NEWER)
+    }
     return {**settings, "checkpoints_sha256": [sha256(path) for path in options.checkpoints]}
 
 

@@ -18,6 +18,15 @@ if TYPE_CHECKING:
 HELP = "describe an architecture: parameters by part, and FLOPs per sentence"
 
 SPECIAL_SYMBOLS = 4  # at the head of every fairseq dictionary
+# Each layer is built, if without memory; and the product of any three sizes must fit into 64 bits.
+MOST_LAYERS = 1000
+MOST_WIDE = 10**6
+MOST = {
+    **dict.fromkeys(("num_languages", "num_pairs"), 10**4),
+    **dict.fromkeys(("vocab_size", "target_vocab_size"), 10**9),
+    **dict.fromkeys(("source_length", "target_length"), 10**9),
+    **dict.fromkeys(("max_source_positions", "max_target_positions"), 10**9),
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -155,6 +164,11 @@ def _check(args: argparse.Namespace, names: Sequence[str]) -> None:
         value = getattr(args, name)
         if value is not None and value < limit:
             raise UserError(f"`--{name.replace('_', '-')}` must be at least {limit}; it is {value}")
+    for name, value in vars(args).items():
+        most = MOST_LAYERS if name.endswith(("layer", "layers")) else MOST.get(name, MOST_WIDE)
+        if type(value) is int and value > most:
+            option = f"--{name.replace('_', '-')}"
+            raise UserError(f"`{option}` must be at most {most:,}; it is {value:,}")
 
 
 def _instrucl_layer(spec: ModelSpec, asked: int | None) -> int | None:

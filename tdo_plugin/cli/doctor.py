@@ -149,9 +149,9 @@ def check_fairseq() -> list[Check]:
     logging.disable(logging.INFO)
     try:
         import_module("fairseq")
-        for one in tdo_plugin_boot.MENDS:
-            for module in one.modules:
-                import_module(module)
+        named = {module for mend in tdo_plugin_boot.MENDS for module in mend.modules}
+        for module in sorted(named - {tdo_plugin_boot.EVERYWHERE}):
+            import_module(module)
     except Exception as error:
         detail = f"{version} cannot be imported: {type(error).__name__}: {error}"
         return [Check("fairseq", "wrong", detail, FAIRSEQ_AGAIN)]

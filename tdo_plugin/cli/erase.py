@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tdo_plugin.cli.average import check_output, make_folder
-from tdo_plugin.errors import UserError, check_seed
+from tdo_plugin.errors import UserError
+from tdo_plugin.launch.parser import seed
 
 HELP = "erase a random share of a masked model's neurons, to see what they were for"
 
@@ -35,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of the neurons that --pair uses and that are not general (default 0)",
     )
     add("--pair", metavar="A-B", help="for --specific")
-    add("--seed", type=int, default=1, metavar="N", help="of the draw (default 1)")
+    add("--seed", type=seed, default=1, metavar="N", help="of the draw (default 1)")
     add("--output", type=Path, required=True, metavar="FILE", help="the checkpoint to write")
     add("--force", action="store_true", help="replace the output where it is there already")
 
@@ -48,7 +49,6 @@ def run(args: argparse.Namespace) -> int:
             raise UserError(f"`--{option}` must be from 0 to 1; it is {getattr(args, option)}")
     if bool(args.specific) != bool(args.pair):
         raise UserError("`--specific` and `--pair` must come together; one of them is missing")
-    check_seed(args.seed)
     logging.disable(logging.INFO)  # fairseq, which reading a checkpoint imports, greets everybody
     try:
         return _run(args)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.launch.parser import RaisingParser
 
 if TYPE_CHECKING:
     from tdo_plugin.launch.config import Config
@@ -171,7 +172,7 @@ def _estimate(path: Path, config: Config, args: argparse.Namespace) -> Estimate:
     updates = _updates(path, config, tokens / longest, args.epoch_sentences) - args.done
     if updates < 1:
         raise UserError(f"`--done` must be below the {args.done + updates} updates of {path}")
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser = RaisingParser(add_help=False, allow_abbrev=False)
     describe.add_arguments(parser)
     robt = config.flags.get("--task") == [ROBT]
     lengths = ["--source-length", args.source_length, "--target-length", args.target_length]

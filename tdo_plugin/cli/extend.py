@@ -53,13 +53,19 @@ def _run(args: argparse.Namespace) -> int:
     from tdo_plugin.checkpoints import read
     from tdo_plugin.models.extension import Extension, extend
     from tdo_plugin.models.tdo_transformer import TdoTransformer
+    from tdo_plugin.text_settings import is_multilingual, languages_of
     from tdo_plugin_checkpoint import save_whole
 
     state = read(args.path, "--path")
+    overrides: dict[str, Any] = {"data": str(args.data)}
+    multilingual = is_multilingual(state)
+    if multilingual:
+        # a file of languages would go before their list, and need not be there any more
+        overrides |= {"langs": languages_of(state), "lang_dict": None}
     (old,), cfg, task = checkpoint_utils.load_model_ensemble_and_task(
-        [str(args.path)], arg_overrides={"data": str(args.data)}
+        [str(args.path)], arg_overrides=overrides
     )
-    if not isinstance(old, TdoTransformer) or not getattr(task, "langs", None):
+    if not isinstance(old, TdoTransformer) or not multilingual:
         raise UserError(
             f"`--path` must name a multilingual model of tdo_plugin; {args.path} is of another kind"
         )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.options import device_options, gpus_here, own_and_stock, take_rest
+from tdo_plugin_messages import tell
 
 if TYPE_CHECKING:
     from tdo_plugin.grid.cells import Cell, Run
@@ -229,7 +230,7 @@ def _run(args: argparse.Namespace, grid: Grid, runs: tuple[Run, ...], behind: Se
     troubles = run_all(found, plan, say)
     say(f"{len(found) - len(troubles)} of {len(found)} runs are done")
     for name, why in troubles.items():
-        print(f"error: {name}: {why}", file=sys.stderr)
+        tell(f"error: {name}: {why}")
     return 1 if troubles else 0
 
 

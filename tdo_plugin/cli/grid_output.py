@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.launch.parser import Parser
 
 if TYPE_CHECKING:
     from tdo_plugin.data.databin import DataFolder
@@ -97,14 +98,24 @@ def _scored(grid: Grid, data: DataFolder, done: Sequence[RunFolder], out: Path) 
     files = [path for folder in done for path in sorted(folder.output.glob("*.hyp"))]
     of: dict[str, Any] = {"words": words, "files": {str(path): sha256(path) for path in files}}
     mark, sheet = out / SCORED, out / score.SHEET
-    if not (sheet.is_file() and mark.is_file() and json.loads(mark.read_text("utf-8")) == of):
-        parser = argparse.ArgumentParser(prog="tdo score")
+    if not (sheet.is_file() and mark.is_file() and _read(mark) == of):
+        parser = Parser(prog="tdo score")
         score.add_arguments(parser)
         mark.unlink(missing_ok=True)
         with contextlib.redirect_stdout(sys.stderr):
             score.run(parser.parse_args(words))
         write_text(mark, [json.dumps(of, indent=1)])
     return read_sheet(sheet)
+
+
+def _read(mark: Path) -> Any:
+    """What is scored; of a file that is damaged it is not known, so scoring begins anew."""
+    from tdo_plugin.typed import read_json
+
+    try:
+        return read_json(mark)
+    except ValueError:
+        return None
 
 
 def _remarks(done: Sequence[RunFolder], table: str | None, beside: bool) -> list[str]:

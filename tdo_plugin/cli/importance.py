@@ -10,8 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tdo_plugin.cli.decoding import machine_options, run_stages, say
-from tdo_plugin.errors import UserError, check_seed
+from tdo_plugin.cli.decoding import machine_options, run_stages
+from tdo_plugin.errors import UserError
+from tdo_plugin.launch.parser import seed
+from tdo_plugin_messages import tell
 
 if TYPE_CHECKING:
     from tdo_plugin.cli.importance_jobs import ImportanceJob, ImportanceWork
@@ -58,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="leave sentences of more tokens on either side out (default 256)",
     )
-    add("--seed", type=int, default=1, metavar="N", help="of the draw (default 1)")
+    add("--seed", type=seed, default=1, metavar="N", help="of the draw (default 1)")
     add(
         "--label-smoothing",
         type=float,
@@ -80,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     """Measure every pair; write the file; print a table."""
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.data.lock import alone
-    from tdo_plugin.data.signals import ended_by_sigterm
+    from tdo_plugin.data.signals import GOES_ON, ended_by_sigterm
 
     sentences = _check(args)
     out = args.out.absolute()
@@ -90,11 +92,11 @@ def run(args: argparse.Namespace) -> int:
     work = _work(args, data, sentences, out.with_name(out.name + ".parts"))
     if out.exists() and not args.fresh:
         found = _same(out, work)
-        say("it is done already")
+        tell("it is done already")
         _show(found, out)
         return 0
     jobs = [_job(work, pair) for pair in work.settings.pairs]
-    with alone(work.out), ended_by_sigterm():
+    with alone(work.out), ended_by_sigterm(hint=GOES_ON):
         try:
             if args.fresh:
                 for part in work.out.glob("*.safetensors"):
@@ -103,10 +105,10 @@ def run(args: argparse.Namespace) -> int:
                 _same(part, work)
             todo = [job for job in jobs if not job.is_whole(work.out)]
             if len(todo) < len(jobs):
-                say(f"{len(jobs) - len(todo)} of {len(jobs)} pairs are whole already")
+                tell(f"{len(jobs) - len(todo)} of {len(jobs)} pairs are whole already")
             failed = run_stages([todo], work, args, unit="pairs")
             if failed:
-                say(f"error: {failed} of {len(jobs)} pairs failed; the same command goes on")
+                tell(f"error: {failed} of {len(jobs)} pairs failed; the same command goes on")
                 return 1
             _join(jobs, work, data).write(out)
             shutil.rmtree(work.out)
@@ -128,7 +130,6 @@ def _check(args: argparse.Namespace) -> int | None:
         if value is not None and value < 1:
             name = option.replace("_", "-")
             raise UserError(f"`--{name}` must be at least 1; it is {value}")
-    check_seed(args.seed)
     if args.label_smoothing is not None and not 0 <= args.label_smoothing < 1:
         raise UserError(
             f"`--label-smoothing` must be from 0 to below 1; it is {args.label_smoothing}"

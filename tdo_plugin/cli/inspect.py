@@ -55,6 +55,7 @@ def run(args: argparse.Namespace) -> int:
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.data.files import write_text
     from tdo_plugin.data.inventory import as_json, by_direction, read_sets
+    from tdo_plugin_digests import check_folder
 
     extra = own_and_stock(args, _options)
     _check(args, extra)
@@ -62,7 +63,9 @@ def run(args: argparse.Namespace) -> int:
         drawing.check(args.plot)
     data = read_data_folder(args.data)
     sets = read_sets([data.root / shard for shard in ("", *data.shards)])
+    files = check_folder(str(data.root))
     _print(data, sets)
+    print(_said_of(files))
     if args.batches is not None:
         _print_batches(_words(args, data, extra), args.batches)
     if args.plot:
@@ -131,6 +134,12 @@ def _print(data: DataFolder, sets: Sequence[BinarisedSet]) -> None:
         "sentence.",
         flush=True,
     )
+
+
+def _said_of(files: int) -> str:
+    if files:
+        return f"All {files} files are what they were when the folder was made, by their digests."
+    return "prepared.json has no digests of the files; `tdo preprocess --fresh` writes them."
 
 
 def _print_batches(words: Sequence[str], count: int) -> None:

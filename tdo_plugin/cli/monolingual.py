@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from tdo_plugin.cli.decoding import say
 from tdo_plugin.errors import UserError
+from tdo_plugin_messages import tell
 
 HELP = "segment and binarise text of single languages, to train on target text alone"
 
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
     texts.check()  # before a folder is made
     out, workers = args.out.resolve(), args.workers or cores()
     with alone(out):
-        make_monolingual(texts, out, args.max_pieces, workers, args.fresh, say)
+        make_monolingual(texts, out, args.max_pieces, workers, args.fresh, tell)
     print(out, flush=True)
     return 0
 

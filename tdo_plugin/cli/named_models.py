@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.names import check_titles
 
 UNNAMED = "model"
 
@@ -31,5 +32,6 @@ def by_name(given: Sequence[str], form: str) -> dict[str, str]:
             raise UserError(f"`--path` must name each model once; {name} is there twice")
         if not name or not files:
             raise UserError(f"`--path` must be [NAME=]{form}; it is {text}")
+        check_titles([name], "`--path`")
         found[name] = files
     return found

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from tdo_plugin.corpora.rearranging import add_rearranging, rearranged
 from tdo_plugin.errors import UserError
-from tdo_plugin_messages import print_line
+from tdo_plugin_messages import print_line, tell
 
 if TYPE_CHECKING:
     from tdo_plugin.corpora.description import Corpus
@@ -83,6 +83,7 @@ def _add_own(group: argparse._ArgumentGroup) -> None:
         action="store_true",
         help="leave out empty lines only, not those that are repeated, unreadable or held out",
     )
+    add_rearranging(group)
 
 
 def _add_changes(group: argparse._ArgumentGroup) -> None:
@@ -159,6 +160,8 @@ def _check_options(args: argparse.Namespace) -> None:
         )
     if args.own is None and (args.centre or args.no_cleaning):
         raise UserError("`--centre` and `--no-cleaning` must come with --from")
+    if args.own is None and (args.rename or args.split_valid or args.split_test):
+        raise UserError("`--rename`, `--split-valid` and `--split-test` must come with --from")
     if (args.own is not None or args.name == TOY) and (args.variant or args.from_file):
         raise UserError("`--variant` and `--from-file` must be left out with --from and toy")
 
@@ -225,7 +228,8 @@ def _corpus(args: argparse.Namespace, scratch: Path) -> tuple[Corpus, dict[str, 
     }
     if args.own is not None:
         settings = {"model_type": "unigram", "vocab_size": 8000, **changes}
-        corpus, given = describe(args.own, args.centre, settings, not args.no_cleaning)
+        text = rearranged(args.own, args, "--from", scratch, tell)
+        corpus, given = describe(text, args.centre, settings, not args.no_cleaning)
     elif args.name == TOY:
         settings = {"model_type": "unigram", "vocab_size": 1000, **changes}
         corpus, given = describe(_toy(scratch), "en", settings, clean=False)
@@ -285,11 +289,8 @@ def _prepare(args: argparse.Namespace, corpus: Corpus, given: dict[str, Path]) -
 
     workers = cores() if args.workers is None else args.workers
 
-    def say(line: str) -> None:
-        print(line, file=sys.stderr, flush=True)
-
-    say(f"{corpus.title}. Licence: {corpus.licence}")
+    tell(f"{corpus.title}. Licence: {corpus.licence}")
     cache = args.cache or default_cache()
     out, shards = args.out.resolve(), args.shard_sentences
-    preparing.prepare(corpus, cache, given, out, workers, args.fresh, say, shards, args.model_of)
+    preparing.prepare(corpus, cache, given, out, workers, args.fresh, tell, shards, args.model_of)
     return 0

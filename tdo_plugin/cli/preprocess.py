@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from tdo_plugin.corpora.rearranging import add_rearranging, rearranged
 from tdo_plugin.errors import UserError
+from tdo_plugin.launch.parser import seed
 from tdo_plugin.metrics.textform import CASINGS, TOKENIZATIONS, TextForm
+from tdo_plugin_messages import tell
 
 HELP = "segment and binarise a text folder for fairseq, all test directions included"
 
@@ -16,6 +20,7 @@ VOCABULARY = 8000
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     _add_text(parser)
+    add_rearranging(parser.add_argument_group("text as it lies there"))
     _add_segmentation(parser.add_argument_group("segmentation"))
     _add_run(parser.add_argument_group("run"))
 
@@ -129,7 +134,7 @@ def _add_segmentation(group: argparse._ArgumentGroup) -> None:
         metavar="A,B",
         help="for the model, take the language that all pairs share only from its pairs with these",
     )
-    add("--seed", type=int, default=1, help="seed for drawing sentences (default 1)")
+    add("--seed", type=seed, default=1, help="seed for drawing sentences (default 1)")
     add(
         "--model-of",
         type=Path,
@@ -152,6 +157,12 @@ def _codes(text: str) -> tuple[str, ...]:
 
 def run(args: argparse.Namespace) -> int:
     """Prepare DATA unless it is there already, made of the same text with the same settings."""
+    _check(args)
+    with TemporaryDirectory() as scratch:
+        return _run(args, rearranged(args.text, args, "TEXT", Path(scratch), tell, pairs=True))
+
+
+def _run(args: argparse.Namespace, text: Path) -> int:
     from tdo_plugin.data.lock import alone
     from tdo_plugin.data.making import taken_model
     from tdo_plugin.data.preprocessing import (
@@ -162,9 +173,14 @@ def run(args: argparse.Namespace) -> int:
     )
     from tdo_plugin.data.segmentation import SegmentationSettings
     from tdo_plugin.data.textfolder import read_text_folder
+    from tdo_plugin.data.textnames import enumerated
 
-    _check(args)
-    folder = read_text_folder(args.text, args.languages)
+    folder = read_text_folder(text, args.languages)
+    if unused := folder.unused():
+        tell(
+            "not used, for want of training text of a language or for another file of the same "
+            f"pair: {enumerated(unused)}"
+        )
     form = TextForm(args.casing, args.tokenization)
     if folder.has_plain and form == TextForm():
         raise UserError(

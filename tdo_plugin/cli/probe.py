@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdo_plugin.cli.named_models import by_name
-from tdo_plugin.errors import UserError, check_seed
+from tdo_plugin.errors import UserError
 from tdo_plugin.launch.options import device_options, gpus_here
+from tdo_plugin.launch.parser import seed
+from tdo_plugin_messages import tell
 
 if TYPE_CHECKING:
     from tdo_plugin.analysis.probing.outcome import CheckpointOutcome, TestTokens
@@ -83,7 +84,7 @@ def _positions(parser: argparse.ArgumentParser) -> None:
         "--probes", type=int, default=1, metavar="N", help="of each layer, their mean (default 1)"
     )
     size.add_argument(
-        "--seed", type=int, default=1, metavar="N", help="of sentences and probes (default 1)"
+        "--seed", type=seed, default=1, metavar="N", help="of sentences and probes (default 1)"
     )
     add("--no-figures", action="store_true", help="numbers only, without matplotlib")
     device_options(parser, several=False)
@@ -127,7 +128,6 @@ def _check(args: argparse.Namespace) -> None:
         if getattr(args, option) < least:
             name = option.replace("_", "-")
             raise UserError(f"`--{name}` must be at least {least}; it is {getattr(args, option)}")
-    check_seed(args.seed)
     if args.layers not in (None, "all"):
         numbers = args.layers.split(",")
         if not all(one.isdecimal() and int(one) for one in numbers):
@@ -219,8 +219,8 @@ def _probe(
                     f"{path} reads other tokens than the first"
                 )
             del model
-            _say(f"{name} after {updates} updates")
-            outcomes = probe_layers(fit, test, seeds, lambda line: _say(f"  {line}"))
+            tell(f"{name} after {updates} updates")
+            outcomes = probe_layers(fit, test, seeds, lambda line: tell(f"  {line}"))
             layer = own if own in outcomes else layers[-1]
             found.setdefault(name, []).append(CheckpointOutcome(path, updates, layer, outcomes))
     assert tokens is not None
@@ -292,7 +292,3 @@ def _states(
             f"(`--longest`) in this part of its sets; it has {len(lines)}"
         )
     return read_states(model.core, batches, layers, model.ignored)
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)

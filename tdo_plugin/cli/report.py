@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.protocols import PROTOCOLS
+from tdo_plugin_messages import tell
 
 if TYPE_CHECKING:
     from tdo_plugin.evaluation.scores import ScoreSheet
@@ -78,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
         print("no pictures: matplotlib is not installed (pip install matplotlib)")
     if not (sheet.failures or sheet.missing):
         return 0
-    print(f"tdo report: not everything was scored: {_lacking(sheet)}", file=sys.stderr)
+    tell(f"tdo report: not everything was scored: {_lacking(sheet)}")
     return 1
 
 

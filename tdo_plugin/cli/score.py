@@ -14,6 +14,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.outputs import languages_of
 from tdo_plugin.evaluation.protocols import PROTOCOLS, Protocol, protocol
 from tdo_plugin.evaluation.scores import METRICS
+from tdo_plugin_messages import tell
 
 if TYPE_CHECKING:
     from tdo_plugin.data.databin import DataFolder
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 HELP = "score hypotheses: BLEU, chrF++, TER, BERTScore, COMET, off-target shares, significance"
 
 SHEET = "scores.json"
+MOST_SAMPLES = 10**6  # resamples are kept in memory, four bytes a sentence
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -161,7 +163,7 @@ def run(args: argparse.Namespace) -> int:
     notes: list[str] = []
     settings = _settings(args, data, systems, directions, notes)
     args.out.mkdir(parents=True, exist_ok=True)
-    sheet = score(systems, directions, _neural(args, settings.metrics), settings, _say)
+    sheet = score(systems, directions, _neural(args, settings.metrics), settings, tell)
     sheet = replace(
         sheet,
         failures=tuple(failures),
@@ -171,11 +173,11 @@ def run(args: argparse.Namespace) -> int:
     )
     write_text(args.out / SHEET, [json.dumps(as_json(sheet), ensure_ascii=False, indent=1)])
     for line in failures:
-        _say(f"error: {line}")
+        tell(f"error: {line}")
     for key, reason in sheet.missing.items():
-        _say(f"{METRICS[key].name} is missing: {reason}")
+        tell(f"{METRICS[key].name} is missing: {reason}")
     for note in sheet.notes:
-        _say(f"note: {note}")
+        tell(f"note: {note}")
     print((args.out / SHEET).resolve(), flush=True)
     return 1 if failures or sheet.missing else 0
 
@@ -184,6 +186,8 @@ def _check(args: argparse.Namespace) -> None:
     for option in ("samples", "examples"):
         if getattr(args, option) < 0:
             raise UserError(f"`--{option}` must be at least 0; it is {getattr(args, option)}")
+    if args.samples > MOST_SAMPLES:
+        raise UserError(f"`--samples` must be at most {MOST_SAMPLES:,}; it is {args.samples:,}")
     if args.workers is not None and args.workers < 1:
         raise UserError(f"`--workers` must be at least 1; it is {args.workers}")
     if args.tokenizer:
@@ -196,10 +200,6 @@ def _check(args: argparse.Namespace) -> None:
         other = "NAME=DIR" if args.systems else "--directions"
         name = given[0].replace("_", "-")
         raise UserError(f"`--{name}` must be left out with {other}; both are given")
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
 
 
 def _settings(
@@ -330,7 +330,7 @@ def _groups(
         families, unknown = family_groups(directions, hub or "en")
         groups |= families
         if unknown:
-            _say(f"note: no language family is known for {', '.join(unknown)}")
+            tell(f"note: no language family is known for {', '.join(unknown)}")
     own = user_groups(args.group, directions)
     if clash := [name for name in own if name in groups]:
         raise UserError(f"`--group` must have names of its own; {clash[0]} is there already")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.options import device_options, gpus_here
+from tdo_plugin_messages import tell
 
 if TYPE_CHECKING:
     from tdo_plugin.data.databin import DataFolder
@@ -114,7 +114,7 @@ def run(args: argparse.Namespace) -> int:
 
     texts = _check(args)
     data = read_data_folder(args.data.resolve())
-    paths = checkpoints.resolve(args.path, args.average, _say)
+    paths = checkpoints.resolve(args.path, args.average, tell)
     options = DecodingOptions(paths, max_tokens=args.max_tokens, precision=args.precision)
     options.check()
     translator = load(Work(options, data, data.root, None), "cuda:0" if gpus_here(args) else "cpu")
@@ -142,7 +142,7 @@ def run(args: argparse.Namespace) -> int:
             stream.write("\n")
     print("\n".join(_table(rows)), flush=True)
     if tells is not None:
-        _say(f"P(source) is left out: {tells}")
+        tell(f"P(source) is left out: {tells}")
     return 0
 
 
@@ -255,7 +255,3 @@ def _table(rows: Sequence[dict[str, Any]]) -> list[str]:
         "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))
         for line in (heads, *shown)
     ]
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)

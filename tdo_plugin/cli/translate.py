@@ -17,14 +17,14 @@ from tdo_plugin.cli.decoding import (
     machine_options,
     path_option,
     run_stages,
-    say,
     search_options,
     settings_of,
 )
 from tdo_plugin.data.lock import alone
-from tdo_plugin.data.signals import ended_by_sigterm
+from tdo_plugin.data.signals import GOES_ON, ended_by_sigterm
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.options import gpus_here
+from tdo_plugin_messages import tell
 
 if TYPE_CHECKING:
     from tdo_plugin.data.databin import DataFolder
@@ -130,18 +130,18 @@ def _test_sets(
     out = args.out.resolve()
     if out.exists() and (not out.is_dir() or out == data.root):
         raise UserError(f"`--out` must be a folder of its own; it is {args.out}")
-    with alone(out), ended_by_sigterm():
+    with alone(out), ended_by_sigterm(hint=GOES_ON):
         how = _how(args, data, options)
         _take_over(out, how, args.fresh)
         digest = hashlib.sha256(json.dumps(how["settings"], sort_keys=True).encode()).hexdigest()
         stages, failures = plan(data, out, directions, digest, args.pivot, perplexity)
         for line in failures:
-            say(f"error: {line}")
+            tell(f"error: {line}")
         todo = [[job for job in stage if not job.is_whole(out)] for stage in stages]
         jobs = [job for stage in todo for job in stage]
         whole = sum(map(len, stages)) - len(jobs)
         if whole:
-            say(f"{whole} of {whole + len(jobs)} directions are whole already")
+            tell(f"{whole} of {whole + len(jobs)} directions are whole already")
 
         def seen(event: Event) -> None:
             if event.kind == "ready" and read_how(out) is None:
@@ -191,10 +191,10 @@ def _take_over(out: Path, how: dict[str, Any], fresh: bool) -> None:
             f"`--out` must be a folder of tdo translate, or a new one; {out} has hypotheses of "
             "something else"
         )
-    before = read_how(out)
+    before = None if fresh else read_how(out)
     if before is not None and before.get("settings") != how["settings"] and not fresh:
-        old = before.get("settings") or {}
-        differing = [name for name, value in how["settings"].items() if old.get(name) != value]
+        old, new = before.get("settings") or {}, how["settings"]
+        differing = [name for name in {**new, **old} if old.get(name) != new.get(name)]
         raise UserError(
             f"`--out` must be a new folder, or --fresh given; {out} was made with other "
             f"{', '.join(differing)}"

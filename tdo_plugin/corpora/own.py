@@ -4,8 +4,8 @@
     train.de[.gz]        train.en[.gz]           parallel over all languages
     train.tsv[.gz]                               parallel over all, with a header of language codes
 
-and likewise valid and test. Other files are left alone. de-en and en-de are one pair, called as
-train calls it; where train has it several times, that is read one after the other.
+and likewise valid and test; files of other names are left alone. de-en and en-de are one pair,
+called as train calls it; where train has it several times, that is read one after the other.
 """
 
 from __future__ import annotations
@@ -22,12 +22,18 @@ from tdo_plugin.corpora.description import SPLITS, Corpus
 from tdo_plugin.corpora.description.parsing import parse
 from tdo_plugin.corpora.rows.readers.text import read_lines
 from tdo_plugin.data.files import sha256
+from tdo_plugin.data.textnames import (
+    CODE,
+    fit_code,
+    is_split_file,
+    is_table,
+    refuse_unfit,
+    text_files,
+    text_name,
+    unsplit,
+    unsplit_advice,
+)
 from tdo_plugin.errors import UserError
-
-_CODE = r"[A-Za-z][A-Za-z0-9_]*"
-_SIDE = re.compile(rf"({'|'.join(SPLITS)})\.({_CODE})-({_CODE})\.({_CODE})(?:\.gz)?")
-_PARALLEL = re.compile(rf"({'|'.join(SPLITS)})\.({_CODE})(?:\.gz)?")
-_TABLE = re.compile(rf"({'|'.join(SPLITS)})\.tsv(?:\.gz)?")
 
 CLEAN = {
     "train": ("empty", "unreadable", "duplicates", "held-out-pairs"),
@@ -71,9 +77,11 @@ def describe(
         raise UserError(f"`--from` must be a folder of parallel text; {folder} is not one")
     sources = sorted(_sources(folder), key=lambda source: SPLITS.index(source.split))
     if not any(source.split == "train" for source in sources):
+        text = unsplit(sorted(folder.iterdir()))
+        advice = f"; {unsplit_advice(text)}" if text else ""
         raise UserError(
             f"`--from` must hold train.X-Y.X and train.X-Y.Y, or train.X for each language, or "
-            f"train.tsv; {folder} does not"
+            f"train.tsv; {folder} does not{advice}"
         )
     languages = [*dict.fromkeys(one for source in sources for one in source.languages)]
     if centre is not None:
@@ -137,18 +145,28 @@ def _check(
 
 
 def _sources(folder: Path) -> Iterator[_Source]:
-    sides: dict[tuple[str, str, str], dict[str, str]] = {}
+    sides: dict[tuple[str, ...], dict[str, str]] = {}
     parallel: dict[str, dict[str, str]] = {}
-    for path in sorted(path for path in folder.iterdir() if path.is_file()):
-        if match := _SIDE.fullmatch(path.name):
-            split, first, second, language = match.groups()
-            if language in (first, second):
-                sides.setdefault((split, first, second), {})[language] = path.name
-        elif match := _TABLE.fullmatch(path.name):
+    unfit: list[str] = []
+    for path in text_files(folder, "--from"):
+        file = path.name
+        name = text_name(file.removesuffix(".gz"))
+        if is_table(file):
             languages = _header(path)
-            yield _Source(match[1], languages, dict.fromkeys(languages, path.name), "multiway-tsv")
-        elif match := _PARALLEL.fullmatch(path.name):
-            parallel.setdefault(match[1], {})[match[2]] = path.name
+            split = file.partition(".")[0]
+            yield _Source(split, languages, dict.fromkeys(languages, file), "multiway-tsv")
+        elif name is None:
+            unfit += [file] if is_split_file(file) else []
+        else:
+            where = parallel.setdefault(name.split, {})
+            if name.pair:
+                where = sides.setdefault((name.split, *name.pair), {})
+            if name.language in where:
+                raise UserError(
+                    f"`--from` must hold a file once; it has {where[name.language]} and {file}"
+                )
+            where[name.language] = file
+    refuse_unfit(unfit, "--from")
     for (split, *pair), files in sides.items():
         for language in pair:
             if language not in files:
@@ -160,12 +178,18 @@ def _sources(folder: Path) -> Iterator[_Source]:
 
 
 def _header(path: Path) -> tuple[str, ...]:
-    columns = next(read_lines(path, "utf-8"), "").split("\t")
-    languages = tuple(code for code in map(str.strip, columns) if re.fullmatch(_CODE, code))
+    columns = [*map(str.strip, next(read_lines(path, "utf-8"), "").split("\t"))]
+    languages = tuple(code for code in columns if re.fullmatch(CODE, code))
+    for column in columns:
+        if column and column not in languages and (code := fit_code(column)):
+            raise UserError(
+                f"`{path}` must begin with a line of language codes of letters, digits and _; one "
+                f"is {column[:40]!r}, which would be {code[:40]}"
+            )
     if len(languages) < 2:
         raise UserError(
             f"`{path}` must begin with a line of language codes with tabs between them; it begins "
-            f"with {columns[0]!r}"
+            f"with {columns[0][:40]!r}"
         )
     return languages
 

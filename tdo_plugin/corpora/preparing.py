@@ -50,7 +50,7 @@ def gather(
         found = fetch(archives[name], cache, given, say)
         known = archives[name].sha256
         digest.update(repr([known or sha256(path) for path in found]).encode())
-        texts = unpack(archives[name], found, members, work / "raw" / name)
+        texts = unpack(archives[name], found, members, work / "raw" / name, say)
         files |= {Member(name, member): texts[member] for member in members}
     return files, digest.hexdigest()
 

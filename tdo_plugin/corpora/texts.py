@@ -18,7 +18,7 @@ from tdo_plugin.corpora.description import Monolingual
 from tdo_plugin.corpora.making import Making, Record, in_chunks
 from tdo_plugin.corpora.rows.drawing import generator
 from tdo_plugin.corpora.rows.readers import text
-from tdo_plugin.data.files import sha256, write_text
+from tdo_plugin.data.files import replaced, sha256, write_text
 from tdo_plugin.data.sampling import draw
 from tdo_plugin.data.steps import Facts, Step, Steps, described
 from tdo_plugin.data.textfolder import PLAIN, count_lines, read_lines
@@ -89,7 +89,8 @@ def _link(path: Path, target: Path) -> None:
     try:
         os.link(path, target)
     except OSError:  # a file system without links between folders
-        shutil.copyfile(path, target)
+        with replaced(target) as unfinished:
+            shutil.copyfile(path, unfinished)
 
 
 def _truecaser_steps(making: Making, sides: dict[Path, tuple[Record, str]]) -> list[Step]:

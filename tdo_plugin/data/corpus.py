@@ -20,6 +20,7 @@ from typing import TextIO
 
 from tdo_plugin.data.grammar import LANGUAGES, Meaning, count_meanings, linearize, locate
 from tdo_plugin.errors import UserError
+from tdo_plugin_messages import named_when_full
 
 VERSION = 1
 """Of the generated text: any change of grammar or splits raises it."""
@@ -232,7 +233,8 @@ def write_corpus(
         parent.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=parent))
         try:
-            _write_all(made, settings, counter)
+            with named_when_full(out):
+                _write_all(made, settings, counter)
             _publish(made, out)
         finally:
             shutil.rmtree(made, ignore_errors=True)

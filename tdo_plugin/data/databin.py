@@ -9,14 +9,15 @@ Beside the files of `fairseq-preprocess` it holds
     pieces/, reference/              text in pieces; test text as it is scored against
     shards.txt, shard2/, ...         further shards of the training sets, where there are any
     work/                            records of the steps that made it
-    prepared.json                    how it was made; written last, so it marks a whole folder
+    prepared.json                    how it was made, and digests of what is read of it; written
+                                     last, so it marks a whole folder
 """
 
 from __future__ import annotations
 
 import itertools
-import json
 import os
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -24,9 +25,15 @@ from pathlib import Path
 
 from tdo_plugin.data.textfolder import count_lines, read_lines
 from tdo_plugin.errors import UserError
+from tdo_plugin.names import check_directions, check_languages
+from tdo_plugin.typed import read_json
+from tdo_plugin_digests import DIGESTS, check_file, digests
+from tdo_plugin_settings import shown
 
 MARK = "prepared.json"
 SHARDS = "shards.txt"
+LISTS = ("langs.txt", "pairs.txt", "test-pairs.txt")
+SHARD = re.compile(r"shard\d+", re.ASCII)
 
 
 def matching(patterns: str, directions: Iterable[str]) -> tuple[str, ...]:
@@ -113,6 +120,7 @@ class DataFolder:
 
         Raises:
             UserError: the folder lacks it.
+            DamagedData: it is not as it was written.
         """
         folder = self.root / "reference"
         names = (
@@ -122,6 +130,7 @@ class DataFolder:
         )
         for name in names:
             if (folder / name).is_file():
+                check_file(str(folder / name))
                 return folder / name
         raise UserError(f"`DATA` must hold reference/test.{language}; {self.root} does not")
 
@@ -130,23 +139,50 @@ def read_data_folder(root: Path) -> DataFolder:
     """Open a folder that `tdo prepare` or `tdo preprocess` finished.
 
     Raises:
-        UserError: it is not one, or is not complete.
+        UserError: it is not one, is not complete, or lists what cannot be a language, a direction
+            or a shard.
+        DamagedData: a list is not as it was written.
     """
     if not (root / MARK).is_file():
         raise UserError(
             f"`DATA` must be a folder that tdo prepare or preprocess finished; {root} is not one"
         )
-    lists = [
-        tuple(line for line in read_lines(root / name) if line)
-        for name in ("langs.txt", "pairs.txt", "test-pairs.txt")
-    ]
-    shards = root / SHARDS
-    return DataFolder(root, *lists, tuple(read_lines(shards)) if shards.is_file() else ())
+    if settings_of(root) is None:
+        raise UserError(f"`DATA` must hold whole files; {root / MARK} is none: it is damaged")
+    languages, *directions = (
+        tuple(line for line in read_lines(root / name) if line) for name in LISTS
+    )
+    check_languages(languages, f"`{root / 'langs.txt'}`")
+    for name, among in zip(LISTS[1:], directions, strict=True):
+        check_directions(among, f"`{root / name}`")
+        for direction in among:
+            if not set(direction.split("-")) <= set(languages):
+                raise UserError(
+                    f"`{root / name}` must be of langs.txt's languages; it has {direction}"
+                )
+    for name, listed in zip(LISTS, (languages, *directions), strict=True):
+        if repeated := [line for line in listed if listed.count(line) > 1]:
+            raise UserError(f"`{root / name}` must name each once; it has {repeated[0]} twice")
+    if not directions[0]:
+        raise UserError(f"`{root / 'pairs.txt'}` must have a direction; it has none")
+    shards = tuple(read_lines(root / SHARDS)) if (root / SHARDS).is_file() else ()
+    if strange := [one for one in shards if not SHARD.fullmatch(one)]:
+        raise UserError(
+            f"`{root / SHARDS}` must name folders such as shard2; it has {shown(strange[0])}"
+        )
+    if SHARDS in digests(str(root / MARK)) and not shards:
+        raise UserError(f"`DATA` must hold whole files; {root / SHARDS} is missing")
+    for name in (*LISTS, SHARDS):
+        check_file(str(root / name))
+    return DataFolder(root, languages, *directions, shards)
 
 
 def settings_of(root: Path) -> dict[str, object] | None:
     """The settings a folder was made with; None when it is not complete."""
     try:
-        return json.loads((root / MARK).read_text(encoding="utf-8"))
+        made = read_json(root / MARK)
     except (OSError, ValueError):
         return None
+    if not isinstance(made, dict):
+        return None
+    return {name: value for name, value in made.items() if name != DIGESTS}

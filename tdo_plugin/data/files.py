@@ -1,13 +1,16 @@
-"""Files: what is in them by a digest, and text that appears only complete."""
+"""Files: what is in them by a digest, and files that appear only complete."""
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
+
+from tdo_plugin_messages import named_when_full
 
 
 def sha256(path: Path) -> str:
@@ -19,12 +22,38 @@ def sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
+class _Written(io.FileIO):
+    """A file whose full disk is its own, also where several are written in turn."""
+
+    def __init__(self, path: Path, name: Path) -> None:
+        super().__init__(path, "w")
+        self._said = name
+
+    def write(self, content: Any) -> int:
+        with named_when_full(self._said):
+            return super().write(content)
+
+
+@contextlib.contextmanager
+def replaced(path: Path) -> Iterator[Path]:
+    """Where to write a file that gets its name when all is written; else nothing of it is left."""
+    partial = path.with_name(path.name + ".partial")
+    try:
+        with named_when_full(path):
+            yield partial
+            os.replace(partial, path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+
+
 @contextlib.contextmanager
 def complete_file(path: Path) -> Iterator[TextIO]:
     """A text file for writing that gets its name only when everything is written."""
     partial = path.with_name(path.name + ".partial")
     try:
-        with partial.open("w", encoding="utf-8", newline="\n") as stream:
+        raw = io.BufferedWriter(_Written(partial, path))
+        with io.TextIOWrapper(raw, encoding="utf-8", newline="\n") as stream:
             yield stream
     except BaseException:
         partial.unlink(missing_ok=True)

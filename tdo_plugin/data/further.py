@@ -4,7 +4,8 @@ train.en-en.en.{bin,idx}               text of one language, or
 train.de-en.{de,en}.{bin,idx}          sentence pairs
 spm.model, spm.vocab, dict.txt         the data folder's
 pieces/, work/                         text in pieces; records of the steps that made it
-monolingual.json, back-translated.json how it was made; written last, so it marks a whole folder
+monolingual.json, back-translated.json how it was made, and digests of what is read of it; written
+                                       last, so it marks a whole folder
 """
 
 from __future__ import annotations
@@ -20,10 +21,13 @@ from tdo_plugin.data import binarization
 from tdo_plugin.data.files import sha256, write_text
 from tdo_plugin.data.making import TAKEN, make_sets, taken_model_step
 from tdo_plugin.data.parts import Encoding, TextSet
-from tdo_plugin.data.preprocessing import remove_strays
+from tdo_plugin.data.preprocessing import digests_of, remove_strays
 from tdo_plugin.data.segmentation import Dropped, load_model
 from tdo_plugin.data.steps import Steps
 from tdo_plugin.errors import UserError
+from tdo_plugin.names import check_directions
+from tdo_plugin.typed import read_json, typed
+from tdo_plugin_digests import DIGESTS, digests, seal
 
 Settings = Mapping[str, Any]
 
@@ -73,7 +77,7 @@ class FurtherFolder:
             UserError: it is whole, but was made with other settings, or is no such folder.
         """
         if not fresh and (made := _read(self.mark)) is not None:
-            if made.get("settings") == settings:
+            if made["settings"] == settings:
                 return True
             raise UserError(
                 f"`--out` must be a new folder, or `--fresh` given; {self.root} was made of other "
@@ -99,7 +103,10 @@ class FurtherFolder:
             settings: that it was made with.
             outcome: what came of it, `sets` among it: rows by name (`de-en`).
         """
-        content = {"settings": settings, **outcome}
+        known = [path.name for path in self.root.iterdir() if path.is_file()]
+        content: dict[str, Any] = {"settings": settings, **outcome}
+        content[DIGESTS] = digests_of(self.root, known)
+        content[DIGESTS][self.mark.name] = seal(content)
         write_text(self.mark, [json.dumps(content, indent=1, ensure_ascii=False)])
 
 
@@ -108,13 +115,16 @@ def read_further(root: Path, kind: Kind) -> dict[str, int]:
 
     Raises:
         UserError: it is none.
+        DamagedData: what says so is not as it was written.
     """
+    digests(str(FurtherFolder(root, kind).mark))
     made = _read(FurtherFolder(root, kind).mark)
     if made is None:
         raise UserError(
             f"`{kind.option}` must be a folder that {kind.command} finished; {root} is not one"
         )
     sets: dict[str, int] = made["sets"]
+    check_directions(sets, f"`{FurtherFolder(root, kind).mark}`")
     return sets
 
 
@@ -153,7 +163,10 @@ def make_further(
 
 def _read(path: Path) -> dict[str, Any] | None:
     try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return content
-    except (OSError, ValueError):
+        content = read_json(path)
+        typed(content["settings"], dict[str, Any], "it")
+        typed(content["sets"], dict[str, int], "it")
+    except (OSError, ValueError, KeyError, TypeError):
         return None
+    made: dict[str, Any] = content
+    return made

@@ -7,7 +7,6 @@ and `.bin` with their tokens (fairseq's `--dataset-impl mmap`).
 from __future__ import annotations
 
 import re
-import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import reduce
@@ -19,16 +18,14 @@ import numpy as np
 
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.errors import UserError
+from tdo_plugin.names import LANGUAGE as _CODE
+from tdo_plugin_binarised import check_other_side, open_side, words_of
 
 # the longest sentence of each bar of a histogram, in tokens; longer ones have the last bar
 BOUNDS = (*range(10, 101, 10), 150, 200, 300, 500, 1000)
 UNKNOWN = 3  # in every dictionary of fairseq's, behind <s>, <pad> and </s>
-TYPES = {1: "u1", 2: "i1", 3: "<i2", 4: "<i4", 5: "<i8", 8: "<u2", 9: "<u4", 10: "<u8"}
-HEADER = struct.Struct("<9sQBQ")  # magic, version, type of the tokens, sentences
-MAGIC = b"MMIDIDX\x00\x00", 1
-CHUNK = 1 << 24  # bytes in memory at once
+CHUNK = 1 << 22  # tokens looked at at once
 
-_CODE = r"[A-Za-z][A-Za-z0-9_]*"
 _INDEX = re.compile(rf"([a-z]+\d*)\.({_CODE})-({_CODE})\.({_CODE})\.idx")
 
 
@@ -77,8 +74,8 @@ def read_sets(folders: Sequence[Path]) -> list[BinarisedSet]:
             up, all others come from the first.
 
     Raises:
-        UserError: there is none, a side is missing or of another length, or a file is none of
-            fairseq's or cut off.
+        UserError: there is none, or a side is missing.
+        DamagedData: a file is not as it was written.
     """
     found: dict[tuple[str, tuple[str, str]], BinarisedSet] = {}
     for folder in folders:
@@ -98,12 +95,6 @@ def _sets_of(folder: Path) -> Iterator[BinarisedSet]:
     for split, pair in sorted(sets):
         prefix = f"{split}.{'-'.join(pair)}"
         sides = {language: read_side(folder / f"{prefix}.{language}") for language in pair}
-        counts = {side.sentences for side in sides.values()}
-        if len(counts) > 1:
-            raise UserError(
-                f"`{prefix}` must have as many sentences on both sides; {folder} has "
-                f"{' and '.join(map(str, sorted(counts)))}"
-            )
         yield BinarisedSet(split, pair, sides)
 
 
@@ -113,65 +104,42 @@ def _together(one: BinarisedSet, other: BinarisedSet) -> BinarisedSet:
 
 
 def read_side(prefix: Path) -> Side:
-    """One side of a set.
+    """One side of a set, whose index and tokens are looked over.
 
-    Memory stays small: lengths are mapped, tokens are read in parts.
+    Memory stays small: both files are mapped, and gone through in parts.
 
     Args:
         prefix: the two files' path without `.idx` and `.bin`.
 
     Raises:
-        UserError: a file is missing, none of fairseq's, or cut off.
+        UserError: a file is missing.
+        DamagedData: one is not as it was written.
     """
-    index, tokens = (prefix.with_name(f"{prefix.name}.{suffix}") for suffix in ("idx", "bin"))
+    path = str(prefix)
     try:
-        sizes, number = read_index(index)
-        kind = np.dtype(TYPES[number])
-        held = tokens.stat().st_size // kind.itemsize
+        side = open_side(path)
+        check_other_side(path, len(side.sizes))
+        if (words := words_of(path)) is not None:
+            side.check_tokens(words)
     except OSError as error:
         raise UserError(
             f"`DATA` must hold {error.filename}; opening it gave: {error.strerror}"
         ) from None
-    total = int(sizes.sum(dtype=np.int64))
-    if held != total:
-        raise UserError(f"`{tokens}` must hold {total} tokens as its index says; it has {held}")
+    sizes = side.sizes
     lengths = sizes - 1  # the symbol that ends each sentence
     bars = np.bincount(np.searchsorted(BOUNDS, lengths), minlength=len(BOUNDS) + 1)
     return Side(
         sentences=len(sizes),
-        tokens=total - len(sizes),
-        unknown=sum(int((block == UNKNOWN).sum()) for block in _blocks(tokens, kind)),
+        tokens=len(side.tokens) - len(sizes),
+        unknown=sum(int((block == UNKNOWN).sum()) for block in _blocks(side.tokens)),
         longest=int(lengths.max(initial=0)),
         lengths=tuple(map(int, bars)),
     )
 
 
-def read_index(index: Path) -> tuple[np.ndarray, int]:
-    """Lengths with the symbol that ends each sentence, (sentences,), and the type of the tokens.
-
-    Args:
-        index: the file, which stays mapped.
-
-    Raises:
-        UserError: it is none of fairseq's or cut off.
-    """
-    with index.open("rb") as stream:
-        head = stream.read(HEADER.size)
-    magic, version, kind, sentences = HEADER.unpack(head.ljust(HEADER.size, b"\0"))
-    if (magic, version) != MAGIC or kind not in TYPES:
-        raise UserError(f"`{index}` must be an index of fairseq's (--dataset-impl mmap); it is not")
-    # a length has 4 bytes, and behind the lengths each sentence has a place of 8
-    if index.stat().st_size < HEADER.size + 12 * sentences:
-        raise UserError(f"`{index}` must be whole; it is cut off")
-    if not sentences:
-        return np.zeros(0, np.int32), kind
-    return np.memmap(index, "<i4", mode="r", offset=HEADER.size, shape=(sentences,)), kind
-
-
-def _blocks(path: Path, kind: np.dtype) -> Iterator[np.ndarray]:
-    with path.open("rb") as stream:
-        while (block := np.fromfile(stream, kind, CHUNK // kind.itemsize)).size:
-            yield block
+def _blocks(tokens: np.ndarray) -> Iterator[np.ndarray]:
+    for begin in range(0, len(tokens), CHUNK):
+        yield tokens[begin : begin + CHUNK]
 
 
 def by_language(sets: Iterable[BinarisedSet], split: str) -> dict[str, Side]:

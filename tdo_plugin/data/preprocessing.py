@@ -16,7 +16,7 @@ from typing import Any
 
 from tdo_plugin.data import binarization
 from tdo_plugin.data import segmentation as sp
-from tdo_plugin.data.databin import MARK, SHARDS, read_data_folder, settings_of
+from tdo_plugin.data.databin import LISTS, MARK, SHARDS, read_data_folder, settings_of
 from tdo_plugin.data.files import sha256, write_text
 from tdo_plugin.data.joining import join_valids
 from tdo_plugin.data.making import (
@@ -31,15 +31,22 @@ from tdo_plugin.data.making import (
 from tdo_plugin.data.parts import PARTS, Encoding
 from tdo_plugin.data.sampling import most_sentences
 from tdo_plugin.data.sharding import shard_folders
-from tdo_plugin.data.steps import Step, Steps
+from tdo_plugin.data.steps import Step, Steps, read_record
 from tdo_plugin.data.textfolder import Pair, TextFolder, count_lines
 from tdo_plugin.errors import UserError
+from tdo_plugin.typed import read_json, typed
+from tdo_plugin_digests import DIGESTS, seal
 
 TEXTS = Path("work", "texts.json")  # digests of the text that a whole folder was made of
 # sets in numbers and in text, and dictionaries, as they lie below a data folder
 _MADE = re.compile(
     r"(shard\d+/)?((train|valid|test)\.\w+-\w+\.\w+\.(bin|idx)|dict\.\w+\.txt)"
     r"|(pieces|reference)/(train|valid|test)\.[\w.-]+"
+)
+# what trainings and translations read of a whole folder
+_READ = re.compile(
+    r"(shard\d+/)?([^/]+\.(bin|idx)|dict\.(\w+\.)?txt)|spm\.model|reference/.+"
+    r"|(langs|pairs|test-pairs|shards)\.txt"
 )
 
 Say = Callable[[str], object]
@@ -177,7 +184,8 @@ def preprocess(
         steps.forget("model", *done)
         known = steps.files()
     remove_strays(out, known)
-    _write_lists(folder, out, shards, digest, stored)
+    _write_lists(folder, out, shards, digest)
+    _write_mark(out, stored, known)
     data = read_data_folder(out)
     say(
         f"{out}: {len(data.languages)} languages, {len(data.directions)} training and "
@@ -191,23 +199,27 @@ def left_out(out: Path) -> dict[str, sp.Dropped]:
     """What a whole data folder leaves out of each training and validation set (`train.en-de`)."""
     found = {}
     for path in sorted((out / "work" / "steps").glob("*.*-*.json")):
-        facts = json.loads(path.read_text(encoding="utf-8"))["facts"]
-        if facts:
-            found[path.stem] = sp.Dropped(**facts)
+        if facts := _facts(path):
+            found[path.stem] = typed(facts, sp.Dropped, f"the facts of {path.name}")
     return found
 
 
 def model_facts(out: Path) -> dict[str, Any]:
     """What a whole data folder's joint model has: its pieces, and sentences (0: all of them)."""
-    record = json.loads((out / "work" / "steps" / "model.json").read_text(encoding="utf-8"))
-    facts: dict[str, Any] = record["facts"]
-    return facts
+    return _facts(out / "work" / "steps" / "model.json")
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    record = read_record(path)
+    if record is None:
+        raise UserError(f"`DATA` must hold whole files; {path} is none (--fresh makes it anew)")
+    return record.facts
 
 
 def _is_of(out: Path, folder: TextFolder, digest: Callable[[Path], str]) -> bool:
     """Whether a whole folder was made of this very text, as far as it says; older ones do not."""
     try:
-        texts: dict[str, str] = json.loads((out / TEXTS).read_text(encoding="utf-8"))
+        texts = read_json(out / TEXTS)
     except (OSError, ValueError):
         return True
     return texts == {folder.named(path): digest(path) for path in folder.files()}
@@ -319,14 +331,23 @@ def remove_strays(out: Path, known: Collection[str]) -> None:
             path.rmdir()
 
 
+def digests_of(out: Path, known: Collection[str]) -> dict[str, str]:
+    """Of the files that trainings and translations read, so that damage to them is seen.
+
+    Args:
+        out: the folder.
+        known: files below it; what only further preprocessing reads is left out.
+    """
+    return {name: sha256(out / name) for name in sorted(known) if _READ.fullmatch(name)}
+
+
 def _write_lists(
     folder: TextFolder,
     out: Path,
     shards: Sequence[str],
     digest: Callable[[Path], str],
-    stored: Mapping[str, Any],
 ) -> None:
-    """What names the folder's contents, the mark of a whole folder last."""
+    """What names the folder's contents."""
     write_text(out / "langs.txt", folder.languages)
     write_text(out / "pairs.txt", (f"{a}-{b}" for a, b in folder.directions()))
     tests = [f"{s}-{t}" for (a, b), _ in folder.test_pairs() for s, t in ((a, b), (b, a))]
@@ -336,4 +357,11 @@ def _write_lists(
         write_text(out / SHARDS, shards[1:])
     texts = {folder.named(path): digest(path) for path in folder.files()}
     write_text(out / TEXTS, [json.dumps(texts, indent=1)])
-    write_text(out / MARK, [json.dumps(stored, indent=1, ensure_ascii=False)])
+
+
+def _write_mark(out: Path, stored: Mapping[str, Any], known: Collection[str]) -> None:
+    """What a whole folder has: how it was made, and the digests of that and of its files."""
+    files = {*known, *(name for name in (*LISTS, SHARDS) if (out / name).is_file())}
+    content = {**stored, DIGESTS: digests_of(out, files)}
+    content[DIGESTS][MARK] = seal(content)
+    write_text(out / MARK, [json.dumps(content, indent=1, ensure_ascii=False)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +13,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tdo_plugin.data.files import complete_file, sha256, write_text
+from tdo_plugin.data.files import complete_file, replaced, sha256, write_text
 from tdo_plugin.data.sampling import sample
 from tdo_plugin.data.textfolder import TextFolder, read_lines
 from tdo_plugin.errors import UserError
@@ -118,9 +117,8 @@ def train_model(
     ids = range(model.get_piece_size())
     scores = (f"{model.id_to_piece(index)}\t{model.get_score(index):g}" for index in ids)
     write_text(prefix.with_name(f"{prefix.name}.vocab"), scores)
-    unfinished = prefix.with_name(f"{prefix.name}.partial")
-    unfinished.write_bytes(trained.getvalue())
-    os.replace(unfinished, prefix.with_name(f"{prefix.name}.model"))
+    with replaced(prefix.with_name(f"{prefix.name}.model")) as unfinished:
+        unfinished.write_bytes(trained.getvalue())
 
 
 def _watched(lines: Iterable[str], failed: list[UserError]) -> Iterator[str]:

@@ -73,9 +73,13 @@ def all_of(*kinds: Kind) -> Kind:
 
 
 def placeholders(text: str) -> set[str]:
-    """The names of a template; a brace that is none counts as the name ""."""
+    """The names of a template; a brace that is none counts as the name "", as does a format."""
     try:
-        return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
+        return {
+            "" if form or conversion else name
+            for _, name, form, conversion in Formatter().parse(text)
+            if name is not None
+        }
     except ValueError:
         return {""}
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tdo_plugin.data.inventory import HEADER, MAGIC, TYPES, read_index
+from tdo_plugin_binarised import HEADER, MAGIC, TYPES, Side, open_side
 
 
 def shard_folders(count: int) -> list[str]:
@@ -34,8 +34,8 @@ def join_parts(parts: Sequence[Path], targets: Sequence[Path]) -> int:
     Returns:
         How many sentences there are.
     """
-    indices = [read_index(_file(part, "idx")) for part in parts]
-    lengths, kind = [one for one, _ in indices], indices[0][1]
+    sides = [open_side(str(part)) for part in parts]
+    lengths, kind = [side.sizes for side in sides], sides[0].tokens.dtype
     total = sum(map(len, lengths))
     for shard, target in enumerate(targets[: max(1, total)]):
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -44,8 +44,8 @@ def join_parts(parts: Sequence[Path], targets: Sequence[Path]) -> int:
             rows.append(slice((shard - begin) % len(targets), None, len(targets)))
             begin += len(one)
         with _file(target, "bin").open("wb") as stream:
-            for part, one, chosen in zip(parts, lengths, rows, strict=True):
-                stream.write(_tokens(part, one, chosen, kind).tobytes())
+            for side, chosen in zip(sides, rows, strict=True):
+                stream.write(_tokens(side, chosen).tobytes())
         taken = [one[chosen] for one, chosen in zip(lengths, rows, strict=True)]
         _write_index(taken, kind, _file(target, "idx"))
     return total
@@ -55,22 +55,22 @@ def _file(prefix: Path, suffix: str) -> Path:
     return prefix.with_name(f"{prefix.name}.{suffix}")
 
 
-def _tokens(part: Path, lengths: np.ndarray, rows: slice, kind: int) -> np.ndarray:
+def _tokens(side: Side, rows: slice) -> np.ndarray:
     """Those of the rows chosen."""
-    chosen = np.zeros(len(lengths), bool)
+    chosen = np.zeros(len(side.sizes), bool)
     chosen[rows] = True
-    tokens = np.fromfile(_file(part, "bin"), TYPES[kind])
-    taken: np.ndarray = tokens[np.repeat(chosen, lengths)]
+    taken: np.ndarray = side.tokens[np.repeat(chosen, side.sizes)]
     return taken
 
 
-def _write_index(lengths: Sequence[np.ndarray], kind: int, path: Path) -> None:
+def _write_index(lengths: Sequence[np.ndarray], kind: np.dtype, path: Path) -> None:
     """The index of sentences that follow each other, and where each begins in bytes."""
     with path.open("wb") as stream:
-        stream.write(HEADER.pack(*MAGIC, kind, sum(map(len, lengths))))
+        (code,) = [code for code, name in TYPES.items() if np.dtype(name) == kind]
+        stream.write(HEADER.pack(*MAGIC, code, sum(map(len, lengths))))
         for one in lengths:
             stream.write(one.tobytes())
-        place, width = 0, np.dtype(TYPES[kind]).itemsize
+        place, width = 0, kind.itemsize
         for one in lengths:
             ends = place + np.cumsum(one, dtype=np.int64) * width
             stream.write(np.concatenate(([place], ends))[:-1].astype("<i8").tobytes())

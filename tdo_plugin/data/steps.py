@@ -23,6 +23,8 @@ from typing import Any
 
 from tdo_plugin.data.files import write_text
 from tdo_plugin.data.workers import Job, run_jobs
+from tdo_plugin.typed import read_json, typed
+from tdo_plugin_messages import named_when_full
 
 Facts = dict[str, Any]
 
@@ -46,6 +48,24 @@ class Step:
         """A short name of all that the step depends on."""
         text = json.dumps(self.depends, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a step left: the digest of all that it depended on, its files' sizes, what it found."""
+
+    digest: str
+    files: dict[str, int]
+    facts: Facts
+
+
+def read_record(path: Path) -> Record | None:
+    """A step's record; None where there is none, or none that is whole."""
+    try:
+        record: Record = typed(read_json(path), Record, "it")
+        return record
+    except (OSError, ValueError):
+        return None
 
 
 def described(value: object) -> str:
@@ -107,20 +127,19 @@ class Steps:
 
     def files(self) -> set[str]:
         """All files that records name, as paths below the root."""
-        records = (json.loads(path.read_text("utf-8")) for path in self._records.glob("*.json"))
-        return {name for record in records for name in record["files"]}
+        records = filter(None, map(read_record, self._records.glob("*.json")))
+        return {name for record in records for name in record.files}
 
     def facts(self, step: Step) -> Facts | None:
         """What a step's record has; None where the step is to be done."""
-        record = self._read(step)
-        if record.get("digest") != step.digest():
+        record = read_record(self._path(step))
+        if record is None or record.digest != step.digest():
             return None
-        for name, size in record["files"].items():
+        for name, size in record.files.items():
             path = self.root / name
             if not path.is_file() or path.stat().st_size != size:
                 return None
-        facts: Facts = record["facts"]
-        return facts
+        return record.facts
 
     def run(
         self,
@@ -149,7 +168,7 @@ class Steps:
                 begun(step)
                 folder = self._folder(step)
                 folder.mkdir()
-                yield step, partial(step.make, folder)
+                yield step, partial(self._make, step, folder)
 
         with closing(run_jobs(jobs(), self.workers)) as results:
             for step, found in results:
@@ -157,6 +176,11 @@ class Steps:
                 self._finish(step, found)
                 ended(step)
         return facts
+
+    def _make(self, step: Step, folder: Path) -> Facts:
+        """In a process of its own; a file that does not say its name is named by its step."""
+        with named_when_full(self.root / step.name):
+            return step.make(folder)
 
     def _finish(self, step: Step, facts: Facts) -> None:
         folder = self._folder(step)
@@ -172,13 +196,6 @@ class Steps:
         shutil.rmtree(folder)
         record = {"digest": step.digest(), "files": files, "facts": facts}
         write_text(self._path(step), [json.dumps(record, indent=1, ensure_ascii=False)])
-
-    def _read(self, step: Step) -> dict[str, Any]:
-        try:
-            record: dict[str, Any] = json.loads(self._path(step).read_text(encoding="utf-8"))
-            return record
-        except (OSError, ValueError):
-            return {}
 
     def _path(self, step: Step) -> Path:
         return self._records / f"{step.name}.json"

@@ -16,22 +16,25 @@ validation set, and measures zero-shot directions on those of pairs without trai
 
 from __future__ import annotations
 
-import re
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from pathlib import Path
 
+from tdo_plugin.data.textnames import (
+    is_split_file,
+    is_table,
+    refuse_unfit,
+    text_name,
+    unsplit,
+    unsplit_advice,
+)
 from tdo_plugin.errors import UserError
 
 Pair = tuple[str, str]
 
 PLAIN = "plain"
-
-_CODE = r"[A-Za-z][A-Za-z0-9_]*"
-_PAIR_FILE = re.compile(rf"(train|valid|test)\.({_CODE})-({_CODE})\.({_CODE})")
-_PARALLEL_FILE = re.compile(rf"(valid|test)\.({_CODE})")
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,18 @@ class TextFolder:
         for paths in self.sets():
             yield from paths
 
+    def unused(self) -> list[str]:
+        """Train, valid and test files that preparation does not read, and unsplit text.
+
+        They are of languages without training text, or another file of the same pair goes before.
+        """
+        used = {*self.files()}
+        there = sorted(path for path in self.root.iterdir() if path.is_file())
+        plain = sorted((self.root / PLAIN).iterdir()) if self.has_plain else []
+        split = [path for path in (*there, *plain) if is_split_file(path.name)]
+        further = [path for found in unsplit(there).values() for path in found.values()]
+        return [self.named(path) for path in (*split, *further) if path not in used]
+
 
 def read_text_folder(root: Path, languages: Sequence[str] | None = None) -> TextFolder:
     """Look at `root` and check that what belongs together is there.
@@ -121,22 +136,28 @@ def read_text_folder(root: Path, languages: Sequence[str] | None = None) -> Text
         languages: their order; by default the order in which the sorted pairs name them.
 
     Raises:
-        UserError: a missing folder or side, no training text, an unknown language, an empty file,
-            sides that differ in their number of lines, or an empty line in a test set.
+        UserError: a missing folder or side, a name of a train, valid or test file that fits no
+            form, no training text, an unknown language, an empty file, sides that differ in their
+            number of lines, or an empty line in a test set.
     """
     if not root.is_dir():
         raise UserError(f"`TEXT` must be a folder of text files; {root} is not one")
     pairs: dict[str, set[Pair]] = {"train": set(), "valid": set(), "test": set()}
     parallel: dict[str, set[str]] = {"valid": set(), "test": set()}
-    for path in sorted(root.iterdir()):
-        if match := _PAIR_FILE.fullmatch(path.name):
-            split, first, second, language = match.groups()
-            if first != second and language in (first, second):
-                pairs[split].add((first, second))
-        elif match := _PARALLEL_FILE.fullmatch(path.name):
-            parallel[match.group(1)].add(match.group(2))
+    names = sorted(path.name for path in root.iterdir())
+    _check_names(names)
+    for name in filter(None, map(text_name, names)):
+        if name.pair:
+            first, second = name.pair
+            pairs[name.split].add((first, second))
+        else:
+            parallel[name.split].add(name.language)
     if not pairs["train"]:
-        raise UserError(f"`TEXT` must hold train.X-Y.X and train.X-Y.Y; {root} has no such file")
+        unsplit_text = unsplit(root / name for name in names)
+        advice = f"; {unsplit_advice(unsplit_text, pairs=True)}" if unsplit_text else ""
+        raise UserError(
+            f"`TEXT` must hold train.X-Y.X and train.X-Y.Y; {root} has no such file{advice}"
+        )
     train = sorted(pairs["train"])
     known = list(dict.fromkeys(language for pair in train for language in pair))
     # where a trained pair has a validation set under its own name, another one does not count
@@ -153,6 +174,24 @@ def read_text_folder(root: Path, languages: Sequence[str] | None = None) -> Text
     )
     _check(folder)
     return folder
+
+
+def _check_names(names: Sequence[str]) -> None:
+    """Refuse train, valid and test files that would not be read."""
+    unfit, elsewhere = [], []
+    for file in filter(is_split_file, names):
+        name = text_name(file.removesuffix(".gz"))
+        gzip = file.endswith(".gz")
+        if is_table(file) or (name and (gzip or (not name.pair and name.split == "train"))):
+            elsewhere.append(file)
+        elif not name:
+            unfit.append(file)
+    refuse_unfit(unfit, "TEXT")
+    if elsewhere:
+        raise UserError(
+            "`TEXT` must hold training text of pairs, train.X-Y.X, in plain files; it has "
+            f"{elsewhere[0]}, which tdo prepare --from takes"
+        )
 
 
 def _ordered(known: list[str], wanted: Sequence[str] | None) -> tuple[str, ...]:

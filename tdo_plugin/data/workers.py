@@ -143,6 +143,21 @@ def _serve(connection: Connection, job: Job, parent: int) -> None:
     connection.send(answer)
 
 
+def end_with_parent() -> None:
+    """Let this process, spawned by another, end with that one, which may be killed.
+
+    Whatever it does then, nobody would get it.
+    """
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_after, args=(parent,), daemon=True).start()
+
+
+def _end_after(parent: Any) -> NoReturn:
+    parent.join()
+    os._exit(1)
+
+
 def _end_with(parent: int) -> NoReturn:
     """End this process soon after its parent, which may have been killed."""
     while os.getppid() == parent:

@@ -11,6 +11,8 @@ from typing import Any
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.language_id.codes import canonical
+from tdo_plugin.names import check_titles
+from tdo_plugin.typed import read_json
 
 HIGH = 900_000  # sentence pairs, from which on a direction is High
 MEDIUM = 100_000
@@ -139,7 +141,9 @@ def user_groups(specs: Iterable[str], directions: Sequence[str]) -> Groups:
     """
     groups: Groups = {}
     for spec in specs:
-        for name, patterns in _read_spec(spec).items():
+        named = _read_spec(spec)
+        check_titles(named, "`--group`")
+        for name, patterns in named.items():
             if name in groups:
                 raise UserError(f"`--group` must name each group once; {name} is there twice")
             for pattern in patterns:
@@ -168,7 +172,7 @@ def _read_spec(spec: str) -> dict[str, list[str]]:
 
 def _read_file(path: Path) -> dict[str, list[str]]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = read_json(path)
     except OSError as error:
         raise UserError(f"`--group` must name a file after @; {path}: {error.strerror}") from None
     except ValueError:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tdo_plugin.data.workers import end_with_parent
 from tdo_plugin.evaluation.outputs import Texts
 from tdo_plugin.metrics.language_id import Identifier, Shares, shares
 from tdo_plugin.metrics.statistics import Statistics, mean_of_segments
@@ -72,8 +73,12 @@ def measure_all(plan: Plan, texts: Sequence[Texts], workers: int) -> Iterator[Me
         initializer=_begin,
         initargs=(plan,),
     ) as pool:
-        for counts in pool.map(_measure_here, texts):
-            yield _with_corpus(plan, *counts)
+        try:
+            for counts in pool.map(_measure_here, texts):
+                yield _with_corpus(plan, *counts)
+        except BaseException:  # what has not begun need not
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 def measure(plan: Plan, texts: Texts) -> Measured:
@@ -103,6 +108,7 @@ _plan: Plan | None = None  # a worker process keeps it between directions
 
 def _begin(plan: Plan) -> None:
     global _plan
+    end_with_parent()
     _plan = plan
 
 

@@ -15,9 +15,8 @@ The folders of `fairseq-generate`, de-fr/generate-test.txt, are read too.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -28,11 +27,29 @@ from tdo_plugin.data.segmentation import join_pieces
 from tdo_plugin.data.textfolder import count_lines, read_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.textform import TextForm, read_text_form
+from tdo_plugin.names import DIRECTION
+from tdo_plugin.typed import read_json, typed
 
-DIRECTION = re.compile(r"([A-Za-z][A-Za-z0-9_]*)-([A-Za-z][A-Za-z0-9_]*)")
 GENERATED = "generate-test.txt"
 HOW = "translate.json"
 LINES = ("src", "ref", "hyp", "jsonl")  # of a direction, a line a sentence
+
+
+@dataclass(frozen=True)
+class How:
+    """Of what `translate.json` says, what is read again."""
+
+    settings: dict[str, Any] = field(default_factory=dict)
+    form: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Of what a direction's JSON file says, what is read again."""
+
+    key: str = ""
+    sentences: int = 0
+    perplexity: float | None = None
 
 
 @dataclass(frozen=True)
@@ -241,8 +258,14 @@ def remove_translations(folder: Path) -> None:
 
 
 def read_how(folder: Path) -> dict[str, Any] | None:
-    """How the folder was made; None where `tdo translate` did not make it."""
-    return _read_json(folder / HOW)
+    """How the folder was made; None where `tdo translate` did not make it.
+
+    Raises:
+        UserError: it says so, but cannot be read.
+    """
+    if not (folder / HOW).is_file():
+        return None
+    return _known(folder / HOW, How)
 
 
 def write_how(folder: Path, how: dict[str, Any]) -> None:
@@ -250,9 +273,33 @@ def write_how(folder: Path, how: dict[str, Any]) -> None:
     write_text(folder / HOW, [json.dumps(how, indent=1, ensure_ascii=False)])
 
 
+def summary_of(folder: Path, direction: str) -> dict[str, Any]:
+    """What `tdo translate` found of a direction; {} where it did not make it.
+
+    Raises:
+        UserError: it says so, but cannot be read.
+    """
+    path = folder / f"{direction}.json"
+    return _known(path, Summary) if path.is_file() else {}
+
+
+def _known(path: Path, kind: type) -> dict[str, Any]:
+    try:
+        content = read_json(path)
+        if not isinstance(content, dict):
+            raise ValueError("it must be an object")
+        names = {field.name for field in fields(kind)}
+        typed({name: one for name, one in content.items() if name in names}, kind, "it")
+    except ValueError as error:
+        raise UserError(
+            f"`{path}` must be of tdo translate, whose --fresh makes it anew; {error}"
+        ) from None
+    return content
+
+
 def _read_json(path: Path) -> dict[str, Any] | None:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = read_json(path)
     except (OSError, ValueError):
         return None
     return found if isinstance(found, dict) else None

@@ -10,6 +10,10 @@ from statistics import fmean
 from typing import Any
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.sheet_numbers import check_numbers
+from tdo_plugin.names import check_directions, check_titles
+from tdo_plugin.typed import read_json, typed
+from tdo_plugin_settings import shown
 
 FORMAT = 1  # of the file; raised when old files can no longer be read
 
@@ -225,45 +229,93 @@ def read_sheet(path: Path) -> ScoreSheet:
         UserError: no such file, or not one that `tdo score` wrote.
     """
     try:
-        return _from_json(json.loads(path.read_text(encoding="utf-8")))
+        sheet = _from_json(read_json(path), path)
     except OSError as error:
         raise UserError(
             f"`SCORES` must be a scores.json of tdo score; {path}: {error.strerror}"
         ) from None
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise UserError(f"`SCORES` must be a scores.json of tdo score; {path} is not one") from None
+    except UserError:
+        raise
+    except ValueError as error:
+        reason = (
+            "" if isinstance(error, json.JSONDecodeError | UnicodeDecodeError) else f": {error}"
+        )
+        raise UserError(
+            f"`SCORES` must be a scores.json of tdo score; {path} is not one{reason}"
+        ) from None
+    return sheet
 
 
-def _from_json(data: dict[str, Any]) -> ScoreSheet:
-    if data.pop("format") != FORMAT:
-        raise ValueError
-    data.pop("means")
-    systems = [
-        {**system, "directions": tuple(DirectionScores(**row) for row in system["directions"])}
-        for system in data["systems"]
-    ]
-    comparisons = [
-        {
-            **one,
-            "directions": {key: Difference(**value) for key, value in one["directions"].items()},
-            "groups": {key: Difference(**value) for key, value in one["groups"].items()},
-        }
-        for one in data["comparisons"]
-    ]
-    return ScoreSheet(
-        **{
-            **data,
-            "systems": tuple(SystemScores(**system) for system in systems),
-            "directions": tuple(data["directions"]),
-            "groups": {key: tuple(value) for key, value in data["groups"].items()},
-            "metrics": tuple(data["metrics"]),
-            "comparisons": tuple(Comparison(**one) for one in comparisons),
-            "examples": tuple(Example(**one) for one in data["examples"]),
-            "signatures": {key: tuple(value) for key, value in data["signatures"].items()},
-            "notes": tuple(data["notes"]),
-            "failures": tuple(data["failures"]),
-        }
-    )
+def _check_names(sheet: ScoreSheet, path: Path) -> None:
+    """Raise UserError where the file has names that no run of `tdo score` gives."""
+    compared = [name for one in sheet.comparisons for name in (one.system, one.baseline)]
+    check_titles([*(system.name for system in sheet.systems), *compared], f"`{path.name}`")
+    check_titles(sheet.groups, f"`{path.name}`")
+    rows = [row.direction for system in sheet.systems for row in system.directions]
+    among = [*sheet.directions, *rows, *(name for names in sheet.groups.values() for name in names)]
+    check_directions(among, f"`{path.name}`")
+
+
+def _from_json(data: Any, path: Path) -> ScoreSheet:
+    if not isinstance(data, dict) or data.pop("format", None) != FORMAT or "means" not in data:
+        raise ValueError(f"it must be an object of format {FORMAT}")
+    means = data.pop("means")
+    sheet: ScoreSheet = typed(data, ScoreSheet, "it")
+    _check_names(sheet, path)
+    _check(sheet)
+    check_numbers(sheet)
+    if means != json.loads(json.dumps(as_json(sheet)["means"])):
+        raise ValueError("its means must be those of its scores")
+    return sheet
+
+
+def _check(sheet: ScoreSheet) -> None:
+    """Raise ValueError where parts of a sheet name what is not there."""
+    names = [system.name for system in sheet.systems]
+    measured = {key for system in sheet.systems for row in system.directions for key in row.scores}
+    named = {
+        "metrics": ({*sheet.metrics, *sheet.missing, *sheet.signatures, *measured}, METRICS),
+        "directions of groups": (
+            {one for ones in sheet.groups.values() for one in ones},
+            sheet.directions,
+        ),
+        "directions of systems": (
+            {row.direction for system in sheet.systems for row in system.directions},
+            sheet.directions,
+        ),
+        "directions of examples": ({one.direction for one in sheet.examples}, sheet.directions),
+        "systems of examples": (
+            {name for one in sheet.examples for name in (*one.hypotheses, *one.chrf)},
+            names,
+        ),
+        "systems of comparisons": (
+            {name for one in sheet.comparisons for name in (one.system, one.baseline)},
+            names,
+        ),
+        "metrics of comparisons": ({one.metric for one in sheet.comparisons}, METRICS),
+        "directions of comparisons": (
+            {name for one in sheet.comparisons for name in one.directions},
+            sheet.directions,
+        ),
+        "groups of comparisons": (
+            {name for one in sheet.comparisons for name in (*one.groups, *one.win_ratio)},
+            sheet.groups,
+        ),
+        "groups of systems": (
+            {name for one in sheet.systems for name in (*one.pooled, *one.correlations)},
+            sheet.groups,
+        ),
+    }
+    for what, (used, known) in named.items():
+        if unknown := sorted(used - set(known)):
+            raise ValueError(
+                f"its {what} must be among {', '.join(known)}; {shown(unknown[0])} is not"
+            )
+    for values in (sheet.directions, names):
+        if len(set(values)) < len(values) or any(not value for value in values):
+            raise ValueError("its directions and systems must each have a name of their own")
+    if any("-" not in direction for direction in sheet.directions):
+        raise ValueError("its directions must be such as de-fr")
 
 
 def merge(sheets: Iterable[ScoreSheet]) -> ScoreSheet:

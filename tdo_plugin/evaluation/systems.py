@@ -11,14 +11,17 @@ from tdo_plugin.data.databin import DataFolder, matching
 from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.outputs import (
+    HOW,
     Texts,
     check_counts,
     directions_of,
     languages_of,
     read_how,
-    read_summary,
     read_texts,
+    summary_of,
 )
+from tdo_plugin.metrics.textform import form_of
+from tdo_plugin.names import check_titles
 
 
 @dataclass(frozen=True)
@@ -64,13 +67,15 @@ def read_systems(
                 texts[direction] = read_texts(folder, direction, data)
             except UserError as error:
                 failures.append(f"{name} {direction}: {error}")
-        summaries = {direction: read_summary(folder, direction) or {} for direction in texts}
+        summaries = {direction: summary_of(folder, direction) for direction in texts}
         perplexities = {
             direction: summary["perplexity"]
             for direction, summary in summaries.items()
             if summary.get("perplexity") is not None
         }
-        systems.append(SystemTexts(name, texts, read_how(folder) or {}, perplexities))
+        how = read_how(folder) or {}
+        form_of(how.get("form", {}), str(folder / HOW))
+        systems.append(SystemTexts(name, texts, how, perplexities))
     return systems
 
 
@@ -80,6 +85,7 @@ def _named(given: Iterable[str]) -> dict[str, Path]:
         name, folder = _divided(text)
         if not (name and folder):
             raise UserError(f"`NAME=DIR` must name a system and its folder; it is {text}")
+        check_titles([name], "`NAME=DIR`")
         if name in found:
             raise UserError(f"`NAME=DIR` must name each system once; {name} is there twice")
         if not Path(folder).is_dir():

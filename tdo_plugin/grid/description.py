@@ -9,20 +9,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tdo_plugin import names
 from tdo_plugin.data import shapes as k
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation import published
 from tdo_plugin.evaluation.scores import METRICS
+from tdo_plugin.launch.config import IMPORTING
 
 COLUMNS = ("cell", "run", "state", "parameters")  # of the table for programs, beside the axes
 
 MEASURES = ("test", "validation")  # sets on which cells are scored
 
 AXIS = k.all_of(
-    k.matching("a name of letters, digits, - and _", r"[A-Za-z][A-Za-z0-9_-]*"),
+    k.matching("a name of letters, digits, - and _", names.AXIS),
     k.leaf(f"none of {', '.join(COLUMNS)}", lambda name: name not in COLUMNS),
 )
-NAME = k.matching("a name of letters, digits, and . _ + -", r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+NAME = k.matching("a name of letters, digits, and . _ + -", names.CELL)
 LINE = k.leaf("text as of a line of a config", lambda line: _is_line(line))
 LINES = k.list_of(LINE)
 VALUE = k.list_or(LINE, k.record({"drops": k.list_of(k.TEXT, 1)}, {"lines": LINES}), least=0)
@@ -122,7 +124,7 @@ def read_grid(path: Path) -> Grid:
         raise UserError(f"`GRID` must be a file; opening {path} gave: {error.strerror}") from None
     except _Repeated as error:
         raise UserError(f"`{path.name}` must name everything once; {error} is twice") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"`{path.name}` must be JSON; it is not ({error})") from None
     mistakes = [*GRID(document, "")] or [*_contradictions(document)]
     if mistakes:
@@ -178,6 +180,8 @@ def _contradictions(document: Mapping[str, Any]) -> Iterator[str]:
         words = [word.partition("=")[0] for word in _words(document.get(command, ()))]
         for option in [one for one in options if one in words]:
             yield f"{command} must go without {option}, which tdo grid sets"
+        if IMPORTING in words:
+            yield f"{command} must go without {IMPORTING}, which runs code"
     # the tables of the best cells have rows of further cells too
     beside = {"published", "best"} & document.keys()
     named = [f"cells.{name}." for name, cell in document.get("cells", {}).items() if "row" in cell]
@@ -190,7 +194,11 @@ def _contradictions(document: Mapping[str, Any]) -> Iterator[str]:
 def _is_line(line: object) -> bool:
     """Whether it is text that can be split into words, and has any."""
     try:
-        return isinstance(line, str) and "\n" not in line and bool(shlex.split(line, comments=True))
+        return (
+            isinstance(line, str)
+            and names.on_one_line(line.replace("\t", " "))
+            and bool(shlex.split(line, comments=True))
+        )
     except ValueError:
         return False
 

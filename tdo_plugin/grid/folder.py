@@ -24,6 +24,7 @@ from tdo_plugin.data.lock import LOCK
 from tdo_plugin.errors import UserError
 from tdo_plugin.grid.cells import Run
 from tdo_plugin.grid.description import Grid
+from tdo_plugin.typed import read_json, typed
 
 NOT_BEGUN, BEGUN, TRAINED, TRANSLATED = "not begun", "begun", "trained", "translated"
 ENDED = re.compile(rb"\| done training in ")  # what fairseq-train says last
@@ -35,6 +36,25 @@ PART = 1 << 20  # bytes of a log in which to look
 
 class OtherTraining(UserError):
     """A run's folder has a training of another config, other flags or other data."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a training was made of, in `run.json`; see `RunFolder`."""
+
+    config: dict[str, Any]
+    behind: tuple[str, ...]
+    data: str
+
+
+@dataclass(frozen=True)
+class Record:
+    """`run.json`."""
+
+    training: Training
+    trained: bool = False
+    translation: dict[str, Any] | None = None
+    translated: bool = False
 
 
 @dataclass(frozen=True)
@@ -161,10 +181,14 @@ class RunFolder:
         if not path.is_file():
             return {}
         try:
-            record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            return record
-        except ValueError:
-            raise UserError(f"`--out` must have whole records; {path} is not one") from None
+            content = read_json(path)
+            typed(content, Record, "it")
+        except ValueError as error:
+            raise UserError(
+                f"`--out` must have whole records; {path} is not one (--fresh trains anew): {error}"
+            ) from None
+        record: dict[str, Any] = content
+        return record
 
     def _write(self, record: Mapping[str, Any]) -> None:
         write_text(self.path / "run.json", [json.dumps(record, indent=1, ensure_ascii=False)])

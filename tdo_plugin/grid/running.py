@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tdo_plugin.data.lock import FolderInUse, alone
-from tdo_plugin.data.signals import ended_by_sigterm
+from tdo_plugin.data.signals import GOES_ON, ended_by_sigterm
 from tdo_plugin.errors import UserError
 from tdo_plugin.grid.children import Children
 from tdo_plugin.grid.folder import NOT_BEGUN, TRAINED, OtherTraining, RunFolder
@@ -122,7 +122,7 @@ def run_all(folders: Sequence[RunFolder], plan: Plan, say: Say) -> dict[str, str
             del busy[folder.run.name]
             free.put(slot)
 
-    with ended_by_sigterm(), ThreadPoolExecutor(len(plan.slots)) as pool:
+    with ended_by_sigterm(hint=GOES_ON), ThreadPoolExecutor(len(plan.slots)) as pool:
         waiting = {pool.submit(work, folder): folder.run.name for folder in folders}
         try:
             for name, error in _ended(waiting, lambda: say(_progress(list(busy.values())))):

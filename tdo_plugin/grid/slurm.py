@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 
-from tdo_plugin.launch.slurm import script
+from tdo_plugin.launch.slurm import quoted, script
+from tdo_plugin.names import check_line
 
 TASK = '"$SLURM_ARRAY_TASK_ID"'
 
@@ -29,10 +29,15 @@ def sbatch_script(
         gpus: of each task; 0 asks for none.
         at_most: how many tasks run at a time; None leaves it to Slurm.
         options: further ones of sbatch, such as `--time=24:00:00`.
+
+    Raises:
+        UserError: a value with a control character, which could end its line.
     """
+    check_line("--out", log)
+    check_line("GRID", name)
     limit = f"%{at_most}" if at_most else ""
     asked = [f"--job-name={name}", f"--array=0-{tasks - 1}{limit}", f"--output={log}"]
     asked += [f"--gpus={gpus}"] if gpus else []
-    words = [word if word == TASK else shlex.quote(word) for word in command]
+    words = [word if word == TASK else quoted(word) for word in command]
     # exec: the signal that Slurm ends a task with reaches the run itself
     return script([*asked, *options], [f"exec {' '.join(words)}"])

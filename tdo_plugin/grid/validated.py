@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from tdo_plugin.data.databin import DataFolder
@@ -11,8 +10,7 @@ from tdo_plugin.evaluation.groups import standard_groups
 from tdo_plugin.evaluation.scores import DirectionScores, ScoreSheet, SystemScores
 from tdo_plugin.grid.cells import Run
 from tdo_plugin.grid.folder import RunFolder
-
-SCORES = ("bleu", "chrf", "off")
+from tdo_plugin.validation_file import SCORES, read_validations
 
 
 def check_validated(runs: Sequence[Run], behind: Sequence[str]) -> None:
@@ -29,23 +27,18 @@ def check_validated(runs: Sequence[Run], behind: Sequence[str]) -> None:
 def validated(folder: RunFolder) -> tuple[DirectionScores, ...]:
     """What the last validation of a run's training found, by direction."""
     try:
-        lines = folder.validations.read_text(encoding="utf-8").splitlines()
-        rows = [json.loads(line) for line in lines]
-    except (OSError, ValueError):
-        rows = []
+        rows = read_validations([folder.validations])
+        reason = "" if rows else f"{folder.validations} is empty"
+    except (OSError, ValueError) as error:
+        rows, reason = {}, str(error)
     if not rows:
         raise UserError(
             "`--out` must have what each training translated of its validation sets; "
-            f"{folder.validations} has nothing that can be read (--fresh makes it anew)"
+            f"{reason} (--fresh makes it anew)"
         )
-    last = max(row["update"] for row in rows)
-    # an update may be there twice, after a restart: the later line is the one that counts
-    by_direction = {row["direction"]: row for row in rows if row["update"] == last}
     return tuple(
-        DirectionScores(
-            direction, row["sentences"], {key: row[key] for key in SCORES if key in row}
-        )
-        for direction, row in by_direction.items()
+        DirectionScores(row.direction, row.sentences, row.scores())
+        for row in rows[max(rows)].values()
     )
 
 

@@ -8,8 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.names import on_one_line
+from tdo_plugin_settings import shown
 
 PRECISIONS = ("fp32", "fp16", "bf16")
+IMPORTING = "--user-dir"  # imports a folder of code, so only the command line may have it
 
 
 @dataclass
@@ -87,18 +90,39 @@ def _read(path: Path, config: Config, above: tuple[Path, ...]) -> None:
     if not path.is_file():
         wanted = f"`include` in {above[-1].name}" if above else "`CONFIG`"
         raise UserError(f"{wanted} must be an existing file; {path} is not one")
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(_text(path).split("\n"), 1):
         _take(line, f"`{path.name}` line {number}", config, path, (*above, place))
+
+
+def _text(path: Path) -> str:
+    """What a config file says, which is UTF-8."""
+    content = path.read_bytes()
+    try:
+        return content.decode().removeprefix("\ufeff")  # which editors on Windows write
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise UserError(
+            f"`{path.name}` must be UTF-8; its byte {error.start + 1}, in line {line}, is "
+            f"0x{content[error.start]:02x}"
+        ) from None
 
 
 def _take(line: str, where: str, config: Config, path: Path, above: tuple[Path, ...]) -> None:
     """Let a config be as a line of the file `path` says."""
+    line = line.removesuffix("\r")
+    if not on_one_line(line.replace("\t", " ")):
+        raise UserError(f"{where} must be without control characters; it is {shown(line)}")
     try:
         words = shlex.split(line, comments=True)
     except ValueError as error:
         raise UserError(f"{where} must be readable; {error}") from None
     if not words:
         return
+    if any(word.partition("=")[0] == IMPORTING for word in words):
+        raise UserError(
+            f"{where} must be without `{IMPORTING}`, which runs the code of a folder; give it on "
+            f"the command line, behind the data folder; it is {shown(line.strip())}"
+        )
     key, values = words[0], words[1:]
     if key.startswith("--"):
         config.flags[key] = values

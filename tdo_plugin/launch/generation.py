@@ -21,8 +21,8 @@ from tdo_plugin.launch.config import Config
 from tdo_plugin.launch.environment import visible_gpu
 from tdo_plugin.launch.training import PLUGIN
 
-# what generation must know of the task that trained the model; fairseq does not take it from the
-# checkpoint
+# what generation must know of the task that trained the model, where that is fairseq's own; ours
+# takes it from the checkpoint
 TASK_FLAGS = (
     "--task",
     "--encoder-langtok",

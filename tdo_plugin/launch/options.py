@@ -8,6 +8,7 @@ from collections.abc import Callable
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.config import PRECISIONS, Config
 from tdo_plugin.launch.gpus import count_gpus
+from tdo_plugin.launch.parser import RaisingParser
 
 
 def take_rest(parser: argparse.ArgumentParser, program: str) -> None:
@@ -29,11 +30,7 @@ def own_and_stock(
         UserError: an option of the command's own has a wrong value.
     """
 
-    class Parser(argparse.ArgumentParser):
-        def error(self, message: str) -> None:  # type: ignore[override]
-            raise UserError(message)
-
-    parser = Parser(add_help=False, allow_abbrev=False)
+    parser = RaisingParser(add_help=False, allow_abbrev=False)
     declare(parser)
     _, stock = parser.parse_known_args([w for w in args.rest if w != "--"], namespace=args)
     return stock

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tdo_plugin.launch.training import Machine
+from tdo_plugin.names import check_line
 
 RENDEZVOUS = '"$rendezvous"'  # a word of the command, which the script knows
 
@@ -46,7 +47,12 @@ exit "$code"
 
 
 def script(options: Sequence[str], body: Sequence[str]) -> str:
-    """A script's text: options of sbatch, the later ones being stronger, and lines of bash."""
+    """A script's text: options of sbatch, the later ones being stronger, and lines of bash.
+
+    Raises:
+        UserError: an option with a control character, which could end its line.
+    """
+    check_line("--sbatch", *options)
     lines = [f"#SBATCH {shlex.quote(option)}" for option in options]
     return "\n".join(["#!/usr/bin/env bash", *lines, "set -euo pipefail", *body])
 
@@ -62,18 +68,33 @@ def training_script(
         folder: of the checkpoints; what all workers say goes there, too, of all turns of a job.
         command: what each machine runs; the place of `RENDEZVOUS` is taken by HOST:PORT.
         options: further ones of sbatch, such as `--time=24:00:00`.
+
+    Raises:
+        UserError: a value with a control character, which could end its line.
     """
+    check_line("--save-dir", folder)
+    check_line("CONFIG", name)
     asked = [f"--job-name={name}", f"--output={folder / 'slurm-%j.log'}", "--open-mode=append"]
     asked += [f"--nodes={machine.nodes}", "--ntasks-per-node=1"]
     asked += [f"--gpus-per-node={machine.gpus}"] if machine.gpus else []
     asked += [f"--signal=TERM@{WARNING}", "--requeue"]
-    words = [word if word == RENDEZVOUS else shlex.quote(word) for word in command]
+    words = [word if word == RENDEZVOUS else quoted(word) for word in command]
     lines = [SRUN, *_lines(words)]
     body = ["began=$(date +%s)", "cancelled=", "trap 'cancelled=1' TERM", "code=0"]
     body += [FIRST_HOST.rstrip()] if RENDEZVOUS in command else []
     body += [CORES.rstrip(), WAIT, " \\\n  ".join(lines) + " || code=$?"]
     body += [AGAIN.rstrip().format(folder=shlex.quote(str(folder)))]
     return script([*asked, *options], body)
+
+
+def quoted(word: str) -> str:
+    """A word of a script's command.
+
+    Raises:
+        UserError: it has a control character.
+    """
+    check_line(word.partition("=")[0] if word.startswith("--") else "a word of the command", word)
+    return shlex.quote(word)
 
 
 def _lines(words: Sequence[str]) -> list[str]:

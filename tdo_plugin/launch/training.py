@@ -162,6 +162,11 @@ def train_words(
             without.
     """
     machine.check()
+    given = [*config.words(), *extra]
+    if _last(given, "--task") is None:
+        raise UserError("`--task` must stand in the config, or behind it; it does not")
+    if _last(given, "--arch") is None and _last(given, "-a") is None:
+        raise UserError("`--arch` must stand in the config, or behind it; it does not")
     _check_validation(config, data, extra)
     flags, note = batching(config, machine, extra)
     launcher = ["fairseq-train"]

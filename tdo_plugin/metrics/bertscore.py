@@ -22,6 +22,7 @@ from tdo_plugin.metrics.weights import (
     find_model,
     identity,
     package_version,
+    refuse_foreign_kernels,
 )
 
 ENGLISH, OTHERS = "xlm-roberta-large", "bert-base-multilingual-cased"
@@ -60,12 +61,13 @@ class BertScore:
 
         Raises:
             Unavailable: bert-score is not installed.
-            UserError: a folder without a layer.
+            UserError: a folder without a layer, or unsafe libraries.
         """
         self._model, self._layer = model, layer
         self._download, self._cache, self._batch_size = download, cache, batch_size
         versions = [f"{name}:{package_version(name)}" for name in ("bert-score", "transformers")]
         self._versions = "|".join(versions)
+        refuse_foreign_kernels()
         self._encoders: dict[str, _Encoder] = {}
         if model is not None and Path(model).expanduser().is_dir() and layer is None:
             raise UserError(f"`{LAYER_OPTION}` must be given with a folder as `{MODEL_OPTION}`")

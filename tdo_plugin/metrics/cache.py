@@ -6,7 +6,6 @@ import hashlib
 import math
 import os
 import sqlite3
-import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing
 from itertools import islice
@@ -14,6 +13,8 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+
+from tdo_plugin_messages import tell
 
 T = TypeVar("T")
 Triple = tuple[str | None, str, str]  # source, hypothesis, reference
@@ -88,7 +89,7 @@ class Cache:
                 return work(connection)
         except (sqlite3.Error, OSError) as error:
             self._usable = False
-            print(f"warning: scores are not kept in {self.path}: {error}", file=sys.stderr)
+            tell(f"warning: scores are not kept in {self.path}: {error}")
             return None
 
 

@@ -14,7 +14,13 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.cache import Cache, Triple, score_through
 from tdo_plugin.metrics.quiet import quiet_libraries
 from tdo_plugin.metrics.segments import Segments, Unavailable
-from tdo_plugin.metrics.weights import FAST_TOKENIZER, find_model, identity, package_version
+from tdo_plugin.metrics.weights import (
+    FAST_TOKENIZER,
+    find_model,
+    identity,
+    package_version,
+    refuse_foreign_kernels,
+)
 
 DEFAULT = "Unbabel/wmt22-comet-da"
 OPTION = "--comet-model"
@@ -49,9 +55,10 @@ class Comet:
 
         Raises:
             Unavailable: COMET is not installed, or the model is not on this machine.
-            UserError: not such a folder or file.
+            UserError: not such a folder or file, or unsafe libraries.
         """
         self._version = package_version("unbabel-comet")
+        refuse_foreign_kernels()
         self._name, self._download, self._cache = model or DEFAULT, download, cache
         self._batch_size = batch_size
         self._checkpoint = _find_checkpoint(self._name, download)

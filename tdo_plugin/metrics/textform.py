@@ -16,7 +16,7 @@ model of each language, `truecase.de`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,8 @@ from typing import Any
 from tdo_plugin.data.databin import MARK, settings_of
 from tdo_plugin.data.segmentation import join_pieces
 from tdo_plugin.errors import UserError
+from tdo_plugin_digests import digests
+from tdo_plugin_settings import shown
 
 CASINGS = ("cased", "lowercased", "truecased")
 TOKENIZATIONS = ("none", "moses")
@@ -126,6 +128,16 @@ class TextForm:
         flags = {name: True for name in FLAGS if getattr(self, name)}
         return {"casing": self.casing, "tokenization": self.tokenization, **flags}
 
+    def way_in(self) -> dict[str, str | bool]:
+        """What of it shows in a model's pieces; tokens of the corpus are as good as ours."""
+        apart = ("tokenized_at_source", "plain_references")
+        return {name: value for name, value in self.stored().items() if name not in apart}
+
+
+def form_shown(way_in: Mapping[str, object]) -> str:
+    """`truecased, moses, aggressive_hyphens`, of what `TextForm.way_in` says."""
+    return ", ".join(name if value is True else str(value) for name, value in way_in.items())
+
 
 def truecaser(folder: Path, language: str) -> Path:
     """Where a data folder has the truecasing model of a language."""
@@ -138,7 +150,21 @@ def read_text_form(root: Path) -> TextForm:
     Raises:
         UserError: an entry that is not known.
     """
+    digests(str(root / MARK))  # of a damaged mark the form is not known
     stored: Any = (settings_of(root) or {}).get("form", {})
+    return form_of(stored, str(root / MARK))
+
+
+def form_of(stored: Any, where: str) -> TextForm:
+    """The form that was stored.
+
+    Args:
+        stored: as `TextForm.stored` has it, or all of its fields.
+        where: it stands, for messages.
+
+    Raises:
+        UserError: an entry that is not known.
+    """
     try:
         form = TextForm(**stored)
     except TypeError:
@@ -150,8 +176,8 @@ def read_text_form(root: Path) -> TextForm:
         or not all(isinstance(flag, bool) for flag in flags)
     ):
         raise UserError(
-            f"`form` in {root / MARK} must have a casing of {', '.join(CASINGS)} and a "
+            f"`form` in {where} must have a casing of {', '.join(CASINGS)} and a "
             f"tokenization of {', '.join(TOKENIZATIONS)}, and true or false for "
-            f"{', '.join(FLAGS)}; it is {stored}"
+            f"{', '.join(FLAGS)}; it is {shown(str(stored))}"
         )
     return form

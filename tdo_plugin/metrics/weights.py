@@ -10,11 +10,15 @@ import hashlib
 from collections.abc import Iterable
 from fnmatch import fnmatch
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
+
+from packaging.version import Version
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.segments import Unavailable
 
+SAFE_TRANSFORMERS = Version("5.3.0")
 SAFE = "*.safetensors"
 WEIGHTS = (SAFE, "pytorch_model*.bin")
 SLOW_TOKENIZER = ("vocab.txt", "vocab.json", "*.model")
@@ -36,6 +40,21 @@ def package_version(package: str) -> str:
         raise Unavailable(
             f"the package {package} is not installed; scripts/setup.sh --eval installs it"
         ) from None
+
+
+def refuse_foreign_kernels() -> None:
+    """Refuse a library that lets a model's own configuration name code, which `kernels` then runs.
+
+    Raises:
+        UserError: transformers below 5.3 (CVE-2026-4372) stands beside the package kernels.
+    """
+    version = package_version("transformers")
+    if Version(version) < SAFE_TRANSFORMERS and find_spec("kernels") is not None:
+        raise UserError(
+            "neural metrics must not run where the package kernels is installed beside "
+            f"transformers below {SAFE_TRANSFORMERS} (CVE-2026-4372: a model's folder could run "
+            f"code); it is {version}: pip uninstall kernels"
+        )
 
 
 def find_model(model: str, needs: Needs, option: str, download: bool) -> Path:

@@ -1,6 +1,7 @@
 """The models' command-line options, flat as fairseq needs them: made from the specification's."""
 
 from argparse import Namespace
+from collections.abc import Mapping
 from dataclasses import field, make_dataclass
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -9,6 +10,7 @@ from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.options import options_of
 from tdo_plugin.modules.spec import PLAIN, ModelSpec, SpecError
+from tdo_plugin_settings import shown
 
 OPTIONS = options_of(ModelSpec)
 # the one that no field is: it stands for those of both stages
@@ -61,6 +63,7 @@ def spec_from_args(args: Namespace, num_languages: int = 0, num_pairs: int = 0) 
         name: getattr(args, destination(option.flag), option.default)
         for name, option in OPTIONS.items()
     }
+    _check_kinds(values)
     one_stage = values["topology"] == "decoder-only" and values["target_layer"] == 0
     if one_stage and values["stage1_ffn_dim"]:
         raise UserError(
@@ -83,3 +86,18 @@ def spec_from_args(args: Namespace, num_languages: int = 0, num_pairs: int = 0) 
         )
     except SpecError as error:
         raise UserError(str(error)) from None
+
+
+def _check_kinds(values: Mapping[str, Any]) -> None:
+    """Refuse what a command line cannot say, and a checkpoint can."""
+    kinds = get_type_hints(ModelSpec)
+    for name, value in values.items():
+        kind = str if get_origin(kinds[name]) is tuple else kinds[name]
+        if kind not in (int, float, bool, str):
+            continue  # one of some names, which the specification checks
+        right = (int, float) if kind is float else kind
+        if not isinstance(value, right) or isinstance(value, bool) != (kind is bool):
+            raise UserError(
+                f"`{OPTIONS[name].flag}` must be of type {kind.__name__}; it is "
+                f"{shown(repr(value))}"
+            )

@@ -14,6 +14,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.models.languages import behind_tags, tag_sides
 from tdo_plugin.models.tdo_transformer import TdoTransformer
 from tdo_plugin.modules.grouped_linear import PerLanguage
+from tdo_plugin.names import check_languages
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class Extension:
     like: str | None = None
 
     def __post_init__(self) -> None:
+        check_languages(self.new, "`--languages`")
         if not self.new or len({*self.new}) < len(self.new) or {*self.new} & {*self.languages}:
             raise UserError(
                 "`--languages` must name new languages, each once; they are "

@@ -12,6 +12,7 @@ from tdo_plugin.modules.grouped_linear import PerLanguage
 from tdo_plugin.modules.spec import ModelSpec
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 from tdo_plugin.modules.translation_model import TranslationModel
+from tdo_plugin_settings import shown
 
 
 def context_of(
@@ -60,7 +61,10 @@ def tag_sides(args: Namespace) -> tuple[str | None, bool]:
     ``--langtoks`` goes before the options that are named after the sides.
     """
     source, target = (getattr(args, f"{side}_langtok", None) for side in ("encoder", "decoder"))
-    source, target = (getattr(args, "langtoks", None) or {}).get("main", (source, target))
+    given = getattr(args, "langtoks", None) or {}
+    if not isinstance(given, Mapping):
+        raise UserError(f"`--langtoks` must be a dict of tags; it is {shown(str(given))}")
+    source, target = given.get("main", (source, target))
     return source and source[:3], bool(target)
 
 

@@ -156,7 +156,6 @@ class TdoTransformer(FairseqEncoderDecoderModel):
         languages = list(getattr(task, "langs", ()))
         spec = spec_from_args(args, len(languages), len(trained_pairs(args)))
         check_task(spec, args, task)
-        torch.backends.cuda.enable_cudnn_sdp("kernels" in spec.plain)
         source, target = task.source_dictionary, task.target_dictionary
         if spec.share_embeddings == "all" and source != target:
             raise UserError(

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
+from tdo_plugin.modules.attention_kernel import kernel_without_plan
 from tdo_plugin.modules.dropout import PlainDropout
 from tdo_plugin.modules.linear import Linear, lean_linear
 from tdo_plugin.modules.neuron_gate import NeuronOutput
@@ -80,6 +80,7 @@ class MultiheadAttention(nn.Module):
         project: how several projections of one input are computed.
         projection: makes one, given its widths and gain.
         rotary: turns queries and keys by the positions of their tokens, if anything does.
+        kernel: computes the attention itself, as those of ``attention_kernel.py`` do.
     """
 
     def __init__(
@@ -90,12 +91,13 @@ class MultiheadAttention(nn.Module):
         project: Callable[..., list[Tensor]] = project_packed,
         projection: Callable[..., Projection] = Projection,
         rotary: RotaryPositions | None = None,
+        kernel: Callable[..., Tensor] = kernel_without_plan,
     ) -> None:
         super().__init__()
         self.num_heads = num_heads
         self.dropout = dropout
         self.rotary = rotary
-        self._project = project
+        self._project, self._kernel = project, kernel
         self.query = projection(model_dim, model_dim, gain=1 / math.sqrt(2))
         self.key = projection(model_dim, model_dim, gain=1 / math.sqrt(2))
         self.value = projection(model_dim, model_dim, gain=1 / math.sqrt(2))
@@ -165,9 +167,7 @@ class MultiheadAttention(nn.Module):
             (R, T, D), before the output projection.
         """
         queries = _fold_rows(query, memory.key.size(0))
-        mixed = F.scaled_dot_product_attention(
-            queries, *memory, attn_mask=mask, dropout_p=self.dropout.active_rate
-        )
+        mixed = self._kernel(queries, *memory, mask, self.dropout.active_rate)
         return _unfold_rows(mixed, query).transpose(1, 2).flatten(2)
 
     def _turned(self, x: Tensor, context: TokenContext) -> Tensor:

@@ -8,6 +8,7 @@ from torch import nn
 
 from tdo_plugin.modules.adapters import AdaptedResidual, PairAdapters
 from tdo_plugin.modules.attention import MultiheadAttention, project_apart, project_packed
+from tdo_plugin.modules.attention_kernel import any_kernel, kernel_without_plan
 from tdo_plugin.modules.disentangler import Disentangler, Gate, Head
 from tdo_plugin.modules.dropout import Dropout, PlainDropout
 from tdo_plugin.modules.embeddings import Embeddings
@@ -275,12 +276,12 @@ class Builder:
         sizes = spec.model_dim, spec.num_heads, self.dropout(spec.attention_dropout)
         turns = rotary and spec.position_embedding == "rotary"
         positions = RotaryPositions(spec.model_dim // spec.num_heads) if turns else None
+        kernel = any_kernel if "kernels" in spec.plain else kernel_without_plan
         if spec.target_attention == "all" or (spec.target_attention == "cross" and cross):
             projection = partial(TargetProjection, spec.num_languages)
-            return MultiheadAttention(*sizes, project_for_targets, projection, positions)
-        apart = "projections" in spec.plain
-        project = project_apart if apart else project_packed
-        return MultiheadAttention(*sizes, project, rotary=positions)
+            return MultiheadAttention(*sizes, project_for_targets, projection, positions, kernel)
+        project = project_apart if "projections" in spec.plain else project_packed
+        return MultiheadAttention(*sizes, project, rotary=positions, kernel=kernel)
 
     def feed_forward(self, inner_dim: int) -> FeedForward:
         """A feed-forward network."""

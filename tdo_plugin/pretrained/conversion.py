@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from tdo_plugin.data.files import write_text
+from tdo_plugin.data.files import replaced, write_text
 from tdo_plugin.pretrained.design import Design
 from tdo_plugin.pretrained.original import SPECIALS, Original
 from tdo_plugin.pretrained.parts import Layers, origins
+from tdo_plugin.text_settings import NOTHING_TRAINED
 from tdo_plugin_checkpoint import save_whole
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 CHECKPOINT = "model.pt"
 RECORD = "conversion.json"
-# what fairseq asks of a checkpoint, trained or not
-NOTHING_TRAINED = {"optimizer_name": "none", "lr_scheduler_state": {}, "num_updates": 0}
 FROM_THE_BEGINNING = {"epoch": 1, "iterations_in_epoch": 0, "shuffle": True, "version": 2}
 
 
@@ -95,7 +94,8 @@ def write(original: Original, made: Conversion, design: Design, folder: Path) ->
     from tdo_plugin.tasks.tdo_translation import digest_of
 
     write_text(folder / "dict.txt", (f"{one} 1" for one in original.symbols[len(SPECIALS) :]))
-    (folder / "spm.model").write_bytes(original.segmentation)
+    with replaced(folder / "spm.model") as unfinished:
+        unfinished.write_bytes(original.segmentation)
     write_text(folder / "spm.vocab", _pieces(original.segmentation))
     cfg = convert_namespace_to_omegaconf(made.arguments)
     cfg.model = cfg.task = None

@@ -1,18 +1,18 @@
 """What a pre-trained encoder-decoder becomes: an architecture, and the layers that it takes."""
 
-import re
+import os
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
 
-from tdo_plugin.errors import UserError, check_seed
+from tdo_plugin.errors import UserError
+from tdo_plugin.names import check_languages
 from tdo_plugin.pretrained.original import Sizes
 from tdo_plugin.pretrained.parts import MOST_LAYERS, Layers
 
 ENCODER_DECODER, TWO_STAGE = "tdo_encoder_decoder", "tdo_transformer"
-LANGUAGE = re.compile(r"[A-Za-z][A-Za-z0-9_]*")  # as files of text and pairs are named by it
 # the option that names what a stack takes
 STACKS = {"layers": "--stack", "encoder_layers": "--encoder", "decoder_layers": "--decoder"}
 
@@ -42,18 +42,13 @@ class Design:
     seed: int
 
     def __post_init__(self) -> None:
-        check_seed(self.seed)
         if self.half is not None and self.half > MOST_LAYERS:
             raise UserError(f"`--layers` must be at most {MOST_LAYERS}; it is {self.half}")
         if len(self.languages) < 2:
             raise UserError(
                 f"`--languages` must name at least two languages; it names {len(self.languages)}"
             )
-        if strange := [one for one in self.languages if not LANGUAGE.fullmatch(one)]:
-            raise UserError(
-                "`--languages` and `--new-languages` must be letters, digits and underscores, a "
-                f"letter first; {strange[0]!r} is not"
-            )
+        check_languages(self.languages, "`--languages` and `--new-languages`")
         if self.arch == TWO_STAGE:
             return
         given = {"--target-layer": self.target_layer, "--adaptation-dim": self.adaptation_dim}
@@ -115,7 +110,8 @@ class Design:
         from fairseq import options
 
         usual = ("data", "--task", "tdo_translation", "--optimizer", "adam")
-        words = [*usual, *self.flags(sizes, stacks)]
+        # where no training can lie that this would seem to go on with
+        words = [*usual, "--save-dir", os.devnull, *self.flags(sizes, stacks)]
         args = options.parse_args_and_arch(options.get_training_parser(), input_args=words)
         args.langs = list(self.languages)
         args.lang_pairs = [f"{a}-{b}" for a, b in permutations(self.languages, 2)]

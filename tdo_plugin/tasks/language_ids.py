@@ -11,6 +11,8 @@ from fairseq.data import BaseWrapperDataset
 from fairseq.data.multilingual.multilingual_data_manager import MultilingualDatasetManager
 from torch import Tensor
 
+from tdo_plugin.tasks.source_length import SourceLengthDataManager
+
 Sample = dict[str, Any]
 
 logger = logging.getLogger(__name__)
@@ -65,7 +67,7 @@ def _collate_with_ids(
     return batch
 
 
-class LanguageIdDataManager(MultilingualDatasetManager):
+class LanguageIdDataManager(SourceLengthDataManager, MultilingualDatasetManager):
     """fairseq's loading of directions, every one of them with its language ids.
 
     A direction that is trained need not have a validation set.

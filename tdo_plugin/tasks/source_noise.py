@@ -37,8 +37,8 @@ def add_noise_options(parser: ArgumentParser) -> None:
         choices=["none", "bert"],
         default="none",
         help="disturb sources in training: bert puts for some tokens the symbol <mask>, which the "
-        "dictionary gets behind all others, or random ones; the same must be said where the model "
-        "is used (default: none)",
+        "dictionary gets behind all others, or random ones; a model that is used, or trained on, "
+        "has it from its checkpoint (default: none)",
     )
     for name, (default, what) in SHARES.items():
         add(

@@ -3,21 +3,30 @@
 import hashlib
 import inspect
 import logging
+import re
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from fairseq import utils
 from fairseq.data import Dictionary
 from fairseq.tasks import register_task
 from fairseq.tasks.translation_multi_simple_epoch import TranslationMultiSimpleEpochTask
 from torch import Tensor
 
+from tdo_plugin.data.databin import MARK
 from tdo_plugin.errors import UserError
+from tdo_plugin.metrics.textform import form_shown, read_text_form
+from tdo_plugin.models.forced_tag import check_free_tag, free_tag
 from tdo_plugin.models.narrow_search import narrow
 from tdo_plugin.models.neuron_masks import check_begun
+from tdo_plugin.tasks import fairseq_options
 from tdo_plugin.tasks.language_ids import LanguageIdDataManager
+from tdo_plugin.tasks.language_options import check_language_options
 from tdo_plugin.tasks.loading import (
     LeanDataManager,
     add_loading_options,
@@ -31,6 +40,8 @@ from tdo_plugin.tasks.more_data import (
     check_terms,
     check_topology,
 )
+from tdo_plugin.tasks.sentence_places import longest, place_of
+from tdo_plugin.tasks.source_length import cut
 from tdo_plugin.tasks.source_noise import (
     MASK,
     SourceNoise,
@@ -49,6 +60,7 @@ from tdo_plugin.tasks.step_hooks import (
     unwrapped,
 )
 from tdo_plugin.tasks.validation import Validation, add_validation_options, validation_of
+from tdo_plugin.text_settings import check_settings, settings_of
 
 logger = logging.getLogger(__name__)
 
@@ -68,12 +80,12 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
     """fairseq's ``translation_multi_simple_epoch`` with its options, and eight things more.
 
     Every batch, in training, validation, generation and interactive use, tells the source and
-    target language of each sentence. Checkpoints remember their dictionary and languages, and do
-    not load beside others. Trained directions need no validation set. With ``--eval-translation``
-    a validation translates, too. Data are loaded without reading them (``--data-loading``). What
-    a batch becomes before it is trained on is a list, ``step_hooks``; ``--source-noise`` is one of
-    them. Criterions are told of each update, and what they train beside the model is in the
-    checkpoint (``remember``).
+    target language of each sentence. Checkpoints remember their dictionary, their languages and all
+    that text passes through on its way in, and do not load beside others. Trained directions need
+    no validation set. With ``--eval-translation`` a validation translates, too. Data are loaded
+    without reading them (``--data-loading``). What a batch becomes before it is trained on is a
+    list, ``step_hooks``; ``--source-noise`` is one of them. Criterions are told of each update, and
+    what they train beside the model is in the checkpoint (``remember``).
     """
 
     tells_languages = True  # in every batch, which models with parts for each language ask
@@ -99,6 +111,12 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             help="search as fairseq does, among the scores of the whole vocabulary, also for "
             "--task tdo_robt: slower, the same hypotheses",
         )
+        parser.add_argument(
+            "--free-tag",
+            action="store_true",
+            help="in generation, a target tag that is forced has log-probability 0, as in Hugging "
+            "Face's generate, instead of the model's",
+        )
 
     def __init__(
         self, args: Namespace, langs: list[str], dicts: dict[str, Dictionary], training: bool
@@ -121,6 +139,15 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         """What makes of a batch those that are trained on, in order."""
         return [] if no_noise(self.args) else [SourceNoise(self)]
 
+    @staticmethod
+    def check_command_line(parser: ArgumentParser, args: Namespace, words: Sequence[str]) -> None:
+        """Called with all command lines of fairseq's commands.
+
+        Raises:
+            UserError: an option that would be ignored, or that makes no sense.
+        """
+        fairseq_options.check_command_line(parser, args, words)
+
     @classmethod
     def setup_task(cls, args: Namespace, **kwargs: Any) -> "TdoTranslationTask":
         """As fairseq's.
@@ -129,15 +156,22 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             UserError: on languages that are not among ``--langs``, missing dictionaries, or
                 options of loading that contradict each other.
         """
+        check_language_options(args)
         check_loading_options(args)
         check_noise_options(args)
         check_mark(args)
+        settings = settings_of(args)
+        for side in ("left_pad_source", "left_pad_target"):
+            # of a checkpoint it is True, which fairseq, that takes these as text, reads as False
+            setattr(args, side, str(settings[side]))
         try:
             langs, dicts, training = _manager(args).prepare(cls.load_dictionary, args, **kwargs)
             if not no_noise(args):
                 add_mask_symbol(list(dicts.values()))
             if training:
                 check_more_data_options(args)
+            # so that a checkpoint has them, and the file may go
+            args.langs, args.lang_dict = list(langs), None
             return cls(args, langs, dicts, training)
         except UserError:
             raise
@@ -183,6 +217,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
                 "`--task translation_multi_simple_epoch` trains it"
             )
         check_topology(model, args)
+        self.data_manager.model_limit = model.max_positions()[0]  # for --truncate-source
         return model
 
     def build_criterion(self, cfg: Any, *more: Any) -> Any:
@@ -211,14 +246,18 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
 
         Raises:
             UserError: where alignments are asked for: with one softmax over source and target no
-                attention over the source stands alone.
+                attention over the source stands alone; ``--free-tag`` where no tag is forced.
         """
-        if getattr(args, "print_alignment", None):
-            raise UserError(
-                "`--print-alignment` must be left out: these models keep no attention weights; "
-                f"it is {args.print_alignment}"
-            )
+        for option in ("print_alignment", "replace_unk"):  # for whoever calls it without a parser
+            if getattr(args, option, None):
+                raise UserError(
+                    f"`--{option.replace('_', '-')}` must be left out: these models keep no "
+                    f"attention weights; it is {getattr(args, option)}"
+                )
         generator = super().build_generator(models, args, *more, **options)
+        if getattr(self.args, "free_tag", False):
+            check_free_tag(self)
+            return free_tag(generator)
         return generator if getattr(self.args, "whole_search", False) else narrow(generator)
 
     def load_dataset(self, split: str, *args: Any, **kwargs: Any) -> None:
@@ -258,6 +297,10 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
     def build_dataset_for_inference(
         self, src_tokens: list[Tensor], src_lengths: list[int], constraints: Any = None
     ) -> Any:
+        if (most := self.data_manager.source_limit) is not None:
+            tag = self.args.langtoks["main"][0] and not self.args.lang_tok_replacing_bos_eos
+            src_tokens = [cut(tokens, most - bool(tag)) for tokens in src_tokens]
+            src_lengths = [len(tokens) for tokens in src_tokens]
         dataset = super().build_dataset_for_inference(src_tokens, src_lengths, constraints)
         return self.data_manager.with_ids(dataset, self.args.source_lang, self.args.target_lang)
 
@@ -273,18 +316,76 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         Raises:
             UserError: on sentences that are too long, unless they are to be left out.
         """
-        if ignore_invalid_inputs:
-            return super().filter_indices_by_size(indices, dataset, max_positions, True)
+        sets = [name for name, one in self.datasets.items() if one is dataset]
+        if not len(indices) and sets:
+            raise UserError(f"`data` must hold sentences; {self._set_shown(*sets)} has none")
         kept, ignored = dataset.filter_indices_by_size(indices, max_positions)
+        if ignore_invalid_inputs:
+            if not len(kept) and sets:
+                raise UserError(
+                    "`--max-source-positions`, `--max-target-positions` and `--max-tokens` must "
+                    f"leave a sentence of {self._set_shown(*sets)}; all {len(ignored)} are longer "
+                    f"than {max_positions} tokens"
+                )
+            return super().filter_indices_by_size(indices, dataset, max_positions, True)
         if len(ignored):
+            # (source, target), but one number of a set that has several directions
+            sizes = [int(size) for size in np.atleast_1d(dataset.size(ignored[0]))]
+            cuts = len(sizes) == 1 or sizes[1] <= max_positions[1]
             raise UserError(
                 "`--max-source-positions` and `--max-target-positions` must hold every sentence; "
                 f"they are {max_positions}, {len(ignored)} sentences are longer, the first is "
-                f"number {ignored[0]} with {dataset.size(ignored[0])} tokens "
-                "(`--skip-invalid-size-inputs-valid-test` leaves them out, `--truncate-source` "
-                "cuts them)"
+                f"{place_of(dataset, ignored[0], self._pair)} with "
+                f"{' and '.join(map(str, sizes))} tokens "
+                "(`--skip-invalid-size-inputs-valid-test` leaves them out"
+                f"{', `--truncate-source` cuts sources' if cuts else ''})"
             )
         return kept
+
+    @property
+    def _pair(self) -> tuple[str | None, str | None]:
+        """The one direction of a generation."""
+        return self.args.source_lang, self.args.target_lang
+
+    def _set_shown(self, name: str) -> str:
+        return f"{name} of {'-'.join(map(str, self._pair))}" if all(self._pair) else name
+
+    def create_batch_sampler_func(self, *limits: Any, **options: Any) -> Any:
+        """As fairseq's.
+
+        Raises:
+            UserError: by what it returns, where a sentence does not fit into a batch.
+        """
+        make = super().create_batch_sampler_func(*limits, **options)
+
+        def construct_batch_sampler(dataset: Any, epoch: int) -> Any:
+            with self._fitting(dataset):
+                return make(dataset, epoch)
+
+        return construct_batch_sampler
+
+    def get_batch_iterator(self, dataset: Any, **options: Any) -> Any:
+        """As fairseq's; fairseq-generate may ask for one of ``--num-shards`` parts of a set."""
+        shards = getattr(self.args, "num_shards", 1)
+        if not self.training and shards > 1 and options.get("num_shards", 1) == 1:
+            options |= {"num_shards": shards, "shard_id": self.args.shard_id}
+        with self._fitting(dataset):  # fairseq batches at once with `--sampling-method RoundRobin`
+            return super().get_batch_iterator(dataset=dataset, **options)
+
+    @contextmanager
+    def _fitting(self, dataset: Any) -> Iterator[None]:
+        """Say which sentence a batch cannot hold."""
+        try:
+            yield
+        except AssertionError as error:
+            limit = re.search(r"max_tokens\D*(\d+)", str(error))
+            if limit is None:
+                raise
+            index, tokens = longest(dataset)
+            raise UserError(
+                f"`--max-tokens` must hold the longest sentence; it is {limit[1]}, and "
+                f"{place_of(dataset, index, self._pair)} has {tokens} tokens"
+            ) from None
 
     def train_step(
         self,
@@ -361,9 +462,20 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             self._recall(name)
 
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint remembers of its data, and what it was asked to."""
+        """What a checkpoint remembers of data and the way of text, and what it was asked to."""
         asked = {name: what.state_dict() for name, what in self._remembered.items()}
-        return {**self._data(), **({"remembered": asked} if asked else {})}
+        form = self._text_form()
+        return {
+            **self._data(),
+            "text": settings_of(self.args),
+            **({"text_form": form} if form else {}),
+            **({"remembered": asked} if asked else {}),
+        }
+
+    def _text_form(self) -> dict[str, Any] | None:
+        """Casing and tokenization of the data's text; None for a folder that does not say it."""
+        root = Path(utils.split_paths(self.args.data)[0])
+        return read_text_form(root).way_in() if (root / MARK).is_file() else None
 
     def _data(self) -> dict[str, Any]:
         return {
@@ -376,7 +488,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         """Hold a checkpoint's data against this task's, and give back what else it remembers.
 
         Raises:
-            UserError: where languages or dictionaries differ.
+            UserError: where languages, dictionaries or the way of text differ.
         """
         for key, own in self._data().items():
             stored = state_dict.get(key, own)
@@ -389,6 +501,13 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             if stored != own:
                 what = "`--langs`" if key == "languages" else f"the {key.replace('_', ' ')}"
                 raise UserError(f"{what} must be the checkpoint's, {stored}; it is {own}")
+        check_settings(settings_of(self.args), state_dict.get("text", {}))
+        form, own = state_dict.get("text_form"), self._text_form()
+        if form and own and form != own:
+            raise UserError(
+                f"`data` must hold text in the form of the checkpoint's, {form_shown(form)}; "
+                f"{self.args.data} has {form_shown(own)}"
+            )
         self._stored = dict(state_dict.get("remembered", {}))
         for name in self._remembered:
             self._recall(name)

@@ -88,6 +88,11 @@ TRAINING = {
         (*INSTRUCL, *ENCODER_DECODER, "--instrucl-layer", "3"),
         "`--instrucl-layer` must be from 1 to 2",
     ),
+    "hyphens": (
+        ("--langs", "en,de,pt-BR", "--lang-pairs", "en-de,en-pt-BR"),
+        "of codes without a hyphen (pt_BR for pt-BR); one is en-pt-BR",
+    ),
+    "half a direction": (("--lang-pairs", "en-de,en-"), "must be directions such as en-de"),
     "unknown language": (("--lang-pairs", "en-de,en-xx"), "xx"),
     "reservsed directions": (
         ("--enable-reservsed-directions-shared-datasets",),

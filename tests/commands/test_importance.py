@@ -1,6 +1,7 @@
 """`tdo importance` on models trained here."""
 
 import itertools
+import json
 import re
 import shutil
 import signal
@@ -237,7 +238,7 @@ def test_mistakes_are_one_line_and_leave_nothing(importance, tmp_path):
         (("--sentences", "x"), None, "`--sentences` must be all or at least 1; it is x"),
         (("--longest", "0"), None, "`--longest` must be at least 1"),
         (("--label-smoothing", "1"), None, "`--label-smoothing` must be from 0 to below 1"),
-        (("--seed", "-1"), None, "`--seed` must be from 0"),
+        (("--seed", "-1"), None, "`--seed` must be a whole number from 0"),
         (("--workers", "0"), None, "`--workers` must be at least 1"),
         (("--data", str(tmp_path)), None, "`DATA` must be a folder"),
     ):
@@ -257,6 +258,10 @@ def test_mistakes_are_one_line_and_leave_nothing(importance, tmp_path):
 def test_another_dictionary_is_refused(importance, tmp_path):
     data = tmp_path / "data"
     shutil.copytree(prepared().root, data)
+    mark = data / "prepared.json"
+    said = json.loads(mark.read_text(encoding="utf-8"))
+    del said["digests"]  # as of a folder that was made before there were any
+    mark.write_text(json.dumps(said), encoding="utf-8")
     for path in data.glob("dict*.txt"):
         first, second, *rest = path.read_text(encoding="utf-8").splitlines()
         path.write_text("\n".join([second, first, *rest]) + "\n", encoding="utf-8")

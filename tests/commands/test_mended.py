@@ -40,3 +40,17 @@ def test_the_user_dir_may_be_a_packages_name(run, tmp_path):
     done = run("fairseq-train", "--user-dir", "no_such_plugin", cwd=tmp_path)
     expected = "`--user-dir` must be a folder or an installed package; no_such_plugin is neither"
     assert done.stderr == f"error: {expected}\n"
+
+
+def test_a_second_package_of_the_name_is_one_line(run, tmp_path):
+    (tmp_path / "tdo_plugin").mkdir()
+    (tmp_path / "tdo_plugin" / "__init__.py").write_text("")
+    code = "import tdo_plugin, argparse, fairseq.utils as utils; "
+    given = str(tmp_path / "tdo_plugin")
+    code += f"utils.import_user_module(argparse.Namespace(user_dir={given!r}))"
+    done = run("python", "-c", code, cwd=tmp_path.parent)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert len(lines) == 1
+    assert "`--user-dir` must be the tdo_plugin that is imported already, " in lines[0]
+    assert lines[0].endswith(f"it is {tmp_path / 'tdo_plugin'}")

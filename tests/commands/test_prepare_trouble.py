@@ -25,6 +25,7 @@ from support.serving import Behaviour, Server, page
 
 from tdo_plugin.cli import main
 from tdo_plugin.corpora.preparing import prepare
+from tdo_plugin.data.files import _Written
 from tdo_plugin.errors import UserError
 
 PIECES = ("--vocab-size", "600", "--workers", "1")
@@ -249,13 +250,19 @@ FULL = {  # how the path of a file ends that is being written
 @contextmanager
 def no_space_for(ending: str) -> Iterator[None]:
     """A file whose path ends so is on a device that is always full."""
-    original = Path.open
 
-    def opened(path: Path, *args: Any, **kwargs: Any) -> Any:
-        full = str(path).endswith(ending)
-        return original(Path("/dev/full") if full else path, *args, **kwargs)
+    def redirected(original: Any, place: int) -> Any:
+        def opened(*args: Any, **kwargs: Any) -> Any:
+            full = str(args[place]).endswith(ending)
+            path = Path("/dev/full") if full else args[place]
+            return original(*args[:place], path, *args[place + 1 :], **kwargs)
 
-    with mock.patch.object(Path, "open", opened):
+        return opened
+
+    with (
+        mock.patch.object(Path, "open", redirected(Path.open, 0)),
+        mock.patch.object(_Written, "__init__", redirected(_Written.__init__, 1)),
+    ):
         yield
 
 

@@ -85,6 +85,7 @@ def right_padded_twin() -> Path:
     task = state["cfg"]["task"]
     assert str(task.left_pad_source) == "True"
     task.left_pad_source = "False"
+    del state["task_state"]["text"]
     path = temporary() / "right-padded.pt"
     torch.save(state, path)
     return path

@@ -55,7 +55,7 @@ def test_help_explains_the_script(clone: Path, name: str) -> None:
         ("train.sh", ["no.conf", "DATA", "--dry-run"], "`CONFIG` must be an existing file"),
         ("train.sh", ["CONFIG", "/", "--dry-run"], "`DATA` must be a folder that tdo prepare"),
         ("train.sh", ["CONFIG", "DATA", "--gpus", "-1"], "`--gpus` must be at least 0"),
-        ("train.sh", ["CONFIG", "DATA", "--gpus", "x"], "invalid int value"),
+        ("train.sh", ["CONFIG", "DATA", "--gpus", "x"], "`--gpus` must be a whole number"),
         (
             "train.sh",
             ["CONFIG", "DATA", "--gpus", "2", "--workers", "2"],

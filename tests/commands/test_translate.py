@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 
 import pytest
-from support.commands import hypotheses, scores
+from support.commands import command, hypotheses, scores
 from support.covering import mostly_full
 from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN, built, generate, iterate, kept_logging
 from support.prepared import LARGER, TASK, TEST_SENTENCES, prepared, trained
@@ -155,6 +155,62 @@ def test_the_gnmt_penalty_divides_by_its_formula():
 def test_target_tags(flags):
     path = trained(*flags.split())
     assert decoded("de-fr", path) == generated("de-fr", *flags.split(), path=path)[0]
+
+
+TAGGED = ("--decoder-langtok",)
+
+
+@pytest.mark.long
+def test_a_free_tag_is_fairseq_generates():
+    one, other = trained(*TAGGED), trained(*TAGGED, seed="4")
+    work = Work(DecodingOptions((one, other), free_tag=True), prepared(), Path())
+    with kept_logging():
+        found = load(work, "cpu").translate_test("de-fr", lambda _: None)
+    texts, scored = generated("de-fr", *TAGGED, "--free-tag", path=f"{one}:{other}")
+    assert [one.text for one in found] == texts
+    assert [one.score for one in found] == pytest.approx(scored, abs=1e-4)
+    charged = generated("de-fr", *TAGGED, path=f"{one}:{other}")[1]
+    assert sum(scored) > sum(charged)
+
+
+@pytest.mark.long
+def test_a_free_tag_is_fairseq_interactives():
+    line = lines(prepared().root / "reference/test.de")[0]
+    pieces = " ".join(load_model(prepared().root / "spm.model").encode(line, out_type=str))
+    done = command(
+        *("interactive", prepared().root, "--task", "tdo_translation", *TASK, *TAG, *TAGGED),
+        *("-s", "de", "-t", "fr", "--cpu", "--beam", "4", "--path", trained(*TAGGED)),
+        "--free-tag",
+        stdin=f"{pieces}\n",
+    )
+    assert done.returncode == 0, done.stderr
+    _, expected = generated("de-fr", *TAGGED, "--free-tag", path=trained(*TAGGED))
+    assert scores(done.stdout)[0] == pytest.approx(expected[0], abs=1e-4)
+
+
+def test_a_free_tag_is_one_of_the_folders_settings(translate, tmp_path):
+    """Where it is off, it is not named, so that folders of before are taken further."""
+    given = ("--path", trained(*TAGGED), "--pairs", "de-fr", "--out")
+    usual, free = tmp_path / "usual", tmp_path / "free"
+    translate(*given, usual)
+    translate(*given, free, "--free-tag")
+    first, second = (
+        json.loads((out / "translate.json").read_text(encoding="utf-8"))["settings"]
+        for out in (usual, free)
+    )
+    assert second == {**first, "free_tag": True} != first
+    for out, flags in ((usual, ["--free-tag"]), (free, [])):
+        _, errors = translate(*given, out, *flags, code=2)
+        assert errors.rstrip().endswith("was made with other free_tag")
+
+
+@pytest.mark.parametrize("flags", [(), ("--decoder-langtok", "--lang-tok-replacing-bos-eos")])
+def test_a_free_tag_is_refused_where_none_is_forced(flags):
+    line = "`--free-tag` must be left out where hypotheses are not forced to begin with a tag"
+    with pytest.raises(UserError, match=line):
+        decoded("de-fr", trained(*flags), free_tag=True)
+    with pytest.raises(UserError, match=line):
+        generated("de-fr", *flags, "--free-tag", path=trained(*flags))
 
 
 @pytest.mark.long

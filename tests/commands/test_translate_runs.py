@@ -79,7 +79,32 @@ def test_a_run_that_is_ended_takes_its_workers_along(number, tmp_path):
     _, errors = process.communicate(timeout=60)
     assert process.returncode == {signal.SIGTERM: 143, signal.SIGINT: 130}[number]
     assert "Traceback" not in errors
+    line = "tdo translate: ended by SIGTERM; the same command goes on from what is whole\n"
+    assert (line in errors) == (number == signal.SIGTERM)
     assert children and not any(Path(f"/proc/{one}").exists() for one in children)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_workers_of_a_killed_run_end_with_it(tmp_path):
+    process = started("--out", tmp_path, "--workers", "2", "--min-len", "190", python=PYTHON)
+    wait_for(process, "*-*.json", tmp_path)
+    children = workers_of(process)
+    process.kill()
+    process.wait()
+    end = time.monotonic() + 20
+    while any(running(child) for child in children):
+        assert time.monotonic() < end, "they live on"
+        time.sleep(0.02)
+    assert children
+
+
+def running(number):
+    """Whether there is such a process, and not only its exit code, which nobody asks for."""
+    try:
+        state = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
 
 
 def test_a_folder_of_something_else_is_left_alone(translate, tmp_path):
@@ -106,7 +131,7 @@ def test_a_folder_of_something_else_is_left_alone(translate, tmp_path):
         (["--out", "OUT", "--sampling-topk", "3"], "`--sampling-topk` must be above 0"),
         (["--out", "OUT", "--min-len", "300"], "`--min-len` must be at most --max-len-b, 200"),
         (["--out", "OUT", "--lenpen", "nan"], "`--lenpen` must be a number"),
-        (["--out", "OUT", "--seed", "-1"], "`--seed` must be at least 0"),
+        (["--out", "OUT", "--seed", "-1"], "`--seed` must be a whole number from 0"),
         (["--out", "OUT", "--average", "best-2"], "`--average` must come with a folder"),
         (["--out", "OUT", "--output", "x"], "`--output` must be left out without plain text"),
         (["--out", "DATA/dict.txt"], "`--out` must be a folder of its own"),

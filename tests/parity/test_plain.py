@@ -8,6 +8,7 @@ from support.parity_cases import CASES, EOS, PAD, TWO_STAGE, name_of
 
 from tdo_plugin.modules import layer
 from tdo_plugin.modules.attention import Projection, project_apart, project_packed
+from tdo_plugin.modules.attention_kernel import any_kernel
 from tdo_plugin.modules.dropout import Dropout, PlainDropout
 from tdo_plugin.modules.instrucl import identity_source, instruction_index
 from tdo_plugin.modules.linear import Linear, lean_product
@@ -61,6 +62,7 @@ def test_every_name_is_plain(make_model):
     def parts(plain):
         model = make_model(**TWO_STAGE, plain=plain)
         return {
+            "kernels": model.stack.layers[0].attention._kernel is any_kernel,
             "dropout": not any(type(one) is Dropout for one in model.modules()),
             "masks": any(model._padded(torch.zeros(1, 2, dtype=torch.bool))),
             "norms": not any(getattr(one, "recompute", False) for one in model.modules()),
@@ -89,7 +91,7 @@ def test_every_name_is_plain(make_model):
         single.pack()
         return single.stack.layers[0].attention.query._product
 
-    assert set(parts(())) | {"kernels"} == set(PLAIN)  # those are chosen with fairseq's model
+    assert set(parts(())) == set(PLAIN)
     for name in parts(()):
         assert not parts(())[name]
         assert parts((name,))[name]

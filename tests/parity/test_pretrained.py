@@ -4,7 +4,17 @@ import pytest
 import torch
 from fairseq.models import FairseqDecoder, FairseqEncoder, FairseqEncoderDecoderModel
 from fairseq.sequence_generator import SequenceGenerator
-from support.pretrained import NLLB_CODES, convert, folder, loaded, original_model, pieces
+from support.pretrained import (
+    NLLB_CODES,
+    convert,
+    folder,
+    loaded,
+    original_model,
+    pieces,
+    that_ends_sooner,
+)
+
+from tdo_plugin.models.forced_tag import FreeTagGenerator
 
 FAMILIES = ("m2m100", "nllb")
 PAD, EOS = 1, 2
@@ -109,9 +119,9 @@ class _Decoder(FairseqDecoder):
         return 1024
 
 
-def searched(model, dictionary, source, tag, beam):
-    """Tokens and summed scores of all hypotheses, of each sentence."""
-    search = SequenceGenerator([model], dictionary, beam_size=beam, max_len_b=LONGEST - 1)
+def searched(model, dictionary, source, tag, beam, kind=SequenceGenerator):
+    """Tokens and scores of all hypotheses, of each sentence."""
+    search = kind([model], dictionary, beam_size=beam, max_len_b=LONGEST - 1)
     tokens = padded(source, left=True)
     sample = {"net_input": {"src_tokens": tokens, "src_lengths": tokens.ne(PAD).sum(1)}}
     with torch.no_grad():
@@ -154,3 +164,56 @@ def test_its_own_greedy_search_says_the_same(both):
     found = searched(model, dictionary, source, french, 1)
     for row, ((tokens, _),) in zip(expected.tolist(), found, strict=True):
         assert tokens == row[1 : row.index(EOS, 1) + 1]  # behind the symbol that starts it
+
+
+class _EndsAtTheLimit:
+    """The end symbol comes last, with its own probability, as in fairseq.
+
+    ``forced_eos_token_id`` would set that to 1.
+    """
+
+    def __call__(self, input_ids, scores):
+        if input_ids.size(1) < LONGEST:
+            return scores
+        ended = torch.full_like(scores, float("-inf"))
+        ended[:, EOS] = scores[:, EOS]
+        return ended
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("family", FAMILIES)
+def test_with_a_free_tag_its_own_beam_search_says_the_same(family, tmp_path):
+    """All translations with their scores; where the tag counts, many are others."""
+    out = tmp_path / "whole"
+    changed = that_ends_sooner(family, tmp_path / "original")
+    convert(changed, out, family=family, to="tdo_encoder_decoder")
+    (original, tokenizer), (model, dictionary) = original_model(family, changed), loaded(out)
+    english, french = (tag_of(tokenizer, one) for one in ("en", "fr"))
+    source = sentences(60, 6, english, 3)
+    ids, differing, lengths = padded(source, left=False), 0, set()
+    for beam in (2, 4):
+        expected = original.generate(
+            input_ids=ids,
+            attention_mask=ids.ne(PAD),
+            forced_bos_token_id=french,
+            num_beams=beam,
+            early_stopping=True,  # as fairseq stops
+            max_length=LONGEST + 1,
+            do_sample=False,
+            suppress_tokens=[PAD],  # which fairseq never predicts
+            logits_processor=[_EndsAtTheLimit()],
+            return_dict_in_generate=True,
+            output_scores=True,
+        )
+        rows = [row[1 : row.index(EOS, 1) + 1] for row in expected.sequences.tolist()]
+        free, usual = (
+            [each[0] for each in searched(model, dictionary, source, french, beam, kind)]
+            for kind in (FreeTagGenerator, SequenceGenerator)
+        )
+        assert [tokens for tokens, _ in free] == rows
+        assert [score for _, score in free] == pytest.approx(
+            expected.sequences_scores.tolist(), abs=1e-5
+        )
+        differing += sum(tokens != row for (tokens, _), row in zip(usual, rows, strict=True))
+        lengths |= set(map(len, rows))
+    assert differing > 20 and len(lengths) > 2

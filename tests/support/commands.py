@@ -59,13 +59,18 @@ def refused(name, *flags):
     return lines[0].removeprefix("error: ")
 
 
-def told(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> tuple[str, str]:
-    """What `tdo` prints and says in this process, which must end with this exit code."""
+def exit_code(*words: object) -> object:
+    """How `tdo` ends in this process."""
     with kept_logging():
         try:
-            found = main(list(map(str, words)))
+            return main(list(map(str, words)))
         except SystemExit as end:
-            found = end.code
+            return end.code
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> tuple[str, str]:
+    """What `tdo` prints and says in this process, which must end with this exit code."""
+    found = exit_code(*words)
     output = capsys.readouterr()
     assert found == code, output
     return output.out, output.err

@@ -75,50 +75,54 @@ def folder(out: Path, family: str, **changes) -> None:
 
 
 def _tokenizer(out: Path, family: str) -> int:
-    """Write the tokenizer, and say how many rows its model has."""
-    from transformers import M2M100Tokenizer, NllbTokenizer
-
-    path = out / "sentencepiece.bpe.model"
-    path.write_bytes(segmentation())
+    """Write the tokenizer's files, and say how many rows its model has."""
+    (out / "sentencepiece.bpe.model").write_bytes(segmentation())
+    first = len(SPECIALS) + len(pieces())  # row behind the pieces
     if family == "nllb":
-        tokenizer = NllbTokenizer(str(path))
-        tokenizer.save_pretrained(out)
-        _publish_rows(out)
-        return len(tokenizer) + 2
+        return _nllb_tokenizer(out, first) + 2
+    from transformers import M2M100Tokenizer
+
     vocabulary = {symbol: row for row, symbol in enumerate((*SPECIALS, *pieces()))}
     (out / "vocab.json").write_text(json.dumps(vocabulary), encoding="utf-8")
-    tokenizer = M2M100Tokenizer(str(out / "vocab.json"), str(path))
-    tokenizer.save_pretrained(out)
-    return len(vocabulary) + 100 + 8
+    path = out / "sentencepiece.bpe.model"
+    M2M100Tokenizer(str(out / "vocab.json"), str(path)).save_pretrained(out)
+    return first + 100 + 8
 
 
-def _publish_rows(out: Path) -> None:
-    """Give NLLB's tags the rows that they have where it is published: the mask comes last.
+def _nllb_tokenizer(out: Path, first: int) -> int:
+    """Say the rows as the published folders do: tags behind the pieces, the mask last.
 
-    A tokenizer that the library makes anew has the mask before them.
+    A tokenizer that the library makes anew has others, and from version 5 on none of the tags.
     """
-    (out / "added_tokens.json").unlink()
-    path = out / "tokenizer_config.json"
-    config = json.loads(path.read_text(encoding="utf-8"))
-    rows = config["added_tokens_decoder"]
-    behind = [row for row in rows if int(row) > 3]
-    added = [rows[row] for row in behind]
-    mask = next(one for one in added if one["content"] == "<mask>")
-    ordered = [*(one for one in added if one is not mask), mask]
-    rows.update(zip(behind, ordered, strict=True))
-    path.write_text(json.dumps(config), encoding="utf-8")
+    from transformers.models.nllb.tokenization_nllb import FAIRSEQ_LANGUAGE_CODES
+
+    added = (*FAIRSEQ_LANGUAGE_CODES, "<mask>")
+    numbered = [*enumerate(SPECIALS), *enumerate(added, first)]
+    plain = dict.fromkeys(("lstrip", "normalized", "rstrip", "single_word"), False)
+    rows = {str(row): {"content": name, "special": True, **plain} for row, name in numbered}
+    rows[str(first + len(added) - 1)] |= {"lstrip": True, "normalized": True}
+    config = {
+        "added_tokens_decoder": rows,
+        "additional_special_tokens": FAIRSEQ_LANGUAGE_CODES,
+        **dict(zip(("bos_token", "pad_token", "eos_token", "unk_token"), SPECIALS, strict=True)),
+        **{"cls_token": "<s>", "sep_token": "</s>", "mask_token": "<mask>"},
+        **{"src_lang": "eng_Latn", "tokenizer_class": "NllbTokenizer", "legacy_behaviour": False},
+    }
+    (out / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    return first + len(added)
 
 
-def original_model(family: str):
-    """The model of :func:`folder` and its tokenizer, in double precision."""
+def original_model(family: str, path: Path | None = None):
+    """The model of a folder, :func:`folder` by default, and its tokenizer, in double precision."""
     from transformers import M2M100ForConditionalGeneration, M2M100Tokenizer, NllbTokenizer
 
     kind = {"m2m100": M2M100Tokenizer, "nllb": NllbTokenizer}[family]
-    model = M2M100ForConditionalGeneration.from_pretrained(folder(family)).double().eval()
+    path = path or folder(family)
+    model = M2M100ForConditionalGeneration.from_pretrained(path).double().eval()
     for side in (model.model.encoder, model.model.decoder):
         # they are made in single precision, whatever the model's
         side.embed_positions.weights = sinusoids(*side.embed_positions.weights.shape)
-    return model, kind.from_pretrained(folder(family))
+    return model, kind.from_pretrained(path)
 
 
 def sinusoids(positions: int, dim: int) -> torch.Tensor:
@@ -174,6 +178,19 @@ def loaded(out: Path):
 def copied(family: str, to: Path) -> Path:
     """A folder to damage."""
     return Path(shutil.copytree(folder(family), to))
+
+
+def that_ends_sooner(family: str, to: Path) -> Path:
+    """A folder whose model likes the end symbol more, so that few sentences reach a limit."""
+    from transformers import M2M100ForConditionalGeneration
+
+    path = copied(family, to)
+    model = M2M100ForConditionalGeneration.from_pretrained(path)
+    with torch.no_grad():
+        end = model.model.shared.weight[2]
+        model.model.decoder.layer_norm.bias.add_(end / end.norm())
+    model.save_pretrained(path)
+    return path
 
 
 def fairseq_checkpoint() -> Path:

@@ -6,7 +6,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-LIMIT = 240.0  # seconds; of one command, far above what any takes on a busy machine
+LIMIT = 600.0  # seconds; of one command, far above what any takes on a busy machine
 
 
 def finished(

@@ -51,7 +51,7 @@ def system(name: str) -> SystemScores:
             dict(zip(("bleu", "off", "perplexity"), values[name], strict=True)),
             shares(values[name][1]),
             {direction.split("-")[1]: 2},
-            1.0,
+            values[name][1] / 8,
         )
         for direction, values in SCORES.items()
         if name in values
@@ -88,6 +88,8 @@ def sheet(**changes: object) -> ScoreSheet:
         notes=("A note.",),
         made_by={"command": "tdo score", "commit": None},
     )
+    if "systems" in changes:
+        changes.setdefault("examples", ())  # those above are of the systems above
     return replace(own, **changes)
 
 

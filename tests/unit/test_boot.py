@@ -14,12 +14,25 @@ import pytest
 import torch
 
 import tdo_plugin_boot
+from tdo_plugin_settings import SettingError
 
 BY_NAME = {one.name: one for one in tdo_plugin_boot.MENDS}
 ALWAYS = {
     "safe-checkpoints",
+    "settings-are-data",
+    "settings-are-harmless",
+    "form-of-checkpoints",
+    "meters-by-name",
+    "known-by-name",
+    "no-foreign-hub",
+    "fasta-without-a-shell",
     "whole-checkpoints",
     "bf16-inference",
+    "options-of-checkpoints",
+    "damaged-data",
+    "complaints-in-one-line",
+    "given-paths",
+    "options-that-are-read",
     "quick-settings",
     "restored-task",
     "user-dir-by-name",
@@ -34,7 +47,7 @@ FAKE_FAIRSEQ = {
     "__init__.py": "import fairseq.options\nfrom dataclasses import dataclass\n"
     "@dataclass\nclass Part:\n    x: int = 0\n"
     "@dataclass\nclass Whole:\n    part: Part = Part()\n",
-    "options.py": "from types import SimpleNamespace\n"
+    "options.py": "import argparse\nfrom types import SimpleNamespace\n"
     "def parse_args_and_arch(parser, input_args=None):\n"
     "    return SimpleNamespace(bf16=True, tpu=True)\n",
 }
@@ -186,6 +199,22 @@ def test_bf16_is_not_tpu_unless_asked():
     parser = options.get_training_parser
     assert not options.parse_args_and_arch(parser(), words).tpu
     assert options.parse_args_and_arch(parser(), [*words, "--tpu"]).tpu
+    with pytest.raises(SettingError, match="one precision must be chosen"):
+        options.parse_args_and_arch(parser(), [*words, "--fp16"])
+
+
+def test_a_complaint_of_fairseqs_parsers_is_one_line(capsys):
+    from fairseq import options
+
+    for words, complaint in (
+        (["--arch", "transformer_tiny", "--nothing"], "unrecognized arguments: --nothing"),
+        ([], "`--arch` must be given, a model of fairseq's or of `--user-dir`; it is not"),
+    ):
+        with pytest.raises(SystemExit):
+            options.parse_args_and_arch(options.get_training_parser(), ["data", *words])
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1
+        assert said.endswith(f"error: {complaint}\n")
 
 
 @pytest.mark.parametrize(("bf16", "dtype"), [(True, torch.bfloat16), (False, torch.float32)])

@@ -11,17 +11,23 @@ PACKAGE = Path(__file__).parents[2] / "tdo_plugin"
 # a room may import from the rooms named, and from itself
 ALLOWED = {
     "modules": set(),
-    "analysis": {"modules", "neuron_files", "errors"},
-    "models": {"modules", "neuron_files", "errors"},
-    "criterions": {"models", "modules", "errors"},
-    "tasks": {"models", "modules", "metrics", "data", "errors"},
-    "data": {"errors"},
-    "metrics": {"data", "errors"},
-    "corpora": {"metrics", "data", "errors"},
-    "evaluation": {"models", "modules", "metrics", "data", "checkpoints", "neuron_files", "errors"},
-    "pretrained": {"tasks", "models", "data", "checkpoints", "errors"},
-    "launch": {"data", "errors"},
-    "grid": {"evaluation", "launch", "data", "errors"},
+    "analysis": {"modules", "neuron_files", "validation_file", "errors", "names"},
+    "models": {"modules", "neuron_files", "errors", "names"},
+    "criterions": {"models", "modules", "errors", "names"},
+    "tasks": {"models", "modules", "metrics", "data", "text_settings", "errors", "names"},
+    "data": {"typed", "errors", "names"},
+    "metrics": {"data", "errors", "names"},
+    "corpora": {"metrics", "data", "errors", "names"},
+    "evaluation": {
+        *("models", "modules", "metrics", "data"),
+        *("checkpoints", "text_settings", "neuron_files", "typed", "errors", "names"),
+    },
+    "pretrained": {
+        *("tasks", "models", "data"),
+        *("checkpoints", "text_settings", "errors", "names"),
+    },
+    "launch": {"data", "errors", "names"},
+    "grid": {"evaluation", "launch", "data", "validation_file", "typed", "errors", "names"},
 }
 
 

@@ -1,12 +1,15 @@
 """What becomes one line, and what keeps its traceback."""
 
 import os
+import re
+from pathlib import Path
 
 import pytest
 import torch
 
+import tdo_plugin_messages
 from tdo_plugin.errors import UserError
-from tdo_plugin_messages import CLOSED, lacks_memory, one_line, print_line
+from tdo_plugin_messages import CLOSED, LONGEST, bounded, lacks_memory, one_line, print_line
 
 
 def test_tracebacks_can_be_had(monkeypatch):
@@ -82,3 +85,27 @@ def test_a_lack_of_memory_is_one_line_wherever_it_is():
     hidden = RuntimeError("Cannot load model parameters from checkpoint x.pt; please ensure that")
     hidden.__context__ = error
     assert one_line(RuntimeError, hidden) == wanted + "`TDO_TRACEBACK=1` shows where"
+
+
+def test_a_message_is_bounded_and_on_one_line():
+    assert bounded("`--a` must be ü; it is 1") == "`--a` must be ü; it is 1"
+    assert bounded("a\nb\x1b[31m\t\u202e\0") == "a\\nb\\x1b[31m\\t\\u202e\\x00"
+    for long in ("\0" * 100_000_000, "x" * 5000, "\n" * 3000):
+        line = bounded(f"`a` must be b; it is {long} (do c)")
+        assert len(line) < LONGEST and line.isprintable()
+        assert line.startswith("`a` must be b; it is ") and line.endswith(" (do c)")
+        assert f"{len(long) + 28:,} characters in all" in line
+    exact = "x" * LONGEST
+    assert bounded(exact) == exact
+
+
+def test_every_error_is_shown_bounded():
+    text = one_line(UserError, UserError("\r" * 10_000))
+    assert text is not None and text.isprintable() and len(text) < LONGEST
+
+
+def test_all_messages_go_through_one_function():
+    root = Path(tdo_plugin_messages.__file__).parent
+    for path in (*root.glob("tdo_plugin_*.py"), *(root / "tdo_plugin").rglob("*.py")):
+        found = re.findall(r"print\([^\n]*sys\.stderr", path.read_text(encoding="utf-8"))
+        assert len(found) == (path.name == "tdo_plugin_messages.py"), path

@@ -46,7 +46,10 @@ class Other(list):
 
 def state(**more):
     config = omegaconf.OmegaConf.create(
-        {"model": {"width": 4, "rate": 0.5, "names": ["a", None], "on": True}},
+        {
+            "task": {"_name": "translation"},
+            "model": {"_name": "x", "width": 4, "rate": 0.5, "names": ["a", None], "on": True},
+        },
         flags={"allow_objects": True},
     )
     config.model.args = argparse.Namespace(arch="x")

@@ -152,3 +152,45 @@ def closing(codes: list[int], error: Exception) -> Callable[[object], None]:
         raise error
 
     return original
+
+
+@pytest.mark.parametrize(
+    ("words", "refused"),
+    [
+        (["fairseq-train", "data", "--cpu"], True),
+        (["fairseq-train", "data", "--cpu", "--distributed-backend", "nccl"], True),
+        (["fairseq-train", "data", "--cpu", "--distributed-backend", "gloo"], False),
+        (["fairseq-train", "data", "--cpu", "--distributed-backend=gloo"], False),
+        (["fairseq-train", "data"], False),
+    ],
+)
+def test_torchrun_says_once_what_all_workers_lack(
+    words: list[str], refused: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    begun = []
+    module = SimpleNamespace(main=begun.append)
+    tdo_plugin_workers.end_like_workers(module)
+    if not refused:
+        module.main(words)
+        assert begun == [words]
+        return
+    with pytest.raises(SystemExit) as ended:
+        module.main(words)
+    assert ended.value.code == 1 and not begun
+    assert capsys.readouterr().err == (
+        "error: `--distributed-backend` must be gloo for several workers without GPUs; it is nccl\n"
+    )
+
+
+def test_a_worker_says_it_in_one_line() -> None:
+    """However it was launched."""
+    begun = []
+    module = SimpleNamespace(distributed_init=begun.append, distributed_main=None)
+    tdo_plugin_workers.end_together(module)
+    cfg = SimpleNamespace(
+        distributed_training=SimpleNamespace(distributed_backend="nccl"),
+        common=SimpleNamespace(cpu=True, tpu=False),
+    )
+    with pytest.raises(tdo_plugin_workers.NoBackend, match="must be gloo") as raised:
+        module.distributed_init(cfg)
+    assert raised.value.one_line and not begun

@@ -7,11 +7,12 @@ from typing import Any
 
 from tdo_plugin.corpora.description.schema import SPLITS
 from tdo_plugin.data import shapes as k
+from tdo_plugin.names import LANGUAGE
 
 PAIR_NAMES = ("src", "tgt", "pair", "src_code", "tgt_code")
 LANGUAGE_NAMES = ("lang", "lang_code")
 
-CODE = k.matching("a language code of letters, digits and _", r"[A-Za-z][A-Za-z0-9_]*")
+CODE = k.matching("a language code of letters, digits and _", LANGUAGE)
 WORD = k.matching("a word of letters, digits and -", r"[A-Za-z0-9][A-Za-z0-9-]*")
 SHA256 = k.matching("64 hexadecimal digits", r"[0-9a-f]{64}")
 MD5 = k.matching("32 hexadecimal digits", r"[0-9a-f]{32}")

@@ -111,7 +111,7 @@ def archive_errors(label: str) -> Iterator[None]:
         ) from None
 
 
-def entries(stream: BinaryIO) -> Iterator[Entry]:
+def entries(stream: BinaryIO, left_out: list[str]) -> Iterator[Entry]:
     """The plain files of an archive in their order, each with what opens it.
 
     The compression is told from the first bytes. Left out are links, devices, and names that lead
@@ -120,6 +120,7 @@ def entries(stream: BinaryIO) -> Iterator[Entry]:
 
     Args:
         stream: at the beginning of the archive.
+        left_out: gets the names of links and devices, and those that lead out of the folder.
 
     Raises:
         Errors that `archive_errors` knows.
@@ -127,12 +128,14 @@ def entries(stream: BinaryIO) -> Iterator[Entry]:
     head = stream.read(8)
     stream.seek(0)
     if head.startswith(b"PK"):
-        found = _zip_entries(stream)
+        found = _zip_entries(stream, left_out)
     else:
-        found = _tar_entries(_decompressed(stream, head))
+        found = _tar_entries(_decompressed(stream, head), left_out)
     for name, open_entry in found:
         path = PurePosixPath(name)
-        if path.name and not path.is_absolute() and ".." not in path.parts:
+        if not path.name or path.is_absolute() or ".." in path.parts:
+            left_out.append(name)
+        else:
             yield str(path), open_entry
 
 
@@ -143,18 +146,26 @@ def _decompressed(stream: BinaryIO, head: bytes) -> IO[bytes]:
     return stream
 
 
-def _tar_entries(stream: IO[bytes]) -> Iterator[Entry]:
+def _tar_entries(stream: IO[bytes], left_out: list[str]) -> Iterator[Entry]:
     with tarfile.open(fileobj=stream, mode="r|", bufsize=BLOCK) as archive:
         for member in archive:
             if member.isreg():
                 yield member.name, lambda member=member: archive.extractfile(member)
+            elif not member.isdir():
+                left_out.append(f"{member.name} ({'a link' if member.linkname else 'no file'})")
     while stream.read(BLOCK):
         pass
 
 
-def _zip_entries(stream: BinaryIO) -> Iterator[Entry]:
+def _zip_entries(stream: BinaryIO, left_out: list[str]) -> Iterator[Entry]:
     with zipfile.ZipFile(stream) as archive:
         for info in archive.infolist():
             kind = stat.S_IFMT(info.external_attr >> 16)
-            if not info.is_dir() and kind in (0, stat.S_IFREG):
+            if info.is_dir():
+                continue
+            if kind in (0, stat.S_IFREG):
                 yield info.filename, lambda info=info: archive.open(info)
+            else:
+                left_out.append(
+                    f"{info.filename} ({'a link' if stat.S_ISLNK(kind) else 'no file'})"
+                )

@@ -24,6 +24,7 @@ from tdo_plugin.corpora.sources.integrity import (
 )
 from tdo_plugin.corpora.sources.partial import Origin, Partial
 from tdo_plugin.corpora.sources.web import Answer, Refused, ask
+from tdo_plugin_messages import named_when_full
 
 TRIES = 3  # rounds through the addresses
 PAUSE = 1.0  # seconds before the second round; twice as long before each further one
@@ -160,9 +161,10 @@ def _append(answer: Answer, partial: Partial, start: int, say: Say, head: bytes 
     """
     total, size = answer.total, start
     if total is not None and shutil.disk_usage(partial.path.parent).free < total - start:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(partial.path))
     name = partial.path.stem
-    with partial.path.open("ab") as stream, _progress(name, start, total, say) as advance:
+    whole = named_when_full(partial.path)
+    with whole, partial.path.open("ab") as stream, _progress(name, start, total, say) as advance:
         block = head or answer.read(BLOCK)
         while block:
             stream.write(block)

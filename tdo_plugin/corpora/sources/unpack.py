@@ -8,10 +8,9 @@ FOLDER/.unpacked.json      which members are there, written when all of them are
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
@@ -19,18 +18,25 @@ from typing import IO, BinaryIO
 
 from tdo_plugin.corpora.description.schema import Archive
 from tdo_plugin.corpora.sources.archives import BLOCK, archive_errors, entries, open_joined
-from tdo_plugin.data.files import write_text
+from tdo_plugin.data.files import replaced, write_text
 from tdo_plugin.errors import UserError
+from tdo_plugin_messages import named_when_full
+from tdo_plugin_settings import shown
 
 RECORD = ".unpacked.json"
 SHOWN = 3  # names to suggest for one that is not there
+LEFT_OUT = "that are links or lead out of the folder"
 
 Found = dict[str, list[str]]  # member -> its files, relative to the folder
 Stamp = list[list[int]]  # size and time of each file of an archive
 
 
 def unpack(
-    archive: Archive, files: Sequence[Path], members: Sequence[str], folder: Path
+    archive: Archive,
+    files: Sequence[Path],
+    members: Sequence[str],
+    folder: Path,
+    say: Callable[[str], None] = lambda line: None,
 ) -> dict[str, tuple[Path, ...]]:
     """Unpack texts; those that are there from an earlier call on the same archive are kept.
 
@@ -40,6 +46,7 @@ def unpack(
         members: names or globs ("dev/*.en"), "OUTER/INNER.tgz!NAME" within an archive within the
             archive; "" for the text that the file itself is.
         folder: where they go.
+        say: is told of files that were left out: links, and names that lead out of the folder.
 
     Returns:
         For each member its files, those of a glob sorted. A text that is a file itself is that
@@ -65,7 +72,7 @@ def unpack(
                     stream.seek(0)
                     known[""] = [archive.name]
                 if missing:
-                    known |= _extract(stream, archive.name, missing, folder, "")
+                    known |= _extract(stream, archive.name, missing, folder, "", say)
             _remember(folder, stamp, known)
     except OSError as error:
         raise UserError(
@@ -76,7 +83,12 @@ def unpack(
 
 
 def _extract(
-    stream: BinaryIO, label: str, members: Sequence[str], folder: Path, prefix: str
+    stream: BinaryIO,
+    label: str,
+    members: Sequence[str],
+    folder: Path,
+    prefix: str,
+    say: Callable[[str], None],
 ) -> Found:
     """Unpack what is wanted of one archive.
 
@@ -86,11 +98,13 @@ def _extract(
         members: wanted.
         folder: where all goes.
         prefix: of the names within the folder.
+        say: see `unpack`.
     """
     found: dict[str, set[str]] = {member: set() for member in members}
     seen: list[str] = []
+    left_out: list[str] = []
     with archive_errors(label):
-        for name, open_entry in entries(stream):
+        for name, open_entry in entries(stream, left_out):
             seen.append(name)
             fitting = [one for one in members if _fits(name, one.partition("!")[0])]
             plain = [one for one in fitting if "!" not in one]
@@ -102,16 +116,19 @@ def _extract(
                     found[one].add(prefix + name)
             if nested:
                 wanted = [*dict.fromkeys(nested.values())]
-                with tempfile.TemporaryFile(dir=folder) as inner:
+                with named_when_full(folder), tempfile.TemporaryFile(dir=folder) as inner:
                     with open_entry() as content:
                         shutil.copyfileobj(content, inner, BLOCK)
                     inner.seek(0)
-                    texts = _extract(inner, f"{label}!{name}", wanted, folder, f"{prefix}{name}!/")
-                for one, within in nested.items():
-                    found[one].update(texts[within])
+                    called, within = f"{label}!{name}", f"{prefix}{name}!/"
+                    texts = _extract(inner, called, wanted, folder, within, say)
+                for one, text in nested.items():
+                    found[one].update(texts[text])
+    if left_out:
+        say(f"{label}: left out {len(left_out)} {LEFT_OUT}: {_some(left_out, left_out)}")
     for member, names in found.items():
         if not names:
-            raise UserError(_lacks(label, member.partition("!")[0], seen))
+            raise UserError(_lacks(label, member.partition("!")[0], seen, left_out))
     return {member: sorted(names) for member, names in found.items()}
 
 
@@ -123,25 +140,27 @@ def _fits(name: str, pattern: str) -> bool:
     return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
 
 
-def _lacks(label: str, member: str, seen: Sequence[str]) -> str:
-    near = get_close_matches(member, seen, SHOWN)
-    others = near or seen[:SHOWN]
-    more = ", ..." if len(seen) > len(others) else ""
-    has = f"it has {', '.join(others)}{more}" if others else "it has no files"
+def _lacks(label: str, member: str, seen: Sequence[str], left_out: Sequence[str]) -> str:
+    if seen:
+        has = f"it has {_some(get_close_matches(member, seen, SHOWN) or seen, seen)}"
+    elif left_out:
+        has = f"it has but {len(left_out)} {LEFT_OUT}: {_some(left_out, left_out)}"
+    else:
+        has = "it has no files"
     return f"`{label}` must have a file {member}; {has}"
+
+
+def _some(names: Sequence[str], among: Sequence[str]) -> str:
+    """A few of the names, for a message, and whether there are more."""
+    few = names[:SHOWN]
+    return ", ".join(map(shown, few)) + (", ..." if len(among) > len(few) else "")
 
 
 def _write(content: IO[bytes], path: Path) -> None:
     """Copy a stream to a file that appears only complete."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(path.name + ".partial")
-    try:
-        with partial.open("wb") as stream:
-            shutil.copyfileobj(content, stream, BLOCK)
-    except BaseException:
-        partial.unlink(missing_ok=True)
-        raise
-    os.replace(partial, path)
+    with replaced(path) as partial, partial.open("wb") as stream:
+        shutil.copyfileobj(content, stream, BLOCK)
 
 
 def _recall(folder: Path, stamp: Stamp) -> Found:

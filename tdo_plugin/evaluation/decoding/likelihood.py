@@ -69,17 +69,13 @@ def perplexity(total: float, tokens: int) -> float:
         return math.inf
 
 
-def forces_prefix(task: Any) -> bool:
-    """Whether targets begin with a tag that is given."""
-    _, target_tag = task.args.langtoks["main"]
-    return bool(target_tag) and not task.args.lang_tok_replacing_bos_eos
-
-
 def _target(models: Sequence[Any], task: Any, sample: dict[str, Any]) -> tuple[Tensor, Tensor]:
     """Log-likelihood and number of tokens of each target, (B,) both."""
+    from tdo_plugin.models.forced_tag import forces_tag
+
     target = sample["target"]
     kept = target.ne(task.target_dictionary.pad())
-    if forces_prefix(task):
+    if forces_tag(task):
         kept.scatter_(1, instruction_index(~kept)[:, None], False)
     each = [
         model.get_normalized_probs(model(**sample["net_input"]), log_probs=True) for model in models

@@ -11,6 +11,14 @@ from typing import Any
 from tdo_plugin.checkpoints import read
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.errors import UserError
+from tdo_plugin.names import check_languages as check_languages_of
+from tdo_plugin.text_settings import (
+    check_members,
+    is_multilingual,
+    languages_of,
+    settings_of,
+    task_options,
+)
 
 MAX_POSITIONS = 1024  # fairseq's default for a task
 
@@ -19,11 +27,12 @@ def load_models(checkpoints: Sequence[Path], data: DataFolder) -> tuple[list[Any
     """The models, on the CPU, and the task that they share.
 
     Raises:
-        UserError: the checkpoints are none of a multilingual task, or do not fit the data.
+        UserError: the checkpoints are none of a multilingual task, do not fit the data, or are of
+            models that read text of different ways.
     """
     from fairseq import checkpoint_utils
 
-    overrides, *_ = [_overrides(path, data) for path in checkpoints]
+    overrides = _overrides(checkpoints, data)
     models, _, task = checkpoint_utils.load_model_ensemble_and_task(
         [str(path) for path in checkpoints], arg_overrides=overrides
     )
@@ -66,22 +75,30 @@ def has_set(data: DataFolder, split: str, direction: str) -> bool:
     )
 
 
-def _overrides(checkpoint: Path, data: DataFolder) -> dict[str, Any]:
+def _overrides(checkpoints: Sequence[Path], data: DataFolder) -> dict[str, Any]:
     """What is different from training: where the data is, and that nothing is trained.
 
     A task that knows source and target loads two dictionaries instead of one a language.
     """
-    state = read(checkpoint, "--path")
-    settings = _task_settings(checkpoint, state)
-    first, second = _two_of(settings["langs"], data)
-    overrides = {"data": str(data.root), "source_lang": first, "target_lang": second}
+    members = {path: _multilingual(path) for path in checkpoints}
+    check_members(members)
+    state = next(iter(members.values()))
+    settings, languages = settings_of(task_options(state)), languages_of(state)
+    first, second = _two_of(languages, data)
+    overrides: dict[str, Any] = {
+        **{"data": str(data.root), "source_lang": first, "target_lang": second},
+        # a file of languages would go before their list, and need not be there any more
+        **{"langs": languages, "lang_dict": None},
+        "truncate_source": False,  # what is too long to translate is said, not cut
+    }
     for side in ("left_pad_source", "left_pad_target"):
         # fairseq takes these as text and would read a stored True as False
         overrides[side] = str(settings[side])
     cfg = state.get("cfg") or {}
     model = cfg.get("model") if cfg else state.get("args")
-    options = vars(model) if isinstance(model, Namespace) else dict(model or {})
-    if not _has_learned_positions(options):
+    if not _has_learned_positions(
+        vars(model) if isinstance(model, Namespace) else dict(model or {})
+    ):
         # a limit that spares memory in training; sinusoidal positions have none in decoding
         overrides |= dict.fromkeys(("max_source_positions", "max_target_positions"), MAX_POSITIONS)
     return overrides
@@ -93,29 +110,24 @@ def known_languages(checkpoint: Path) -> list[str]:
     Raises:
         UserError: it is none of a multilingual task.
     """
-    return _names(_task_settings(checkpoint, read(checkpoint, "--path"))["langs"])
+    return languages_of(_multilingual(checkpoint))
 
 
-def _task_settings(checkpoint: Path, state: dict[str, Any]) -> dict[str, Any]:
-    cfg = state.get("cfg") or {}
-    task = cfg.get("task") if cfg else state.get("args")
-    settings = vars(task) if isinstance(task, Namespace) else dict(task or {})
-    if not settings.get("langs") or not settings.get("lang_pairs"):
-        name = settings.get("_name") or settings.get("task")
+def _multilingual(checkpoint: Path) -> dict[str, Any]:
+    state = read(checkpoint, "--path")
+    if not is_multilingual(state):
+        options = task_options(state)
+        name = getattr(options, "_name", None) or getattr(options, "task", None)
         raise UserError(
             "`--path` must name checkpoints of tdo_translation or translation_multi_simple_epoch; "
-            f"{checkpoint} is of {name}"
+            f"{checkpoint} is of {name or 'no task'}"
         )
-    return settings
+    check_languages_of(languages_of(state), f"`{checkpoint}`")
+    return state
 
 
-def _names(languages: Any) -> list[str]:
-    return languages.split(",") if isinstance(languages, str) else list(languages)
-
-
-def _two_of(languages: Any, data: DataFolder) -> tuple[str, str]:
+def _two_of(names: Sequence[str], data: DataFolder) -> tuple[str, str]:
     """Two languages that the data folder has dictionaries of; they are all alike."""
-    names = _names(languages)
     there = [name for name in names if (data.root / f"dict.{name}.txt").is_file()]
     return (there or names)[0], (there or names)[-1]
 

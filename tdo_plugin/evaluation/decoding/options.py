@@ -34,6 +34,7 @@ class DecodingOptions:
         temperature: logits are divided by it.
         sampling: draw tokens instead of searching.
         sampling_topk: draw from so many of the likeliest tokens; -1: from all.
+        free_tag: a tag that hypotheses are forced to begin with counts 0 in their scores.
         seed: of the draws, the same for every direction.
         max_tokens: tokens of a batch, padding included; None: no limit.
         batch_size: sentences of a batch; None: no limit.
@@ -52,6 +53,7 @@ class DecodingOptions:
     temperature: float = 1.0
     sampling: bool = False
     sampling_topk: int = -1
+    free_tag: bool = False
     seed: int = 1
     max_tokens: int | None = 4000
     batch_size: int | None = None

@@ -17,7 +17,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding.options import DecodingOptions
 from tdo_plugin.evaluation.decoding.pool import Work, load
 from tdo_plugin.evaluation.decoding.route import Route, is_command
-from tdo_plugin_messages import TRACEBACK, print_line
+from tdo_plugin_messages import TRACEBACK, print_line, tell
 
 if TYPE_CHECKING:
     from tdo_plugin.evaluation.decoding.translator import Translator
@@ -61,12 +61,12 @@ def translate_file(
         translator = _translator(Work(options, data, data.root, user_dir), device, route)
         while chunk := list(islice(lines, CHUNK)):
             if done:
-                _say(f"{done}{total} lines are translated")
+                tell(f"{done}{total} lines are translated")
             for direction in route.directions:
                 long = translator.too_long(direction, chunk)
                 for number, tokens in long.items():
                     reason = _too_long(translator, direction, tokens)
-                    _say(f"warning: line {done + number + 1} stays empty: {reason}")
+                    tell(f"warning: line {done + number + 1} stays empty: {reason}")
                     chunk[number] = ""
                 too_long += len(long)
                 chunk = [one.text for one in translator.translate_lines(direction, chunk)]
@@ -74,7 +74,7 @@ def translate_file(
                 write(line)
             done += len(chunk)
         if done > CHUNK:
-            _say(f"{done}{total} lines are translated")
+            tell(f"{done}{total} lines are translated")
     return 1 if too_long else 0
 
 
@@ -112,7 +112,7 @@ def converse(
         except Exception as error:
             if os.environ.get(TRACEBACK) == "1" and not isinstance(error, UserError):
                 raise
-            _say(f"error: {str(error).partition(chr(10))[0] or type(error).__name__}")
+            tell(f"error: {str(error).partition(chr(10))[0] or type(error).__name__}")
     return 0
 
 
@@ -178,7 +178,3 @@ def _writer(output: Path | None) -> Iterator[Callable[[str], None]]:
                 f"`--output` must be a file that can be written; {output}: {error.strerror}"
             ) from None
         yield lambda line: print(line, file=stream)
-
-
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)

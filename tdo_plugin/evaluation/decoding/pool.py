@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tdo_plugin.data.databin import DataFolder
+from tdo_plugin.data.workers import end_with_parent
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding.checkpoints import describe
 from tdo_plugin.evaluation.decoding.jobs import AnyJob
@@ -257,6 +258,7 @@ def _serve(connection: Connection, work: AnyWork, device: str) -> None:
 
     An end that goes with words of this one unread resets the connection instead of closing it.
     """
+    end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers
     signal.signal(signal.SIGTERM, _end)
     try:

@@ -10,6 +10,7 @@ from typing import TextIO
 
 from tdo_plugin.evaluation.decoding.jobs import AnyJob
 from tdo_plugin.evaluation.decoding.pool import Event
+from tdo_plugin_messages import bounded
 
 
 class ProgressDisplay:
@@ -70,9 +71,9 @@ class ProgressDisplay:
 
     def _say(self, line: str) -> None:
         if self.bar is not None:
-            self.bar.write(line, file=self.stream)
+            self.bar.write(bounded(line), file=self.stream)
         else:
-            print(line, file=self.stream, flush=True)
+            print(bounded(line), file=self.stream, flush=True)
 
     def _label(self) -> None:
         assert self.bar is not None

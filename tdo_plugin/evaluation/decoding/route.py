@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.names import LANGUAGE
 
-_CODE = r"[A-Za-z]\w*"
-_COMMAND = re.compile(rf":{_CODE}(-{_CODE})*")
+_COMMAND = re.compile(rf":{LANGUAGE}(-{LANGUAGE})*")
 
 
 @dataclass(frozen=True)

@@ -51,6 +51,8 @@ class Translator:
     def __init__(self, options: DecodingOptions, data: DataFolder, device: torch.device) -> None:
         from fairseq.dataclass.configs import GenerationConfig
 
+        from tdo_plugin.models.forced_tag import check_free_tag
+
         self.options, self.data, self.device = options, data, device
         self.form = read_text_form(data.root)
         self.models, self._task = load_models(options.checkpoints, data)
@@ -61,6 +63,8 @@ class Translator:
                 f"`--min-len` must be at most {longest}, which the model can hold; "
                 f"it is {options.min_len}"
             )
+        if options.free_tag:
+            check_free_tag(self._task)
         self._generation = GenerationConfig(
             beam=options.beam,
             max_len_a=options.max_len_a,
@@ -298,9 +302,11 @@ class Translator:
         from fairseq import utils
 
         from tdo_plugin.evaluation.decoding.draws import SentenceSampling
+        from tdo_plugin.models.forced_tag import free_tag
         from tdo_plugin.models.narrow_search import narrow
 
-        generator = narrow(task.build_generator(self.models, self._generation))
+        generator = task.build_generator(self.models, self._generation)
+        generator = free_tag(generator) if self.options.free_tag else narrow(generator)
         if self.options.sampling:
             key = self.options.seed, draw
             generator.search = SentenceSampling(

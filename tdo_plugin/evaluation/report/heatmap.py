@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tdo_plugin.data.files import replaced
 from tdo_plugin.evaluation.report.files import grid, languages_of
 from tdo_plugin.evaluation.report.table import heading, number
 from tdo_plugin.evaluation.scores import METRICS, Metric, ScoreSheet
@@ -38,9 +38,8 @@ def draw(sheet: ScoreSheet, metric: str, paths: Sequence[Path]) -> None:
     """
     figure = _figure(sheet, metric)
     for path in paths:
-        partial = path.with_name(path.name + ".partial")
-        _save(figure, partial, path.suffix)
-        os.replace(partial, path)
+        with replaced(path) as partial:
+            _save(figure, partial, path.suffix)
 
 
 def _figure(sheet: ScoreSheet, metric: str) -> Figure:

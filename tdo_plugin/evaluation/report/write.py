@@ -1,9 +1,11 @@
-"""All files of a report, each of which appears only complete."""
+"""All files of a report, which appear together."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from tdo_plugin.data.files import complete_file
 from tdo_plugin.evaluation.report import heatmap, notes, tables
@@ -14,16 +16,26 @@ from tdo_plugin.evaluation.report.page import html_page
 from tdo_plugin.evaluation.report.table import Table
 from tdo_plugin.evaluation.report.text import escape_markdown, markdown
 from tdo_plugin.evaluation.scores import ScoreSheet
+from tdo_plugin_messages import named_when_full
 
 PICTURES = (".png", ".pdf")
 
 
 def write_report(sheet: ScoreSheet, besides: Sequence[Beside], folder: Path) -> Iterator[Path]:
-    """Write every file; yields each path once it is there.
+    """Write every file; yields their paths once all are there.
 
-    Pictures are left out where matplotlib is not installed.
+    They are written elsewhere first, so that a full disk leaves an earlier report as it was, and no
+    page without its pictures. Those are left out where matplotlib is not installed.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    with named_when_full(folder), TemporaryDirectory(prefix=".report-", dir=folder) as scratch:
+        names = [path.name for path in _write(sheet, besides, Path(scratch))]
+        for name in reversed(names):  # the page last, which shows the others
+            os.replace(Path(scratch, name), folder / name)
+    yield from (folder / name for name in names)
+
+
+def _write(sheet: ScoreSheet, besides: Sequence[Beside], folder: Path) -> Iterator[Path]:
     for name, text in (
         ("index.html", html_page(sheet, besides)),
         ("results.md", markdown_report(sheet, besides)),

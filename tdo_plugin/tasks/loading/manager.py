@@ -52,7 +52,7 @@ class LeanDataManager(MultilingualDatasetManager):
             return super().load_data(path, dictionary, kind)
         sentences = self._opened.get(path)
         if sentences is None:
-            sentences = self._opened[path] = MappedSentences(path)
+            sentences = self._opened[path] = MappedSentences(path, dictionary)
         return sentences
 
     def load_dataset(

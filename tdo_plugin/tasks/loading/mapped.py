@@ -1,70 +1,63 @@
-"""A binarised set that is opened without being read."""
+"""A binarised set that is opened without being read, but for what is quick to read."""
 
 from __future__ import annotations
 
-import os
-import struct
 from typing import Any
 
 import numpy as np
 import torch
-from fairseq.data import indexed_dataset
+from fairseq.data import Dictionary
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from tdo_plugin.errors import UserError
-
-# magic, version, type of the numbers, sentences; then lengths (int32) and places in bytes (int64)
-_HEADER = struct.Struct("<9sQBQ")
-_KIND = (indexed_dataset.MMapIndexedDataset.Index._HDR_MAGIC, 1)
+from tdo_plugin_binarised import Side, Words, check_sentence, check_side, open_side, words_of
 
 
 class MappedSentences(Dataset):
     """One side of a pair as fairseq-preprocess writes it, `mmap` by fairseq's name.
 
     fairseq reads all of both files before it maps them. Here the system fetches a page when a
-    sentence on it is asked for; of the index, that is the part with the lengths.
+    sentence on it is asked for; of the index, all of it. A file that is quick to read is looked
+    over when it is opened, of a larger one each sentence when it is asked for.
 
     Args:
         path: of the two files, without `.idx` and `.bin`.
+        dictionary: of the tokens; without one they are not looked at.
 
     Attributes:
         sizes: (sentences,) int32, tokens of each with its end.
 
     Raises:
-        UserError: the files are not whole.
+        DamagedData: the files are not whole.
     """
 
-    def __init__(self, path: str) -> None:
-        self._path = path
-        try:
-            index = np.memmap(indexed_dataset.index_file_path(path), mode="r")
-            magic, version, code, count = _HEADER.unpack_from(index)
-            if (magic, version) != _KIND:
-                raise ValueError("another format")
-            dtype = np.dtype(indexed_dataset._code_to_dtype[code])
-            self.sizes = np.frombuffer(index, np.int32, count, _HEADER.size)
-            self._places = np.frombuffer(index, np.int64, count, _HEADER.size + self.sizes.nbytes)
-        except (struct.error, ValueError, KeyError):
-            raise UserError(f"`data` must hold whole files; {path}.idx is not one") from None
-        file = indexed_dataset.data_file_path(path)
-        end = self._places[-1] + self.sizes[-1] * dtype.itemsize if count else 0
-        if (size := os.path.getsize(file)) != end:
-            raise UserError(
-                f"`data` must hold whole files; {path}.bin has {size} bytes, {end} by its index"
-            )
-        # a file without a byte cannot be mapped
-        tokens = np.memmap(file, mode="r") if end else np.empty(0, np.uint8)
-        self._tokens = np.frombuffer(tokens, dtype)
+    def __init__(self, path: str, dictionary: Dictionary | None = None) -> None:
+        side = check_side(path, dictionary)
+        unread = dictionary is not None and not side.is_small
+        self._take(side, words_of(path, dictionary) if unread else None)
+
+    def _take(self, side: Side, words: Words | None) -> None:
+        self._path, self._words = side.prefix, words
+        self.sizes, self._places, self._tokens = side.sizes, side.places, side.tokens
 
     def __len__(self) -> int:
         return len(self.sizes)
 
     def __getitem__(self, number: int) -> Tensor:
-        """The tokens of a sentence, (tokens,) int64."""
+        """The tokens of a sentence, (tokens,) int64.
+
+        Raises:
+            DamagedData: one is not in the dictionary, or the last is not the end.
+        """
         begin = self._places[number] // self._tokens.itemsize
         tokens = self._tokens[begin : begin + self.sizes[number]]
+        if self._words is not None:
+            check_sentence(self._path, number % len(self), tokens, self._words)
         return torch.from_numpy(tokens.astype(np.int64))
 
-    def __reduce__(self) -> Any:
-        return type(self), (self._path,)
+    def __getstate__(self) -> Any:
+        return self._path, self._words
+
+    def __setstate__(self, state: Any) -> None:
+        path, words = state
+        self._take(open_side(path), words)

@@ -16,7 +16,6 @@ from fairseq.data import Dictionary, data_utils
 from fairseq.tasks.translation_multi_simple_epoch import TranslationMultiSimpleEpochTask
 
 from tdo_plugin.data.textfolder import read_lines
-from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.textform import TextForm, read_text_form
 from tdo_plugin.tasks.validation.directions import data_of
 
@@ -123,11 +122,6 @@ def validation_set(
     ordered = one.filter_indices_by_size(
         ordered, dataset, limits, args.skip_invalid_size_inputs_valid_test
     )
-    if not len(ordered):
-        raise UserError(
-            f"`--eval-translation` must leave at least one sentence of each direction; {direction} "
-            f"has none in its {split} set that the model can take"
-        )
     by_size = dataset.batch_by_size(
         ordered,
         max_tokens=_enlarged(args.max_tokens_valid, args.eval_beam),

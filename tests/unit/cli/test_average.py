@@ -29,6 +29,7 @@ def checkpoint(updates, loss=None, model=None, **changed):
     return {
         "args": None,
         "cfg": {
+            "task": Namespace(task="tdo_translation"),
             "model": Namespace(**{**options, **changed}),
             "checkpoint": {"maximize_best_checkpoint_metric": False},
         },

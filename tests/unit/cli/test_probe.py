@@ -59,7 +59,6 @@ def test_layers_that_are_wanted():
         (["--test-sentences", "0"], "`--test-sentences` must be at least 1; it is 0"),
         (["--probes", "0"], "`--probes` must be at least 1; it is 0"),
         (["--longest", "0"], "`--longest` must be at least 1; it is 0"),
-        (["--seed", "-1"], "`--seed` must be from 0"),
         ([], "`--path` must name files that exist; none.pt does not"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -101,7 +101,7 @@ def test_bad_input_is_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     put(tmp_path / "s.json", sheet())
-    put(tmp_path / "tlm.json", sheet(systems=(), protocol="tlm"))
+    put(tmp_path / "tlm.json", sheet(systems=(), comparisons=(), protocol="tlm"))
     (tmp_path / "other.json").write_text("[1]")
     assert cli.main(["report", "--out", "out", *words]) == 2
     error = capsys.readouterr().err

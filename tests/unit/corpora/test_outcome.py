@@ -15,7 +15,9 @@ def test_the_outcome_marks_the_folder_whole(tmp_path):
     assert not check_made(tmp_path, "key", fresh=False)
     model = {"pieces": 9, "sentences": 5}
     (tmp_path / "work" / "steps").mkdir(parents=True)
-    (tmp_path / "work" / "steps" / "model.json").write_text(json.dumps({"facts": model}))
+    (tmp_path / "work" / "steps" / "model.json").write_text(
+        json.dumps({"digest": "", "files": {}, "facts": model})
+    )
     record = Record("train", ("de", "en"), 10, {"empty": 3}, 7)
     write_outcome(tmp_path, load("ted19"), "key", [record])
     assert check_made(tmp_path, "key", fresh=False)

@@ -10,6 +10,7 @@ import torch
 from tdo_plugin.data import inventory
 from tdo_plugin.data.inventory import BOUNDS, UNKNOWN, Side, by_direction, by_language, read_sets
 from tdo_plugin.errors import UserError
+from tdo_plugin_digests import DamagedData
 
 Write = Callable[..., None]
 
@@ -113,14 +114,20 @@ def test_shards_add_to_training_only(tmp_path: Path, write: Write) -> None:
         ),
         (
             lambda path: cut(path.with_name("test.en-de.en.bin"), 2),
-            r"must hold 28 tokens .* it has 27",
+            r"en.bin of set test.en-de is none: it has 54 bytes, 56 by its index",
         ),
-        (lambda path: cut(path.with_name("test.en-de.en.idx"), 1), r"must be whole; it is cut off"),
+        (
+            lambda path: cut(path.with_name("test.en-de.en.idx"), 1),
+            r"en.idx of set test.en-de is none: it has 73 bytes, 74",
+        ),
         (
             lambda path: path.with_name("test.en-de.en.idx").write_bytes(b"TNTIDX\0\0" + bytes(99)),
-            r"--dataset-impl mmap\); it is not",
+            r"is no index of fairseq's \(--dataset-impl mmap\)",
         ),
-        (lambda path: path.with_name("test.en-de.en.idx").write_bytes(b""), r"--dataset-impl mmap"),
+        (
+            lambda path: path.with_name("test.en-de.en.idx").write_bytes(b""),
+            r"en.idx .*: it is empty",
+        ),
     ],
 )
 def test_broken_files_are_named(
@@ -129,7 +136,7 @@ def test_broken_files_are_named(
     for language in ("en", "de"):
         write(f"test.en-de.{language}", *EN)
     spoil(tmp_path / "test")
-    with pytest.raises(UserError, match=message):
+    with pytest.raises((UserError, DamagedData), match=message):
         read_sets([tmp_path])
 
 
@@ -140,7 +147,7 @@ def cut(path: Path, count: int) -> None:
 def test_sides_must_be_as_long(tmp_path: Path, write: Write) -> None:
     write("test.en-de.en", *EN)
     write("test.en-de.de", *EN, [4])
-    with pytest.raises(UserError, match=r"as many sentences on both sides; .* has 4 and 5"):
+    with pytest.raises(DamagedData, match=r"it has 4 sentences, .*test.en-de.de.idx 5"):
         read_sets([tmp_path])
 
 

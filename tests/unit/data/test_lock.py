@@ -1,11 +1,13 @@
 """One run at a time writes to a folder."""
 
+import fcntl
+import threading
 from pathlib import Path
 
 import pytest
 
 from tdo_plugin.cli import main
-from tdo_plugin.data.lock import alone
+from tdo_plugin.data.lock import LOCK, alone
 from tdo_plugin.errors import UserError
 
 
@@ -15,6 +17,17 @@ def test_two_runs_do_not_write_to_one_folder(tmp_path: Path) -> None:
         pass
     with alone(tmp_path / "out"):
         pass
+
+
+def test_what_a_killed_run_leaves_behind_is_waited_for(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    left = (out / LOCK).open("w")
+    fcntl.flock(left, fcntl.LOCK_EX)
+    ending = threading.Timer(0.5, left.close)
+    ending.start()
+    with alone(out):
+        assert left.closed
 
 
 def test_a_file_is_no_folder(tmp_path: Path) -> None:

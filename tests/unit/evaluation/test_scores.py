@@ -23,19 +23,24 @@ from tdo_plugin.evaluation.scores import (
 DIFFERENCE = Difference(30.0, 20.0, 10.0, 8.0, 12.0, 0.01)
 
 
+SHARES = {"target": 100.0, "english": 0.0, "source": 0.0, "other": 0.0, "undetectable": 0.0}
+
+
 def sheet(name: str = "one", **changes: object) -> ScoreSheet:
     rows = (
-        DirectionScores("en-de", 2, {"bleu": 30.0, "off": 0.0}, {"target": 100.0}, {"de": 2}),
+        DirectionScores("en-de", 2, {"bleu": 30.0, "off": 0.0}, SHARES, {"de": 2}),
         DirectionScores("de-fr", 2, {"bleu": 0.0, "off": 5.0}),
     )
     own = ScoreSheet(
-        systems=(SystemScores(name, rows, {"all": {"bleu": 12.5}}, 0.5, {"command": "x"}),),
+        systems=(
+            SystemScores(name, rows, {"all": {"bleu": 12.5}}, {"all": 0.5}, {"command": "x"}),
+        ),
         directions=("en-de", "de-fr"),
         groups={"en → X": ("en-de",), "all": ("en-de", "de-fr")},
         metrics=("bleu", "off"),
         comparisons=(
             Comparison(
-                name, "base", "bleu", {"en-de": DIFFERENCE}, {"all": DIFFERENCE}, {"all": 50.0}
+                name, name, "bleu", {"en-de": DIFFERENCE}, {"all": DIFFERENCE}, {"all": 50.0}
             ),
         ),
         examples=(Example("de-fr", 1, None, "ref", {name: "hyp"}, {name: 12.0}),),
@@ -50,8 +55,9 @@ def sheet(name: str = "one", **changes: object) -> ScoreSheet:
 
 def test_a_sheet_survives_the_file(tmp_path: Path) -> None:
     path = tmp_path / "scores.json"
-    path.write_text(json.dumps(as_json(sheet())), encoding="utf-8")
-    assert read_sheet(path) == sheet()
+    own = merge([sheet(), sheet("base", comparisons=())])
+    path.write_text(json.dumps(as_json(own)), encoding="utf-8")
+    assert read_sheet(path) == own
     assert json.loads(path.read_text())["means"]["one"]["all"]["bleu"] == 15.0
 
 
@@ -81,7 +87,7 @@ def test_sheets_are_merged() -> None:
     assert both.directions == ("en-de", "de-fr", "fr-de")
     assert both.groups["all"] == ("en-de", "de-fr", "fr-de")
     assert both.notes == ("a note.", "Not all systems' BLEU has the same signatures.")
-    assert both.comparison("two", "base", "bleu") is not None
+    assert both.comparison("two", "two", "bleu") is not None
 
 
 def test_sheets_that_do_not_go_together() -> None:

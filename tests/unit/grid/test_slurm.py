@@ -9,7 +9,7 @@ from tdo_plugin.grid.slurm import TASK, sbatch_script
 
 def test_a_task_runs_its_number(tmp_path: Path) -> None:
     script = tmp_path / "slurm.sh"
-    words = ["printf", "%s\n", "a b", "--task", TASK, "$HOME; `ls`"]
+    words = ["printf", "%s\\n", "a b", "--task", TASK, "$HOME; `ls`"]
     text = sbatch_script("small", 29, "/a place/slurm-%a.log", words, 2, 4, ["--time=1:00"])
     script.write_text(text)
     assert subprocess.run(["bash", "-n", script], check=False).returncode == 0

@@ -26,7 +26,9 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
 
 
 def line(update: int, direction: str, **scores: float) -> str:
-    return json.dumps({"update": update, "direction": direction, "sentences": 9, **scores})
+    group = "supervised" if "en" in direction else "zero_shot"
+    about = {"update": update, "direction": direction, "group": group, "sentences": 9}
+    return json.dumps({**about, **scores})
 
 
 def test_a_training_is_all_that_is_made(bench: Bench) -> None:
@@ -48,6 +50,7 @@ def test_the_last_validation_counts_and_of_an_update_the_later_line(bench: Bench
     found.validations.parent.mkdir(parents=True)
     lines = [
         line(10, "en-de", bleu=90, chrf=90, off=0),
+        line(10, "de-fr", bleu=90, chrf=90),
         line(20, "en-de", bleu=1, chrf=1, off=50),
         line(20, "de-fr", bleu=1, chrf=1),
         line(20, "en-de", bleu=30, chrf=40, off=5),
@@ -86,7 +89,7 @@ def test_a_training_whose_validations_cannot_be_read_is_named(
         found.validations.parent.mkdir(parents=True)
         found.validations.write_text(text)
     data = DataFolder(bench.root / "data", ("en", "de"), ("en-de",), ())
-    with pytest.raises(UserError, match=r"lm-1/checkpoints/validation\.jsonl has nothing"):
+    with pytest.raises(UserError, match=r"lm-1/checkpoints/validation\.jsonl"):
         validation_sheet(data, [found])
 
 

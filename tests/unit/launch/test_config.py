@@ -79,3 +79,16 @@ def test_lines_are_put_behind_a_config_which_stays(tmp_path: Path) -> None:
     assert config.flags == {"--lr": ["1"], "--a": []}
     with pytest.raises(UserError, match=r"`x` y must be a --flag, include FILE, .*; it is lr 2"):
         with_lines(config, ["lr 2"], tmp_path / "x", "`x` y")
+
+
+def test_a_file_that_is_not_utf_8_is_refused_with_the_place(tmp_path: Path) -> None:
+    path = tmp_path / "latin.conf"
+    path.write_bytes(b"--lr 1\n# caf\xe9\n")
+    with pytest.raises(UserError, match="its byte 13, in line 2, is 0xe9"):
+        read_config(path)
+
+
+def test_a_byte_order_mark_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "windows.conf"
+    path.write_bytes(b"\xef\xbb\xbf--lr 1\r\n")
+    assert read_config(path).words() == ["--lr", "1"]

@@ -55,7 +55,7 @@ def test_what_is_asked_for() -> None:
 
 
 def test_machines_meet_at_the_first(tmp_path: Path) -> None:
-    words = ["printf", "%s\n", "a b", "--rendezvous", RENDEZVOUS, "$HOME; `ls`"]
+    words = ["printf", "%s\\n", "a b", "--rendezvous", RENDEZVOUS, "$HOME; `ls`"]
     text = training_script("ted", TWO, PLACE, words, [])
     code, said = run(tmp_path, text)
     where = "n7:21234"

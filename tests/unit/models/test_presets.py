@@ -163,3 +163,15 @@ def test_impossible_values_are_named_together():
     assert "\n" not in message
     for part in ("`--tdo-target-layer`", "0 to 11", "it is 12", "`--dropout`", "`--tdo-heads`"):
         assert part in message
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("tdo_layers", "2"), ("tdo_layers", [2]), ("tdo_model_dim", None), ("dropout", True),
+     ("tdo_init", 3), ("tdo_freeze_embeddings", "yes")],
+)  # fmt: skip
+def test_what_only_a_checkpoint_can_say_is_refused(option, value):
+    args = parsed("tdo_transformer")
+    setattr(args, option, value)
+    with pytest.raises(UserError, match=f"`--{option.replace('_', '-')}` must be of type"):
+        spec_from_args(args)

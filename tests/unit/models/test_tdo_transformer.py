@@ -275,12 +275,6 @@ def test_dropout_is_off_in_inference_unless_retained():
     )
 
 
-def test_cudnn_s_attention_is_off_unless_it_is_asked_for():
-    for plain, enabled in (("kernels", True), ("masks", False)):
-        built(*BASE, *TDO, "--tdo-plain", plain)
-        assert torch.backends.cuda.cudnn_sdp_enabled() == enabled
-
-
 def test_plain_names_are_checked():
     with pytest.raises(UserError, match=r"`--tdo-plain` must be some of .*; it has spam"):
         built(*BASE, *TDO, "--tdo-plain", "masks,spam")

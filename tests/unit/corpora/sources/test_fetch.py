@@ -414,7 +414,7 @@ def test_no_space_for_what_is_to_come(
 ) -> None:
     usage = type("Usage", (), {"free": 1000})
     monkeypatch.setattr("shutil.disk_usage", lambda _: usage)
-    with pytest.raises(UserError, match=f"^`--cache` must .*{NAME}.*{cache}: No space left"):
+    with pytest.raises(UserError, match=f"^`--cache` must .*{NAME}.*{cache}.*: No space left"):
         fetch(described(server.url(NAME)), cache, {}, silent)
     assert not (cache / NAME).exists()
 
@@ -422,7 +422,7 @@ def test_no_space_for_what_is_to_come(
 def test_the_disk_is_full_in_between(server: Server, cache: Path) -> None:
     cache.mkdir()
     (cache / f"{NAME}.partial").symlink_to("/dev/full")
-    with pytest.raises(UserError, match=f"^`--cache` must .*{NAME}.*{cache}: No space left"):
+    with pytest.raises(UserError, match=f"^`--cache` must .*{NAME}.*{cache}.*: No space left"):
         fetch(described(server.url(NAME)), cache, {}, silent)
     assert not (cache / NAME).exists()
 

@@ -16,6 +16,7 @@ from tdo_plugin.corpora.description.schema import Archive
 from tdo_plugin.corpora.sources import unpack as unpacking
 from tdo_plugin.corpora.sources.unpack import unpack
 from tdo_plugin.errors import UserError
+from tdo_plugin_settings import shown
 
 TEXTS = {
     "de-en/train.de": "Straße\n" * 5000,
@@ -161,9 +162,22 @@ def test_nothing_is_written_outside(tmp_path: Path, out: Path, kind: str, name: 
     for wanted in (name, f"../{name}", "../*", "a/../../*", "/*"):
         with pytest.raises(UserError, match=r"must have a file .*it has good\.txt"):
             unpack(described(), files, [wanted], out)
-    unpack(described(), files, ["*"], out)
+    told: list[str] = []
+    unpack(described(), files, ["*"], out, told.append)
     assert below(out) == ["good.txt"]
+    where = "that are links or lead out of the folder"
+    assert told == [f"{described().name}: left out 1 {where}: {shown(name)}"]
     assert {*tmp_path.rglob("*")} - before == {out, out / "good.txt", out / unpacking.RECORD}
+
+
+@pytest.mark.parametrize("kind", ["gz", "zip"])
+def test_where_all_lead_outside_the_message_says_so(tmp_path: Path, out: Path, kind: str) -> None:
+    names = ["../up.txt", "/root.txt", "a/../../b.txt", "../last\n.txt"]
+    files = stored(tmp_path, KINDS[kind](dict.fromkeys(names, "bad\n")))
+    with pytest.raises(UserError, match=r"it has but 4 that are links or lead out of") as raised:
+        unpack(described(), files, ["up.txt"], out)
+    assert str(raised.value).endswith(": ../up.txt, /root.txt, a/../../b.txt, ...")
+    assert "\n" not in str(raised.value)
 
 
 def test_links_and_devices_are_left_alone(tmp_path: Path, out: Path) -> None:
@@ -190,7 +204,7 @@ def test_links_in_a_zip_are_left_alone(tmp_path: Path, out: Path) -> None:
         link = zipfile.ZipInfo("link")
         link.external_attr = 0o120777 << 16
         archive.writestr(link, "/etc/passwd")
-    with pytest.raises(UserError, match="must have a file link; it has no files"):
+    with pytest.raises(UserError, match=r"must have a file link; it has but 1 .*: link \(a link\)"):
         unpack(described(), stored(tmp_path, content.getvalue()), ["link"], out)
 
 
@@ -250,9 +264,9 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[object]:
     counted: list[object] = []
     entries = unpacking.entries
 
-    def counting(stream: object) -> object:
+    def counting(stream: object, left_out: list[str]) -> object:
         counted.append(stream)
-        return entries(stream)
+        return entries(stream, left_out)
 
     monkeypatch.setattr(unpacking, "entries", counting)
     return counted
@@ -323,6 +337,6 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
 def test_no_space_left(tmp_path: Path, out: Path) -> None:
     out.mkdir()
     (out / "read.me.partial").symlink_to("/dev/full")
-    with pytest.raises(UserError, match=f"^`--out` must be .*{out}: No space left on device"):
+    with pytest.raises(UserError, match=f"^`--out` must be .*{out}.*: No space left on device"):
         unpack(described(), stored(tmp_path, tgz(TEXTS)), ["read.me"], out)
     assert below(out) == []

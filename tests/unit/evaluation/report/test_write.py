@@ -1,5 +1,7 @@
 """All files of a report."""
 
+import errno
+import os
 from itertools import product
 from pathlib import Path
 
@@ -45,3 +47,21 @@ def test_markdown_tells_everything() -> None:
         r'- scores: \{"command": "tdo score"',
     ):
         assert wanted in text
+
+
+def test_a_full_disk_leaves_the_report_that_there_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And of a new one nothing: no page without its pictures."""
+
+    def draw(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    before = {path: path.read_bytes() for path in write_report(sheet(), [], tmp_path / "out")}
+    monkeypatch.setattr(heatmap, "available", lambda: True)
+    monkeypatch.setattr(heatmap, "draw", draw)
+    for name in ("out", "new"):
+        with pytest.raises(OSError, match=f"{tmp_path / name}"):
+            list(write_report(sheet(notes=("Another note.",)), [], tmp_path / name))
+    assert {path: path.read_bytes() for path in (tmp_path / "out").iterdir()} == before
+    assert not list((tmp_path / "new").iterdir())

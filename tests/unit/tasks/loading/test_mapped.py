@@ -10,8 +10,8 @@ import torch
 from fairseq.data.indexed_dataset import MMapIndexedDataset, MMapIndexedDatasetBuilder
 from support.data import TAG, TASK, TDO, TRAIN, built
 
-from tdo_plugin.errors import UserError
 from tdo_plugin.tasks.loading.mapped import MappedSentences
+from tdo_plugin_digests import DamagedData
 
 FLAGS = ("--task", "tdo_translation", *TASK, *TRAIN, *TDO, *TAG)
 COUNTERS = Path("/proc/self/io")
@@ -46,7 +46,7 @@ def test_a_file_that_is_cut_off(tmp_path, end, kept):
     path = write(tmp_path)
     file = Path(path + end)
     file.write_bytes(file.read_bytes()[:kept])
-    with pytest.raises(UserError, match=rf"`data` must hold whole files; .*\{end}"):
+    with pytest.raises(DamagedData, match=rf"`data` must hold whole files; .*\{end}"):
         MappedSentences(path)
 
 
@@ -119,5 +119,5 @@ def test_an_index_of_another_format(tmp_path):
     content = bytearray(file.read_bytes())
     content[9] = 7  # its version
     file.write_bytes(content)
-    with pytest.raises(UserError, match="`data` must hold whole files"):
+    with pytest.raises(DamagedData, match="`data` must hold whole files"):
         MappedSentences(path)

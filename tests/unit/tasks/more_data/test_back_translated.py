@@ -164,7 +164,6 @@ REFUSED = {
     "another kind": (("--back-translated", "LONE"), "that tdo backtranslate finished"),
     "no rate": (("--back-translated-upsampling", "0"), "positive and finite; it is 0.0"),
     "endless": (("--back-translated-upsampling", "inf"), "positive and finite; it is inf"),
-    "no number": (("--back-translated-upsampling", "nan"), "positive and finite; it is nan"),
     "fairseq's loading": (
         ("--data-loading", "fairseq"),
         "`--data-loading` must be lean with --back-translated; it is fairseq",

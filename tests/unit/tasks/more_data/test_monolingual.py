@@ -232,7 +232,6 @@ REFUSED = {
     "two folders": ((*TAG, "--monolingual", "a:b"), "`--monolingual` must be one folder"),
     "no share": ((*TAG, "--monolingual-share", "0"), "above 0 and below 1; it is 0.0"),
     "nothing but it": ((*TAG, "--monolingual-share", "1"), "above 0 and below 1; it is 1.0"),
-    "no number": ((*TAG, "--monolingual-share", "nan"), "above 0 and below 1; it is nan"),
     "fairseq's loading": (
         (*TAG, "--data-loading", "fairseq"),
         "`--data-loading` must be lean with --monolingual; it is fairseq",

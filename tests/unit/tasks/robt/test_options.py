@@ -26,7 +26,6 @@ REFUSED = {
         "`--robt-share` must be above 0 and at most 1; it is",
     ),
     "more than all": ((*TAG, "--robt-share", "1.5"), "`--robt-share` must be above 0"),
-    "no share at all": ((*TAG, "--robt-share", "nan"), "`--robt-share` must be above 0"),
     "no length": (
         (*TAG, "--robt-max-length-ratio", "0"),
         "`--robt-max-length-ratio` must be positive and finite; it is 0.0",

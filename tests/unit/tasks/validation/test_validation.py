@@ -161,7 +161,7 @@ def test_long_sentences_can_be_left_out():
     assert 0 < len(numbers) < 9
     assert max(words) <= 3  # and the tag and the end
     task.args.max_source_positions = 1
-    with pytest.raises(UserError, match="must leave at least one sentence of each direction"):
+    with pytest.raises(UserError, match="must leave a sentence of valid of de-fr"):
         validation_set(task, "de-fr", model)
 
 

@@ -1,0 +1,291 @@
+"""The names of text files: which languages they tell, and what those that tell none should be.
+
+    train.en-de.en      one side of a pair
+    train.en            text that is parallel over all languages that have such a file
+    corpus.en           text that nobody has split yet, of as many languages as have such a file
+    Europarl.de-en.de   likewise, of a pair, as OPUS has it
+
+fairseq takes pairs apart at their hyphen, so that a code must have none: `pt_BR` for `pt-BR`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.names import LANGUAGE as CODE
+
+SPLITS = ("train", "valid", "test")
+
+_SPLIT_FILE = re.compile(rf"({'|'.join(SPLITS)})\.(.+)")
+_SIDE = re.compile(rf"({CODE})-({CODE})\.({CODE})")
+_GZIP = ".gz"
+# any language's name in the world, BCP 47's and locales', for files that are to be split
+_WORLDLY = r"[A-Za-z]{2,3}(?:[-_@][A-Za-z0-9]+)*"
+_CORPUS_SIDE = re.compile(rf"(.+?)\.({_WORLDLY}-{_WORLDLY})\.({_WORLDLY})")
+_CORPUS = re.compile(rf"(.+)\.({_WORLDLY})")
+# endings of files of other kinds that look like a language's code
+_OTHER_ENDINGS = (
+    "md txt tsv csv tmx xml yml ini cfg doc pdf htm log ids sh py js bpe bin idx npy xz zip tgz tar"
+)
+_NO_LANGUAGES = frozenset(_OTHER_ENDINGS.split())
+_MOST_NAMED = 8
+
+# text that nobody has split: name and pair (empty for text of all languages) -> language -> file
+Corpora = dict[tuple[str, tuple[str, ...]], dict[str, Path]]
+
+
+@dataclass(frozen=True)
+class TextName:
+    """What the name of a file tells.
+
+    Attributes:
+        split: train, valid or test; else the name of a corpus that is not split.
+        pair: both languages; empty for a file that is parallel over all languages.
+        language: that of the file.
+    """
+
+    split: str
+    pair: tuple[str, ...]
+    language: str
+
+
+def text_name(file: str) -> TextName | None:
+    """What the name of a train, valid or test file tells; None for any other, and for no fit one.
+
+    Args:
+        file: its name, without the ending of gzip.
+    """
+    match = _SPLIT_FILE.fullmatch(file)
+    if not match:
+        return None
+    split, rest = match.groups()
+    if side := _SIDE.fullmatch(rest):
+        first, second, language = side.groups()
+        fits = first != second and language in (first, second)
+        return TextName(split, (first, second), language) if fits else None
+    return TextName(split, (), rest) if re.fullmatch(CODE, rest) else None
+
+
+def fit_code(code: str) -> str | None:
+    """A code for a language that fairseq's pairs can hold, `pt_BR` for `pt-BR`, or None.
+
+    Args:
+        code: any name of a language.
+    """
+    fit = re.sub(r"[^A-Za-z0-9]+", "_", code).strip("_")
+    return fit if re.fullmatch(CODE, fit) else None
+
+
+def fit_name(file: str) -> str | None:
+    """The name that a train, valid or test file should have; None where it cannot be told.
+
+    Args:
+        file: its name, with the ending of gzip if it has that.
+    """
+    bare = file.removesuffix(_GZIP)
+    match = _SPLIT_FILE.fullmatch(bare)
+    if not match:
+        return None
+    split, rest = match.groups()
+    fit = _fit_side(rest) if "." in rest else _fit_language(rest)
+    renamed = f"{split}.{fit}"
+    return renamed + file[len(bare) :] if fit and text_name(renamed) else None
+
+
+def _fit_language(rest: str) -> str | None:
+    """`pt_BR` for `pt-BR`; none for `en-de`, which may be a pair that lacks its file's language."""
+    pair = re.fullmatch(r"[a-z]{2,3}-[a-z]{2,3}", rest)
+    return None if pair or not re.fullmatch(_WORLDLY, rest) else fit_code(rest)
+
+
+def _fit_side(rest: str) -> str:
+    """`en-pt_BR.pt_BR` for `en-pt-BR.pt-BR`, whose file's language tells where the pair parts."""
+    pair, _, language = rest.rpartition(".")
+    if "." in pair:
+        return ""
+    if pair.startswith(f"{language}-"):
+        sides = language, pair[len(language) + 1 :]
+    elif pair.endswith(f"-{language}"):
+        sides = pair[: -len(language) - 1], language
+    else:
+        return ""
+    codes = [fit_code(side) for side in sides]
+    if None in codes:
+        return ""
+    return f"{'-'.join(map(str, codes))}.{fit_code(language)}"
+
+
+def is_split_file(file: str) -> bool:
+    """Whether a name begins as those of train, valid and test files do."""
+    return bool(_SPLIT_FILE.fullmatch(file))
+
+
+def refuse_unfit(files: Sequence[str], option: str) -> None:
+    """Say of files whose names fit no pattern what they should be.
+
+    Args:
+        files: names of train, valid and test files that no language can be told of.
+        option: what named their folder.
+
+    Raises:
+        UserError: there are any.
+    """
+    if not files:
+        return
+    fits = {file: fit_name(file) for file in files}
+    told = enumerated([f"{file} ({fit})" if fit else file for file, fit in fits.items()])
+    advice = "rename or remove them"
+    if any(fits.values()):
+        advice = "the names in brackets would be; --rename takes the files as if they had them"
+        if not all(fits.values()):
+            advice += ", others must be renamed or removed"
+    raise UserError(
+        f"`{option}` must hold files named as train.X-Y.X, where X and Y are codes of letters, "
+        f"digits and _; these are not: {told}; {advice}"
+    )
+
+
+def enumerated(files: Sequence[str]) -> str:
+    """Names of files in a message, the first few of many."""
+    more = len(files) - _MOST_NAMED
+    return ", ".join(files[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def renamed_files(files: Iterable[Path], option: str) -> dict[str, Path]:
+    """Files by the names that they should have.
+
+    Args:
+        files: of a folder.
+        option: what named it.
+
+    Raises:
+        UserError: two files would have one name, or a train, valid or test file can have none.
+    """
+    found: dict[str, Path] = {}
+    unfit = []
+    for path in files:
+        name = path.name
+        if is_split_file(name) and not text_name(name.removesuffix(_GZIP)) and not is_table(name):
+            fit = fit_name(name)
+            if fit is None:
+                unfit.append(name)
+                continue
+            name = fit
+        if name in found:
+            raise UserError(
+                f"`{option}` must hold one file for {name}; it has {found[name].name} and "
+                f"{path.name}"
+            )
+        found[name] = path
+    refuse_unfit(unfit, option)
+    return found
+
+
+def text_files(folder: Path, option: str) -> list[Path]:
+    """The files of a folder, by name.
+
+    Raises:
+        UserError: a link leads to nothing, or what is named as text is a folder or the like.
+    """
+    paths = sorted(folder.iterdir())
+    for path in paths:
+        lost = path.is_symlink() and not path.exists()
+        if lost or (is_split_file(path.name) and not path.is_file()):
+            what = "a link to nothing" if lost else "no file"
+            raise UserError(f"`{option}` must hold text in files; {path.name} is {what}")
+    return [path for path in paths if path.is_file()]
+
+
+def is_table(file: str) -> bool:
+    """Whether a name is that of a table of all languages, `train.tsv` or `train.tsv.gz`."""
+    return file.removesuffix(_GZIP) in {f"{split}.tsv" for split in SPLITS}
+
+
+def unsplit(files: Iterable[Path]) -> Corpora:
+    """Corpora that nobody has split yet: by name and languages, the file of each language.
+
+    Args:
+        files: of a folder, plain or gzip.
+
+    Returns:
+        Those with at least two languages; codes are such as pairs of fairseq's can hold.
+    """
+    sides: dict[tuple[str, tuple[str, ...]], dict[str, Path]] = {}
+    parallel: dict[str, dict[str, Path]] = {}
+    for path in files:
+        name = corpus_name(path.name)
+        if name is not None and name.pair:
+            sides.setdefault((name.split, name.pair), {})[name.language] = path
+        elif name is not None:
+            parallel.setdefault(name.split, {})[name.language] = path
+    multi = {(name, tuple(sorted(found))): found for name, found in parallel.items()}
+    return {key: found for key, found in (sides | multi).items() if len(found) > 1}
+
+
+def corpus_name(file: str) -> TextName | None:
+    """What the name of text that nobody has split yet tells; None for any other.
+
+    Args:
+        file: its name, with the ending of gzip if it has that.
+    """
+    name = file.removesuffix(_GZIP)
+    if is_split_file(name):
+        return None
+    if side := _CORPUS_SIDE.fullmatch(name):
+        return _corpus_side(*side.groups())
+    match = _CORPUS.fullmatch(name)
+    if not match or match[2] in _NO_LANGUAGES:
+        return None
+    language = fit_code(match[2])
+    return TextName(match[1], (), language) if language else None
+
+
+def _corpus_side(corpus: str, pair: str, language: str) -> TextName | None:
+    fit = _fit_side(f"{pair}.{language}")
+    codes, _, code = fit.rpartition(".")
+    return TextName(corpus, tuple(codes.split("-")), code) if fit else None
+
+
+def unsplit_advice(corpora: Corpora, pairs: bool = False) -> str:
+    """What to say of corpora that nobody has split yet.
+
+    Args:
+        corpora: as `unsplit` finds them.
+        pairs: whether only text of pairs is taken, and not such as is parallel over more languages.
+    """
+    names = [path.name for files in corpora.values() for path in files.values()]
+    where = "tdo prepare --from with " if pairs and beyond_pairs(corpora) else ""
+    return (
+        f"{enumerated(names)} are text that is not split; {where}--split-valid N --split-test N "
+        f"{'draws' if where else 'draw'} N sentence pairs for validation and test and "
+        f"{'trains' if where else 'train'} on the others"
+    )
+
+
+def beyond_pairs(corpora: Corpora) -> list[str]:
+    """Languages of the first corpus that is parallel over more than two; empty without one."""
+    return next((sorted(files) for files in corpora.values() if len(files) > 2), [])
+
+
+def refuse_clashes(files: Iterable[Path], option: str) -> None:
+    """Raise UserError where two files are of one corpus and language, as corpus.de and corpus.De.
+
+    Args:
+        files: of a folder, plain or gzip.
+        option: what named it.
+    """
+    seen: dict[tuple[str, tuple[str, ...], str], Path] = {}
+    for path in files:
+        name = corpus_name(path.name)
+        if name is None:
+            continue
+        other = seen.setdefault((name.split, name.pair, name.language.casefold()), path)
+        if other is not path:
+            raise UserError(
+                f"`{option}` must hold one file of a corpus for each language; it has "
+                f"{other.name} and {path.name}"
+            )

@@ -1,0 +1,70 @@
+"""The parser of `tdo` and its sub-commands: what numbers may be, and how it complains."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import Any, NoReturn
+
+from tdo_plugin.errors import UserError
+from tdo_plugin_messages import OneLineParser
+
+LARGEST = 10**9  # whole number of an option: the product of any two fits into 64 bits
+SEEDS = 2**63  # of torch's generators
+_OPTION = re.compile(r"^argument (\S+): (?=must )")  # how argparse begins what a type says
+_WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
+
+
+def _number(text: str, lowest: int, highest: int) -> int:
+    number = int(text) if _WHOLE.fullmatch(text) else None
+    if number is None or not lowest <= number <= highest:
+        raise argparse.ArgumentTypeError(
+            f"must be a whole number from {lowest:,} to {highest:,}; it is {text}"
+        )
+    return number
+
+
+def whole(text: str) -> int:
+    """A whole number that an option takes, where the option itself does not say less."""
+    return _number(text, -LARGEST, LARGEST)
+
+
+def real(text: str) -> float:
+    """A number; what is infinite or none at all is left to the option to refuse."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number; it is {text}") from None
+
+
+def seed(text: str) -> int:
+    """A seed that torch's generators take."""
+    return _number(text, 0, SEEDS - 1)
+
+
+def _worded(message: str) -> str:
+    return _OPTION.sub(r"`\1` ", message)
+
+
+class Parser(OneLineParser):
+    """Reads `type=int` and `type=float` of all options by one rule; its complaints are bounded.
+
+    Also of options that fairseq or a library declares.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.register("type", int, whole)
+        self.register("type", float, real)
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with 2 and the message."""
+        super().error(_worded(message))
+
+
+class RaisingParser(Parser):
+    """One that is no command's own, so that the command says what is wrong."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise UserError."""
+        raise UserError(_worded(message))

@@ -1,0 +1,86 @@
+"""The one rule for names that come from outside: languages, systems, groups, cells of grids.
+
+A language's name becomes part of file names, of pairs (`en-de`) and of tags; a cell's becomes a
+folder. Names of systems and groups are titles in tables and pictures. What is written into a script
+may be any text on one line.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+
+from tdo_plugin.errors import UserError
+from tdo_plugin_settings import shown
+
+LANGUAGE = r"[A-Za-z][A-Za-z0-9_]*"
+LANGUAGE_IS = "letters, digits and _, a letter first, such as de or pt_BR"
+CELL = r"[A-Za-z0-9][A-Za-z0-9._+-]*"
+AXIS = r"[A-Za-z][A-Za-z0-9_-]*"
+DIRECTION = re.compile(rf"({LANGUAGE})-({LANGUAGE})", re.ASCII)
+
+LONGEST = 200  # characters of a title
+_CODE = re.compile(LANGUAGE, re.ASCII)
+_CONTROL = ("Cc", "Cs", "Zl", "Zp")  # control characters, halves of others, ends of lines
+
+
+def is_language(name: object) -> bool:
+    """Whether a language may be called so."""
+    return isinstance(name, str) and _CODE.fullmatch(name) is not None
+
+
+def is_direction(name: object) -> bool:
+    """Whether it is a source's and a target's name with a hyphen between them."""
+    return isinstance(name, str) and DIRECTION.fullmatch(name) is not None
+
+
+def check_languages(names: Iterable[object], place: str) -> None:
+    """Raise UserError where one of the names cannot be a language's.
+
+    Args:
+        names: that were given, or read.
+        place: what has them, in back quotes where it is an option or a file.
+    """
+    for name in names:
+        if not is_language(name):
+            raise UserError(
+                f"{place} must name languages by {LANGUAGE_IS}; it has {shown(str(name))}"
+            )
+
+
+def check_directions(names: Iterable[object], place: str) -> None:
+    """Raise UserError where one of the names is no direction; see `check_languages`."""
+    for name in names:
+        if not is_direction(name):
+            raise UserError(
+                f"{place} must have directions such as de-fr or en-pt_BR, their languages "
+                f"{LANGUAGE_IS.partition(', such')[0]}; it has {shown(str(name))}"
+            )
+
+
+def on_one_line(text: str) -> bool:
+    """Whether text has no control characters, nor others that end a line."""
+    return not any(unicodedata.category(one) in _CONTROL for one in text)
+
+
+def check_line(option: str, *texts: object) -> None:
+    """Raise UserError where a value that is written into a script, or a file of lines, ends one."""
+    for text in map(str, texts):
+        if not on_one_line(text):
+            raise UserError(
+                f"`{option}` must be without control characters and line breaks; it is "
+                f"{shown(text)}"
+            )
+
+
+def check_titles(names: Iterable[object], place: str) -> None:
+    """Raise UserError where a system or a group cannot be called so; see `check_languages`."""
+    for name in names:
+        if not isinstance(name, str) or not name.strip() or not on_one_line(name):
+            what = "names without control characters and line breaks"
+        elif len(name) > LONGEST:
+            what = f"names of at most {LONGEST} characters"
+        else:
+            continue
+        raise UserError(f"{place} must have {what}; it has {shown(str(name)) or 'an empty one'}")

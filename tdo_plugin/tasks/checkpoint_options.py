@@ -1,0 +1,202 @@
+"""A command line that begins with a checkpoint: what it leaves out is taken from there.
+
+fairseq asks for the options of a task anew whenever a checkpoint is used, and takes what is not
+said for its usual value. Here all that text passes through on its way into a model is as it was in
+the model's training: :func:`complete` sees each command line of fairseq's right after it was read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import zipfile
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from fairseq import utils
+from fairseq.tasks import TASK_REGISTRY
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.tasks.source_noise import SHARES
+from tdo_plugin.tasks.tdo_translation import TdoTranslationTask
+from tdo_plugin.text_settings import (
+    SIDES,
+    State,
+    apply,
+    check_members,
+    check_settings,
+    fixed_languages,
+    is_converted,
+    is_multilingual,
+    languages_of,
+    pairs_of,
+    settings_of,
+    shown,
+    task_options,
+)
+from tdo_plugin_checkpoint import safe_load, with_form
+from tdo_plugin_settings import literal
+
+LIMITS = ("max_source_positions", "max_target_positions")
+USUAL_RESTORE = "checkpoint_last.pt"  # which fairseq looks for in --save-dir
+LEAVE_OUT = " (what is left out is taken from the checkpoint)"
+MASKED = "mono_dae"  # extra data of fairseq's for which the dictionary gets a symbol
+
+
+def complete(args: Namespace, parser: ArgumentParser, words: Sequence[str] | None) -> None:
+    """Take what a command line does not say of its text from the checkpoint that it names.
+
+    That is the checkpoint of ``--path`` in generation and validation, and in training the one that
+    it begins with. Nothing is taken where neither the command's task nor the checkpoint's is one
+    of this package.
+
+    Args:
+        args: the options that were read; they are changed.
+        parser: what read them.
+        words: of the command line; None for those of the process.
+
+    Raises:
+        UserError: what is said differs from the checkpoint, or checkpoints of an ensemble from one
+            another.
+    """
+    if not hasattr(args, "lang_tok_style"):
+        return
+    named = _checkpoints(args)
+    whole = getattr(args, "checkpoint_shard_count", 1) == 1
+    if words is None and whole and not _trains(args):  # a command begins
+        _check_there(named)
+    paths = [path for path in named if path.is_file()]
+    if not paths:
+        return
+    members = {path: _read(path) for path in dict.fromkeys(paths)}
+    trained = [getattr(task_options(state), "task", None) for state in members.values()]
+    if not all(map(is_multilingual, members.values())):
+        return
+    if not any(map(_ours, (args.task, *trained))):
+        return
+    check_members(members)
+    state = next(iter(members.values()))
+    given = _given(args, parser, words)
+    _take_settings(args, given, state)
+    _take_limits(args, given, state)
+    _take_languages(args, given, state)
+
+
+def _checkpoints(args: Namespace) -> list[Path]:
+    """What the command will load, as fairseq finds it; some may not be there."""
+    suffix = getattr(args, "checkpoint_suffix", None) or ""
+    if not _trains(args):
+        names = utils.split_paths(args.path or "")
+        return [Path(name.replace(".pt", f"{suffix}.pt")) for name in names if name]
+    restored = getattr(args, "restore_file", None)
+    if restored is None:  # no command that loads anything
+        return []
+    if restored != USUAL_RESTORE:
+        return [Path(restored.replace(".pt", f"{suffix}.pt"))]
+    last = Path(args.save_dir, f"checkpoint_last{suffix}.pt")
+    begun = getattr(args, "continue_once", None) or getattr(args, "finetune_from_model", None)
+    return [last] if last.exists() else [Path(begun)] if begun else []
+
+
+def _check_there(paths: Sequence[Path]) -> None:
+    for path in paths:
+        if not path.is_file():
+            what = "a folder" if path.is_dir() else "not there"
+            raise UserError(f"`--path` must be a checkpoint; {shown(str(path))} is {what}")
+
+
+def _trains(args: Namespace) -> bool:
+    return not hasattr(args, "path")
+
+
+def _read(path: Path) -> State:
+    """A checkpoint, its tensors left in the file."""
+    mapped = zipfile.is_zipfile(path) or None
+    return with_form(safe_load(str(path), map_location="cpu", mmap=mapped))
+
+
+def _ours(task: Any) -> bool:
+    return issubclass(TASK_REGISTRY.get(task, object), TdoTranslationTask)
+
+
+def _given(args: Namespace, parser: ArgumentParser, words: Sequence[str] | None) -> set[str]:
+    """The options that the command line says.
+
+    argparse puts a default only where nothing stands: read once more, over None everywhere, what
+    is not said stays None.
+    """
+    blank = Namespace(**dict.fromkeys(vars(args)))
+    read, _ = parser.parse_known_args(words, blank)
+    return {name for name, value in vars(read).items() if value is not None}
+
+
+def _take_settings(args: Namespace, given: set[str], state: State) -> None:
+    stored, own = settings_of(task_options(state)), settings_of(args)
+    if "main" in (args.langtoks or {}):
+        given = {*given, *SIDES}
+    said = {name: own[name] for name in own if name in given}
+    if _trains(args) and is_converted(state):
+        stored = {**stored, **said}  # a converted model is trained for other tags, too
+    check_settings(said, stored, LEAVE_OUT)
+    apply(stored, args)
+    options = task_options(state)
+    for share in (f"source_noise_{name}" for name in SHARES):  # free, but not without the noise
+        if "source_noise" not in given and share not in given and hasattr(options, share):
+            setattr(args, share, getattr(options, share))
+    masked = MASKED in (getattr(options, "extra_data", None) or {})
+    if masked and not args.extra_data and not _trains(args):
+        args.extra_data = {MASKED: ""}  # which is not read: the symbol alone is wanted
+
+
+def _take_limits(args: Namespace, given: set[str], state: State) -> None:
+    """Most positions of source and target, which are a table's size where they are learned.
+
+    Other positions are computed, and a training may have others than the one before it. Decoding
+    may have fewer, to cut longer sentences or to leave them out, but no more, unless the model is
+    told of them as well.
+    """
+    options = task_options(state)
+    learned = getattr(options, "tdo_position_embedding", None) == "learned"
+    overrides = _overrides(args)
+    for name in LIMITS:
+        limit = overrides.get(name, getattr(options, name, None))
+        if not isinstance(limit, int):  # an older checkpoint lacks it
+            continue
+        own = getattr(args, name)
+        option = f"--{name.replace('_', '-')}"
+        if name not in given:
+            setattr(args, name, limit)
+        elif _trains(args) and learned and own != limit:
+            raise UserError(
+                f"`{option}` must be the checkpoint's, {shown(limit)}, whose positions are "
+                f"learned; it is {own}"
+            )
+        elif not _trains(args) and own > limit:
+            more = "" if learned else f" (`--model-overrides \"{{'{name}': {own}}}\"` raises it)"
+            raise UserError(
+                f"`{option}` must be at most the checkpoint's, {shown(limit)}; it is {own}{more}"
+            )
+
+
+def _overrides(args: Namespace) -> dict[str, Any]:
+    """What ``--model-overrides`` changes in the model; what is none fairseq says itself."""
+    with contextlib.suppress(ValueError, TypeError):
+        return dict(literal(getattr(args, "model_overrides", "{}")))
+    return {}
+
+
+def _take_languages(args: Namespace, given: set[str], state: State) -> None:
+    """Languages fix the tags; directions are free, and a training has to say its own."""
+    known = fixed_languages(state)
+    if "langs" in given and known is not None and args.langs != known:
+        raise UserError(
+            f"`--langs` must be the checkpoint's, {shown(known)}; it is {shown(args.langs)} "
+            "(`tdo extend` adds languages)"
+        )
+    if known is None and not _trains(args):
+        known = languages_of(state)
+    if known is not None and not {"langs", "lang_dict"} & given:
+        args.langs = known
+    if "lang_pairs" not in given and not _trains(args):
+        args.lang_pairs = ",".join(pairs_of(state))

@@ -1,0 +1,112 @@
+"""``validation.jsonl``, what a training wrote down at its validations: a direction a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tdo_plugin.names import check_directions
+from tdo_plugin.typed import parse_json, typed
+
+GROUPS = ("supervised", "zero_shot")
+SCORES = ("bleu", "chrf", "off")
+
+
+@dataclass(frozen=True)
+class Validated:
+    """One direction at one validation.
+
+    Attributes:
+        update: after which it was translated.
+        direction: `de-fr`.
+        group: of `GROUPS`.
+        bleu: from 0 to 100, as the other scores.
+        chrf: None where it was not measured.
+        off: percent of the hypotheses in another language; None where the target is not known.
+        sentences: that were translated.
+        examples: some of them.
+    """
+
+    update: int
+    direction: str
+    group: str
+    bleu: float
+    chrf: float | None = None
+    off: float | None = None
+    sentences: int = 0
+    examples: tuple[Any, ...] = field(default=(), repr=False)
+
+    def scores(self) -> dict[str, float]:
+        """Those that were measured."""
+        found = ((key, getattr(self, key)) for key in SCORES)
+        return {key: value for key, value in found if value is not None}
+
+
+Validations = dict[int, dict[str, Validated]]
+
+
+def read_validations(files: Sequence[Path]) -> Validations:
+    """By update, in their order, each direction's line.
+
+    Args:
+        files: of trainings that follow on one another; where two have an update, and where a file
+            has it twice, after a restart, the later line counts.
+
+    Raises:
+        OSError: a file cannot be read.
+        ValueError: one is none, or a direction is not there at each validation of its group: a
+            mean over fewer would pass for one over all.
+    """
+    found: Validations = {}
+    for path in files:
+        for number, text in enumerate(_lines(path), 1):
+            where = f"{path} line {number}"
+            try:
+                row: Validated = typed(parse_json(text), Validated, "it")
+                _check(row)
+            except ValueError as error:
+                raise ValueError(f"{where} is not one: {error}") from None
+            found.setdefault(row.update, {})[row.direction] = row
+    rows = dict(sorted(found.items()))
+    for what in _missing(rows):
+        raise ValueError(f"{', '.join(map(str, files))} lacks {what}")
+    return rows
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not one: {error.reason} at byte {error.start + 1}") from None
+
+
+def _check(row: Validated) -> None:
+    check_directions([row.direction], "it")
+    if row.update < 0 or row.sentences < 0:
+        raise ValueError("its update and sentences must be at least 0; one is below")
+    if row.group not in GROUPS:
+        raise ValueError(f"its group must be {' or '.join(GROUPS)}; it is {row.group}")
+    for key, value in row.scores().items():
+        if not 0 <= value <= 100:
+            raise ValueError(f"its {key} must be from 0 to 100; it is {value}")
+
+
+def _missing(rows: Validations) -> Iterator[str]:
+    """What a validation does not have that others have, or another direction of it has."""
+    every = [row for one in rows.values() for row in one.values()]
+    groups = {row.direction: row.group for row in every}
+    measured = {(row.direction, key) for row in every for key in row.scores()}
+    for update, one in rows.items():
+        peers = {row.group for row in one.values()}
+        for direction, group in groups.items():
+            row = one.get(direction)
+            if row is None and group in peers:
+                yield f"{direction} of update {update}, which other updates have"
+            if row is not None and row.group != group:
+                yield f"one group of {direction}: it has {row.group} and {group}"
+        for key in {key for row in one.values() for key in row.scores()}:
+            for direction, row in one.items():
+                if (direction, key) in measured and key not in row.scores():
+                    yield f"{key} of {direction} of update {update}, which other updates have"

@@ -1,0 +1,293 @@
+"""Binarised sets, looked over before they are used: what lies on a disk may be damaged.
+
+It stands beside ``tdo_plugin_boot``, whose mend has fairseq's own loading ask it too, because
+importing anything of ``tdo_plugin`` would register the whole package.
+
+A side of a set, ``train.en-de.en``, is two files of fairseq's ``--dataset-impl mmap``:
+
+    .idx    magic, version, type of the tokens, sentences; then the length of each sentence in
+            tokens (int32) and its place in .bin in bytes (int64)
+    .bin    the tokens of all sentences, one behind the other, each with the symbol that ends it
+
+What is wrong is said in one line that names set, file and, where there is one, the sentence,
+counted from 1.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tdo_plugin_digests import BLOCK, CHEAP, DamagedData, check_digests, damaged, dictionary_of
+
+HEADER = struct.Struct("<9sQBQ")  # magic, version, type of the tokens, sentences
+MAGIC = b"MMIDIDX\x00\x00", 1
+OTHER_MAGIC = (b"TNTIDX\x00\x00", b"HUFFIDX\x00")  # of the kinds that fairseq reads itself
+TYPES = {1: "u1", 2: "i1", 3: "<i2", 4: "<i4", 5: "<i8", 8: "<u2", 9: "<u4", 10: "<u8"}
+SPECIALS = 4  # <s>, <pad>, </s> and <unk> stand before the words of a dictionary
+END = 2
+_SIDE = re.compile(r"(.+\.)([^.-]+)-([^.-]+)\.([^.-]+)")
+
+
+@dataclass(frozen=True)
+class Words:
+    """What the tokens of a side may be.
+
+    Attributes:
+        count: of the dictionary's entries; tokens are below.
+        end: the token that ends each sentence.
+    """
+
+    count: int
+    end: int = END
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a set, mapped; its index is sound.
+
+    Attributes:
+        prefix: path of the two files, without `.idx` and `.bin`.
+        sizes: (sentences,) int32, tokens of each with its end.
+        places: (sentences,) int64, where each begins in `.bin`, in bytes.
+        tokens: (tokens,) of the file's type.
+    """
+
+    prefix: str
+    sizes: NDArray[Any]
+    places: NDArray[Any]
+    tokens: NDArray[Any]
+
+    @property
+    def is_small(self) -> bool:
+        """Whether its tokens are read as a whole when it is opened."""
+        return bool(self.tokens.nbytes <= CHEAP)
+
+    def check_tokens(self, words: Words) -> None:
+        """Look at every token.
+
+        Raises:
+            DamagedData: one is not in the dictionary, or a sentence lacks its end.
+        """
+        width = BLOCK // self.tokens.itemsize
+        for begin in range(0, len(self.tokens), width):
+            block = self.tokens[begin : begin + width]
+            if int(block.max()) < words.count and int(block.min()) >= 0:
+                continue
+            first = begin + int(np.argmax((block >= words.count) | (block < 0)))
+            place = first * self.tokens.itemsize
+            number = int(np.searchsorted(self.places, place, side="right")) - 1
+            raise _unknown(self.prefix, number, int(self.tokens[first]), words)
+        if not len(self.sizes):
+            return
+        ends = self.tokens[self.places // self.tokens.itemsize + self.sizes - 1]
+        if (endless := np.flatnonzero(ends != words.end)).size:
+            raise _endless(self.prefix, int(endless[0]))
+
+
+def check_sentence(prefix: str, number: int, tokens: NDArray[Any], words: Words) -> None:
+    """Look at one sentence of a side that is too large to be read before it is used.
+
+    Args:
+        prefix: see `Side`.
+        number: of the sentence, from 0.
+        tokens: (tokens,), at least one.
+        words: what they may be.
+
+    Raises:
+        DamagedData: as `Side.check_tokens`.
+    """
+    if tokens[-1] != words.end:
+        raise _endless(prefix, number)
+    if int(tokens.max()) >= words.count or int(tokens.min()) < 0:
+        wrong = (tokens >= words.count) | (tokens < 0)
+        raise _unknown(prefix, number, int(tokens[wrong][0]), words)
+
+
+def check_side(prefix: str, dictionary: Any = None, whole: bool = False) -> Side:
+    """Open a side and look over all of it that is cheap to see.
+
+    That is the index, the length of the set's other side, and of files up to `CHEAP` every token
+    and the digest.
+
+    Args:
+        prefix: see `Side`.
+        dictionary: fairseq's, for tokens; without one they are not looked at.
+        whole: look at the tokens of larger files, too.
+
+    Raises:
+        DamagedData: something is wrong.
+        OSError: a file cannot be read.
+    """
+    side = open_side(prefix)
+    check_other_side(prefix, len(side.sizes))
+    if dictionary is not None and (whole or side.is_small):
+        side.check_tokens(words_of(prefix, dictionary))
+    check_digests(prefix)
+    return side
+
+
+def open_side(prefix: str) -> Side:
+    """Map both files, of which the index is looked over.
+
+    Raises:
+        DamagedData: it is none of fairseq's, or does not fit itself or the tokens.
+        OSError: a file cannot be read.
+    """
+    kind, count = _read_header(prefix)
+    size, expected = os.path.getsize(f"{prefix}.idx"), HEADER.size + 12 * count
+    if size != expected:
+        raise damaged(
+            prefix, "idx", f"it has {size} bytes, {expected} with {count} sentences as it says"
+        )
+    index = np.memmap(f"{prefix}.idx", mode="r")
+    sizes = np.frombuffer(index, "<i4", count, HEADER.size)
+    places = np.frombuffer(index, "<i8", count, HEADER.size + sizes.nbytes)
+    total = os.path.getsize(f"{prefix}.bin")
+    _check_index(prefix, sizes, places, kind.itemsize, total)
+    # a file without a byte cannot be mapped
+    tokens = np.memmap(f"{prefix}.bin", mode="r") if total else np.empty(0, np.uint8)
+    return Side(prefix, sizes, places, np.frombuffer(tokens, kind))
+
+
+def _read_header(prefix: str) -> tuple[np.dtype[Any], int]:
+    """Type of the tokens, and how many sentences there are."""
+    with open(f"{prefix}.idx", "rb") as stream:
+        head = stream.read(HEADER.size)
+    if not head:
+        raise damaged(prefix, "idx", "it is empty")
+    magic, version, code, count = HEADER.unpack(head.ljust(HEADER.size, b"\0"))
+    if (magic, version) != MAGIC or code not in TYPES:
+        raise damaged(prefix, "idx", "it is no index of fairseq's (--dataset-impl mmap)")
+    if len(head) < HEADER.size:
+        raise damaged(prefix, "idx", f"it has {len(head)} bytes, its head alone {HEADER.size}")
+    return np.dtype(TYPES[code]), count
+
+
+def _check_index(
+    prefix: str, sizes: NDArray[Any], places: NDArray[Any], width: int, total: int
+) -> None:
+    """Every sentence has a token and begins where the one before it ends; the last ends the file.
+
+    Args:
+        prefix: see `Side`.
+        sizes: see there.
+        places: see there.
+        width: bytes of a token.
+        total: bytes of all of them.
+    """
+    end = 0
+    for begin in range(0, len(sizes), BLOCK):  # arrays of all sentences would take memory
+        lengths, begins = (part[begin : begin + BLOCK] for part in (sizes, places))
+        if (empty := np.flatnonzero(lengths < 1)).size:
+            number = int(empty[0])
+            raise damaged(prefix, "idx", f"its length is {lengths[number]}", begin + number)
+        ends = begins + lengths.astype(np.int64) * width
+        turns = np.concatenate(([end], ends[:-1]))
+        if (gaps := np.flatnonzero(begins != turns)).size:
+            number = int(gaps[0])
+            what = f"it begins at byte {begins[number]}, the one before it ends at {turns[number]}"
+            raise damaged(prefix, "idx", what, begin + number)
+        end = int(ends[-1])
+    if total != end:
+        raise damaged(prefix, "bin", f"it has {total} bytes, {end} by its index")
+
+
+def check_other_side(prefix: str, count: int) -> None:
+    """Compare the sentences of both sides of a pair; where one is missing, others say so.
+
+    Raises:
+        DamagedData: they are not as many.
+    """
+    match = _SIDE.fullmatch(os.path.basename(prefix))
+    if match is None:
+        return
+    start, source, target, language = match.groups()
+    if language not in (source, target) or source == target:
+        return
+    other = target if language == source else source
+    other = os.path.join(os.path.dirname(prefix), f"{start}{source}-{target}.{other}")
+    if os.path.isfile(f"{other}.idx") and (found := _read_header(other)[1]) != count:
+        raise damaged(prefix, "idx", f"it has {count} sentences, {other}.idx {found}")
+
+
+# --- the dictionary ----------------------------------------------------------------------------
+
+
+def words_of(prefix: str, dictionary: Any = None) -> Words | None:
+    """What the tokens of a side may be, by the dictionary that it was binarised with.
+
+    That lies beside it. The one in use has tags behind its words, which no text has.
+
+    Args:
+        prefix: see `Side`.
+        dictionary: fairseq's, the one in use.
+
+    Returns:
+        None where there is neither.
+    """
+    path = dictionary_of(prefix)
+    counts = [] if dictionary is None else [len(dictionary)]
+    if os.path.isfile(path):
+        found = os.stat(path)
+        counts.append(SPECIALS + _lines(path, found.st_mtime_ns, found.st_size))
+    end = END if dictionary is None else dictionary.eos()
+    return Words(min(counts), end) if counts else None
+
+
+@functools.lru_cache(maxsize=1024)
+def _lines(path: str, *_: int) -> int:
+    with open(path, encoding="utf-8", errors="replace") as stream:
+        return sum(1 for _ in stream)
+
+
+# --- fairseq's own loading ---------------------------------------------------------------------
+
+
+def check_before_loading(module: Any) -> None:
+    """Have fairseq's ``make_dataset`` look at what it is to open.
+
+    Args:
+        module: fairseq.data.indexed_dataset, which is changed.
+    """
+    original = module.make_dataset
+
+    @functools.wraps(original)
+    def make_dataset(
+        path: str, impl: str | None, fix_lua_indexing: bool = False, dictionary: Any = None
+    ) -> Any:
+        if module.MMapIndexedDataset.exists(path):  # two files, whatever kind they are of
+            if impl == "mmap":
+                side = check_side(path, dictionary, whole=True)
+                if not len(side.sizes):  # fairseq cannot map it
+                    raise damaged(path, "bin", "it is empty")
+            elif impl in (None, "cached", "lazy") and not _is_of_another_kind(path):
+                _read_header(path)
+                raise DamagedData(f"`--dataset-impl` must be mmap for {path}.idx; it is {impl}")
+        return original(path, impl, fix_lua_indexing, dictionary)
+
+    module.make_dataset = make_dataset
+
+
+def _is_of_another_kind(prefix: str) -> bool:
+    with open(f"{prefix}.idx", "rb") as stream:
+        return stream.read(8) in OTHER_MAGIC
+
+
+# --- messages ----------------------------------------------------------------------------------
+
+
+def _unknown(prefix: str, number: int, token: int, words: Words) -> DamagedData:
+    what = f"its token {token} is not in the dictionary of {words.count}"
+    return damaged(prefix, "bin", what, number)
+
+
+def _endless(prefix: str, number: int) -> DamagedData:
+    return damaged(prefix, "bin", "the symbol that ends it is missing", number)

@@ -1,0 +1,252 @@
+"""Settings that files hold, read so that nothing in them runs and no place in them is written to.
+
+fairseq calls ``eval`` on some settings that are text, such as ``--left-pad-source`` or
+``--adam-betas``, and a checkpoint brings its settings with it. :func:`literal` reads the same text
+and runs nothing; :func:`harmless` takes out of a checkpoint's settings what names code, or a place
+to write to. The mends of ``tdo_plugin_boot``, beside which this file stands, give both to fairseq.
+"""
+
+import argparse
+import ast
+import functools
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any
+
+SHOWN = 60  # characters of a value in a message
+LONGEST = 100_000  # characters of a value, and elements of what it comes to
+REPEATED = (list, tuple)
+
+# Settings of a checkpoint that fairseq or a task would import, or write to.
+IMPORTED = ("user_dir",)
+WRITTEN = ("log_file", "results_path", "save_predictions", "tensorboard_logdir")
+# Likewise; but these are text in every form of fairseq's settings, where None is refused.
+WRITTEN_TEXT = ("plasma_path", "save_dir")
+
+# omegaconf's reference to a function, such as ${oc.env:HOME}; one to another setting has no colon.
+FUNCTION = re.compile(r"\$\{\s*[\w.${}]+\s*:")
+
+
+_names: dict[str, str] = {}  # of settings that are text, in the latest checkpoint, for messages
+
+
+class SettingError(ValueError):
+    """A setting that is no plain value. Shown as one line, without a traceback."""
+
+    one_line = True
+
+
+def shown(value: object) -> str:
+    """A value for a message: on one line, without control characters, of bounded length."""
+    text = ascii(value) if not isinstance(value, str) or not value.isprintable() else value
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
+
+
+# --- text that stands for a value ----------------------------------------------------------------
+
+
+def literal(text: str) -> Any:
+    """What fairseq's ``eval`` of a setting gives, for text that is a plain value.
+
+    That is what :func:`ast.literal_eval` reads, and lists that are added up or repeated, as in
+    fairseq's own ``[(512, 3)] * 20``.
+
+    Raises:
+        SettingError: for any other text.
+        TypeError: for what is no text, as ``eval`` does.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"a setting must be text here; it is {type(text).__name__}")
+    try:
+        if len(text) > LONGEST:
+            raise ValueError
+        return _value(ast.parse(text.lstrip(" \t"), mode="eval").body)
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        name = f"`{_names[text]}` of a checkpoint" if text in _names else "a setting"
+        raise SettingError(
+            f"{name} must be a plain value, such as True, 0.9 or [1, 2]; it is {shown(text)}"
+        ) from None
+
+
+def _value(node: ast.expr) -> Any:
+    if not isinstance(node, ast.BinOp) or not isinstance(node.op, (ast.Add, ast.Mult)):
+        if isinstance(node, (ast.List, ast.Tuple)):
+            kind = list if isinstance(node, ast.List) else tuple
+            return kind(map(_value, node.elts))
+        return ast.literal_eval(node)
+    left, right = _value(node.left), _value(node.right)
+    if isinstance(node.op, ast.Add):
+        if isinstance(left, REPEATED) and type(left) is type(right):
+            return left + right
+        return ast.literal_eval(node)  # which knows complex numbers
+    if isinstance(right, REPEATED):
+        left, right = right, left
+    if not isinstance(left, REPEATED) or type(right) is not int:
+        raise ValueError
+    if len(left) * right > LONGEST:
+        raise ValueError
+    return left * right
+
+
+# --- a checkpoint's settings ---------------------------------------------------------------------
+
+
+def harmless(state: Any) -> Any:
+    """A checkpoint as fairseq may have it: its settings name no code, and no place to write to.
+
+    Settings in omegaconf's form come back as plain ones, of which fairseq makes that form itself.
+
+    Args:
+        state: as it was read; other things than checkpoints come back as they are.
+    Raises:
+        SettingError: a setting that asks for a function of omegaconf's, such as ``${oc.env:HOME}``.
+    """
+    if not isinstance(state, dict):
+        return state
+    parts = {key: _plain(state[key]) for key in ("args", "cfg") if state.get(key) is not None}
+    _names.clear()
+    for settings in map(_mapping, parts.values()):
+        for place in _places(settings):
+            _forget(place)
+    return {**state, **parts}
+
+
+def _plain(settings: Any) -> Any:
+    from omegaconf import OmegaConf
+
+    return OmegaConf.to_container(settings) if OmegaConf.is_config(settings) else settings
+
+
+def _mapping(value: Any) -> Any:
+    return vars(value) if isinstance(value, argparse.Namespace) else value
+
+
+def _places(value: Any) -> Iterator[dict[str, Any]]:
+    """All groups of settings, however deep, each once."""
+    waiting, seen = [value], set()
+    while waiting:
+        place = _mapping(waiting.pop())
+        if id(place) in seen:
+            continue
+        seen.add(id(place))
+        if isinstance(place, dict):
+            yield place
+        if isinstance(place, (dict, list, tuple)):
+            waiting += place.values() if isinstance(place, dict) else place
+
+
+def _forget(place: dict[str, Any]) -> None:
+    for name in (*IMPORTED, *WRITTEN):
+        if name in place:
+            place[name] = None
+    for name in WRITTEN_TEXT:
+        place.pop(name, None)
+    for name, value in place.items():
+        for text in value if isinstance(value, (list, tuple)) else [value]:
+            if not isinstance(text, str):
+                continue
+            called = _names[text] = shown(str(name))
+            if FUNCTION.search(text):
+                raise SettingError(
+                    f"`{called}` of a checkpoint must be a plain value; it is {shown(text)}"
+                )
+
+
+# --- what fairseq looks up by name ---------------------------------------------------------------
+
+
+def only_meters(module: Any) -> Callable[[Any, Any], None]:
+    """``MetersDict.load_state_dict`` of fairseq, which would call whatever a checkpoint names.
+
+    Args:
+        module: fairseq.logging.meters.
+    """
+    original = module.MetersDict.load_state_dict
+
+    def load_state_dict(self: Any, state_dict: Any) -> None:
+        for _, _, name, _ in state_dict:
+            kind = getattr(module, name, None) if isinstance(name, str) else None
+            if not isinstance(kind, type) or not issubclass(kind, module.Meter):
+                raise SettingError(
+                    f"a checkpoint's meters must be of fairseq's kinds; one is {shown(name)}"
+                )
+        original(self, state_dict)
+
+    return load_state_dict
+
+
+def know_names(module: Any) -> None:
+    """Have fairseq's functions that build a part by its name refuse a name that has none.
+
+    Args:
+        module: fairseq.tasks, fairseq.models or fairseq.registry, of all other parts.
+    """
+    if module.__name__ == "fairseq.tasks":
+        names = (module.TASK_REGISTRY, module.TASK_DATACLASS_REGISTRY)
+        module.setup_task = _known("task", module.setup_task, names, "task", "_name")
+    elif module.__name__ == "fairseq.models":
+        names = (module.ARCH_MODEL_REGISTRY, module.MODEL_DATACLASS_REGISTRY)
+        module.build_model = _known("arch", module.build_model, names, "_name", "arch")
+    else:
+        module.setup_registry = _knowing(module.setup_registry)
+
+
+def _knowing(setup_registry: Callable[..., Any]) -> Callable[..., Any]:
+    """fairseq's function that begins the registry of a kind of parts, such as `--criterion`."""
+
+    @functools.wraps(setup_registry)
+    def setup(option: str, *args: Any, **options: Any) -> Any:
+        made = setup_registry(option, *args, **options)
+        if made is None:  # it was there
+            return None
+        build, register, names, settings = made
+        kind = option.removeprefix("--").replace("-", "_")
+        return _known(kind, build, (names,), kind, "_name"), register, names, settings
+
+    return setup
+
+
+def _known(
+    kind: str, build: Callable[..., Any], names: Sequence[Collection[str]], *said: str
+) -> Callable[..., Any]:
+    """A function of fairseq's that builds a part by its name, and refuses names without one.
+
+    Args:
+        kind: of the part, for messages, such as `task`.
+        build: gets settings, or the name itself, first.
+        names: of all parts that have been registered.
+        said: settings by the first of which, where it is text, the name goes; omegaconf's form of
+            the settings has `_name`.
+    """
+
+    @functools.wraps(build)
+    def checked(cfg: Any, *args: Any, **options: Any) -> Any:
+        found = [cfg, *(getattr(cfg, setting, None) for setting in said)]
+        name = next((value for value in found if isinstance(value, str)), None)
+        if name is not None and not any(name in registry for registry in names):
+            raise SettingError(
+                f"`{kind}` must be one of fairseq's or of `--user-dir`; {shown(name)} is none"
+            )
+        from omegaconf.errors import OmegaConfBaseException
+
+        try:
+            return build(cfg, *args, **options)
+        except OmegaConfBaseException as error:
+            reason = str(error).partition("\n")[0]
+            raise SettingError(
+                f"`{kind}` must have the settings that it knows: {reason}"
+            ) from error
+
+    return checked
+
+
+def no_hub(*_: Any, **__: Any) -> None:
+    """``torch.hub.load``, where a data folder's settings say what is downloaded and run.
+
+    Raises:
+        SettingError: always.
+    """
+    raise SettingError(
+        "a data folder's `tts_model_id` must not be loaded: it is code from elsewhere; load that "
+        "model with torch.hub yourself"
+    )

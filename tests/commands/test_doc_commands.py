@@ -1,0 +1,371 @@
+"""Every command that README and docs show is one: its program's own parser takes it, and more.
+
+What trains is followed to the model's and the criterion's checks, so that options which contradict
+each other are found; a grid and a script are followed to the trainings that they come to.
+"""
+
+import argparse
+import contextlib
+import functools
+import io
+import re
+import runpy
+import shlex
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import pytest
+from support.configs import ROOT, torchrun
+from support.doc_commands import DOCUMENTS, FENCE, Command, blocks, fenced, in_text
+from support.prepared import prepared, trained
+from support.scripts import CLONE, dry_run, script
+
+from tdo_plugin.cli import COMMANDS, build_parser, main
+from tdo_plugin.grid.cells import Run, cells_of, runs_of
+from tdo_plugin.grid.description import read_grid
+from tdo_plugin.launch.training import Machine, train_words
+
+# What a reader puts in place of a word, as one would.
+PLACEHOLDERS = {
+    "CONFIG": ["configs/own-data/tdo-instrucl.conf"],
+    "configs/CONFIG.conf": ["configs/multi30k/prefix-decoder-only.conf"],
+    "GRID": ["configs/quickstart/grid.json"],
+    "GRID.json": ["configs/quickstart/grid.json"],
+    "FLAGS": ["--tdo-init", "identity-stage1"],
+    "FLAG...": ["--max-update", "10"],
+    "...": [],
+}
+# Programs that have no parser to ask, and why.
+OTHERS = {
+    "source": "a builtin of the shell",
+    "mv": "not ours",
+    "sbatch": "Slurm's, which no test has",
+    "-m venv": "Python's own",
+    "-m pytest": "its options are those of a plugin that is installed by the line before",
+    "scripts/test.sh": "hands what it does not know on to pytest; test_scripts.py has its tiers",
+    "benchmarks/source_reading/run.sh": "test_scripts.py has what it trains",
+}
+# What stands in documents for a number or a folder.
+NUMBERS = ("N", "V", "K")
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("documents")
+
+
+@contextlib.contextmanager
+def nothing_said() -> Iterator[io.StringIO]:
+    """Catch what is printed and said."""
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        yield said
+
+
+def filled(command: Command) -> list[str]:
+    """Its words, with placeholders filled in and programs called by their names."""
+    words = [one for word in command.words for one in PLACEHOLDERS.get(word, [word])]
+    if words[0] == "bash":
+        del words[0]
+    if ".venv" in Path(words[0]).parts:
+        words[0] = Path(words[0]).name
+    return words
+
+
+# --- programs ---------------------------------------------------------------------------------
+
+
+@functools.cache
+def tdo_parser() -> argparse.ArgumentParser:
+    return build_parser()
+
+
+def parsed(words: list[str]) -> argparse.Namespace:
+    """The words of `tdo`, read.
+
+    Raises:
+        AssertionError: with what the parser complains of.
+    """
+    with nothing_said() as said:
+        try:
+            return tdo_parser().parse_args(words)
+        except SystemExit:
+            raise AssertionError(said.getvalue().strip().split("\n")[-1]) from None
+
+
+def tdo(words: list[str], folder: Path) -> None:
+    """Hold a command of `tdo` against its parser; follow what it starts."""
+    args = parsed(words)
+    if args.command == "train":
+        training(words, folder)
+    elif args.command == "estimate":
+        for config in args.configs:
+            training(["train", str(config), "DATA"], folder)
+    elif args.command == "describe":
+        succeeds(words)
+
+
+def succeeds(words: list[str]) -> str:
+    """What a command of `tdo` says in this process, which must end well."""
+    with nothing_said() as said:
+        code = main(words)
+    assert code == 0, said.getvalue()
+    return said.getvalue()
+
+
+def training(words: list[str], folder: Path) -> None:
+    """Follow `tdo train` on a small data folder to what it trains."""
+    _, config, _, *flags = words
+    machine = [] if {"--gpus", "--cpu"} & set(flags) else ["--cpu"]
+    where = [str(folder / config), str(prepared().root)]
+    said = succeeds(["train", *where, *flags, *machine, "--dry-run"])
+    for line in said.splitlines():
+        if line.startswith("+ "):
+            started = shlex.split(line.removeprefix("+ "))
+            if started[0] == "torchrun":
+                launched = torchrun(started)
+                started = [launched.training_script, *launched.training_script_args]
+            assert started[0] == "fairseq-train"
+            fairseq_train(started[1:])
+
+
+def fairseq_train(words: list[str], *_: object) -> None:
+    """Read the words of `fairseq-train`; set up the task, check the model, build the criterion."""
+    from fairseq import criterions, options, tasks
+
+    from tdo_plugin.criterions.specs import spec_of_training
+
+    args = read_by(options.get_training_parser(), words)
+    args.data = str(prepared().root)
+    task = tasks.setup_task(args)
+    spec_of_training(task)
+    criterions.build_criterion(args, task)
+
+
+def read_by(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Namespace:
+    """The words of a command of fairseq's, read as it reads them."""
+    from fairseq import options
+
+    with nothing_said() as said:
+        try:
+            return options.parse_args_and_arch(parser, words)
+        except SystemExit:
+            raise AssertionError(said.getvalue().strip().split("\n")[-1]) from None
+
+
+def fairseq_generate(words: list[str], *_: object) -> None:
+    """Read the words of `fairseq-generate` and set up its task."""
+    from fairseq import options, tasks
+
+    own = words.index("--path") + 1
+    words = [str(prepared().root), *words[1:own], str(trained()), *words[own + 1 :]]
+    args = read_by(options.get_generation_parser(), words)
+    tasks.setup_task(args)
+
+
+def fairseq_preprocess(words: list[str], *_: object) -> None:
+    from fairseq import options
+
+    options.get_preprocessing_parser().parse_args(words)
+
+
+def python(words: list[str], folder: Path) -> None:
+    """Let a benchmark, or a module of the tests, read its words, and go no further."""
+    if words[0] == "-m" and f"-m {words[1]}" in OTHERS:
+        return
+
+    class Read(Exception):
+        """Its words are read."""
+
+    def parse(self: argparse.ArgumentParser, *_: object) -> None:
+        argparse.ArgumentParser.parse_known_args(self, rest)
+        raise Read
+
+    runs, rest = (
+        (functools.partial(runpy.run_module, words[1]), words[2:])
+        if words[0] == "-m"
+        else (functools.partial(runpy.run_path, str(folder / words[0])), words[1:])
+    )
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(Read):
+        patch.setattr(argparse.ArgumentParser, "parse_args", parse)
+        runs(run_name="__main__")
+
+
+def pip(words: list[str], folder: Path) -> None:
+    """Let pip read its words; the files and extras that they name are there."""
+    from pip._internal.commands import create_command
+
+    name, *rest = words
+    given, requirements = create_command(name).parse_args(rest)
+    for place in given.constraints:
+        assert (folder / place).is_file(), place
+    for extra in re.findall(r"\[(\w+)\]", " ".join([*requirements, *given.editables])):
+        assert f"\n{extra} = [" in (ROOT / "pyproject.toml").read_text(), extra
+
+
+PROGRAMS: dict[str, Callable[[list[str], Path], None]] = {
+    "tdo": tdo,
+    "fairseq-train": fairseq_train,
+    "fairseq-generate": fairseq_generate,
+    "fairseq-preprocess": fairseq_preprocess,
+    "python": python,
+    "pip": pip,
+}
+# scripts that are commands of `tdo`
+SAME = {
+    "scripts/train.sh": ["train"],
+    "scripts/slurm.sh": ["train", "--slurm"],
+    "scripts/preprocess.sh": ["preprocess"],
+    "scripts/generate.sh": ["generate"],
+}
+
+
+def follow(command: Command) -> None:
+    """Hold a command against what it starts."""
+    if "..." in command.words:  # which leaves something to the reader
+        mention(command)
+        return
+    name, *words = filled(command)
+    assert "/" not in name or (command.folder / name).is_file(), f"{name} is not there"
+    if name in SAME:
+        same, *options = SAME[name]
+        tdo([same, *words, *options], command.folder)
+    elif name in PROGRAMS:
+        PROGRAMS[name](words, command.folder)
+    elif not name.endswith(".sh"):
+        assert name in OTHERS, f"{name} has no parser here"
+
+
+def mention(command: Command) -> None:
+    """Hold what is not a whole command against the options that its program has."""
+    name, *words = filled(command)
+    words = ["1" if word in NUMBERS else word.strip("[]") for word in words]
+    options = [word.partition("=")[0] for word in words if word.startswith("-") and word != "--"]
+    name, *rest = SAME.get(name, [name])
+    words = [*rest, *words]
+    if name in COMMANDS:
+        name, words = "tdo", [name, *words]
+    if name.endswith(".sh"):
+        assert (command.folder / name).is_file(), f"{name} is not there"
+        return
+    known = set(options_of(name, words)) | {"--help"}
+    assert set(options) <= known, f"no options of {name}: {sorted(set(options) - known)}"
+
+
+def options_of(name: str, words: list[str]) -> Iterator[str]:
+    """The options that a program takes with these words."""
+    from fairseq import options
+    from fairseq.criterions import CRITERION_REGISTRY
+    from fairseq.models import MODEL_REGISTRY
+
+    if name.startswith("fairseq-"):
+        parser = getattr(options, f"get_{STOCK[name]}_parser")()
+        if name == "fairseq-train":  # what --arch and --criterion bring
+            MODEL_REGISTRY["tdo_transformer"].add_args(parser)
+            CRITERION_REGISTRY["label_smoothed_cross_entropy_terms"].add_args(parser)
+        yield from parser._option_string_actions
+        return
+    parser = tdo_parser()
+    behind = dict.fromkeys(("train", "grid", "describe"), "train")
+    behind["generate"] = "generate"
+    for word in words:
+        subparsers = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
+        if not subparsers:
+            break
+        assert word in subparsers[0].choices, f"{word} is no command of tdo"
+        parser = subparsers[0].choices[word]
+    yield from parser._option_string_actions
+    if words and words[0] in behind:
+        yield from options_of(f"fairseq-{behind[words[0]]}", [])
+
+
+STOCK = {
+    "fairseq-train": "training",
+    "fairseq-generate": "generation",
+    "fairseq-interactive": "interactive_generation",
+    "fairseq-validate": "validation",
+    "fairseq-preprocess": "preprocessing",
+}
+
+
+# --- tests ------------------------------------------------------------------------------------
+
+
+@pytest.mark.long
+def test_the_fenced_commands(scratch: Path, subtests: pytest.Subtests) -> None:
+    commands = fenced(scratch)
+    assert len(commands) > 80
+    for command in commands:
+        with subtests.test(command=str(command)):
+            follow(command)
+
+
+def test_commands_stand_in_fences_that_are_read() -> None:
+    for document in DOCUMENTS:
+        for line, language, text in blocks(document):
+            if language != "bash":
+                assert not re.search(r"^(tdo|fairseq-\w+|bash|python) ", text, re.M), line
+        text = FENCE.sub("", document.read_text(encoding="utf-8"))
+        assert not re.search(r"^    (tdo|fairseq-\w+|bash|python) ", text, re.M), document
+
+
+def test_the_commands_in_running_text(scratch: Path, subtests: pytest.Subtests) -> None:
+    for command in in_text(scratch):
+        with subtests.test(command=str(command)):
+            mention(command)
+
+
+@pytest.mark.long
+def test_scripts_have_the_options(
+    clone: Path, scratch: Path, tmp_path: Path, subtests: pytest.Subtests
+) -> None:
+    """A script that is given one option more complains of that one, and of none before it."""
+    for command in [*fenced(scratch), *in_text(scratch)]:
+        name, *words = filled(command)
+        if not name.endswith(".sh") or name in SAME or name in OTHERS or "--help" in words:
+            continue
+        name = Path(name).name.replace("setup.sh", "real-setup.sh")
+        words = [str(tmp_path) if word in ("DIR", "ARCHIVES") else word for word in words]
+        with subtests.test(command=str(command)):
+            said = script(clone, name, *words, "--no-such-option", code=1).stderr
+            assert "`--no-such-option` is not an option" in said, said
+
+
+@pytest.mark.long
+def test_the_trainings_of_grids(scratch: Path, subtests: pytest.Subtests) -> None:
+    """Those of all cells; of cells that differ in their seed only, the first."""
+    for command in [*fenced(scratch), *in_text(scratch)]:
+        name, *words = filled(command)
+        if (name, *words[:2]) != ("tdo", "grid", "run") or not words[2:]:
+            continue
+        if not (grid := ROOT / words[2]).is_file():  # of a reader's own
+            continue
+        behind = words[words.index("--") + 1 :] if "--" in words else []
+        for run in one_seed(runs_of(cells_of(read_grid(grid)))):
+            with subtests.test(command=str(command), run=run.name):
+                stock, _ = train_words(run.config, prepared(), scratch, Machine(), "fp32", behind)
+                fairseq_train(stock[1:])
+
+
+def one_seed(runs: Iterable[Run]) -> Iterable[Run]:
+    """The first of all runs that differ in their seed only."""
+    found: dict[str, Run] = {}
+    for run in runs:
+        lines = [line for line in run.config.lines() if not line.startswith("--seed ")]
+        found.setdefault("\n".join(lines), run)
+    return found.values()
+
+
+@pytest.mark.full
+def test_the_trainings_of_scripts(scratch: Path, subtests: pytest.Subtests) -> None:
+    """What the tables and figures of fenced commands train."""
+    for command in fenced(scratch):
+        name, *words = filled(command)
+        if not name.startswith(("scripts/tables/", "scripts/figures/")):
+            continue
+        with subtests.test(command=str(command)):
+            shown = dry_run(Path(name).name, *words)
+            lines = [line[2:] for line in shown.splitlines() if line.startswith("+ tdo train ")]
+            for line in lines:
+                _, *training_words = shlex.split(line.replace(CLONE, str(ROOT)))
+                tdo(training_words, ROOT)

@@ -1,0 +1,249 @@
+"""Nothing that a checkpoint's settings say is run, imported or written to, whatever loads it.
+
+A setting's text is replaced by code, or by a place in a folder that is a package: loading the
+checkpoint must neither run the code, nor import the package, nor put anything into the folder. A
+command may go on, or end with one line.
+"""
+
+import copy
+import functools
+import sys
+from argparse import Namespace
+
+import pytest
+import torch
+from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN, generate, kept_logging, train
+from support.prepared import LANGUAGES, LARGER, PAIRS, TASK, prepared, trained
+
+import tdo_plugin_messages
+from tdo_plugin.cli import main
+from tdo_plugin_settings import IMPORTED, WRITTEN
+
+MULTILINGUAL = ("--task", "tdo_translation", "--langs", LANGUAGES, "--lang-pairs", PAIRS, *TAG)
+DE_EN = ("--source-lang", "de", "--target-lang", "en")
+BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, *TDO, *LARGER, *CROSS_ENTROPY)
+# settings that are not given here, and would name what is imported or written
+PLACES = (*IMPORTED, *WRITTEN)
+SMALL = ("--cpu", "--beam", "1", "--max-len-b", "5")
+
+
+# --- checkpoints -----------------------------------------------------------------------------
+
+
+@functools.cache
+def original():
+    return torch.load(trained(), weights_only=False)
+
+
+def groups(value):
+    """All groups of settings of a checkpoint, each a dict."""
+    value = vars(value) if isinstance(value, Namespace) else value
+    if isinstance(value, dict):
+        yield value
+        for one in value.values():
+            yield from groups(one)
+
+
+def settings(kinds=str):
+    """Names of the settings of the checkpoint that are of some kinds, each once."""
+    found = [*groups(original()["cfg"])]
+    return sorted({key for one in found for key, value in one.items() if isinstance(value, kinds)})
+
+
+def original_value(name):
+    return next((one[name] for one in groups(original()["cfg"]) if name in one), None)
+
+
+def with_setting(path, name=None, value=None):
+    """Write the checkpoint with this value, wherever its settings have the name as text."""
+    state = {**original(), "cfg": copy.deepcopy(original()["cfg"])}
+    found = [one for one in groups(state["cfg"]) if isinstance(one.get(name, 0), str | None)]
+    for one in found if found or name is None else list(groups(state["cfg"]))[1:]:
+        one[name] = value
+    torch.save(state, path)
+    return path
+
+
+@pytest.fixture
+def trap(tmp_path):
+    """A package that says so when it is imported, and code that does."""
+    folder = tmp_path / "trap"
+    folder.mkdir()
+    mark = tmp_path / "it-ran"
+    touch = f"__import__('pathlib').Path({str(mark)!r}).touch()"
+    (folder / "__init__.py").write_text(f"{touch}\n")
+
+    class Trap:
+        code = f"{touch} or True"
+        place = str(folder)
+
+        def check(self):
+            assert not mark.exists()
+            assert [one.name for one in folder.iterdir()] == ["__init__.py"]
+            assert "trap" not in sys.modules
+
+        def payloads(self, name):
+            """Code; for what may name a place, that, too."""
+            yield self.code
+            if name == "user_dir":
+                yield self.place
+            elif name in PLACES or "/" in str(original_value(name)):
+                yield f"{self.place}/new"
+
+    return Trap()
+
+
+# --- commands --------------------------------------------------------------------------------
+
+
+def tdo(*words):
+    """The command's exit code and what it says, for :func:`harmless`."""
+    with kept_logging():
+        try:
+            return main([str(word) for word in words])
+        except SystemExit as end:
+            return end.code
+
+
+def stock(name, *flags):
+    """A stock command in this process, as its console script calls it."""
+    from fairseq import options
+    from fairseq.dataclass.utils import convert_namespace_to_omegaconf
+
+    parser = {
+        "interactive": options.get_interactive_generation_parser,
+        "validate": options.get_validation_parser,
+    }[name]
+    words = [str(one) for one in (prepared().root, *flags)]
+    program = __import__(f"fairseq_cli.{name}", fromlist=["main"])
+    cfg = convert_namespace_to_omegaconf(options.parse_args_and_arch(parser(), input_args=words))
+    with kept_logging():
+        if name == "validate":
+            given = options.parse_args_and_arch(parser(), input_args=words, suppress_defaults=True)
+            program.main(cfg, override_args=given)
+        else:
+            program.main(cfg)
+
+
+def training(path, folder, option):
+    flags = (*BASE, "--max-update", "151", "--disable-validation", "--no-save")
+    train(folder / "training", *flags, option, str(path), data=prepared().root)
+
+
+def generating(path, folder):
+    generate(*MULTILINGUAL, *DE_EN, "--path", path, *SMALL, data=prepared().root)
+
+
+def interactive(path, folder):
+    text = folder / "input.txt"
+    text.write_text("▁ein ▁Kind\n", encoding="utf-8")
+    given = ("--path", path, "--input", text, "--cpu", "--beam", "1", "--max-len-b", "5")
+    stock("interactive", *MULTILINGUAL, *DE_EN, *given)
+
+
+def backtranslating(path, folder):
+    text = folder / "text.en"
+    text.write_text("A child of one sees a child.\n", encoding="utf-8")
+    given = ("--path", path, "--text", f"en={text}", "--into", "de", "--max-ratio", "100")
+    return tdo("backtranslate", prepared().root, *given, "--out", folder / "back", *SMALL)
+
+
+COMMANDS = {
+    "fairseq-generate": generating,
+    "fairseq-interactive": interactive,
+    "fairseq-validate": lambda path, folder: stock(
+        "validate", *MULTILINGUAL, "--path", path, "--valid-subset", "valid", "--cpu",
+        "--max-tokens", "600",
+    ),
+    "fairseq-train --restore-file": functools.partial(training, option="--restore-file"),
+    "fairseq-train --finetune-from-model": functools.partial(
+        training, option="--finetune-from-model"
+    ),
+    "tdo translate": lambda path, folder: tdo(
+        "translate", prepared().root, "--path", path, "--pairs", "de-en", "--out", folder / "out",
+        *SMALL,
+    ),
+    "tdo average": lambda path, folder: tdo(
+        "average", "--inputs", path, trained(), "--output", folder / "average.pt"
+    ),
+    "tdo extend": lambda path, folder: tdo(
+        "extend", prepared().root, "--path", path, "--languages", "nl", "--output",
+        folder / "extended.pt",
+    ),
+    "tdo erase": lambda path, folder: tdo(
+        "erase", "--path", path, "--general", "0.5", "--output", folder / "erased.pt"
+    ),
+    "tdo convert": lambda path, folder: tdo(
+        "convert", path, "--from", "m2m100", "--to", "tdo_transformer", "--out", folder / "new"
+    ),
+    "tdo score-lm": lambda path, folder: tdo(
+        "score-lm", prepared().root, "--path", path, "--pairs", "de-en", "--cpu"
+    ),
+    "tdo importance": lambda path, folder: tdo(
+        "importance", "--path", path, "--data", prepared().root, "--sentences", "2", "--cpu",
+        "--out", folder / "importance.safetensors",
+    ),
+    "tdo probe positions": lambda path, folder: tdo(
+        "probe", "positions", "--path", path, "--data", prepared().root, "--halves",
+        "--sentences", "4", "--probes", "1", "--cpu", "--no-figures", "--out", folder / "probed",
+    ),
+    "tdo analyze preference": lambda path, folder: tdo(
+        "analyze", "preference", "--path", path, "--data", prepared().root, "--form", "sentence",
+        "--sentences", "4", "--cpu", "--no-figures", "--out", folder / "preference",
+    ),
+    "tdo backtranslate": backtranslating,
+}  # fmt: skip
+
+
+def loaded(name, path, folder, capsys):
+    """What a command ends with: its one line, or None where it goes through."""
+    try:
+        code = COMMANDS[name](path, folder)
+    except Exception as error:
+        line = tdo_plugin_messages.one_line(type(error), error)
+        assert line is not None, repr(error)
+        return line
+    said = capsys.readouterr().err
+    assert "Traceback" not in said
+    return said.strip().rpartition("\n")[2] if code else None
+
+
+def tried(command, names, tmp_path, trap, capsys):
+    for number, name in enumerate(names):
+        for turn, payload in enumerate(trap.payloads(name)):
+            folder = tmp_path / f"{number}-{turn}"
+            folder.mkdir()
+            path = with_setting(folder / "payload.pt", name, payload)
+            line = loaded(command, path, folder, capsys)
+            assert line is None or "\n" not in line
+            trap.check()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_command_itself_goes_through(command, tmp_path, capsys):
+    """So that what follows tests what it says; some want another model, and say so."""
+    line = loaded(command, with_setting(tmp_path / "as-it-was.pt"), tmp_path, capsys)
+    if command not in ("tdo erase", "tdo convert"):
+        assert line is None
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("command", COMMANDS)
+def test_nothing_of_a_setting_runs(command, tmp_path, trap, capsys):
+    """Each setting that is text is tried by some command, and each command has some of them."""
+    turn = [*COMMANDS].index(command)
+    tried(command, [*settings(), *PLACES][turn :: len(COMMANDS)], tmp_path, trap, capsys)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("command", COMMANDS)
+def test_nothing_of_any_setting_runs(command, tmp_path, trap, capsys):
+    """Each setting that is text, by each command."""
+    tried(command, [*settings(), *PLACES], tmp_path, trap, capsys)
+
+
+@pytest.mark.full
+def test_nothing_of_a_setting_that_was_not_given_runs(tmp_path, trap, capsys):
+    """Settings that are empty may be text, too."""
+    tried("fairseq-generate", settings(type(None)), tmp_path, trap, capsys)

@@ -1,0 +1,177 @@
+"""Models that are used without the options of their training, and with others."""
+
+import json
+import shutil
+
+import pytest
+import torch
+from support.commands import command, hypotheses, logged, refused, scores, succeed
+from support.data import CROSS_ENTROPY, PAIRS, TAG, TASK, TDO, TRAIN, databin, generate, train
+from support.made import made_once
+from support.prepared import LARGER, prepared, trained
+
+from tdo_plugin.data.databin import MARK, read_data_folder
+from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.decoding.loading import known_languages, load_models
+from tdo_plugin.evaluation.decoding.options import DecodingOptions
+from tdo_plugin.evaluation.decoding.pool import Work, load
+from tdo_plugin_checkpoint import safe_load
+
+PADDED = ("--left-pad-source", "False", "--max-source-positions", "40")
+OURS = ("--task", "tdo_translation")
+DE_FR = ("-s", "de", "-t", "fr", "--beam", "3", "--max-len-b", "10")
+
+
+@made_once
+def _model(folder, flags):
+    ending = ("--max-update", "12", "--no-epoch-checkpoints")
+    train(folder, *OURS, *TRAIN, *TDO, *CROSS_ENTROPY, *flags, *ending)
+
+
+def model(*flags):
+    return _model(flags) / "checkpoint_last.pt"
+
+
+def tagged():
+    return model(*TASK, *TAG, *PADDED)
+
+
+def older(path, to):
+    """What a version that remembered dictionary and languages alone would have saved."""
+    state = safe_load(str(path))
+    del state["task_state"]["text"]
+    torch.save(state, to)
+    return to
+
+
+def test_generation_without_a_word_is_that_with_all_options(tmp_path):
+    said = generate(*OURS, *TASK, *TAG, *PADDED, *DE_FR, "--path", tagged())
+    assert "\nS-5\t__fr__ " in said
+    for path in (tagged(), older(tagged(), tmp_path / "old.pt")):
+        found = generate(*OURS, *DE_FR, "--path", path)
+        assert "\nS-5\t__fr__ " in found
+        assert (hypotheses(found), scores(found)) == (hypotheses(said), scores(said))
+
+
+@pytest.mark.parametrize("name", ["generate", "interactive", "validate"])
+def test_another_tag_is_refused_where_a_model_is_used(name):
+    more = ("--max-tokens", "99") if name == "validate" else ()
+    line = refused(
+        *(name, databin(), *OURS, *DE_FR[:4], *more, "--cpu", "--path", tagged()),
+        *("--encoder-langtok", "src"),
+    )
+    assert line.startswith("`--encoder-langtok` must be the checkpoint's, tgt; it is src")
+
+
+def test_interactive_use_and_validation_without_a_word():
+    source = (databin().parent / "text" / "test.de-fr.de").read_text(encoding="utf-8")
+    where = (databin(), *OURS, "--cpu", "--path", tagged())
+    done = command("interactive", *where, *DE_FR, stdin=source)
+    assert done.returncode == 0, done.stderr
+    expected = generate(*OURS, *DE_FR, "--path", tagged())
+    assert hypotheses(done.stdout) == hypotheses(expected)
+    log = ("--max-tokens", "120", "--log-format", "json", "--valid-subset", "valid")
+    (said,) = logged(succeed("validate", *where, *TASK, *TAG, *PADDED, *log), "valid_loss")
+    (found,) = logged(succeed("validate", *where, *log), "valid_loss")
+    assert found == said
+
+
+def test_a_training_that_begins_with_a_model(tmp_path):
+    flags = (*OURS, *TRAIN, *TDO, *CROSS_ENTROPY, "--max-update", "1", "--no-epoch-checkpoints")
+    pairs = ("--lang-pairs", ",".join(PAIRS))
+    begun = (*flags, *pairs, "--finetune-from-model", str(tagged()))
+    train(tmp_path / "new", *begun)
+    state = safe_load(str(tmp_path / "new" / "checkpoint_last.pt"))
+    assert state["task_state"]["text"] == safe_load(str(tagged()))["task_state"]["text"]
+    assert state["cfg"]["task"].max_source_positions == 40
+    with pytest.raises(UserError, match="`--encoder-langtok` must be the checkpoint's, tgt; it is"):
+        train(tmp_path / "other", *begun, "--encoder-langtok", "src")
+    assert not (tmp_path / "other").exists()
+    # and one that goes on
+    with pytest.raises(UserError, match="`--left-pad-source` must be the checkpoint's, off; it is"):
+        train(tmp_path / "new", *flags, *pairs, "--left-pad-source", "True", "--max-update", "3")
+
+
+def test_a_task_that_was_made_otherwise_still_compares():
+    from support.data import built
+
+    task, _, _ = built(*OURS, *TASK, *TAG, *TRAIN, *TDO, *CROSS_ENTROPY)
+    stored = safe_load(str(tagged()))["task_state"]
+    with pytest.raises(UserError, match="`--left-pad-source` must be the checkpoint's, off; it is"):
+        task.load_state_dict(stored)
+
+
+# --- tdo -------------------------------------------------------------------------------------
+
+
+def translated(*paths):
+    with torch.no_grad():
+        translator = load(Work(DecodingOptions(paths), prepared(), prepared().root), "cpu")
+        return [one.text for one in translator.translate_test("de-fr", lambda _: None)]
+
+
+@made_once
+def _listed(folder, way):
+    """Models of a data folder of `tdo`, told their languages in other ways than --langs."""
+    names = folder / "names.txt"
+    names.write_text("fr\nen\nde\n", encoding="utf-8")
+    told = ("--lang-dict", str(names)) if way == "file" else ()
+    pairs = ("--lang-pairs", "en-de,de-en,en-fr,fr-en")
+    flags = (*OURS, *told, *pairs, *TAG, *TRAIN, *TDO, *LARGER, *CROSS_ENTROPY)
+    ending = ("--max-update", "20", "--no-epoch-checkpoints", "--disable-validation")
+    train(folder, *flags, *ending, data=prepared().root)
+
+
+LISTED = {"file": ["fr", "en", "de"], "pairs": ["de", "en", "fr"]}
+
+
+@pytest.mark.parametrize("way", LISTED)
+def test_languages_of_a_file_or_of_the_pairs(way, tmp_path):
+    path = tmp_path / "model.pt"
+    shutil.copy(_listed(way) / "checkpoint_last.pt", path)
+    direction = ("-s", "de", "-t", "fr", "--path", path, "--beam", "4", "--gen-subset", "test")
+    expected = hypotheses(generate(*OURS, *direction, data=prepared().root))
+    assert known_languages(path) == LISTED[way]
+    texts = translated(path)
+    assert len(texts) == len(expected)
+    pieces = ["".join(expected[number].split()).replace("▁", " ").strip() for number in expected]
+    assert sorted(pieces) == sorted(texts)
+    _as_before(path, way)
+    assert known_languages(path) == LISTED[way]
+    assert translated(path) == texts
+
+
+def _as_before(path, way):
+    """As an older version saved it: with the name of a file, which is gone, or with nothing."""
+    state = safe_load(str(path))
+    del state["task_state"]["text"], state["task_state"]["text_form"]
+    task = state["cfg"]["task"]
+    task.langs, task.lang_dict = None, "/gone/names.txt" if way == "file" else None
+    torch.save(state, path)
+
+
+def test_members_of_an_ensemble_that_read_other_text(tmp_path):
+    other = tmp_path / "other.pt"
+    state = safe_load(str(trained()))
+    state["cfg"]["task"].langtoks = {"main": ("src", None)}
+    del state["task_state"]["text"]
+    torch.save(state, other)
+    with pytest.raises(UserError, match=r"`--encoder-langtok` is tgt for .*, src for .*other.pt"):
+        load_models([trained(), other], prepared())
+
+
+def test_text_of_another_form(tmp_path):
+    assert safe_load(str(trained()))["task_state"]["text_form"] == {
+        "casing": "cased",
+        "tokenization": "none",
+    }
+    folder = tmp_path / "data"
+    shutil.copytree(prepared().root, folder)
+    mark = json.loads((folder / MARK).read_text(encoding="utf-8"))
+    del mark["digests"]  # as of a folder that was made before there were any
+    mark["form"] = {"casing": "lowercased", "tokenization": "moses"}
+    (folder / MARK).write_text(json.dumps(mark), encoding="utf-8")
+    with pytest.raises(UserError) as raised:
+        load_models([trained()], read_data_folder(folder))
+    assert "form of the checkpoint's, cased, none; " in str(raised.value)
+    assert str(raised.value).endswith("has lowercased, moses")

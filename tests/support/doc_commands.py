@@ -1,0 +1,112 @@
+"""The commands that the documents show, as the shell reads them.
+
+Each block is given to bash, in which every program is a function that notes its words, so loops,
+arrays, continued lines, comments and settings before a command are what they are to a user.
+"""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from support.configs import ROOT
+
+DOCUMENTS = (
+    ROOT / "README.md",
+    ROOT / "configs" / "README.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+)
+FENCE = re.compile(r"^```(\w*)\n(.*?\n)```$", re.MULTILINE | re.DOTALL)
+# programs that are words of a command line in running text
+PROGRAM = re.compile(r"`((?:tdo|fairseq-\w+|bash|scripts/\S+\.sh) [^`]+)`")
+NOTES = """
+note() { printf '%s\\0' "$#" "$@" >>"$NOTED"; }
+command_not_found_handle() { note "${BASH_LINENO[0]}" "$PWD" "$@"; }
+source() { note "${BASH_LINENO[0]}" "$PWD" source "$@"; }
+"""
+LEADING = re.compile(r"[\w.-]*(?:/[\w.-]+)+")  # a program that is called by its place
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command: its words, the folder that it is given in, and where it stands."""
+
+    place: str
+    folder: Path
+    words: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.place}: {' '.join(self.words)}"
+
+
+def blocks(document: Path) -> Iterator[tuple[int, str, str]]:
+    """Line, language and text of each fenced block of a document."""
+    text = document.read_text(encoding="utf-8")
+    for block in FENCE.finditer(text):
+        yield text.count("\n", 0, block.start(2)) + 1, block[1], block[2]
+
+
+def read_block(text: str, where: str, first: int, scratch: Path) -> list[Command]:
+    """The commands of a block of shell, in the order in which they are given.
+
+    Args:
+        text: of the block.
+        where: it stands, for the commands' places.
+        first: the number of its first line.
+        scratch: an empty folder.
+
+    Raises:
+        AssertionError: bash does not understand it.
+    """
+    root, noted, notes = scratch / "root", scratch / "noted", scratch / "notes.sh"
+    if not root.exists():
+        root.mkdir()
+        for path in ROOT.iterdir():
+            (root / path.name).symlink_to(path)
+    noted.write_bytes(b"")
+    named = sorted(set(LEADING.findall(text)))
+    functions = [f'{name}() {{ note "${{BASH_LINENO[0]}}" "$PWD" {name} "$@"; }}' for name in named]
+    notes.write_text("\n".join([NOTES, *functions, ""]))
+    environment = {"BASH_ENV": str(notes), "NOTED": str(noted), "PATH": "/nowhere"}
+    done = subprocess.run(
+        ["/bin/bash", "-eu", "-c", text],
+        cwd=root,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0 and not done.stderr, f"{where}:{first}: {done.stderr}"
+    fields = iter(noted.read_text().split("\0")[:-1])
+    found = []
+    for count in fields:
+        line, folder, *words = (next(fields) for _ in range(int(count)))
+        inside = ROOT / Path(folder).relative_to(root)
+        found.append(Command(f"{where}:{first + int(line) - 1}", inside, tuple(words)))
+    return found
+
+
+def fenced(scratch: Path) -> list[Command]:
+    """The commands of all documents' blocks."""
+    found = []
+    for document in DOCUMENTS:
+        where = document.relative_to(ROOT).as_posix()
+        for first, language, text in blocks(document):
+            if language == "bash":
+                found += read_block(text, where, first, scratch)
+    return found
+
+
+def in_text(scratch: Path) -> list[Command]:
+    """The commands that stand in running text."""
+    found = []
+    for document in DOCUMENTS:
+        where = document.relative_to(ROOT).as_posix()
+        text = document.read_text(encoding="utf-8")
+        text = FENCE.sub(lambda block: "\n" * block[0].count("\n"), text)
+        for match in PROGRAM.finditer(text):
+            number = text.count("\n", 0, match.start()) + 1
+            found += read_block(match[1].replace("\n", " "), where, number, scratch)
+    return found

@@ -1,0 +1,71 @@
+"""Calls by which a value of a file could become code, a program or a place, in source text."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+# What a call's last name says, by kind; names that are too common count with their owner alone.
+KINDS = {
+    "text as code": {"eval", "exec", "literal_eval", "builtins.compile"},
+    "imports": {"__import__", "import_module", "import_user_module", "hub.load", "run_path"},
+    "pickles": {
+        "torch.load", "pickle.load", "pickle.loads", "yaml.load", "np.load", "numpy.load",
+        "dill.load", "joblib.load", "safe_load", "torch.jit.load",
+    },
+    "programs": {"subprocess.run", "subprocess.call", "subprocess.check_output", "os.system",
+                 "Popen", "os.popen", "os.execv"},
+    "names of attributes": {"getattr", "attrgetter", "methodcaller"},
+    "places that are written": {
+        "makedirs", "mkdirs", "torch.save", "np.save", "SummaryWriter", "FileHandler",
+        "torch_persistent_save", "copyfile", "shutil.move", "rmtree", "os.remove", "os.rename",
+        "copy_from_local", "PathManager.copy", "PathManager.rm", "PathManager.rename",
+    },
+}  # fmt: skip
+WRITING = set("wax+")
+
+
+def found(*roots: Path) -> Iterator[tuple[str, str]]:
+    """(kind, file below its root's parent) of each such call in Python files and packages."""
+    for root in roots:
+        for path in [root] if root.is_file() else sorted(root.rglob("*.py")):
+            tree = ast.parse(path.read_text("utf-8"))
+            modules = _imported(tree)
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Call) and (kind := _kind(node, modules)):
+                    yield kind, path.relative_to(root.parent).as_posix()
+
+
+def _imported(tree: ast.AST) -> set[str]:
+    """Names that import statements bind, and classes by way of ``cls``."""
+    statements = [one for one in ast.walk(tree) if isinstance(one, (ast.Import, ast.ImportFrom))]
+    return {"cls", *(a.asname or a.name for one in statements for a in one.names)}
+
+
+def _kind(call: ast.Call, modules: set[str]) -> str | None:
+    called = ast.unparse(call.func)
+    name = called.rpartition(".")[2]
+    if name == "open":
+        return "places that are written" if _writes(call) else None
+    for kind, names in KINDS.items():
+        if any(called == one or called.endswith(f".{one}") for one in names):
+            return kind if _computed(kind, name, call, modules) else None
+    return None
+
+
+def _computed(kind: str, name: str, call: ast.Call, modules: set[str]) -> bool:
+    """Whether the call takes what is not written out in the code."""
+    if name == "eval":
+        return isinstance(call.func, ast.Name)  # a model's eval() is its mode
+    if name == "getattr":  # of a module or class; of other values it is a field
+        owner = ast.unparse(call.args[0]) in modules
+        return owner and not isinstance(call.args[1], ast.Constant)
+    if kind == "imports" or name == "attrgetter":
+        return not isinstance(call.args[0], ast.Constant)
+    return True
+
+
+def _writes(call: ast.Call) -> bool:
+    mode = [*call.args[1:2], *(one.value for one in call.keywords if one.arg == "mode")]
+    if not mode:
+        return False
+    return not isinstance(mode[0], ast.Constant) or bool(WRITING & set(str(mode[0].value)))

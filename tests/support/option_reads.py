@@ -1,0 +1,85 @@
+"""Which settings fairseq's commands read, by the source of what they reach."""
+
+import ast
+import functools
+from pathlib import Path
+
+import fairseq
+import fairseq_cli
+from support.data import PACKAGE
+
+FAIRSEQ, COMMANDS = Path(fairseq.__file__).parent, Path(fairseq_cli.__file__).parent
+# what all four commands reach of fairseq with this package's task and models
+SHARED = (
+    *("checkpoint_utils.py", "utils.py", "registry.py", "scoring/__init__.py"),
+    *("tasks/__init__.py", "tasks/fairseq_task.py", "tasks/translation_multi_simple_epoch.py"),
+    *("data/multilingual/*.py", "data/iterators.py", "data/data_utils.py"),
+    *("distributed/utils.py", "models/__init__.py", "models/fairseq_model.py"),
+    *("logging/progress_bar.py", "file_io.py", "file_utils.py", "quantization_utils.py"),
+)
+TRAINING = (
+    *("trainer.py", "optim/*.py", "optim/lr_scheduler/*.py", "models/ema/*.py"),
+    *("models/distributed_fairseq_model.py", "distributed/*.py", "criterions/fairseq_criterion.py"),
+    *("criterions/label_smoothed_cross_entropy.py", "nan_detector.py"),
+)
+SEARCH = ("sequence_generator.py", "search.py", "sequence_scorer.py")
+REACHED = {
+    "train": (*SHARED, *TRAINING),
+    "generate": (*SHARED, *SEARCH),
+    "interactive": (*SHARED, *SEARCH),
+    "validate": (*SHARED, "criterions/fairseq_criterion.py"),
+}
+
+
+@functools.cache
+def reads_of(path: Path) -> frozenset[str]:
+    """Names that a file reads of an object, by attribute, `getattr`, `get` or an index."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        match node:
+            case ast.Attribute(attr=str(name), ctx=ast.Load()):
+                found.add(name)
+            case ast.Call(func=ast.Name(id="getattr" | "hasattr"), args=[_, word, *_]):
+                found |= _text(word)
+            case ast.Call(func=ast.Attribute(attr="get" | "pop"), args=[word, *_]):
+                found |= _text(word)
+            case ast.Subscript(slice=word, ctx=ast.Load()):
+                found |= _text(word)
+            case ast.Compare(left=word, ops=[ast.In()]):
+                found |= _text(word)
+    return frozenset(found)
+
+
+def _text(node: ast.expr) -> set[str]:
+    return {node.value} if isinstance(node, ast.Constant) and isinstance(node.value, str) else set()
+
+
+@functools.cache
+def read_by(command: str) -> frozenset[str]:
+    """Names that a command reads, in its own file, fairseq's or this package's."""
+    files = [COMMANDS / f"{command}.py"]
+    for pattern in REACHED[command]:
+        matched = sorted(FAIRSEQ.glob(pattern))
+        assert matched, pattern
+        files += matched
+    files += [*sorted(PACKAGE.rglob("*.py")), PACKAGE.parent / "tdo_plugin_boot.py"]
+    return frozenset().union(*map(reads_of, files))
+
+
+def parsers() -> dict:
+    """Each command's parser with all options of this package's task, models and criterions."""
+    from fairseq import options
+
+    made = {
+        "train": options.get_training_parser(),
+        "generate": options.get_generation_parser(),
+        "interactive": options.get_interactive_generation_parser(),
+        "validate": options.get_validation_parser(),
+    }
+    task = ("data", "--task", "tdo_translation", "--max-tokens", "90")
+    model = ("--arch", "tdo_transformer", "--optimizer", "adam", "--lr-scheduler", "inverse_sqrt")
+    criterion = ("--criterion", "label_smoothed_cross_entropy_terms")
+    for command, parser in made.items():
+        trains = command == "train"
+        options.parse_args_and_arch(parser, [*task, *((*model, *criterion) if trains else ())])
+    return made

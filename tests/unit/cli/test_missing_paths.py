@@ -1,0 +1,187 @@
+"""An option of `tdo` whose file or folder to read is gone names both in one line."""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.commands import told
+from support.configs import ROOT
+from support.prepared import prepared, trained
+
+from tdo_plugin.cli import build_parser
+
+GONE = "gone/none"
+CONFIG = ROOT / "configs" / "own-data" / "tdo-instrucl.conf"
+GRID = ROOT / "configs" / "quickstart" / "grid.json"
+SCORED = "score --hyp TEXT --ref TEXT --src TEXT -s de -t en --out OUT"
+FAIRSEQ = "convert MODEL --from m2m100 --to tdo_transformer --out OUT"
+# (command, option or argument) -> a command line in which it is GONE
+READ = {
+    ("allocate", "file"): "allocate GONE --out OUT",
+    ("analyze neurons importance", "file"): "analyze neurons importance GONE --out OUT",
+    ("analyze neurons allocation", "file"): "analyze neurons allocation GONE --out OUT",
+    ("analyze preference", "path"): "analyze preference --path GONE --data DATA --out OUT",
+    ("analyze preference", "data"): "analyze preference --path MODEL --data GONE --out OUT",
+    ("analyze sweep", "scores"): "analyze sweep GONE --x a=1 --out OUT",
+    ("average", "inputs"): "average --inputs GONE --output OUT",
+    ("backtranslate", "data"): "backtranslate GONE --path MODEL --text de=TEXT --into en --out OUT",
+    ("backtranslate", "path"): "backtranslate DATA --path GONE --text de=TEXT --into en --out OUT",
+    ("backtranslate", "text"): "backtranslate DATA --path MODEL --text de=GONE --into en --out OUT",
+    ("backtranslate", "user_dir"): (
+        "backtranslate DATA --path MODEL --text de=TEXT --into en --out OUT --cpu --user-dir GONE"
+    ),
+    ("bench", "data"): "bench --data GONE",
+    ("collect", "report"): "collect --report Title GONE tdo:1 --out OUT",
+    ("convert", "original"): "convert GONE --from m2m100 --to tdo_transformer --out OUT",
+    ("convert", "dict"): f"{FAIRSEQ} --dict GONE --spm TEXT",
+    ("convert", "spm"): f"{FAIRSEQ} --dict TEXT --spm GONE",
+    ("curve", "trainings"): "curve a=GONE",
+    ("erase", "path"): "erase --path GONE --general 0.1 --output OUT",
+    ("estimate", "configs"): "estimate GONE",
+    ("extend", "data"): "extend GONE --path MODEL --languages es --output OUT",
+    ("extend", "path"): "extend DATA --path GONE --languages es --output OUT",
+    ("flags", "config"): "flags GONE",
+    ("generate", "config"): "generate GONE DATA MODEL OUT",
+    ("generate", "data"): "generate CONFIG GONE MODEL OUT",
+    ("generate", "checkpoint"): "generate CONFIG DATA GONE OUT --cpu",
+    ("grid list", "grid"): "grid list GONE",
+    ("grid run", "grid"): "grid run GONE DATA --out OUT --cpu",
+    ("grid run", "data"): "grid run GRID GONE --out OUT --cpu",
+    ("grid slurm", "grid"): "grid slurm GONE DATA --out OUT",
+    ("grid slurm", "data"): "grid slurm GRID GONE --out OUT",
+    ("grid collect", "grid"): "grid collect GONE DATA --out OUT",
+    ("grid collect", "data"): "grid collect GRID GONE --out OUT",
+    ("importance", "path"): "importance --path GONE --data DATA --out OUT",
+    ("importance", "data"): "importance --path MODEL --data GONE --out OUT",
+    (
+        "importance",
+        "user_dir",
+    ): "importance --path MODEL --data DATA --out OUT --cpu --user-dir GONE",
+    ("inspect", "data"): "inspect GONE",
+    ("inspect", "config"): "inspect DATA --config GONE --batches 1",
+    ("monolingual", "data"): "monolingual GONE --text de=TEXT --out OUT",
+    ("monolingual", "text"): "monolingual DATA --text de=GONE --out OUT",
+    ("prepare", "name"): "prepare GONE.json --out OUT",
+    ("prepare", "from_file"): "prepare multi30k --from-file GONE --out OUT",
+    ("prepare", "own"): "prepare --from GONE --out OUT",
+    ("prepare", "model_of"): "prepare --from FOLDER --out OUT --model-of GONE",
+    ("preprocess", "text"): "preprocess GONE OUT",
+    ("preprocess", "model_of"): "preprocess FOLDER OUT --model-of GONE",
+    ("probe positions", "path"): "probe positions --path GONE --data DATA --out OUT",
+    ("probe positions", "data"): "probe positions --path MODEL --data GONE --out OUT",
+    ("report", "scores"): "report GONE --out OUT",
+    ("score", "systems"): "score a=GONE --out OUT",
+    ("score", "data"): "score a=FOLDER --data GONE --out OUT",
+    ("score", "hyp"): SCORED.replace("--hyp TEXT", "--hyp GONE"),
+    ("score", "ref"): SCORED.replace("--ref TEXT", "--ref GONE"),
+    ("score", "src"): SCORED.replace("--src TEXT", "--src GONE"),
+    ("score", "lid"): f"{SCORED} --lid GONE",
+    ("score", "group"): f"{SCORED} --metrics bleu --group @GONE",
+    ("score-lm", "data"): "score-lm GONE --path MODEL",
+    ("score-lm", "path"): "score-lm DATA --path GONE",
+    ("score-lm", "text"): "score-lm DATA --path MODEL --text de=GONE",
+    ("train", "config"): "train GONE DATA --dry-run",
+    ("train", "data"): "train CONFIG GONE --dry-run",
+    ("translate", "data"): "translate GONE --path MODEL --out OUT",
+    ("translate", "path"): "translate DATA --path GONE --out OUT",
+    ("translate", "input"): "translate DATA --path MODEL -s de -t en --input GONE --output OUT",
+    ("translate", "user_dir"): "translate DATA --path MODEL --out OUT --cpu --user-dir GONE",
+}
+# What is read after an original that only its own tests have, test_convert_refused.py.
+ELSEWHERE = {("convert", "extend_vocabulary")}
+# Paths that are written to, and so need not be there.
+WRITTEN = {"out", "json", "output", "plot", "save_dir", "cache", "sentences"}
+# What else is no path to read, though its type is text: told apart by their metavars.
+NO_PATH = {
+    *(
+        "P",
+        "P,P",
+        "L",
+        "L,L",
+        "L,L,...",
+        "LANG",
+        "LANG,...",
+        "D",
+        "M",
+        "M,M",
+        "N",
+        "T",
+        "V[,V]",
+        "X",
+    ),
+    *(
+        "A-B",
+        "A,B",
+        "A,B=TAG",
+        "SRC[,SRC...]",
+        "NAME",
+        "TEXT",
+        "SYSTEM",
+        "GROUP",
+        "PATTERN",
+        "RULE",
+    ),
+    *(
+        "SIDE[:LAYERS]",
+        "decoder[:LAYERS]",
+        "CELL,...",
+        "AXIS,...",
+        "OPTION",
+        "HOST:PORT",
+        "'--X ...'",
+    ),
+    *("PAPER:TABLE", "PAPER[:TABLE]", "HIGH,MEDIUM", "SYSTEM=[LINE:]VALUE", "..."),
+    *("MODEL",),  # of BERTScore and COMET: a name as well, whose absence the score says
+}
+
+
+def read_paths(
+    parser: argparse.ArgumentParser, command: tuple[str, ...] = ()
+) -> Iterator[tuple[str, str]]:
+    """What may name a file or folder to read, of a parser and those below."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, below in action.choices.items():
+                yield from read_paths(below, (*command, name))
+        elif action.type is Path:
+            if action.dest not in WRITTEN or (command, action.dest) in READ:
+                yield " ".join(command), action.dest
+        elif action.type is None and action.nargs != 0 and not action.choices:
+            own = action.metavar if isinstance(action.metavar, str) else None
+            listed = (" ".join(command), action.dest) in READ
+            if action.metavar and (listed or own not in NO_PATH):
+                yield " ".join(command), action.dest
+
+
+def test_no_path_is_forgotten() -> None:
+    assert set(read_paths(build_parser())) == set(READ) | ELSEWHERE
+
+
+@pytest.mark.parametrize("case", READ, ids=" ".join)
+def test_a_path_that_is_gone_is_named(
+    case: tuple[str, str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text").write_text("eins zwei\n")
+    (tmp_path / "folder").mkdir()
+    for name, line in (
+        ("train.de-en.de", "eins\n"),
+        ("train.de-en.en", "one\n"),
+        ("de-en.hyp", "one\n"),
+    ):
+        (tmp_path / "folder" / name).write_text(line)
+    places = {
+        **{"GONE": GONE, "TEXT": "text", "FOLDER": "folder", "OUT": "out", "CONFIG": CONFIG},
+        **{"GRID": GRID, "DATA": prepared().root, "MODEL": trained()},
+    }
+    line = READ[case]
+    for word, place in places.items():
+        line = line.replace(word, str(place))
+    _, errors = told(capsys, *line.split(), code=2)
+    said = [one for one in errors.splitlines() if "error: " in one]
+    assert len(said) == 1 and GONE in said[0] and "Traceback" not in errors
+    assert "`" in said[0] and "must" in said[0]

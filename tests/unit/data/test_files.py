@@ -1,0 +1,73 @@
+"""Files that appear only complete, and a full disk that says which of them it was."""
+
+import errno
+import os
+import resource
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tdo_plugin.data.files import complete_file, replaced, write_text
+from tdo_plugin_messages import named_when_full, one_line
+
+LIMIT = 1 << 16
+
+
+@contextmanager
+def full_after(size: int) -> Iterator[None]:
+    """No file may grow beyond so many bytes, as if the disk were full."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def text(path: Path) -> None:
+    write_text(path, ["x" * 1000] * 1000)
+
+
+def picture(path: Path) -> None:
+    with replaced(path) as partial:
+        partial.write_bytes(b"x" * 1_000_000)
+
+
+@pytest.mark.parametrize("write", [text, picture])
+def test_a_full_disk_names_the_file_and_leaves_what_there_was(
+    write: Callable[[Path], None], tmp_path: Path
+) -> None:
+    path = tmp_path / "file"
+    path.write_text("before")
+    with full_after(LIMIT), pytest.raises(OSError) as raised:
+        write(path)
+    line = one_line(type(raised.value), raised.value)
+    assert line is not None and line.endswith(f"'{path}'")
+    assert [one.name for one in tmp_path.iterdir()] == ["file"] and path.read_text() == "before"
+
+
+def test_of_several_files_the_full_one_is_named(tmp_path: Path) -> None:
+    """The first was opened first and is left last."""
+    with full_after(LIMIT), pytest.raises(OSError, match=r"first'$"), ExitStack() as stack:
+        first, _ = (stack.enter_context(complete_file(tmp_path / one)) for one in ("first", "last"))
+        while True:
+            first.write("x" * 1000)
+    assert not list(tmp_path.iterdir())
+
+
+def test_other_errors_and_known_names_stay(tmp_path: Path) -> None:
+    for error in (
+        OSError(errno.EPIPE, "Broken pipe"),
+        OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "inner"),
+    ):
+        said = str(error)
+        with pytest.raises(OSError) as raised, named_when_full(tmp_path):
+            raise error
+        assert str(raised.value) == said
+
+
+def test_a_file_is_utf8_with_plain_ends_of_lines(tmp_path: Path) -> None:
+    write_text(tmp_path / "file", ["ä\r", ""])
+    assert (tmp_path / "file").read_bytes() == "ä\r\n\n".encode()

@@ -1,0 +1,68 @@
+"""SIGTERM ends a command by an exception, and the outermost context says so."""
+
+import os
+import signal
+import threading
+
+import pytest
+
+from tdo_plugin.cli import main
+from tdo_plugin.data.signals import GOES_ON, ended_by_sigterm
+
+
+@pytest.mark.parametrize(
+    ("what", "outer", "inner", "said"),
+    [
+        ("tdo score", "", "", "tdo score: ended by SIGTERM\n"),
+        ("tdo score", "no hint", GOES_ON, f"tdo score: ended by SIGTERM; {GOES_ON}\n"),
+        ("", "", GOES_ON, ""),
+    ],
+)
+def test_one_line(
+    what: str, outer: str, inner: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, cleared = signal.getsignal(signal.SIGTERM), []
+    with (
+        pytest.raises(SystemExit) as ended,
+        ended_by_sigterm(what, outer),
+        ended_by_sigterm(hint=inner),
+    ):
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            signal.pause()
+        finally:
+            cleared.append(True)
+    assert ended.value.code == 143 and cleared
+    assert capsys.readouterr().err == said
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+@pytest.mark.parametrize("command", ["score", "report"])
+def test_commands_say_it(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(_: object) -> int:
+        os.kill(os.getpid(), signal.SIGTERM)
+        signal.pause()
+        return 0
+
+    monkeypatch.setattr(f"tdo_plugin.cli.{command}.run", run)
+    words = {"score": ["a=b", "--out", "x"], "report": ["x.json", "--out", "x"]}[command]
+    with pytest.raises(SystemExit) as ended:
+        main([command, *words])
+    assert ended.value.code == 143
+    assert capsys.readouterr().err == f"tdo {command}: ended by SIGTERM\n"
+
+
+def test_other_threads_leave_signals_alone() -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    seen = []
+
+    def work() -> None:
+        with ended_by_sigterm("tdo"):
+            seen.append(signal.getsignal(signal.SIGTERM))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [before]

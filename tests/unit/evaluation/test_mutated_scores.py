@@ -1,0 +1,68 @@
+"""A scores.json in which one value is wrong: one line, or the same report as without."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.score_sheets import sheet
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.report import tables
+from tdo_plugin.evaluation.report.text import terminal
+from tdo_plugin.evaluation.scores import as_json, read_sheet
+
+WRONG = (None, True, -1, 2**70, 1e300, float("nan"), "", "x", "\x1b[31m", [], [1], {}, {"x": 1})
+
+
+def places(value: Any, above: tuple = ()) -> list[tuple]:
+    """The way to each value of a document."""
+    if not isinstance(value, dict | list):
+        return [above]
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    return [above, *(way for key, one in items for way in places(one, (*above, key)))]
+
+
+def mutants() -> list[tuple[tuple, Any, Any]]:
+    document = json.loads(json.dumps(as_json(sheet())))
+    found = []
+    for way in places(document)[1:]:
+        for wrong in WRONG:
+            changed = copy.deepcopy(document)
+            holder = changed
+            for key in way[:-1]:
+                holder = holder[key]
+            if type(holder[way[-1]]) is type(wrong) and holder[way[-1]] == wrong:
+                continue
+            holder[way[-1]] = wrong
+            found.append((way, wrong, changed))
+    return found
+
+
+def test_each_value_replaced_is_refused_or_harmless(tmp_path: Path) -> None:
+    path = tmp_path / "scores.json"
+    counts = {"refused": 0, "read": 0}
+    for way, wrong, changed in mutants():
+        path.write_text(json.dumps(changed), encoding="utf-8")
+        try:
+            read = read_sheet(path)
+        except UserError as error:
+            counts["refused"] += 1
+            assert str(error).startswith(
+                ("`SCORES` must be a scores.json of tdo score", "`scores.json` must have ")
+            ), (way, wrong)
+            continue
+        counts["read"] += 1
+        terminal(tables.summary(read), 100, False)
+        # what is read is as it stands there
+        assert json.loads(json.dumps(as_json(read)))["means"] == changed["means"], (way, wrong)
+    assert counts["refused"] > 1000 and counts["read"] > 0, counts
+
+
+@pytest.mark.parametrize("text", ["", "[", "[1]", "null", "{}", '{"format": 1}', "[" * 100_000])
+def test_other_documents_are_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "scores.json"
+    path.write_text(text)
+    with pytest.raises(UserError, match=r"must be a scores\.json"):
+        read_sheet(path)

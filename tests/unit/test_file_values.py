@@ -1,0 +1,65 @@
+"""Each place where a value of a file could become code, a program or a place is written down."""
+
+import ast
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+from support.file_values import KINDS, found
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs/design/untrusted-files.md"
+EXAMPLES = "fairseq/examples/"
+
+
+def listed():
+    """The page's rows: (kind, file) of each file that a table names under a kind's heading."""
+    for part in PAGE.read_text("utf-8").split("\n## ")[1:]:
+        kind, _, text = part.partition("\n")
+        for row in re.findall(r"^\| (`.*?`) \|", text, re.MULTILINE):
+            yield from ((kind, one) for one in re.findall(r"`([^`]+)`", row))
+
+
+def in_source():
+    fairseq = Path(importlib.util.find_spec("fairseq").origin).parent
+    for package in (fairseq, fairseq.with_name("fairseq_cli")):
+        yield from (one for one in found(package) if not one[1].startswith(EXAMPLES))
+    # what this package writes is tried by the payload tests, and chosen by its own command line
+    own = [*found(ROOT / "tdo_plugin"), *found(*ROOT.glob("tdo_plugin_*.py"))]
+    yield from (one for one in own if one[0] != "places that are written")
+
+
+def test_the_page_lists_each_call_of_both_packages():
+    rows, calls = set(listed()), set(in_source())
+    assert calls - rows == set(), "not in the page"
+    assert rows - calls == set(), "no longer in the source"
+    assert {kind for kind, _ in rows} == KINDS.keys()
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("eval(text)", "text as code"),
+        ("ast.literal_eval(text)", "text as code"),
+        ("importlib.import_module(name)", "imports"),
+        ("torch.hub.load(repo)", "imports"),
+        ("torch.load(path)", "pickles"),
+        ("subprocess.run(words)", "programs"),
+        ("import torch\ngetattr(torch, name)", "names of attributes"),
+        ("getattr(cls, name)", "names of attributes"),
+        ("open(path, 'w')", "places that are written"),
+        ("open(path, mode=mode)", "places that are written"),
+        ("model.eval()", None),
+        ("importlib.import_module('math')", None),
+        ("getattr(args, name)", None),
+        ("open(path, 'rb')", None),
+        ("json.load(stream)", None),
+    ],
+)
+def test_calls_are_told_apart(line, kind, tmp_path):
+    package = tmp_path / "package"
+    package.mkdir()
+    ast.parse(line)
+    (package / "one.py").write_text(line, encoding="utf-8")
+    assert [*found(package)] == ([(kind, "package/one.py")] if kind else [])

@@ -1,0 +1,85 @@
+"""Each option that a message or a help text of this package names is one that a command has."""
+
+import argparse
+import ast
+import re
+from pathlib import Path
+
+from fairseq import options
+from fairseq.criterions import CRITERION_REGISTRY
+from fairseq.models import MODEL_REGISTRY
+from fairseq.optim import OPTIMIZER_REGISTRY
+from fairseq.optim.lr_scheduler import LR_SCHEDULER_REGISTRY
+from fairseq.tasks import TASK_REGISTRY
+
+from tdo_plugin.cli import build_parser
+
+ROOT = Path(__file__).parents[2]
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]*[a-z0-9]")
+OTHERS = {
+    "git": "--porcelain --untracked-files",
+    "pip": "--force-reinstall --no-cache-dir --no-deps",
+    "sacrebleu": "--tokenize",
+    "sbatch and srun": "--array --gpus-per-node --job-name --kill-on-bad-exit --ntasks-per-node "
+    "--open-mode --requeue --signal --time",
+    "scripts/setup.sh": "--eval",
+    "torchrun": "--nnodes --nproc-per-node --rdzv-backend --rdzv-endpoint --rdzv-id --standalone",
+    # options whose names are put together, and an example of a form
+    "beginnings": "--flag --lexical --max --reconstruction --reset --tdo",
+}
+
+
+def named():
+    """Options by the files whose strings name them, docstrings aside."""
+    for path in (*(ROOT / "tdo_plugin").rglob("*.py"), *ROOT.glob("tdo_plugin_*.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
+        bodies = [node.body for node in ast.walk(tree) if isinstance(node, kinds)]
+        docs = {id(body[0].value) for body in bodies if body and isinstance(body[0], ast.Expr)}
+        for node in ast.walk(tree):
+            text = node.value if isinstance(node, ast.Constant) and id(node) not in docs else None
+            if isinstance(text, str):
+                yield from ((option, path.name) for option in OPTION.findall(text))
+
+
+def of_parser(parser):
+    for action in parser._actions:
+        yield from action.option_strings
+        if isinstance(action, argparse._SubParsersAction):
+            for choice in action.choices.values():
+                yield from of_parser(choice)
+
+
+def known():
+    yield from of_parser(build_parser())
+    for make in (
+        options.get_preprocessing_parser,
+        options.get_training_parser,
+        options.get_generation_parser,
+        options.get_interactive_generation_parser,
+        options.get_validation_parser,
+    ):
+        yield from of_parser(make())
+    for registry in (
+        TASK_REGISTRY,
+        MODEL_REGISTRY,
+        CRITERION_REGISTRY,
+        OPTIMIZER_REGISTRY,
+        LR_SCHEDULER_REGISTRY,
+    ):
+        for part in registry.values():
+            yield from of_part(part)
+
+
+def of_part(part):
+    parser = argparse.ArgumentParser(conflict_handler="resolve", add_help=False)
+    part.add_args(parser)
+    yield from of_parser(parser)
+
+
+def test_named_options_are_there():
+    others = {option for line in OTHERS.values() for option in line.split()}
+    found, there = list(named()), {*known(), *others}
+    assert len({option for option, _ in found}) > 200
+    assert {(option, file) for option, file in found if option not in there} == set()
+    assert others <= {option for option, _ in found}

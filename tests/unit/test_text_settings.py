@@ -1,0 +1,179 @@
+"""What options say of a text's way into a model: read, compared, put back."""
+
+from argparse import Namespace
+from pathlib import Path
+
+import pytest
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.text_settings import (
+    apply,
+    check_members,
+    check_settings,
+    fixed_languages,
+    is_multilingual,
+    languages_of,
+    settings_of,
+)
+
+USUAL = {
+    "encoder_langtok": None,
+    "decoder_langtok": None,
+    "lang_tok_style": "multilingual",
+    "lang_tok_replacing_bos_eos": False,
+    "langtoks_specs": ["main"],
+    "left_pad_source": True,
+    "left_pad_target": False,
+    "source_noise": "none",
+    "back_translated_tag": None,
+}
+
+
+def state(remembered=None, **options):
+    """A checkpoint, as far as its text goes."""
+    task = {"lang_pairs": ["de-en", "en-fr"], "lang_tok_style": "multilingual", **options}
+    return {"cfg": {"task": Namespace(**task)}, "task_state": remembered}
+
+
+def test_options_that_are_not_there_are_as_before_there_were_any():
+    assert settings_of(Namespace()) == USUAL
+
+
+def test_fairseq_usual_values_are_those():
+    from fairseq.tasks import TASK_REGISTRY
+    from support.data import generation
+
+    args, _ = generation(
+        "--task", "tdo_translation", "--lang-pairs", "en-de", "-s", "en", "-t", "de"
+    )
+    assert settings_of(args) == USUAL
+    assert "tdo_translation" in TASK_REGISTRY
+
+
+@pytest.mark.parametrize(
+    ("options", "tags"),
+    [
+        ({"encoder_langtok": "src"}, ("src", None)),
+        ({"encoder_langtok": "tgt", "decoder_langtok": True}, ("tgt", "tgt")),
+        ({"encoder_langtok": "src", "langtoks": {"main": ("tgt", "tgt")}}, ("tgt", "tgt")),
+        ({"encoder_langtok": "src", "langtoks": {"mined": ("tgt", "tgt")}}, ("src", None)),
+        ({"decoder_langtok": True, "langtoks": {"main": (None, None)}}, (None, None)),
+    ],
+)
+def test_tags_are_those_that_fairseq_puts(options, tags):
+    found = settings_of(Namespace(**options))
+    assert (found["encoder_langtok"], found["decoder_langtok"]) == tags
+    again = Namespace()
+    apply(found, again)
+    assert settings_of(again) == found
+    assert again.langtoks == {"main": tags}
+
+
+@pytest.mark.parametrize(
+    ("value", "side"), [(True, True), ("True", True), ("False", False), ("1", True), (0, False)]
+)
+def test_sides_of_padding(value, side):
+    assert settings_of(Namespace(left_pad_source=value))["left_pad_source"] is side
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (
+            {"left_pad_source": "__import__('os').system('true') or True"},
+            "`--left-pad-source` must be True or False; it is __import__('os').system('true') or T",
+        ),
+        ({"langtoks": {"main": "tgt"}}, "`--langtoks` must say with which tags a source and a ta"),
+        ({"langtoks": {"main": ("tgt", 1)}}, "`--langtoks` must say with which tags a source and"),
+        ({"langtoks": "tgt"}, "`--langtoks` must say with which tags a source and a target begin"),
+        ({"lang_tok_style": "spam"}, "`--lang-tok-style` must be one of multilingual, mbart; it"),
+    ],
+)
+def test_what_cannot_be_read_is_never_run(options, line):
+    with pytest.raises(UserError) as raised:
+        settings_of(Namespace(**options))
+    assert str(raised.value).startswith(line)
+
+
+def test_what_is_put_back_is_text_where_fairseq_reads_text():
+    args = Namespace()
+    apply(settings_of(Namespace(left_pad_source=False)), args)
+    assert (args.left_pad_source, args.left_pad_target) == ("False", "False")
+
+
+@pytest.mark.parametrize(
+    ("own", "stored", "line"),
+    [
+        (
+            {"encoder_langtok": "src"},
+            {"encoder_langtok": "tgt"},
+            "`--encoder-langtok` must be the checkpoint's, tgt; it is src",
+        ),
+        (
+            {"lang_tok_replacing_bos_eos": True},
+            {"lang_tok_replacing_bos_eos": False},
+            "`--lang-tok-replacing-bos-eos` must be the checkpoint's, off; it is on",
+        ),
+        (
+            {"decoder_langtok": "tgt"},
+            {"decoder_langtok": None},
+            "`--decoder-langtok` must be the checkpoint's, none; it is tgt",
+        ),
+    ],
+)
+def test_both_values_are_named(own, stored, line):
+    with pytest.raises(UserError) as raised:
+        check_settings(own, stored)
+    assert str(raised.value) == line
+
+
+def test_messages_are_short_whatever_the_checkpoint_holds():
+    with pytest.raises(UserError) as raised:
+        check_settings({"source_noise": "none"}, {"source_noise": "x\n" * 10**6})
+    assert len(str(raised.value)) < 400 and "\n" not in str(raised.value)
+
+
+def test_what_one_of_them_lacks_is_not_compared():
+    check_settings({"encoder_langtok": "src"}, {"later": 1})
+    check_settings({"later": 1}, {"encoder_langtok": "src"}, "")
+
+
+def test_languages_by_every_way_to_give_them(tmp_path):
+    file = tmp_path / "langs.txt"
+    file.write_text("fr\nen\n\n de\n", encoding="utf-8")
+    assert languages_of(state()) == ["de", "en", "fr"]
+    assert languages_of(state(lang_dict=str(file))) == ["fr", "en", "de"]
+    assert languages_of(state(langs="fr,de,en")) == ["fr", "de", "en"]
+    file.unlink()
+    assert languages_of(state({"languages": ["en", "fr", "de"]}, lang_dict=str(file))) == [
+        *("en", "fr", "de")
+    ]
+    with pytest.raises(UserError, match=r"langs.txt`, must be a text file that is still there"):
+        languages_of(state(lang_dict=str(file)))
+
+
+def test_a_converted_model_is_of_no_fixed_languages():
+    converted = state({"source_dictionary": "0" * 16}, langs=["de", "en", "fr"])
+    assert fixed_languages(converted) is None
+    assert fixed_languages(state()) == languages_of(converted) == ["de", "en", "fr"]
+
+
+def test_other_checkpoints_have_no_such_text():
+    assert not is_multilingual({"cfg": {"task": Namespace(source_lang="de")}})
+    assert not is_multilingual({})
+    assert is_multilingual({"args": Namespace(lang_tok_style="mbart", lang_pairs="en-de")})
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ({"encoder_langtok": "tgt"}, "`--encoder-langtok` is none for a.pt, tgt for b.pt"),
+        ({"left_pad_source": "False"}, "`--left-pad-source` is on for a.pt, off for b.pt"),
+        ({"langs": ["en", "de", "fr"]}, "`--langs` is de,en,fr for a.pt, en,de,fr for b.pt"),
+    ],
+)
+def test_members_of_an_ensemble(options, line):
+    check_members({Path("a.pt"): state(), Path("b.pt"): state(left_pad_source="True")})
+    with pytest.raises(UserError) as raised:
+        check_members({Path("a.pt"): state(), Path("b.pt"): state(**options)})
+    assert str(raised.value).endswith(line)
