@@ -354,24 +354,23 @@ def test_numbers_out_of_range(flags):
 def test_the_identity_pass_stops_at_its_layer():
     """It runs beside source and target, and of the layer that is contrasted the tag alone."""
     _, model, criterion, (batch,) = made(*INSTRUCL, "--instrucl-layer", "2")
-    calls = {index: [] for index in range(5)}
-    for index, layer in enumerate(model.core.stack.layers):
-        original = layer.streams
+    whole, last = {}, {}
+    for number, layer in enumerate(model.core.stack.layers, start=1):
 
-        def through(x, streams, languages, index=index, original=original):
-            calls[index].append([type(one).__name__ for one in streams])
-            return original(x, streams, languages)
+        def forward(batch, number=number, original=layer.forward):
+            whole[number] = [segment.target_mask is not None for segment in batch.segments]
+            return original(batch)
 
-        layer.streams = through
+        def finish(segment, number, x, original=layer.finish):
+            last[number] = segment.target_mask is not None
+            return original(segment, number, x)
+
+        layer.forward, layer.finish = forward, finish
     criterion(model, batch)
-    # of the last layer a target reads keys and values only
-    assert calls == {
-        0: [["Source", "Source"]],
-        1: [["Source"]],
-        2: [["Pair"]],
-        3: [["Pair"]],
-        4: [],
-    }
+    # whether there is a target in the segments that pass a layer as a whole
+    assert whole == {1: [False, False], 2: [False], 3: [True], 4: [True]}
+    # and of whom a layer computes no more than what is wanted of its output
+    assert last == {2: False, 5: True}
 
 
 # --- what is logged --------------------------------------------------------------------------

@@ -97,6 +97,7 @@ def test_command_line_overrides(arch):
         "--tdo-model-dim": 48,
         "--tdo-heads": 3,
         "--tdo-ffn-dim": 40,
+        "--tdo-ffn-experts": "target",
         "--tdo-stage1-ffn-dim": 24,
         "--tdo-adaptation-dim": 56,
         "--tdo-norm": "post" if PRESETS[arch].get("tdo_norm") == "pre" else "pre",

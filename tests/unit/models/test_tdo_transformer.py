@@ -107,6 +107,7 @@ def test_every_option_reaches_the_specification():
         "tdo_model_dim": "16",
         "tdo_heads": "4",
         "tdo_ffn_dim": "20",
+        "tdo_ffn_experts": "target",
         "tdo_stage1_ffn_dim": "24",
         "tdo_stage2_ffn_dim": "28",
         "tdo_adaptation_dim": "4",

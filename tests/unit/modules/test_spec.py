@@ -55,7 +55,7 @@ WRONG = [
     ({"source_attention": "both"}, "`--tdo-source-attention` must be one of prefix, causal"),
     ({"norm": "Pre"}, "`--tdo-norm` must be one of pre, post; it is Pre"),
     ({"positions": ""}, "`--tdo-positions` must be one of independent, continuous"),
-    ({"position_embedding": "rotary"}, "`--tdo-position-embedding` must be one of sinusoidal"),
+    ({"position_embedding": "relative"}, "`--tdo-position-embedding` must be one of sinusoidal"),
     ({"share_embeddings": "encoder"}, "`--tdo-share-embeddings` must be one of all, decoder, none"),
     ({"model_dim": 0}, "`--tdo-model-dim` must be positive; it is 0"),
     ({"model_dim": 9}, r"`--tdo-model-dim` must be a multiple of `--tdo-heads` \(2\); it is 9"),
