@@ -10,17 +10,17 @@ variant that the environment variable ``SOURCE_READING`` names. For training onl
 
 import os
 from argparse import Namespace
-from dataclasses import replace
 from typing import NamedTuple
 
 from fairseq.models import register_model, register_model_architecture
+from speed.reference_ops import ReferenceBuilder
 from torch import Tensor
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.presets import PRESETS, fill
 from tdo_plugin.models.tdo_transformer import TdoTransformer
 from tdo_plugin.modules.attention import KeyValue, MultiheadAttention
-from tdo_plugin.modules.builder import BOTH, Builder
+from tdo_plugin.modules.builder import BOTH
 from tdo_plugin.modules.feed_forward import FeedForward
 from tdo_plugin.modules.layer import DecoderContext, JointLayer
 from tdo_plugin.modules.packed_batch import PackedBatch
@@ -96,12 +96,11 @@ class ReadingLayer(JointLayer):
         return self._feed_forward(x, context)
 
 
-class ReadingBuilder(Builder):
+class ReadingBuilder(ReferenceBuilder):
     """Builds reading layers above the target's entry, which streams pass one after the other."""
 
     def __init__(self, spec: ModelSpec, padding_idx: int) -> None:
-        plain = tuple(dict.fromkeys((*spec.plain, "streams")))
-        super().__init__(replace(spec, plain=plain), padding_idx)
+        super().__init__(spec, padding_idx, ops=("streams",))
 
     def second_stage_layer(self, number: int) -> ReadingLayer:
         reading = READINGS[variant()]

@@ -9,8 +9,9 @@ far, T those that are new, L = S + P, D model width, H heads, E head width, V vo
 """
 
 from argparse import Namespace
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -18,12 +19,15 @@ import torch.nn.functional as F
 from fairseq.models import register_model, register_model_architecture
 from torch import Tensor
 
+from speed.reference_ops import ReferenceBuilder
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.presets import PRESETS, fill
 from tdo_plugin.models.tdo_transformer import SourceStream, TargetStream, TdoTransformer
 from tdo_plugin.modules.attention import KeyValue
+from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.layer import JointLayer
 from tdo_plugin.modules.positions import count_positions
+from tdo_plugin.modules.spec import ModelSpec
 from tdo_plugin.modules.translation_model import TranslationModel
 
 MODEL_NAME = "concatenating_transformer"
@@ -186,6 +190,11 @@ class ConcatenatingTransformer(TdoTransformer):
         UserError: on an encoder-decoder, which has nothing to concatenate, on parts for each
             language, and on parts of the source alone.
     """
+
+    @classmethod
+    def builder_of(cls, args: Namespace) -> Callable[[ModelSpec, int], Builder]:
+        """A search with the weights as they were trained."""
+        return partial(ReferenceBuilder, ops=("weights",))
 
     def __init__(self, encoder: SourceStream, decoder: TargetStream) -> None:
         core: TranslationModel = encoder.core

@@ -110,16 +110,16 @@ LOSS, SEARCH = "--cross-entropy whole", "--whole-search"
 PLAIN = {
     "training": (
         LOSS,
-        *map("--tdo-plain {}".format, ("streams", "projections", "norms", "dropout")),
+        *map("--reference-ops {}".format, ("streams", "projections", "norms", "dropout")),
     ),
-    "training with InstruCL": ("--tdo-plain streams", "--tdo-plain tags"),
-    "decoding": (SEARCH, "--tdo-plain weights"),
+    "training with InstruCL": ("--reference-ops streams", "--reference-ops tags"),
+    "decoding": (SEARCH, "--reference-ops weights"),
     "peak training memory": (
         LOSS,
-        *map("--tdo-plain {}".format, ("projections", "norms", "dropout")),
+        *map("--reference-ops {}".format, ("projections", "norms", "dropout")),
     ),
 }
-ON_GPU = ("--tdo-plain kernels", "--tdo-plain masks")
+ON_GPU = ("--reference-ops kernels", "--reference-ops masks")
 
 GROWTH: Axes = {
     "languages": (4, 10, 25, 50, 100),
@@ -162,7 +162,7 @@ def each(size: str, device: str) -> Iterator[Contest]:
         ways = PLAIN.get(contest.metric, ())
         if device == "cuda" and contest.metric == "training":
             ways += ON_GPU
-        all_ = f"{SEARCH if contest.kind == 'decoding' else LOSS} --tdo-plain all"
+        all_ = f"{SEARCH if contest.kind == 'decoding' else LOSS} --reference-ops all"
         for way in (*ways, all_):
             yield replace(contest, systems=(OURS, way))
 

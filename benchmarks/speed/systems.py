@@ -69,13 +69,14 @@ def _two_stream(setting: Setting) -> tuple[object, ...]:
 
 
 def _varied(options: str, setting: Setting) -> tuple[object, ...]:
-    return (*_two_stream(setting), *options.split())
+    arch = ("--arch", "reference_transformer") if "--reference-ops" in options else ()
+    return (*_two_stream(setting), *arch, *options.split())
 
 
 def _concatenating(setting: Setting) -> tuple[object, ...]:
     return (
         *(*STOCK_TASK, "--arch", "concatenating_transformer", *_two_stage(setting)),
-        *("--tdo-plain", "weights", "--criterion", "plain_cross_entropy"),
+        *("--criterion", "plain_cross_entropy"),
         *(["--plain-instrucl"] if setting.instrucl else []),
     )
 

@@ -9,7 +9,7 @@ from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.options import options_of
-from tdo_plugin.modules.spec import PLAIN, ModelSpec, SpecError
+from tdo_plugin.modules.spec import ModelSpec, SpecError
 from tdo_plugin_settings import shown
 
 OPTIONS = options_of(ModelSpec)
@@ -70,9 +70,7 @@ def spec_from_args(args: Namespace, num_languages: int = 0, num_pairs: int = 0) 
             "`--tdo-stage1-ffn-dim` must be left out where `--tdo-target-layer` is 0: there is no "
             f"first stage; it is {values['stage1_ffn_dim']}"
         )
-    values["plain"] = ",".join(PLAIN) if values["plain"] == "all" else values["plain"]
-    for name in ("init", "plain"):
-        values[name] = tuple(filter(None, values[name].split(",")))
+    values["init"] = tuple(filter(None, values["init"].split(",")))
     for name in ("stage1_ffn_dim", "stage2_ffn_dim"):
         values[name] = values[name] or args.tdo_ffn_dim
     needed = {option.needs for name, option in OPTIONS.items() if values[name] != option.off}

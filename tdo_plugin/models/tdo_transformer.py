@@ -4,7 +4,7 @@ Shapes: B sentences, R = B * beams rows, S source, T target, V vocabulary.
 """
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -30,7 +30,7 @@ from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.checkpoint_upgrade import upgraded
 from tdo_plugin.modules.dropout import PlainDropout
 from tdo_plugin.modules.source_state import SourceRequest, SourceState
-from tdo_plugin.modules.spec import SpecError
+from tdo_plugin.modules.spec import ModelSpec, SpecError
 from tdo_plugin.modules.target_store import TargetStore
 from tdo_plugin.modules.translation_model import TranslationModel
 
@@ -148,6 +148,11 @@ class TdoTransformer(FairseqEncoderDecoderModel):
         self.core = encoder.core
 
     @classmethod
+    def builder_of(cls, args: Namespace) -> Callable[[ModelSpec, int], Builder]:
+        """What makes a builder of a specification and the padding's index."""
+        return cls.builder
+
+    @classmethod
     def add_args(cls, parser: ArgumentParser) -> None:
         gen_parser_from_dataclass(parser, TdoConfig(), delete_default=True)
 
@@ -163,7 +168,7 @@ class TdoTransformer(FairseqEncoderDecoderModel):
                 "dictionaries of their own; it is all"
             )
         try:
-            core = cls.builder(spec, source.pad()).build(len(source), len(target))
+            core = cls.builder_of(args)(spec, source.pad()).build(len(source), len(target))
         except SpecError as error:
             raise UserError(str(error)) from None
         add_pairs(core, args, languages)

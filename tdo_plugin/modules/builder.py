@@ -4,11 +4,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from torch import nn
+from torch import Tensor, nn
 
 from tdo_plugin.modules.adapters import AdaptedResidual, PairAdapters
-from tdo_plugin.modules.attention import MultiheadAttention, project_apart, project_packed
-from tdo_plugin.modules.attention_kernel import any_kernel, kernel_without_plan
+from tdo_plugin.modules.attention import MultiheadAttention, Projection, project_packed
+from tdo_plugin.modules.attention_kernel import kernel_without_plan
 from tdo_plugin.modules.disentangler import Disentangler, Gate, Head
 from tdo_plugin.modules.dropout import Dropout, PlainDropout
 from tdo_plugin.modules.embeddings import Embeddings
@@ -42,7 +42,18 @@ AWARE = {"none": frozenset[str](), "source": SOURCE, "target": TARGET, "both": B
 
 
 class Builder:
-    """Makes the parts that one specification asks for."""
+    """Makes the parts that one specification asks for.
+
+    The attributes are how parts are computed, without a difference to the results; benchmarks and
+    tests compare with other ways.
+    """
+
+    model_type = TranslationModel
+    dropout_type: type[PlainDropout] = Dropout
+    kernel = staticmethod(kernel_without_plan)
+    project = staticmethod(project_packed)
+    recompute_norms = True  # in the backward pass, instead of keeping their outputs
+    whole_layers = False  # or of a layer that only some tokens are read from, those alone
 
     def __init__(self, spec: ModelSpec, padding_idx: int) -> None:
         self.spec = spec
@@ -59,7 +70,7 @@ class Builder:
             SpecError: where all embeddings are to be shared by vocabularies of different sizes.
         """
         source_positions, target_positions = self.positions()
-        return TranslationModel(
+        return self.model_type(
             self.spec,
             self.stack(),
             self.embeddings(source_vocabulary, target_vocabulary),
@@ -123,7 +134,7 @@ class Builder:
     def stack(self) -> DecoderOnlyStack | EncoderDecoderStack:
         """All layers, with what stands where the target enters and leaves."""
         spec = self.spec
-        how = spec.source_attention == "causal", "tags" in spec.plain
+        how = spec.source_attention == "causal", self.whole_layers
         if spec.topology == "encoder-decoder":
             encoder = [self.source_layer(number) for number in range(1, spec.encoder_layers + 1)]
             decoder = [self.decoder_layer() for _ in range(spec.decoder_layers)]
@@ -276,12 +287,12 @@ class Builder:
         sizes = spec.model_dim, spec.num_heads, self.dropout(spec.attention_dropout)
         turns = rotary and spec.position_embedding == "rotary"
         positions = RotaryPositions(spec.model_dim // spec.num_heads) if turns else None
-        kernel = any_kernel if "kernels" in spec.plain else kernel_without_plan
+        project: Callable[..., list[Tensor]] = self.project
+        projection: Callable[..., Projection] = Projection
         if spec.target_attention == "all" or (spec.target_attention == "cross" and cross):
+            project = project_for_targets
             projection = partial(TargetProjection, spec.num_languages)
-            return MultiheadAttention(*sizes, project_for_targets, projection, positions, kernel)
-        project = project_apart if "projections" in spec.plain else project_packed
-        return MultiheadAttention(*sizes, project, rotary=positions, kernel=kernel)
+        return MultiheadAttention(*sizes, project, projection, positions, self.kernel)
 
     def feed_forward(self, inner_dim: int) -> FeedForward:
         """A feed-forward network."""
@@ -311,13 +322,12 @@ class Builder:
 
     def dropout(self, rate: float) -> PlainDropout:
         """Dropout at one place."""
-        return PlainDropout(rate) if "dropout" in self.spec.plain else Dropout(rate)
+        return self.dropout_type(rate)
 
     def norm(self, streams: frozenset[str]) -> LayerNorm:
         """Layer norm over the width, for each language where LALN is on for these streams."""
         spec, aware = self.spec, AWARE[self.spec.laln] & streams
-        recompute = "norms" not in spec.plain
         if not aware:
-            return LayerNorm(spec.model_dim, recompute)
+            return LayerNorm(spec.model_dim, self.recompute_norms)
         rows = spec.num_languages + (aware != streams)
-        return LanguageNorm(spec.model_dim, rows, recompute)
+        return LanguageNorm(spec.model_dim, rows, self.recompute_norms)

@@ -34,19 +34,6 @@ STARTS = MappingProxyType(
         "identity-all": "what any layer adds at zero (ours)",
     }
 )
-# What is computed in a faster way than a textbook's, and may be computed in the textbook's.
-PLAIN = MappingProxyType(
-    {
-        "dropout": "torch's own dropout on the CPU",
-        "kernels": "cuDNN's attention too, which makes a plan for every shape of a batch",
-        "masks": "a mask also where nothing is padded",
-        "norms": "the outputs of norms kept for the backward pass instead of made again",
-        "projections": "queries, keys and values in products of their own",
-        "streams": "sources and target of a batch one after the other instead of side by side",
-        "tags": "the last layer that a tag is read from at all positions",
-        "weights": "decoding on a CPU with the weights in the order in which they were trained",
-    }
-)
 
 
 class SpecError(ValueError):
@@ -199,19 +186,13 @@ class ModelSpec:
         "no part in the softmax",
         0,
     )
-    plain: tuple[str, ...] = option(
-        "compute some of these the plain way, to compare, comma-separated, or all: "
-        + _listed(PLAIN),
-        (),
-        on_command_line="",
-    )
     num_languages: int = 0
     num_pairs: int = 0
     max_source_positions: int = 1024
     max_target_positions: int = 1024
 
     def __post_init__(self) -> None:
-        if wrong := problems(self, {"plain": PLAIN, "init": STARTS}):
+        if wrong := problems(self, {"init": STARTS}):
             raise SpecError("; ".join(wrong))
 
     @classmethod

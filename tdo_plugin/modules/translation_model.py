@@ -82,8 +82,6 @@ class TranslationModel(nn.Module):
 
     def encode_all(self, requests: Sequence[SourceRequest]) -> list[SourceState]:
         """Several sources, as one packed batch in every layer that they pass together."""
-        if "streams" in self.spec.plain and len(requests) > 1:
-            return [self.encode_all([request])[0] for request in requests]
         paddings = self._paddings(requests)
         segments = self._segments(requests, paddings, self._padded(*paddings))
         vectors = self.embeddings.source_vectors(_flat(requests))
@@ -109,9 +107,6 @@ class TranslationModel(nn.Module):
         """
         if not requests[0].source_kv:
             raise ValueError("the first source must be one that a target reads")
-        if "streams" in self.spec.plain:
-            states = self.encode_all(requests)
-            return states, self.decode(prev_output_tokens, states[0])
         paddings, padding = self._paddings(requests), prev_output_tokens.eq(self.padding_idx)
         *padded, left = self._padded(*paddings, padding[:, 0])
         segments = self._segments(requests, paddings, padded)
@@ -195,9 +190,8 @@ class TranslationModel(nn.Module):
 
     def pack(self) -> None:
         """Lay the weights out for decoding."""
-        if "weights" not in self.spec.plain:
-            for part in self._packable():
-                part.pack()
+        for part in self._packable():
+            part.pack()
 
     def unpack(self) -> None:
         """Give the room of weights that were laid out for decoding free."""
@@ -232,13 +226,11 @@ class TranslationModel(nn.Module):
         return segments
 
     def _padded(self, *paddings: Tensor) -> list[bool]:
-        """Whether there is padding, asked of the device at once; yes where all masks are made.
+        """Whether there is padding, asked of the device at once.
 
         Padding on a target's right is not asked for: it is later than every real query, so that
         causality hides it.
         """
-        if "masks" in self.spec.plain:
-            return [True] * len(paddings)
         padded: list[bool] = torch.stack([padding.any() for padding in paddings]).tolist()
         return padded
 

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from speed.reference_ops import ReferenceBuilder
 from support.languages import tell_languages
 from support.parity_cases import EOS, NUMBERS, PAD, VOCABULARY
 
@@ -13,12 +14,14 @@ from tdo_plugin.modules.spec import ModelSpec
 def make_model():
     """Builds a float64 model with every parameter moved off its start, norms and biases too."""
 
-    def make(**case):
+    def make(ops=(), **case):
         torch.manual_seed(1)
         previous = torch.get_default_dtype()
         torch.set_default_dtype(torch.float64)
         try:
-            model = Builder(ModelSpec(**{**NUMBERS, **case}), PAD).build(VOCABULARY, VOCABULARY)
+            spec = ModelSpec(**{**NUMBERS, **case})
+            builder = ReferenceBuilder(spec, PAD, ops) if ops else Builder(spec, PAD)
+            model = builder.build(VOCABULARY, VOCABULARY)
         finally:
             torch.set_default_dtype(previous)
         with torch.no_grad():

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 from speed.plan import ALL, Contest, Setting, each, growth, plotted, table
+from speed.reference_ops import OPS
 from speed.systems import words
-
-from tdo_plugin.modules.spec import PLAIN
 
 TWO = ("two-stream", "concatenating")
 
@@ -61,12 +60,14 @@ def test_each_way_is_held_against_itself_without_it(device):
     ways = {one.systems[1] for one in contests}
     assert {one.systems[0] for one in contests} == {"two-stream"}
     assert {"--cross-entropy whole", "--whole-search"} <= ways
-    names = {way.removeprefix("--tdo-plain ") for way in ways if way.startswith("--tdo-plain ")}
-    assert names == set(PLAIN) - ({"kernels", "masks"} if device == "cpu" else set())
+    flag = "--reference-ops "
+    names = {way.removeprefix(flag) for way in ways if way.startswith(flag)}
+    assert names == set(OPS) - ({"kernels", "masks"} if device == "cpu" else set())
     for one in contests:
         other = words(one.systems[1], one.setting)
-        assert other == words("two-stream", one.setting) + one.systems[1].split()
-    everything = [one for one in contests if one.systems[1].endswith(" --tdo-plain all")]
+        arch = ["--arch", "reference_transformer"] if flag in one.systems[1] else []
+        assert other == [*words("two-stream", one.setting), *arch, *one.systems[1].split()]
+    everything = [one for one in contests if one.systems[1].endswith(f" {flag}all")]
     assert {one.metric for one in everything} == {one.metric for one in table("paper", device)}
 
 

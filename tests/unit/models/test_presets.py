@@ -119,7 +119,6 @@ def test_command_line_overrides(arch):
         "--tdo-tpdm-gate": "hard-concrete",
         "--tdo-neuron-masks": "FILE",
         "--tdo-zero-shot-neurons": "general",
-        "--tdo-plain": "masks,weights",
         "--max-source-positions": 77,
         "--max-target-positions": 88,
     }

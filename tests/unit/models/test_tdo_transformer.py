@@ -22,7 +22,6 @@ from tdo_plugin.models.presets import PRESETS
 from tdo_plugin.models.tdo_transformer import TdoTransformer
 from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.source_state import SourceRequest
-from tdo_plugin.modules.spec import PLAIN
 
 BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN)
 
@@ -128,7 +127,6 @@ def test_every_option_reaches_the_specification():
         "tdo_cut_residual": "1",
         "tdo_tpdm_layer": "2",
         "tdo_neuron_masks": "FILE",
-        "tdo_plain": "dropout,tags",
     }
     encoder_decoder = {
         "tdo_encoder_layers": "3",
@@ -274,10 +272,3 @@ def test_dropout_is_off_in_inference_unless_retained():
     assert torch.equal(
         *inference(model, retain_dropout=True, retain_dropout_modules=["NoSuchModule"])
     )
-
-
-def test_plain_names_are_checked():
-    with pytest.raises(UserError, match=r"`--tdo-plain` must be some of .*; it has spam"):
-        built(*BASE, *TDO, "--tdo-plain", "masks,spam")
-    _, model, _ = built(*BASE, *TDO, "--tdo-plain", "all")
-    assert model.core.spec.plain == tuple(PLAIN)

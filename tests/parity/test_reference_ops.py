@@ -1,12 +1,13 @@
-"""What is computed in a faster way equals what `--tdo-plain` computes: values and gradients."""
+"""What is computed in a faster way equals what a textbook's operations give: values, gradients."""
 
 from contextlib import nullcontext
 
 import pytest
 import torch
+from speed.reference_ops import OPS
 from support.parity_cases import CASES, EOS, PAD, TWO_STAGE, name_of
 
-from tdo_plugin.modules import layer
+from tdo_plugin.modules import packed_batch
 from tdo_plugin.modules.attention import Projection, project_apart, project_packed
 from tdo_plugin.modules.attention_kernel import any_kernel
 from tdo_plugin.modules.dropout import Dropout, PlainDropout
@@ -14,7 +15,6 @@ from tdo_plugin.modules.instrucl import identity_source, instruction_index
 from tdo_plugin.modules.linear import Linear, lean_product
 from tdo_plugin.modules.norm import LayerNorm
 from tdo_plugin.modules.source_state import SourceRequest
-from tdo_plugin.modules.spec import PLAIN
 
 EXACT = {"rtol": 0, "atol": 1e-9}
 
@@ -46,21 +46,21 @@ def without_padding(source, previous, target):
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_each_and_all(case, padded, make_model, batch):
     tensors = batch if padded else without_padding(*batch)
-    expected = results(make_model(**case, plain=tuple(PLAIN)), *tensors)
-    kinds = [(), *((name,) for name in PLAIN)] if case == TWO_STAGE else [()]
-    for plain in kinds:
-        found = results(make_model(**case, plain=plain), *tensors)
+    expected = results(make_model(**case, ops=tuple(OPS)), *tensors)
+    kinds = [(), *((name,) for name in OPS)] if case == TWO_STAGE else [()]
+    for ops in kinds:
+        found = results(make_model(**case, ops=ops), *tensors)
         for one, other in zip(found, expected, strict=True):
             assert (one is None) == (other is None)
             if one is not None:
                 torch.testing.assert_close(one, other, **EXACT)
 
 
-def test_every_name_is_plain(make_model):
+def test_every_name_is_one_operation(make_model):
     """Each name takes the faster way out of a model, and only it."""
 
-    def parts(plain):
-        model = make_model(**TWO_STAGE, plain=plain)
+    def parts(ops):
+        model = make_model(**TWO_STAGE, ops=ops)
         return {
             "kernels": model.stack.layers[0].attention._kernel is any_kernel,
             "dropout": not any(type(one) is Dropout for one in model.modules()),
@@ -91,7 +91,7 @@ def test_every_name_is_plain(make_model):
         single.pack()
         return single.stack.layers[0].attention.query._product
 
-    assert set(parts(())) == set(PLAIN)
+    assert set(parts(())) == set(OPS)
     for name in parts(()):
         assert not parts(())[name]
         assert parts((name,))[name]
@@ -155,7 +155,7 @@ def test_pieces_are_put_together_again(make_model, batch, monkeypatch):
     model = make_model(**TWO_STAGE)
     source, previous, _ = batch
     kept = kept_by(model, [SourceRequest(source)], previous)
-    monkeypatch.setattr(layer, "note", lambda made, *_: made)
+    monkeypatch.setattr(packed_batch, "recomputable", lambda compute, *inputs: compute(*inputs))
     with_copies = kept_by(model, [SourceRequest(source)], previous)
     pairs = TWO_STAGE["num_layers"] - TWO_STAGE["target_layer"] - 1  # the last layer has none
     size = (source.numel() + previous.numel()) * model.spec.model_dim * 8
