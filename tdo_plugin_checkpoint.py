@@ -125,7 +125,13 @@ def with_form(state: Any) -> dict[str, Any]:
         raise CheckpointError("a checkpoint must have settings, `cfg` or `args`; it has neither")
     _check_kind("args", state.get("args"), (argparse.Namespace, type(None)))
     _check_kind("cfg", settings, (*GROUP, type(None)))
-    _check_kind("task_state", state.get("task_state", {}), (dict,))
+    for part in ("task_state", "extra_state"):
+        _check_kind(part, state.get(part, {}), (dict,))
+    history = state.get("optimizer_history", [])
+    if not isinstance(history, list) or not all(isinstance(part, dict) for part in history):
+        raise CheckpointError(
+            "`optimizer_history` of a checkpoint must be a list of groups; it is not"
+        )
     for part, names in NAMES.items() if state.get("args") is None else ():
         group = settings.get(part)
         _check_kind(part, group, GROUP)

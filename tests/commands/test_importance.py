@@ -225,7 +225,8 @@ def test_numbers_that_overflow_are_named(importance, tmp_path):
 
 def test_mistakes_are_one_line_and_leave_nothing(importance, tmp_path):
     out, empty = tmp_path / "theta", tmp_path / "empty.pt"
-    torch.save({"model": {}, "cfg": None}, empty)
+    cfg = {"task": {"_name": "translation"}, "model": {"_name": "transformer"}}
+    torch.save({"model": {}, "cfg": cfg}, empty)
     english = trained("--max-update", "2", "--langs", "en,de", "--lang-pairs", "en-de,de-en")
     for words, path, message in (
         ((), tmp_path / "none.pt", "`--path` must name files that exist"),

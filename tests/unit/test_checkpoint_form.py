@@ -6,7 +6,7 @@ import pytest
 import torch
 from fairseq import checkpoint_utils
 
-from tdo_plugin_checkpoint import CheckpointError
+from tdo_plugin_checkpoint import CheckpointError, with_form
 
 OTHERS = ("text", 3, [1], None)
 ABSENT = object()
@@ -45,6 +45,14 @@ def test_the_checkpoint_itself_is_read(tmp_path):
 def test_a_part_is_there(part, value, tmp_path):
     with pytest.raises(CheckpointError, match="a checkpoint"):
         load(replaced(SOUND, part, value), tmp_path)
+
+
+@pytest.mark.parametrize("value", OTHERS, ids=lambda value: type(value).__name__)
+def test_other_readers_refuse_it_likewise(value):
+    with pytest.raises(CheckpointError, match="`optimizer_history` of a checkpoint must be"):
+        with_form({**SOUND, "optimizer_history": value})
+    with pytest.raises(CheckpointError, match="`extra_state` of a checkpoint must be"):
+        with_form({**SOUND, "extra_state": value})
 
 
 @pytest.mark.parametrize("value", OTHERS, ids=lambda value: type(value).__name__)

@@ -32,6 +32,7 @@ FLAGS = """# A system in small.
 gpus 2
 precision bf16
 include shared.conf
+--task tdo_translation
 --arch tdo_transformer_small
 --tdo-layers 4
 --tdo-target-layer 2                      # M = N
