@@ -6,8 +6,8 @@ Without fairseq nothing is registered and nothing heavy is imported: registratio
 
 from importlib import import_module
 
-import tdo_plugin_boot
+from tdo_compat import patches
 
 __version__ = "0.1.0"
 
-tdo_plugin_boot.after_fairseq(lambda: import_module("tdo_plugin.registration"))
+patches.after_fairseq(lambda: import_module("tdo_plugin.registration"))

@@ -13,9 +13,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tdo_compat.checkpoint import safe_load, with_form
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.checkpoint_upgrade import upgraded
-from tdo_plugin_checkpoint import safe_load, with_form
 
 State = dict[str, Any]
 

@@ -11,8 +11,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from tdo_compat.settings import shown
 from tdo_plugin.errors import UserError
-from tdo_plugin_settings import shown
 
 LANGUAGE = r"[A-Za-z][A-Za-z0-9_]*"
 LANGUAGE_IS = "letters, digits and _, a letter first, such as de or pt_BR"

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tdo_compat.settings import SettingError, literal
 from tdo_plugin.errors import UserError
-from tdo_plugin_settings import SettingError, literal
 
 State = Mapping[str, Any]
 Settings = dict[str, Any]

@@ -9,7 +9,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from tdo_plugin_settings import shown
+from tdo_compat.settings import shown
 
 
 def read_json(path: Path) -> Any:

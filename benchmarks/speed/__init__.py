@@ -9,7 +9,7 @@ imports nothing heavy before.
 
 from importlib import import_module
 
-import tdo_plugin_boot
+from tdo_compat import patches
 
 
 def _register() -> None:
@@ -17,4 +17,4 @@ def _register() -> None:
         import_module(f"{__name__}.{name}")
 
 
-tdo_plugin_boot.after_fairseq(_register)
+patches.after_fairseq(_register)

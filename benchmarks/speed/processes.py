@@ -14,9 +14,9 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from tdo_compat.errors import one_line
 from tdo_plugin.data.signals import no_interrupt
 from tdo_plugin.errors import UserError
-from tdo_plugin_messages import one_line
 
 
 class SystemProcess:

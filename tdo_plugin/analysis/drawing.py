@@ -9,8 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from tdo_compat.errors import named_when_full
 from tdo_plugin.errors import UserError
-from tdo_plugin_messages import named_when_full
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

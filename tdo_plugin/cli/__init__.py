@@ -8,9 +8,9 @@ import argparse
 from collections.abc import Sequence
 from importlib import import_module
 
+from tdo_compat.errors import CLOSED, named_when_full, one_line, reader_is_gone, tell
 from tdo_plugin.data.signals import ended_by_sigterm
 from tdo_plugin.launch.parser import Parser
-from tdo_plugin_messages import CLOSED, named_when_full, one_line, reader_is_gone, tell
 
 COMMANDS = (
     "doctor",

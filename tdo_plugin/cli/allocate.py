@@ -12,8 +12,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tdo_compat.errors import tell
 from tdo_plugin.errors import UserError
-from tdo_plugin_messages import tell
 
 if TYPE_CHECKING:
     from tdo_plugin.analysis.neurons.allocation import Summary

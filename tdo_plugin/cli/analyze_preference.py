@@ -9,10 +9,10 @@ from itertools import permutations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tdo_compat.errors import tell
 from tdo_plugin.cli.named_models import by_name
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.options import device_options, gpus_here
-from tdo_plugin_messages import tell
 
 if TYPE_CHECKING:
     import torch

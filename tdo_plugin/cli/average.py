@@ -52,8 +52,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
+    from tdo_compat.checkpoint import save_whole
     from tdo_plugin.checkpoints import Candidate, average
-    from tdo_plugin_checkpoint import save_whole
 
     if args.from_update and args.best is None:
         raise UserError(f"`--from-update` must come with --best; it is {args.from_update}")

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tdo_compat.errors import tell
 from tdo_plugin.cli.decoding import (
     check_decoding,
     decoding_options,
@@ -24,7 +25,6 @@ from tdo_plugin.cli.decoding import (
 )
 from tdo_plugin.cli.monolingual import add_texts, check_counts, texts_of
 from tdo_plugin.errors import UserError
-from tdo_plugin_messages import tell
 
 if TYPE_CHECKING:
     from tdo_plugin.corpora.alone import LoneTexts

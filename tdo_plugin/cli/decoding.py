@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tdo_compat.errors import tell
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.options import device_options, gpus_here
 from tdo_plugin.launch.parser import seed
-from tdo_plugin_messages import tell
 
 if TYPE_CHECKING:
     from tdo_plugin.evaluation.decoding.jobs import AnyJob

@@ -1,4 +1,4 @@
-"""``tdo doctor``: what is installed, what is wrong, and the exact line that mends it."""
+"""``tdo doctor``: what is installed, what is wrong, and the exact line that fixes it."""
 
 import argparse
 import json
@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass
 from importlib import import_module, metadata
 from pathlib import Path
 
-import tdo_plugin_boot
+from tdo_compat import patches
 
-HELP = "say what is installed, what is wrong, and the exact line that mends it"
+HELP = "say what is installed, what is wrong, and the exact line that fixes it"
 
 FAIRSEQ_VERSION = "0.12.2"
 FAIRSEQ_LINE = f"pip install --no-deps fairseq=={FAIRSEQ_VERSION}"
@@ -27,12 +27,12 @@ EXTENSIONS = ("fairseq.data.data_utils_fast", "fairseq.data.token_block_utils_fa
 
 @dataclass
 class Check:
-    """One finding. ``status`` is ``ok``, ``warn`` (works, but) or ``wrong``; ``mend`` a line."""
+    """One finding. ``status`` is ``ok``, ``warn`` (works, but) or ``wrong``; ``fix`` a line."""
 
     name: str
     status: str
     detail: str
-    mend: str = ""
+    fix: str = ""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,15 +66,15 @@ def check_requirement(line: str) -> Check:
     except ImportError:
         return Check("packaging", "wrong", "is not installed", "pip install packaging")
     requirement = Requirement(line)
-    mend = f'pip install "{requirement.name}{requirement.specifier}"'
+    fix = f'pip install "{requirement.name}{requirement.specifier}"'
     try:
         version = metadata.version(requirement.name)
     except metadata.PackageNotFoundError:
-        return Check(requirement.name, "wrong", "is not installed", mend)
+        return Check(requirement.name, "wrong", "is not installed", fix)
     if requirement.specifier.contains(version, prereleases=True):
         return Check(requirement.name, "ok", version)
     detail = f"{version} is installed, it must be {requirement.specifier}"
-    return Check(requirement.name, "wrong", detail, mend)
+    return Check(requirement.name, "wrong", detail, fix)
 
 
 def check_evaluation() -> Check:
@@ -93,8 +93,8 @@ def check_evaluation() -> Check:
         return Check("evaluation", "ok", f"whole: {len(checks)} packages, {COMET}")
     more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
     root = Path(__file__).resolve().parents[2]
-    mend = f'pip install -e "{root}[eval]" && pip install --no-deps {COMET}'
-    return Check("evaluation", "warn", f"not whole: {faults[0]}{more}", mend)
+    fix = f'pip install -e "{root}[eval]" && pip install --no-deps {COMET}'
+    return Check("evaluation", "warn", f"not whole: {faults[0]}{more}", fix)
 
 
 def check_device() -> Check:
@@ -119,14 +119,14 @@ def check_device() -> Check:
 
 
 def check_boot() -> Check:
-    """Whether a fresh Python loads the mends by itself, as ``fairseq-train`` needs."""
-    code = "import sys; sys.exit('tdo_plugin_boot' not in sys.modules)"
+    """Whether a fresh Python loads the patches by itself, as ``fairseq-train`` needs."""
+    code = "import sys; sys.exit('tdo_compat.patches' not in sys.modules)"
     fresh = subprocess.run([sys.executable, "-c", code], cwd="/", check=False)
     if fresh.returncode == 0:
-        return Check("mends at start-up", "ok", "tdo_plugin_boot.pth is active")
+        return Check("patches at start-up", "ok", "tdo_compat.pth is active")
     root = Path(__file__).resolve().parents[2]
-    detail = "tdo_plugin_boot.pth is not in site-packages (a folder on PYTHONPATH runs no .pth)"
-    return Check("mends at start-up", "wrong", detail, f"pip install -e {root}")
+    detail = "tdo_compat.pth is not in site-packages (a folder on PYTHONPATH runs no .pth)"
+    return Check("patches at start-up", "wrong", detail, f"pip install -e {root}")
 
 
 def check_compiler() -> Check:
@@ -149,8 +149,8 @@ def check_fairseq() -> list[Check]:
     logging.disable(logging.INFO)
     try:
         import_module("fairseq")
-        named = {module for mend in tdo_plugin_boot.MENDS for module in mend.modules}
-        for module in sorted(named - {tdo_plugin_boot.EVERYWHERE}):
+        named = {module for patch in patches.PATCHES for module in patch.modules}
+        for module in sorted(named - {patches.EVERYWHERE}):
             import_module(module)
     except Exception as error:
         detail = f"{version} cannot be imported: {type(error).__name__}: {error}"
@@ -168,25 +168,25 @@ def check_fairseq() -> list[Check]:
 
 
 def examine() -> list[Check]:
-    """All checks, in the order in which they should be mended."""
+    """All checks, in the order in which they should be fixed."""
     checks = [check_python(), *check_fairseq(), *check_requirements()]
     return [*checks, check_evaluation(), check_device(), check_boot(), check_compiler()]
 
 
 def run(args: argparse.Namespace) -> int:
     """Print all findings; exit code 0 when nothing is wrong, else 1."""
-    checks, mends = examine(), tdo_plugin_boot.mends()
+    checks, rows = examine(), patches.overview()
     fine = all(check.status != "wrong" for check in checks)
     if args.json:
-        report = {"ok": fine, "checks": [asdict(check) for check in checks], "mends": mends}
+        report = {"ok": fine, "checks": [asdict(check) for check in checks], "patches": rows}
         print(json.dumps(report, indent=2))
         return 0 if fine else 1
     for check in checks:
         print(f"{check.status:5}  {check.name:30}  {check.detail}")
-        if check.mend:
-            print(f"{'':5}  {'':30}  mend it with: {check.mend}")
+        if check.fix:
+            print(f"{'':5}  {'':30}  fix it with: {check.fix}")
     print("\nmends of fairseq (what breaks, since when):")
-    for mend in mends:
-        print(f"{mend['status']:10}  {mend['name']:20}  {mend['breaks']} ({mend['since']})")
+    for patch in rows:
+        print(f"{patch['status']:10}  {patch['name']:20}  {patch['breaks']} ({patch['since']})")
     print("\nall is well" if fine else "\nsomething is wrong: see the lines marked above")
     return 0 if fine else 1

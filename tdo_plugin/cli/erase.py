@@ -57,9 +57,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
+    from tdo_compat.checkpoint import save_whole
     from tdo_plugin.analysis.neurons.erasure import Erasure, erased
     from tdo_plugin.checkpoints import read
-    from tdo_plugin_checkpoint import save_whole
 
     state = read(args.path, "--path")
     if PREFIX + "masks" not in state["model"]:

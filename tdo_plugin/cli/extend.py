@@ -50,11 +50,11 @@ def run(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace) -> int:
     from fairseq import checkpoint_utils, tasks
 
+    from tdo_compat.checkpoint import save_whole
     from tdo_plugin.checkpoints import read
     from tdo_plugin.models.extension import Extension, extend
     from tdo_plugin.models.tdo_transformer import TdoTransformer
     from tdo_plugin.text_settings import is_multilingual, languages_of
-    from tdo_plugin_checkpoint import save_whole
 
     state = read(args.path, "--path")
     overrides: dict[str, Any] = {"data": str(args.data)}

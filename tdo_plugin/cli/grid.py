@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tdo_compat.errors import tell
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.options import device_options, gpus_here, own_and_stock, take_rest
-from tdo_plugin_messages import tell
 
 if TYPE_CHECKING:
     from tdo_plugin.grid.cells import Cell, Run

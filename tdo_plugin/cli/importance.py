@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tdo_compat.errors import tell
 from tdo_plugin.cli.decoding import machine_options, run_stages
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.parser import seed
-from tdo_plugin_messages import tell
 
 if TYPE_CHECKING:
     from tdo_plugin.cli.importance_jobs import ImportanceJob, ImportanceWork

@@ -51,11 +51,11 @@ def _options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print, draw and write; every picture and file is named."""
+    from tdo_compat.digests import check_folder
     from tdo_plugin.analysis import drawing, size_plot
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.data.files import write_text
     from tdo_plugin.data.inventory import as_json, by_direction, read_sets
-    from tdo_plugin_digests import check_folder
 
     extra = own_and_stock(args, _options)
     _check(args, extra)

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
+from tdo_compat.errors import tell
 from tdo_plugin.errors import UserError
-from tdo_plugin_messages import tell
 
 HELP = "segment and binarise text of single languages, to train on target text alone"
 

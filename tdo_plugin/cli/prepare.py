@@ -8,9 +8,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from tdo_compat.errors import print_line, tell
 from tdo_plugin.corpora.rearranging import add_rearranging, rearranged
 from tdo_plugin.errors import UserError
-from tdo_plugin_messages import print_line, tell
 
 if TYPE_CHECKING:
     from tdo_plugin.corpora.description import Corpus

@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tdo_compat.errors import tell
 from tdo_plugin.corpora.rearranging import add_rearranging, rearranged
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.parser import seed
 from tdo_plugin.metrics.textform import CASINGS, TOKENIZATIONS, TextForm
-from tdo_plugin_messages import tell
 
 HELP = "segment and binarise a text folder for fairseq, all test directions included"
 

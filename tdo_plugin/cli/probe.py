@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tdo_compat.errors import tell
 from tdo_plugin.cli.named_models import by_name
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.options import device_options, gpus_here
 from tdo_plugin.launch.parser import seed
-from tdo_plugin_messages import tell
 
 if TYPE_CHECKING:
     from tdo_plugin.analysis.probing.outcome import CheckpointOutcome, TestTokens

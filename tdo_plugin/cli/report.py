@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tdo_compat.errors import tell
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.protocols import PROTOCOLS
-from tdo_plugin_messages import tell
 
 if TYPE_CHECKING:
     from tdo_plugin.evaluation.scores import ScoreSheet

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tdo_compat.errors import tell
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.outputs import languages_of
 from tdo_plugin.evaluation.protocols import PROTOCOLS, Protocol, protocol
 from tdo_plugin.evaluation.scores import METRICS
-from tdo_plugin_messages import tell
 
 if TYPE_CHECKING:
     from tdo_plugin.data.databin import DataFolder

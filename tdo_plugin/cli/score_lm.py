@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tdo_compat.errors import tell
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.options import device_options, gpus_here
-from tdo_plugin_messages import tell
 
 if TYPE_CHECKING:
     from tdo_plugin.data.databin import DataFolder

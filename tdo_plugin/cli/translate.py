@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tdo_compat.errors import tell
 from tdo_plugin.cli.decoding import (
     check_decoding,
     decoding_options,
@@ -24,7 +25,6 @@ from tdo_plugin.data.lock import alone
 from tdo_plugin.data.signals import GOES_ON, ended_by_sigterm
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.options import gpus_here
-from tdo_plugin_messages import tell
 
 if TYPE_CHECKING:
     from tdo_plugin.data.databin import DataFolder

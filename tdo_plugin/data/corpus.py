@@ -18,9 +18,9 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TextIO
 
+from tdo_compat.errors import named_when_full
 from tdo_plugin.data.grammar import LANGUAGES, Meaning, count_meanings, linearize, locate
 from tdo_plugin.errors import UserError
-from tdo_plugin_messages import named_when_full
 
 VERSION = 1
 """Of the generated text: any change of grammar or splits raises it."""

@@ -23,12 +23,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from tdo_compat.digests import DIGESTS, check_file, digests
+from tdo_compat.settings import shown
 from tdo_plugin.data.textfolder import count_lines, read_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.names import check_directions, check_languages
 from tdo_plugin.typed import read_json
-from tdo_plugin_digests import DIGESTS, check_file, digests
-from tdo_plugin_settings import shown
 
 MARK = "prepared.json"
 SHARDS = "shards.txt"

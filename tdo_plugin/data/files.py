@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
-from tdo_plugin_messages import named_when_full
+from tdo_compat.errors import named_when_full
 
 
 def sha256(path: Path) -> str:

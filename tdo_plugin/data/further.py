@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tdo_compat.digests import DIGESTS, digests, seal
 from tdo_plugin.data import binarization
 from tdo_plugin.data.files import sha256, write_text
 from tdo_plugin.data.making import TAKEN, make_sets, taken_model_step
@@ -27,7 +28,6 @@ from tdo_plugin.data.steps import Steps
 from tdo_plugin.errors import UserError
 from tdo_plugin.names import check_directions
 from tdo_plugin.typed import read_json, typed
-from tdo_plugin_digests import DIGESTS, digests, seal
 
 Settings = Mapping[str, Any]
 

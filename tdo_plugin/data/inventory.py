@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
+from tdo_compat.binarised import check_other_side, open_side, words_of
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.errors import UserError
 from tdo_plugin.names import LANGUAGE as _CODE
-from tdo_plugin_binarised import check_other_side, open_side, words_of
 
 # the longest sentence of each bar of a histogram, in tokens; longer ones have the last bar
 BOUNDS = (*range(10, 101, 10), 150, 200, 300, 500, 1000)

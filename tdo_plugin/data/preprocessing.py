@@ -14,6 +14,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from tdo_compat.digests import DIGESTS, seal
 from tdo_plugin.data import binarization
 from tdo_plugin.data import segmentation as sp
 from tdo_plugin.data.databin import LISTS, MARK, SHARDS, read_data_folder, settings_of
@@ -35,7 +36,6 @@ from tdo_plugin.data.steps import Step, Steps, read_record
 from tdo_plugin.data.textfolder import Pair, TextFolder, count_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.typed import read_json, typed
-from tdo_plugin_digests import DIGESTS, seal
 
 TEXTS = Path("work", "texts.json")  # digests of the text that a whole folder was made of
 # sets in numbers and in text, and dictionaries, as they lie below a data folder

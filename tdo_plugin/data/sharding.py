@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tdo_plugin_binarised import HEADER, MAGIC, TYPES, Side, open_side
+from tdo_compat.binarised import HEADER, MAGIC, TYPES, Side, open_side
 
 
 def shard_folders(count: int) -> list[str]:

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tdo_plugin_messages import tell
+from tdo_compat.errors import tell
 
 
 @contextmanager

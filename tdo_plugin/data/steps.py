@@ -21,10 +21,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from tdo_compat.errors import named_when_full
 from tdo_plugin.data.files import write_text
 from tdo_plugin.data.workers import Job, run_jobs
 from tdo_plugin.typed import read_json, typed
-from tdo_plugin_messages import named_when_full
 
 Facts = dict[str, Any]
 

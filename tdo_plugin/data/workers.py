@@ -17,9 +17,9 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any, NoReturn, TypeVar
 
+from tdo_compat.errors import one_line
 from tdo_plugin.data.signals import no_interrupt
 from tdo_plugin.errors import UserError
-from tdo_plugin_messages import one_line
 
 Key = TypeVar("Key")
 Item = TypeVar("Item")

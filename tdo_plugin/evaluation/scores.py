@@ -9,11 +9,11 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from tdo_compat.settings import shown
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.sheet_numbers import check_numbers
 from tdo_plugin.names import check_directions, check_titles
 from tdo_plugin.typed import read_json, typed
-from tdo_plugin_settings import shown
 
 FORMAT = 1  # of the file; raised when old files can no longer be read
 

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
+from tdo_compat.errors import TRACEBACK
 from tdo_plugin.evaluation.examples import pick, sentence_scores
 from tdo_plugin.evaluation.groups import Groups, pearson
 from tdo_plugin.evaluation.measuring import Measured, Plan, measure_all
@@ -26,7 +27,6 @@ from tdo_plugin.evaluation.significance import compare, win_ratios
 from tdo_plugin.evaluation.systems import SystemTexts, parallel_directions
 from tdo_plugin.metrics.segments import Segments, Unavailable
 from tdo_plugin.metrics.statistics import Statistics, mean_of_segments, pooled
-from tdo_plugin_messages import TRACEBACK
 
 Say = Callable[[str], None]
 

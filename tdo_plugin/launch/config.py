@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from tdo_compat.settings import shown
 from tdo_plugin.errors import UserError
 from tdo_plugin.names import on_one_line
-from tdo_plugin_settings import shown
 
 PRECISIONS = ("fp32", "fp16", "bf16")
 IMPORTING = "--user-dir"  # imports a folder of code, so only the command line may have it

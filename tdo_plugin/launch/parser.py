@@ -6,8 +6,8 @@ import argparse
 import re
 from typing import Any, NoReturn
 
+from tdo_compat.errors import OneLineParser
 from tdo_plugin.errors import UserError
-from tdo_plugin_messages import OneLineParser
 
 LARGEST = 10**9  # whole number of an option: the product of any two fits into 64 bits
 SEEDS = 2**63  # of torch's generators

@@ -12,7 +12,7 @@ from tdo_plugin.names import check_line
 RENDEZVOUS = '"$rendezvous"'  # a word of the command, which the script knows
 
 # So many seconds before the end of their time Slurm tells the workers. torchrun ends by force what
-# is not done 100 seconds later (tdo_plugin_workers.py).
+# is not done 100 seconds later (tdo_compat/distributed.py).
 WARNING = 120
 
 # Machines end each other, with the exit code of the first. Slurm, which would end them by a signal,

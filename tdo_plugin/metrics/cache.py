@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from tdo_plugin_messages import tell
+from tdo_compat.errors import tell
 
 T = TypeVar("T")
 Triple = tuple[str | None, str, str]  # source, hypothesis, reference

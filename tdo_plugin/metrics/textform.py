@@ -21,11 +21,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tdo_compat.digests import digests
+from tdo_compat.settings import shown
 from tdo_plugin.data.databin import MARK, settings_of
 from tdo_plugin.data.segmentation import join_pieces
 from tdo_plugin.errors import UserError
-from tdo_plugin_digests import digests
-from tdo_plugin_settings import shown
 
 CASINGS = ("cased", "lowercased", "truecased")
 TOKENIZATIONS = ("none", "moses")

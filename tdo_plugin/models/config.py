@@ -7,10 +7,10 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 
+from tdo_compat.settings import shown
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.options import options_of
 from tdo_plugin.modules.spec import ModelSpec, SpecError
-from tdo_plugin_settings import shown
 
 OPTIONS = options_of(ModelSpec)
 # the one that no field is: it stands for those of both stages

@@ -7,12 +7,12 @@ from typing import Any
 
 from torch import Tensor
 
+from tdo_compat.settings import shown
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.grouped_linear import PerLanguage
 from tdo_plugin.modules.spec import ModelSpec
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 from tdo_plugin.modules.translation_model import TranslationModel
-from tdo_plugin_settings import shown
 
 
 def context_of(

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from tdo_compat.checkpoint import save_whole
 from tdo_plugin.data.files import replaced, write_text
 from tdo_plugin.pretrained.design import Design
 from tdo_plugin.pretrained.original import SPECIALS, Original
 from tdo_plugin.pretrained.parts import Layers, origins
 from tdo_plugin.text_settings import NOTHING_TRAINED
-from tdo_plugin_checkpoint import save_whole
 
 if TYPE_CHECKING:
     from tdo_plugin.models.tdo_transformer import TdoTransformer

@@ -10,10 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tdo_compat.checkpoint import safe_load
 from tdo_plugin.data.segmentation import load_model
 from tdo_plugin.errors import UserError
 from tdo_plugin.pretrained.original import FILLER, Original, Sizes, fill_up, tag
-from tdo_plugin_checkpoint import safe_load
 
 SEGMENTATION = "sentencepiece.bpe.model"
 WEIGHTS = ("model.safetensors", "pytorch_model.bin")

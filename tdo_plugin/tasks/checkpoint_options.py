@@ -17,6 +17,8 @@ from typing import Any
 from fairseq import utils
 from fairseq.tasks import TASK_REGISTRY
 
+from tdo_compat.checkpoint import safe_load, with_form
+from tdo_compat.settings import literal
 from tdo_plugin.errors import UserError
 from tdo_plugin.tasks.source_noise import SHARES
 from tdo_plugin.tasks.tdo_translation import TdoTranslationTask
@@ -35,8 +37,6 @@ from tdo_plugin.text_settings import (
     shown,
     task_options,
 )
-from tdo_plugin_checkpoint import safe_load, with_form
-from tdo_plugin_settings import literal
 
 LIMITS = ("max_source_positions", "max_target_positions")
 USUAL_RESTORE = "checkpoint_last.pt"  # which fairseq looks for in --save-dir

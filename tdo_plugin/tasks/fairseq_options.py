@@ -11,8 +11,8 @@ from argparse import Action, ArgumentParser, Namespace
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from tdo_compat.settings import SettingError, literal
 from tdo_plugin.errors import UserError
-from tdo_plugin_settings import SettingError, literal
 
 DECODING = ("generate", "interactive")
 NOT_TRAINING = (*DECODING, "validate")

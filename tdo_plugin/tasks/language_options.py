@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from argparse import Namespace
 
+from tdo_compat.settings import shown
 from tdo_plugin.errors import UserError
 from tdo_plugin.names import is_direction
-from tdo_plugin_settings import shown
 
 
 def check_language_options(args: Namespace) -> None:

@@ -18,7 +18,7 @@ from support.configs import CONFIGS
 from support.covering import in_turn, mostly_full
 from support.data import INSTRUCL, TAG, TASK, TDO, TRAIN
 
-import tdo_plugin_composing
+from tdo_compat import composing
 from tdo_plugin.launch.config import read_config
 
 BASE = ("data", "--task", "tdo_translation", *TASK, *TAG, *TRAIN, *TDO, *INSTRUCL)
@@ -52,8 +52,8 @@ def hydras():
 
 
 HYDRAS = hydras()
-QUICK = tdo_plugin_composing.without_hydra(HYDRAS)
-MENDED = tdo_plugin_composing.with_less_hydra(HYDRAS)
+QUICK = composing.without_hydra(HYDRAS)
+MENDED = composing.with_less_hydra(HYDRAS)
 
 
 def result(convert, args: Namespace) -> str:
@@ -165,11 +165,11 @@ def test_what_is_refused_is_said_by_hydra_alone(caplog: pytest.LogCaptureFixture
 
 def test_what_could_be_read_otherwise_is_left_to_hydra() -> None:
     for text in ("00", "007.5", "01e5", "[00]", "1_000", "{a: 1}", "a\\b", "inf", "null ", "a-b"):
-        with pytest.raises((tdo_plugin_composing.UnknownFormError, SyntaxError)):
-            tdo_plugin_composing.value_of(text)
+        with pytest.raises((composing.UnknownFormError, SyntaxError)):
+            composing.value_of(text)
     for choice in ("bpe=null", "bpe=a/b", "nothing=adam", "common=adam"):
         with pytest.raises(Exception):  # noqa: B017 - of the store, or ours
-            tdo_plugin_composing.composed("config", [choice])
+            composing.composed("config", [choice])
 
 
 def test_where_hydra_is_not_asked() -> None:
@@ -177,4 +177,4 @@ def test_where_hydra_is_not_asked() -> None:
     overrides, _ = override_module_args(parsed("train"))
     assert len(overrides) > 200
     for line in overrides:
-        tdo_plugin_composing.value_of(line.partition("=")[2])
+        composing.value_of(line.partition("=")[2])

@@ -24,8 +24,8 @@ from support.pretrained import (
     segmentation,
 )
 
+from tdo_compat.checkpoint import safe_load
 from tdo_plugin.pretrained.fairseq_own import DATA_SOURCES
-from tdo_plugin_checkpoint import safe_load
 
 
 def test_a_checkpoint_of_fairseq_is_the_same_function(tmp_path):

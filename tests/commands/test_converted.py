@@ -16,8 +16,8 @@ from support.data import (
 from support.made import made_once
 from support.pretrained import convert, facts, folder, loaded
 
+from tdo_compat.checkpoint import safe_load
 from tdo_plugin.cli import main
-from tdo_plugin_checkpoint import safe_load
 
 OURS = ("--languages", "en,de,fr,es")
 # as `fine_tuned` trains; the architecture is that of the conversion

@@ -12,8 +12,8 @@ from support.commands import refused, told
 from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN, generate, train
 from support.prepared import LARGER, TASK, prepared, trained
 
+from tdo_compat.digests import DIGESTS, DamagedData
 from tdo_plugin.data.databin import settings_of
-from tdo_plugin_digests import DIGESTS, DamagedData
 
 FLAGS = (*TASK, *TAG)
 TRAINING = (*FLAGS, *TRAIN, *TDO, *LARGER, *CROSS_ENTROPY, "--max-update", "3")

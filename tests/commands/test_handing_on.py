@@ -10,7 +10,7 @@ import pytest
 SPAWN = """
 import os, signal, sys, time
 import torch
-from tdo_plugin_workers import handing_signals_on
+from tdo_compat.distributed import handing_signals_on
 
 def say(line):
     os.write(1, line.encode() + bytes([10]))  # in one piece: two workers write to one pipe

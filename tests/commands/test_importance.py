@@ -16,13 +16,13 @@ from support.data import ENCODER_DECODER
 from support.prepared import prepared, trained
 from support.translating import begun
 
+from tdo_compat.checkpoint import safe_load
 from tdo_plugin.analysis.neurons.importance import METHODS, NeuronMeans, RealPositions
 from tdo_plugin.cli import importance_jobs
 from tdo_plugin.cli.importance_jobs import unlike_sides
 from tdo_plugin.evaluation.frozen import Cut, FrozenModel, Sampling
 from tdo_plugin.modules.neurons import points
 from tdo_plugin.neuron_files import Importance, digest_of
-from tdo_plugin_checkpoint import safe_load
 
 SMALL = ("--sentences", "8", "--max-tokens", "60")
 PAIRS = ("en-de", "de-en", "en-fr", "fr-en")

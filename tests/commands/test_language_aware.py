@@ -21,8 +21,8 @@ from support.data import (
     train,
 )
 
+from tdo_compat.checkpoint import safe_load
 from tdo_plugin import cli
-from tdo_plugin_checkpoint import safe_load
 
 BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, "--disable-validation")
 AWARE = ("--tdo-laln", "both", "--tdo-lalt", "identity")

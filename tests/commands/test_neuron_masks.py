@@ -19,11 +19,11 @@ from support.data import (
 )
 from support.neuron_masks import write_masks
 
+from tdo_compat.checkpoint import safe_load
 from tdo_plugin import cli
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.neurons import projections
 from tdo_plugin.neuron_files import Masks
-from tdo_plugin_checkpoint import safe_load
 
 BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, "--disable-validation", *CROSS_ENTROPY)
 SYSTEMS = {"two-stage": TDO, "encoder-decoder": (*TDO, *ENCODER_DECODER)}

@@ -8,9 +8,9 @@ from support.covering import mostly_full
 from support.data import TAG, TRAIN, generate, kept_logging, train
 from support.prepared import prepared
 
+from tdo_compat.checkpoint import safe_load
 from tdo_plugin import cli
 from tdo_plugin.neuron_files import Importance, Masks
-from tdo_plugin_checkpoint import safe_load
 
 SMALL = (*("--tdo-model-dim", "8", "--tdo-heads", "2", "--tdo-ffn-dim", "12"), "--dropout", "0")
 INSTRUCL = ("--criterion", "label_smoothed_cross_entropy_instrucl", "--label-smoothing", "0.1")

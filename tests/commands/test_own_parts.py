@@ -14,7 +14,7 @@ from support.data import (
     train,
 )
 
-from tdo_plugin_checkpoint import safe_load
+from tdo_compat.checkpoint import safe_load
 
 BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, "--disable-validation", *CROSS_ENTROPY)
 PARTS = ("--tdo-adapter-dim", "5", "--tdo-target-attention", "all")

@@ -15,9 +15,9 @@ import torch
 from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN, generate, kept_logging, train
 from support.prepared import LANGUAGES, LARGER, PAIRS, TASK, prepared, trained
 
-import tdo_plugin_messages
+from tdo_compat import errors
+from tdo_compat.settings import IMPORTED, WRITTEN
 from tdo_plugin.cli import main
-from tdo_plugin_settings import IMPORTED, WRITTEN
 
 MULTILINGUAL = ("--task", "tdo_translation", "--langs", LANGUAGES, "--lang-pairs", PAIRS, *TAG)
 DE_EN = ("--source-lang", "de", "--target-lang", "en")
@@ -200,7 +200,7 @@ def loaded(name, path, folder, capsys):
     try:
         code = COMMANDS[name](path, folder)
     except Exception as error:
-        line = tdo_plugin_messages.one_line(type(error), error)
+        line = errors.one_line(type(error), error)
         assert line is not None, repr(error)
         return line
     said = capsys.readouterr().err

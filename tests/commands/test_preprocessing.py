@@ -14,6 +14,7 @@ from fairseq.data.indexed_dataset import MMapIndexedDataset
 from fairseq_cli import preprocess as stock
 from support.data import kept_logging
 
+from tdo_compat.digests import DIGESTS
 from tdo_plugin.data import parts, segmentation
 from tdo_plugin.data.databin import MARK, read_data_folder
 from tdo_plugin.data.preprocessing import (
@@ -27,7 +28,6 @@ from tdo_plugin.data.segmentation import Dropped, SegmentationSettings, join_pie
 from tdo_plugin.data.steps import Facts, Step, Steps
 from tdo_plugin.data.textfolder import TextFolder, read_lines, read_text_folder
 from tdo_plugin.errors import UserError
-from tdo_plugin_digests import DIGESTS
 
 SETTINGS = PreprocessSettings(SegmentationSettings(60), max_pieces=40)
 SIZES = {"train.de-en": 23, "train.en-fr": 8, "valid.de-en": 5, "valid.en-fr": 3}

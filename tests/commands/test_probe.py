@@ -12,11 +12,11 @@ from support.commands import csv_rows, told
 from support.data import ENCODER_DECODER, temporary
 from support.prepared import TEST_SENTENCES, prepared, trained
 
+from tdo_compat.checkpoint import safe_load
 from tdo_plugin.analysis.probing.probe import Training
 from tdo_plugin.analysis.probing.states import read_states
 from tdo_plugin.data.databin import read_data_folder
 from tdo_plugin.evaluation.frozen import Cut, FrozenModel, Sampling
-from tdo_plugin_checkpoint import safe_load
 
 SAVING = ("--save-interval-updates", "10", "--max-update", "20", "--keep-interval-updates", "-1")
 SMALL = ("--sentences", "12", "--test-sentences", "8")

@@ -10,12 +10,12 @@ from support.data import CROSS_ENTROPY, PAIRS, TAG, TASK, TDO, TRAIN, databin, g
 from support.made import made_once
 from support.prepared import LARGER, prepared, trained
 
+from tdo_compat.checkpoint import safe_load
 from tdo_plugin.data.databin import MARK, read_data_folder
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding.loading import known_languages, load_models
 from tdo_plugin.evaluation.decoding.options import DecodingOptions
 from tdo_plugin.evaluation.decoding.pool import Work, load
-from tdo_plugin_checkpoint import safe_load
 
 PADDED = ("--left-pad-source", "False", "--max-source-positions", "40")
 OURS = ("--task", "tdo_translation")

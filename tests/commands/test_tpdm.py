@@ -207,7 +207,7 @@ def test_averages_and_extensions_remember_the_newest_generator(tmp_path):
 
 
 def test_a_checkpoint_loads_in_safe_mode():
-    from tdo_plugin_checkpoint import safe_load
+    from tdo_compat.checkpoint import safe_load
 
     folder, _ = trained("tdo")
     state = safe_load(folder / "checkpoint_last.pt")

@@ -111,7 +111,7 @@ def test_torch_s_own_wrapper(tmp_path):
 
 
 def test_a_checkpoint_loads_in_safe_mode(tmp_path):
-    from tdo_plugin_checkpoint import safe_load
+    from tdo_compat.checkpoint import safe_load
 
     train(tmp_path, *BASE, *TDO, *INSTRUCL, "--max-update", "1")
     state = safe_load(tmp_path / "checkpoint_last.pt")

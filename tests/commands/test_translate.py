@@ -11,13 +11,13 @@ from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN, built, generate, iterat
 from support.prepared import LARGER, TASK, TEST_SENTENCES, prepared, trained
 from support.translating import lines
 
+from tdo_compat.checkpoint import safe_load
 from tdo_plugin.data.segmentation import join_pieces, load_model
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding import checkpoints, translator
 from tdo_plugin.evaluation.decoding.early_stop import EarlyStop
 from tdo_plugin.evaluation.decoding.options import DecodingOptions
 from tdo_plugin.evaluation.decoding.pool import Work, load
-from tdo_plugin_checkpoint import safe_load
 
 
 def generated(direction, *flags, path=None, task="tdo_translation"):

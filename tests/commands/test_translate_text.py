@@ -7,8 +7,8 @@ import pytest
 from support.commands import told
 from support.prepared import prepared, trained
 
+from tdo_compat.errors import CLOSED
 from tdo_plugin.evaluation.decoding import plaintext, translator
-from tdo_plugin_messages import CLOSED
 
 GERMAN = ("der kleine Hund", "das alte Haus")
 LONG = "Haus " * 1100  # tokens: more than the 1024 that decoding allows

@@ -17,7 +17,7 @@ from tdo_plugin.cli import main
 
 def warning_filters() -> str:
     """Turns warnings that our own files cause into errors; Python knows whole names only here."""
-    paths = [*PACKAGE.rglob("*.py"), *PACKAGE.parent.glob("tdo_plugin_*.py")]
+    paths = [*PACKAGE.rglob("*.py"), *PACKAGE.parent.glob("tdo_compat/*.py")]
     files = [path.relative_to(PACKAGE.parent) for path in paths]
     names = [".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in files]
     return ",".join(f"error:::{name}" for name in names)

@@ -67,7 +67,7 @@ def _code(path: str) -> str:
     """A digest of the code that a function of this file may run."""
     digest = hashlib.sha256(torch.__version__.encode())
     root = PACKAGE.parent
-    files = [*PACKAGE.rglob("*.py"), *root.glob("tdo_plugin_*.py"), *SUPPORT.rglob("*.py")]
+    files = [*PACKAGE.rglob("*.py"), *root.glob("tdo_compat/*.py"), *SUPPORT.rglob("*.py")]
     for pattern in ("scripts/**/*.sh", "configs/**/*.conf", "configs/**/*.json"):
         files += root.glob(pattern)
     for file in [*sorted(files), Path(path)]:

@@ -14,12 +14,12 @@ import torch
 from fairseq.data import Dictionary
 from fairseq.data.indexed_dataset import MMapIndexedDatasetBuilder, make_dataset
 
-import tdo_plugin_binarised as binarised
-import tdo_plugin_digests
+import tdo_compat.binarised as binarised
+from tdo_compat import digests
+from tdo_compat.binarised import HEADER, check_side
+from tdo_compat.digests import DIGESTS, DamagedData, check_folder
+from tdo_compat.errors import one_line
 from tdo_plugin.tasks.loading.mapped import MappedSentences
-from tdo_plugin_binarised import HEADER, check_side
-from tdo_plugin_digests import DIGESTS, DamagedData, check_folder
-from tdo_plugin_messages import one_line
 
 WORDS = 20
 COUNT = 24  # with the four symbols of every dictionary
@@ -240,7 +240,7 @@ def test_a_large_file_is_looked_over_sentence_by_sentence(
 ) -> None:
     """But for fairseq's own loading, which reads it anyway; its digest is for `tdo inspect`."""
     monkeypatch.setattr(binarised, "CHEAP", 8)
-    monkeypatch.setattr(tdo_plugin_digests, "CHEAP", 8)
+    monkeypatch.setattr(digests, "CHEAP", 8)
     side = folder / "test.en-de.en"
     token(9, 5)(side)
     token(12, COUNT)(side)
@@ -341,7 +341,7 @@ def test_a_loaders_process_says_it_in_one_line(
 ) -> None:
     """torch hands on what a process raised as text, with a traceback inside."""
     monkeypatch.setattr(binarised, "CHEAP", 8)
-    monkeypatch.setattr(tdo_plugin_digests, "CHEAP", 8)
+    monkeypatch.setattr(digests, "CHEAP", 8)
     side = folder / "test.en-de.en"
     token(9, 5)(side)
     loader = torch.utils.data.DataLoader(

@@ -6,7 +6,7 @@ import pytest
 import torch
 from fairseq import checkpoint_utils
 
-from tdo_plugin_checkpoint import CheckpointError, with_form
+from tdo_compat.checkpoint import CheckpointError, with_form
 
 OTHERS = ("text", 3, [1], None)
 ABSENT = object()

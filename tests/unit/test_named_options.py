@@ -31,7 +31,7 @@ OTHERS = {
 
 def named():
     """Options by the files whose strings name them, docstrings aside."""
-    for path in (*(ROOT / "tdo_plugin").rglob("*.py"), *ROOT.glob("tdo_plugin_*.py")):
+    for path in (*(ROOT / "tdo_plugin").rglob("*.py"), *ROOT.glob("tdo_compat/*.py")):
         tree = ast.parse(path.read_text("utf-8"))
         kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
         bodies = [node.body for node in ast.walk(tree) if isinstance(node, kinds)]

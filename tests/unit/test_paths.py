@@ -6,8 +6,8 @@ import pytest
 import torch
 from support.data import TASK, TDO, TRAIN, databin
 
-import tdo_plugin_paths
-from tdo_plugin_messages import one_line
+from tdo_compat import paths
+from tdo_compat.errors import one_line
 
 FLAGS = ("--task", "tdo_translation", *TASK, *TRAIN, *TDO)
 MISSING = "m0/checkpoint_lats.pt"
@@ -31,7 +31,7 @@ def begun(monkeypatch):
 
 @pytest.mark.parametrize("option", TRAINING)
 def test_a_training_does_not_begin(begun, option):
-    with pytest.raises(tdo_plugin_paths.MissingPathError) as caught:
+    with pytest.raises(paths.MissingPathError) as caught:
         begun("training", *FLAGS, f"--{option}", MISSING)
     line = one_line(type(caught.value), caught.value)
     assert line.startswith(f"`--{option}` must be a file that is there; {MISSING} is not")
@@ -47,7 +47,7 @@ def test_a_training_does_not_begin(begun, option):
     ],
 )
 def test_a_generation_does_not_begin(begun, flags):
-    with pytest.raises(tdo_plugin_paths.MissingPathError, match="must be a file that is there"):
+    with pytest.raises(paths.MissingPathError, match="must be a file that is there"):
         begun("generation", "--task", "tdo_translation", *TASK, "--path", "model.pt", *flags)
 
 
@@ -61,7 +61,7 @@ def test_fairseq_s_default_may_be_missing(begun, tmp_path):
 
 
 def test_a_long_path_makes_a_short_message(begun):
-    with pytest.raises(tdo_plugin_paths.MissingPathError) as caught:
+    with pytest.raises(paths.MissingPathError) as caught:
         begun("training", *FLAGS, "--restore-file", "x\n" * 10_000)
     assert len(str(caught.value)) < 400
     assert "\n" not in str(caught.value)

@@ -11,8 +11,8 @@ import pytest
 import torch
 from fairseq import checkpoint_utils
 
-import tdo_plugin_messages
-from tdo_plugin_checkpoint import (
+from tdo_compat import errors
+from tdo_compat.checkpoint import (
     TRUST,
     CheckpointError,
     _allowed_globals,
@@ -101,7 +101,7 @@ def test_a_malicious_file_is_refused_and_does_nothing(path, tmp_path):
         checkpoint_utils.load_checkpoint_to_cpu(path)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "harm").exists()
-    assert tdo_plugin_messages.one_line(caught.type, caught.value) == str(caught.value)
+    assert errors.one_line(caught.type, caught.value) == str(caught.value)
 
 
 def test_a_plain_pickle_is_refused(path, tmp_path):

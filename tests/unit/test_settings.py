@@ -9,8 +9,8 @@ import torch
 from fairseq import checkpoint_utils, models, scoring, tasks
 from fairseq.logging import meters
 
-from tdo_plugin_messages import one_line
-from tdo_plugin_settings import LONGEST, SettingError, harmless, literal
+from tdo_compat.errors import one_line
+from tdo_compat.settings import LONGEST, SettingError, harmless, literal
 
 VALUES = {
     "True": True,

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tdo_compat.errors import named_when_full
 from tdo_plugin.corpora.sources.integrity import (
     BLOCK,
     HEAD,
@@ -24,7 +25,6 @@ from tdo_plugin.corpora.sources.integrity import (
 )
 from tdo_plugin.corpora.sources.partial import Origin, Partial
 from tdo_plugin.corpora.sources.web import Answer, Refused, ask
-from tdo_plugin_messages import named_when_full
 
 TRIES = 3  # rounds through the addresses
 PAUSE = 1.0  # seconds before the second round; twice as long before each further one

@@ -16,12 +16,12 @@ from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO
 
+from tdo_compat.errors import named_when_full
+from tdo_compat.settings import shown
 from tdo_plugin.corpora.description.schema import Archive
 from tdo_plugin.corpora.sources.archives import BLOCK, archive_errors, entries, open_joined
 from tdo_plugin.data.files import replaced, write_text
 from tdo_plugin.errors import UserError
-from tdo_plugin_messages import named_when_full
-from tdo_plugin_settings import shown
 
 RECORD = ".unpacked.json"
 SHOWN = 3  # names to suggest for one that is not there

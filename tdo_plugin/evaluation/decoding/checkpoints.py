@@ -42,8 +42,8 @@ def check_rule(rule: str) -> tuple[str, int]:
 
 
 def _of_folder(folder: Path, rule: str, say: Callable[[str], None]) -> Path:
+    from tdo_compat.checkpoint import save_whole
     from tdo_plugin.checkpoints import average, best_of, last_of, read
-    from tdo_plugin_checkpoint import save_whole
 
     kind, count = check_rule(rule)
     chosen = (best_of if kind == "best" else last_of)(folder, count, "--average")

@@ -10,6 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tdo_compat.errors import TRACEBACK, print_line, tell
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.data.files import complete_file
 from tdo_plugin.data.textfolder import lines_of, read_lines
@@ -17,7 +18,6 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding.options import DecodingOptions
 from tdo_plugin.evaluation.decoding.pool import Work, load
 from tdo_plugin.evaluation.decoding.route import Route, is_command
-from tdo_plugin_messages import TRACEBACK, print_line, tell
 
 if TYPE_CHECKING:
     from tdo_plugin.evaluation.decoding.translator import Translator

@@ -18,6 +18,7 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from tdo_compat.errors import lacks_memory, one_line
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.data.workers import end_with_parent
 from tdo_plugin.errors import UserError
@@ -25,7 +26,6 @@ from tdo_plugin.evaluation.decoding.checkpoints import describe
 from tdo_plugin.evaluation.decoding.jobs import AnyJob
 from tdo_plugin.evaluation.decoding.options import DecodingOptions
 from tdo_plugin.evaluation.decoding.order import Waiting
-from tdo_plugin_messages import lacks_memory, one_line
 
 if TYPE_CHECKING:
     from tdo_plugin.evaluation.decoding.translator import Translator

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import TextIO
 
+from tdo_compat.errors import bounded
 from tdo_plugin.evaluation.decoding.jobs import AnyJob
 from tdo_plugin.evaluation.decoding.pool import Event
-from tdo_plugin_messages import bounded
 
 
 class ProgressDisplay:

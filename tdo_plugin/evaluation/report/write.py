@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tdo_compat.errors import named_when_full
 from tdo_plugin.data.files import complete_file
 from tdo_plugin.evaluation.report import heatmap, notes, tables
 from tdo_plugin.evaluation.report.beside import Beside, beside_table
@@ -16,7 +17,6 @@ from tdo_plugin.evaluation.report.page import html_page
 from tdo_plugin.evaluation.report.table import Table
 from tdo_plugin.evaluation.report.text import escape_markdown, markdown
 from tdo_plugin.evaluation.scores import ScoreSheet
-from tdo_plugin_messages import named_when_full
 
 PICTURES = (".png", ".pdf")
 

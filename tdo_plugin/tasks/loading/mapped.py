@@ -10,7 +10,7 @@ from fairseq.data import Dictionary
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from tdo_plugin_binarised import Side, Words, check_sentence, check_side, open_side, words_of
+from tdo_compat.binarised import Side, Words, check_sentence, check_side, open_side, words_of
 
 
 class MappedSentences(Dataset):

@@ -23,8 +23,8 @@ from support.data import kept_logging
 from support.made import made_once
 from support.prepared import prepared
 
+from tdo_compat.errors import one_line
 from tdo_plugin.evaluation.report import heatmap
-from tdo_plugin_messages import one_line
 
 DIRECTIONS = ("en-de", "de-en", "de-fr", "fr-de")
 # a training's flags, of which a config is made

@@ -5,10 +5,10 @@ from argparse import Namespace
 import pytest
 import torch
 
+from tdo_compat.checkpoint import CheckpointError, safe_load
 from tdo_plugin import cli
 from tdo_plugin.checkpoints import average, best_of, last_of
 from tdo_plugin.errors import UserError
-from tdo_plugin_checkpoint import CheckpointError, safe_load
 
 
 def parameters(seed, dtype=torch.float32):

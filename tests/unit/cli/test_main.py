@@ -5,9 +5,9 @@ import os
 import pytest
 
 import tdo_plugin.cli as cli
+from tdo_compat.errors import CLOSED
 from tdo_plugin.cli import doctor
 from tdo_plugin.errors import UserError
-from tdo_plugin_messages import CLOSED
 
 
 def test_every_command_has_help_and_a_parser():

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tdo_compat.errors import named_when_full, one_line
 from tdo_plugin.data.files import complete_file, replaced, write_text
-from tdo_plugin_messages import named_when_full, one_line
 
 LIMIT = 1 << 16
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
+from tdo_compat.digests import DamagedData
 from tdo_plugin.data import inventory
 from tdo_plugin.data.inventory import BOUNDS, UNKNOWN, Side, by_direction, by_language, read_sets
 from tdo_plugin.errors import UserError
-from tdo_plugin_digests import DamagedData
 
 Write = Callable[..., None]
 

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from tdo_compat.settings import shown
 from tdo_plugin.corpora.description.schema import Archive
 from tdo_plugin.corpora.sources import unpack as unpacking
 from tdo_plugin.corpora.sources.unpack import unpack
 from tdo_plugin.errors import UserError
-from tdo_plugin_settings import shown
 
 TEXTS = {
     "de-en/train.de": "Straße\n" * 5000,

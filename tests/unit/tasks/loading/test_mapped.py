@@ -10,8 +10,8 @@ import torch
 from fairseq.data.indexed_dataset import MMapIndexedDataset, MMapIndexedDatasetBuilder
 from support.data import TAG, TASK, TDO, TRAIN, built
 
+from tdo_compat.digests import DamagedData
 from tdo_plugin.tasks.loading.mapped import MappedSentences
-from tdo_plugin_digests import DamagedData
 
 FLAGS = ("--task", "tdo_translation", *TASK, *TRAIN, *TDO, *TAG)
 COUNTERS = Path("/proc/self/io")

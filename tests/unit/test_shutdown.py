@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch.utils.data._utils import signal_handling
 
-from tdo_plugin_ending import SIGNALS, _shape, obedient_loader
+from tdo_compat.shutdown import SIGNALS, _shape, obedient_loader
 
 
 @pytest.mark.parametrize("number", SIGNALS)

@@ -4,8 +4,6 @@ fairseq turns the arguments of a command into some 230 overrides in hydra's lang
 each, and has hydra compose them into its settings, 0.3 to 0.4 seconds of every start.
 :func:`composed` does the same in 0.04, for the few forms of values that fairseq writes. Any other
 value is left to hydra, and so is everything that is refused, with hydra's own message.
-
-It stands beside ``tdo_plugin_boot`` for the same reason as ``tdo_plugin_messages``.
 """
 
 import ast

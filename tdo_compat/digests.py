@@ -1,8 +1,7 @@
 """Digests of a data folder's files, and how it is said that one is damaged.
 
 A folder's mark, such as ``prepared.json``, has digests of the files that were made, of itself too.
-It stands beside ``tdo_plugin_boot`` for ``tdo_plugin_binarised``, and imports nothing heavy: the
-help of commands comes by here.
+It imports nothing heavy: the help of commands comes by here.
 """
 
 from __future__ import annotations

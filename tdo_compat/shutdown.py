@@ -1,7 +1,6 @@
 """How a training ends before its time: asked to by a signal, or out of memory.
 
-It stands beside ``tdo_plugin_boot``, whose mends give these functions to fairseq's trainer, because
-importing anything of ``tdo_plugin`` would register the whole package.
+``patches`` gives these functions to fairseq's trainer.
 """
 
 import atexit
@@ -17,7 +16,7 @@ from typing import Any
 
 import torch
 
-from tdo_plugin_messages import lacks_memory, tell
+from tdo_compat.errors import lacks_memory, tell
 
 SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
 ENDED = 128 + signal.SIGTERM  # the exit code, whichever signal it was

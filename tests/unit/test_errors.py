@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import torch
 
-import tdo_plugin_messages
+from tdo_compat import errors
+from tdo_compat.errors import CLOSED, LONGEST, bounded, lacks_memory, one_line, print_line
 from tdo_plugin.errors import UserError
-from tdo_plugin_messages import CLOSED, LONGEST, bounded, lacks_memory, one_line, print_line
 
 
 def test_tracebacks_can_be_had(monkeypatch):
@@ -105,7 +105,7 @@ def test_every_error_is_shown_bounded():
 
 
 def test_all_messages_go_through_one_function():
-    root = Path(tdo_plugin_messages.__file__).parent
-    for path in (*root.glob("tdo_plugin_*.py"), *(root / "tdo_plugin").rglob("*.py")):
+    root = Path(errors.__file__).parent
+    for path in (*root.glob("tdo_compat/*.py"), *(root / "tdo_plugin").rglob("*.py")):
         found = re.findall(r"print\([^\n]*sys\.stderr", path.read_text(encoding="utf-8"))
-        assert len(found) == (path.name == "tdo_plugin_messages.py"), path
+        assert len(found) == (path.name == "tdo_compat/errors.py"), path

@@ -1,7 +1,6 @@
 """Workers that end together, and a torchrun that says so.
 
-It stands beside ``tdo_plugin_boot``, whose mends give these functions to fairseq and to torchrun,
-because importing anything of ``tdo_plugin`` would register the whole package.
+``patches`` gives these functions to fairseq and to torchrun.
 """
 
 import contextlib
@@ -16,8 +15,8 @@ from typing import Any, NoReturn
 
 import torch
 
-from tdo_plugin_ending import ENDED, SIGNALS, going_on
-from tdo_plugin_messages import TRACEBACK, one_line, tell
+from tdo_compat.errors import TRACEBACK, one_line, tell
+from tdo_compat.shutdown import ENDED, SIGNALS, going_on
 
 NCCL = "nccl"  # fairseq's --distributed-backend unless another is given
 NO_BACKEND = "`--distributed-backend` must be gloo for several workers without GPUs; it is nccl"

@@ -1,39 +1,39 @@
-"""Mends fairseq 0.12.2 for today's Python, torch, numpy, bitarray and hydra, and how it ends.
+"""Patches fairseq 0.12.2 for today's Python, torch, numpy, bitarray and hydra, and how it ends.
 
-``tdo_plugin_boot.pth`` imports this module whenever Python starts, so that the mends are in place
+``tdo_compat.pth`` imports this module whenever Python starts, so that the patches are in place
 before fairseq is, however it is started: console command, ``python -m``, ``torchrun`` (not
-``python -m torch.distributed.run``, which no mend reaches itself; its workers are), a spawned or
+``python -m torch.distributed.run``, which no patch reaches itself; its workers are), a spawned or
 forked worker. Importing it only puts a finder on ``sys.meta_path``; nothing else happens until
 ``fairseq`` is imported, and heavy modules are imported inside functions for that reason.
 
-Every mend is a small function under ``@mend``, which says its name, what breaks, since which
+Every patch is a small function under ``@patch``, which says its name, what breaks, since which
 version, when it is needed, and which fairseq modules it changes right after they were executed.
 This is the only file of the project that knows about versions.
 """
 
 import sys
 
-MENDS = []
+PATCHES = []
 TORCHRUN = "torch.distributed.run"
 EVERYWHERE = "all of fairseq"  # stands for each module of it, and for those of its commands
 
 
-class Mend:
-    """One row of ``MENDS``. ``status`` is ``waiting``, ``applied`` or ``not needed``."""
+class Patch:
+    """One row of ``PATCHES``. ``status`` is ``waiting``, ``applied`` or ``not needed``."""
 
     def __init__(self, name, breaks, since, needed, modules, apply):
         self.name, self.breaks, self.since, self.needed = name, breaks, since, needed
         self.modules, self.apply, self.status = modules, apply, "waiting"
 
 
-def mend(name, breaks, since, needed, *modules):
+def patch(name, breaks, since, needed, *modules):
     """Register the decorated ``apply(module)``; with no modules, a context around all of them."""
-    return lambda apply: MENDS.append(Mend(name, breaks, since, needed, modules, apply)) or apply
+    return lambda apply: PATCHES.append(Patch(name, breaks, since, needed, modules, apply)) or apply
 
 
-def mends() -> list[dict[str, str]]:
-    """What ``tdo doctor`` prints: a dict with name, breaks, since and status for every mend."""
-    return [{key: vars(m)[key] for key in ("name", "breaks", "since", "status")} for m in MENDS]
+def overview() -> list[dict[str, str]]:
+    """What ``tdo doctor`` prints: a dict with name, breaks, since and status for every patch."""
+    return [{key: vars(m)[key] for key in ("name", "breaks", "since", "status")} for m in PATCHES]
 
 
 def _version(module):
@@ -57,7 +57,7 @@ def _overlay(module, **changed):
 # --- Python ----------------------------------------------------------------------------------
 
 
-@mend(
+@patch(
     "dataclass-defaults",
     "import fairseq: mutable default ... use default_factory",
     "Python 3.11",
@@ -95,7 +95,7 @@ class _HashableDataclasses:
 # --- checkpoints -----------------------------------------------------------------------------
 
 
-@mend(
+@patch(
     "safe-checkpoints",
     "torch.load refuses fairseq's checkpoints (2.6), or runs what a file tells it to (before)",
     "every torch",
@@ -108,12 +108,12 @@ class _HashableDataclasses:
     "fairseq.modules.quantization.pq.em",
 )
 def _load_safely(module):
-    from tdo_plugin_checkpoint import safe_load
+    from tdo_compat.checkpoint import safe_load
 
     module.torch = _overlay(module.torch, load=safe_load)
 
 
-@mend(
+@patch(
     "settings-are-data",
     "fairseq runs settings that are text (eval), which a checkpoint, too, may hold",
     "fairseq 0.12.2",
@@ -121,7 +121,7 @@ def _load_safely(module):
     EVERYWHERE,
 )
 def _read_literals(module):
-    from tdo_plugin_settings import literal
+    from tdo_compat.settings import literal
 
     module.eval = literal  # a module's own name goes before Python's
     if getattr(module, "ast", None) is sys.modules["ast"]:
@@ -130,7 +130,7 @@ def _read_literals(module):
         module.literal_eval = literal
 
 
-@mend(
+@patch(
     "settings-are-harmless",
     "a checkpoint's settings say what is imported and where a command writes",
     "fairseq 0.12.2",
@@ -138,7 +138,7 @@ def _read_literals(module):
     "fairseq.checkpoint_utils",
 )
 def _forget_places(module):
-    from tdo_plugin_settings import harmless
+    from tdo_compat.settings import harmless
 
     load = module.torch.load
     module.torch = _overlay(
@@ -146,7 +146,7 @@ def _forget_places(module):
     )
 
 
-@mend(
+@patch(
     "form-of-checkpoints",
     "a checkpoint that lacks a part, or has another in its place, is a traceback",
     "fairseq 0.12.2",
@@ -154,7 +154,7 @@ def _forget_places(module):
     "fairseq.checkpoint_utils",
 )
 def _well_formed(module):
-    from tdo_plugin_checkpoint import well_formed, with_form
+    from tdo_compat.checkpoint import well_formed, with_form
 
     load = module.torch.load
     module.torch = _overlay(
@@ -163,7 +163,7 @@ def _well_formed(module):
     module._upgrade_state_dict = well_formed(module._upgrade_state_dict)
 
 
-@mend(
+@patch(
     "meters-by-name",
     "a checkpoint's meters name what is called to make them",
     "fairseq 0.12.2",
@@ -171,12 +171,12 @@ def _well_formed(module):
     "fairseq.logging.meters",
 )
 def _only_meters(module):
-    from tdo_plugin_settings import only_meters
+    from tdo_compat.settings import only_meters
 
     module.MetersDict.load_state_dict = only_meters(module)
 
 
-@mend(
+@patch(
     "known-by-name",
     "a task, model, criterion, ... that is not known, as without its --user-dir, is a traceback",
     "fairseq 0.12.2",
@@ -186,12 +186,12 @@ def _only_meters(module):
     "fairseq.registry",
 )
 def _known_by_name(module):
-    import tdo_plugin_settings
+    from tdo_compat import settings
 
-    tdo_plugin_settings.know_names(module)
+    settings.know_names(module)
 
 
-@mend(
+@patch(
     "no-foreign-hub",
     "the settings of a speech data folder say what code is downloaded and run",
     "fairseq 0.12.2",
@@ -199,12 +199,12 @@ def _known_by_name(module):
     "fairseq.models.speech_to_text.hub_interface",
 )
 def _no_foreign_hub(module):
-    from tdo_plugin_settings import no_hub
+    from tdo_compat.settings import no_hub
 
     module.torch = _overlay(module.torch, hub=_overlay(module.torch.hub, load=no_hub))
 
 
-@mend(
+@patch(
     "fasta-without-a-shell",
     "--dataset-impl fasta hands a file's name to a shell as it is",
     "fairseq 0.12.2",
@@ -218,7 +218,7 @@ def _quote_fasta(module):
     module.FastaDataset._build_index = lambda self, path: original(self, shlex.quote(path))
 
 
-@mend(
+@patch(
     "whole-checkpoints",
     "a full disk or an interrupt leaves half a checkpoint under its final name",
     "fairseq 0.12.2",
@@ -231,7 +231,7 @@ def _save_whole(module):
     fairseq tries three times without going back to the file's beginning, and copies a checkpoint
     to ``checkpoint_last.pt`` in place.
     """
-    from tdo_plugin_checkpoint import copy_whole, save_whole, signed
+    from tdo_compat.checkpoint import copy_whole, save_whole, signed
 
     manager, original = module.PathManager, module.torch_persistent_save
 
@@ -255,7 +255,7 @@ def _save_whole(module):
 # --- torch -----------------------------------------------------------------------------------
 
 
-@mend(
+@patch(
     "encoder-fast-path",
     "stock transformer in evaluation: Mask Type should be defined",
     "torch 1.13",
@@ -273,7 +273,7 @@ def _no_fast_path(module):
     layer.__init__ = __init__
 
 
-@mend(
+@patch(
     "bf16-is-not-tpu",
     "--bf16 switches TPU mode on",
     "fairseq 0.12.2 without torch_xla",
@@ -281,7 +281,7 @@ def _no_fast_path(module):
     "fairseq.options",
 )
 def _bf16_without_tpu(module):
-    from tdo_plugin_settings import SettingError
+    from tdo_compat.settings import SettingError
 
     original = module.parse_args_and_arch
 
@@ -303,7 +303,7 @@ def _bf16_without_tpu(module):
     module.parse_args_and_arch = parse_args_and_arch
 
 
-@mend(
+@patch(
     "complaints-in-one-line",
     "what is wrong with a command line stands behind a hundred lines of usage",
     "fairseq 0.12.2",
@@ -311,7 +311,7 @@ def _bf16_without_tpu(module):
     "fairseq.options",
 )
 def _complain_in_one_line(module):
-    from tdo_plugin_messages import OneLineParser
+    from tdo_compat.errors import OneLineParser
 
     module.argparse = _overlay(module.argparse, ArgumentParser=OneLineParser)
     original = module.parse_args_and_arch
@@ -329,7 +329,7 @@ def _complain_in_one_line(module):
     module.parse_args_and_arch = parse_args_and_arch
 
 
-@mend(
+@patch(
     "given-paths",
     "--restore-file with a typing mistake trains from nothing, other paths end in tracebacks",
     "fairseq 0.12.2",
@@ -337,7 +337,7 @@ def _complain_in_one_line(module):
     "fairseq.options",
 )
 def _check_given_paths(module):
-    from tdo_plugin_paths import check_paths
+    from tdo_compat.paths import check_paths
 
     original = module.parse_args_and_arch
 
@@ -350,7 +350,7 @@ def _check_given_paths(module):
     module.parse_args_and_arch = parse_args_and_arch
 
 
-@mend(
+@patch(
     "bf16-inference",
     "fairseq-generate and fairseq-interactive ignore --bf16",
     "fairseq 0.12.2",
@@ -369,7 +369,7 @@ def _bf16_inference(module):
     model.prepare_for_inference_ = prepare_for_inference_
 
 
-@mend(
+@patch(
     "cuda-autocast",
     "torch.cuda.amp.autocast is deprecated (a warning at each training)",
     "torch 2.4",
@@ -386,7 +386,7 @@ def _new_autocast(module):
     module.torch = _overlay(torch, cuda=_overlay(torch.cuda, amp=amp))
 
 
-@mend(
+@patch(
     "torch-warnings",
     "torch warns, on a CPU, of fairseq's pinned memory and of its mixed attention masks",
     "torch 2.0",
@@ -400,7 +400,7 @@ def _quiet_torch(module):
     warnings.filterwarnings("ignore", "Support for mismatched key_padding_mask and attn_mask")
 
 
-@mend(
+@patch(
     "options-of-checkpoints",
     "what a checkpoint's text passed through in training must be said again wherever it is used, "
     "and nothing notices what is left out",
@@ -426,7 +426,7 @@ def _options_of_checkpoints(module):
 # --- data ------------------------------------------------------------------------------------
 
 
-@mend(
+@patch(
     "damaged-data",
     "damaged binarised sets end in a traceback, or are trained on and translated without a word",
     "fairseq 0.12.2",
@@ -434,7 +434,7 @@ def _options_of_checkpoints(module):
     "fairseq.data.indexed_dataset",
 )
 def _check_before_loading(module):
-    from tdo_plugin_binarised import check_before_loading
+    from tdo_compat.binarised import check_before_loading
 
     check_before_loading(module)
 
@@ -450,7 +450,7 @@ def _old_names(numpy):
     return {name: value for name, value in old.items() if not hasattr(numpy, name)}
 
 
-@mend(
+@patch(
     "numpy-names",
     "np.int, np.float, np.compat are gone (language-model, pair and noising data sets)",
     "numpy 1.24, 2.0",
@@ -464,7 +464,7 @@ def _old_numpy_names(module):
     module.np = _overlay(module.np, **_old_names(module.np))
 
 
-@mend(
+@patch(
     "bitarray-rindex",
     "bitarray.util.rindex is gone (--dataset-impl huffman)",
     "bitarray 3.0",
@@ -475,7 +475,7 @@ def _rindex(module):
     module.util = _overlay(module.util, rindex=lambda bits, bit: bits.index(bit, right=True))
 
 
-@mend(
+@patch(
     "quick-settings",
     "hydra takes 0.3 to 0.4 seconds of every start to compose the settings",
     "fairseq 0.12.2",
@@ -483,14 +483,14 @@ def _rindex(module):
     "fairseq.dataclass.utils",
 )
 def _compose_quickly(module):
-    from tdo_plugin_composing import with_less_hydra
+    from tdo_compat.composing import with_less_hydra
 
-    # it must be fairseq's own function, so this mend comes before others of it
+    # it must be fairseq's own function, so this patch comes before others of it
     convert = with_less_hydra(module.convert_namespace_to_omegaconf)
     module.convert_namespace_to_omegaconf = convert
 
 
-@mend(
+@patch(
     "hydra-warnings",
     "hydra warns of all the deprecated things that fairseq does with it",
     "hydra 1.1",
@@ -513,7 +513,7 @@ def _quiet_hydra(module):
 # --- fairseq itself --------------------------------------------------------------------------
 
 
-@mend(
+@patch(
     "restored-task",
     "resuming gives the task no chance to compare its dictionary with the checkpoint's",
     "fairseq 0.12.2",
@@ -549,7 +549,7 @@ def _restore_task(module):
     module.Trainer.load_checkpoint = load_checkpoint
 
 
-@mend(
+@patch(
     "ends-when-told",
     "SIGTERM ends a training where it is, without a checkpoint",
     "fairseq 0.12.2",
@@ -557,12 +557,12 @@ def _restore_task(module):
     "fairseq.trainer",
 )
 def _end_when_told(module):
-    from tdo_plugin_ending import end_when_told
+    from tdo_compat.shutdown import end_when_told
 
     end_when_told(module.Trainer)
 
 
-@mend(
+@patch(
     "loading-goes-on",
     "a signal to all processes ends those that load data, and so a training before its checkpoint",
     "every torch",
@@ -570,14 +570,14 @@ def _end_when_told(module):
     "fairseq.data.iterators",
 )
 def _loading_goes_on(module):
-    from tdo_plugin_ending import obedient_loader
+    from tdo_compat.shutdown import obedient_loader
 
     torch, data = module.torch, module.torch.utils.data
     data = _overlay(data, DataLoader=obedient_loader(data.DataLoader))
     module.torch = _overlay(torch, utils=_overlay(torch.utils, data=data))
 
 
-@mend(
+@patch(
     "out-of-memory",
     "a batch that is too large is left out, or all workers but one wait for ever",
     "fairseq 0.12.2",
@@ -585,12 +585,12 @@ def _loading_goes_on(module):
     "fairseq.trainer",
 )
 def _end_without_memory(module):
-    from tdo_plugin_ending import end_without_memory
+    from tdo_compat.shutdown import end_without_memory
 
     end_without_memory(module.Trainer)
 
 
-@mend(
+@patch(
     "workers-end-together",
     "when one worker fails, the others may wait for it for ever",
     "fairseq 0.12.2",
@@ -598,12 +598,12 @@ def _end_without_memory(module):
     "fairseq.distributed.utils",
 )
 def _end_together(module):
-    from tdo_plugin_workers import end_together
+    from tdo_compat.distributed import end_together
 
     end_together(module)
 
 
-@mend(
+@patch(
     "signals-handed-on",
     "a signal to a fairseq-train that spawned its workers ends all of them without a checkpoint",
     "fairseq 0.12.2",
@@ -611,14 +611,14 @@ def _end_together(module):
     "fairseq.distributed.utils",
 )
 def _hand_signals_on(module):
-    from tdo_plugin_workers import handing_signals_on
+    from tdo_compat.distributed import handing_signals_on
 
     torch = module.torch
     spawn = handing_signals_on(torch.multiprocessing.spawn)
     module.torch = _overlay(torch, multiprocessing=_overlay(torch.multiprocessing, spawn=spawn))
 
 
-@mend(
+@patch(
     "torchrun-ending",
     "torchrun puts a traceback behind a worker's one line, hides that a signal ended a training, "
     "and leaves it 30 seconds",
@@ -627,7 +627,7 @@ def _hand_signals_on(module):
     TORCHRUN,
 )
 def _end_like_workers(module):
-    from tdo_plugin_workers import end_like_workers
+    from tdo_compat.distributed import end_like_workers
 
     end_like_workers(module)
 
@@ -638,7 +638,7 @@ class UserDirError(FileNotFoundError):
     one_line = True
 
 
-@mend(
+@patch(
     "user-dir-by-name",
     "--user-dir tdo_plugin, from another folder, does not find an editable install",
     "fairseq 0.12.2",
@@ -680,7 +680,7 @@ def _user_dir_by_name(module):
     module.import_user_module = import_user_module
 
 
-@mend(
+@patch(
     "options-that-are-read",
     "options that nothing reads, or that a task cannot honour, are ignored in silence",
     "fairseq 0.12.2",
@@ -712,7 +712,7 @@ _callbacks = []
 
 
 class _Finder:
-    """Finds nothing itself: lets the others find a module and runs it between mends."""
+    """Finds nothing itself: lets the others find a module and runs it between patches."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
@@ -727,32 +727,32 @@ class _Finder:
 
 
 def _execute(exec_module, module):
-    """Run a fairseq module's code with the mends around and after it."""
+    """Run a fairseq module's code with the patches around and after it."""
     import contextlib
 
     name = module.__name__
     if name == "fairseq":
         _install_one_line_errors()
     with contextlib.ExitStack() as stack:
-        for around in (m for m in MENDS if not m.modules and name != TORCHRUN):
+        for around in (m for m in PATCHES if not m.modules and name != TORCHRUN):
             around.status = "applied" if around.needed() else "not needed"
             if around.status == "applied":
                 stack.enter_context(around.apply())
         exec_module(module)
-    _mend_after(name, module)
+    _patch_after(name, module)
     if name == "fairseq":
         while _callbacks:
             _callbacks.pop(0)()
 
 
 def _install_one_line_errors():
-    import tdo_plugin_messages
+    from tdo_compat import errors
 
-    tdo_plugin_messages.install()
+    errors.install()
 
 
-def _mend_after(name, module):
-    for one in MENDS:
+def _patch_after(name, module):
+    for one in PATCHES:
         if name in one.modules or (EVERYWHERE in one.modules and name != TORCHRUN):
             one.status = "applied" if one.needed() else "not needed"
             if one.status == "applied":
@@ -769,14 +769,14 @@ def after_fairseq(callback) -> None:
 
 
 def install() -> None:
-    """Put the finder in front, once. Mends modules that were imported before (no ``.pth`` ran)."""
+    """Put the finder in front, once; patch modules that came before it (where no ``.pth`` ran)."""
     if _Finder in sys.meta_path:
         return
     sys.meta_path.insert(0, _Finder)
     if "fairseq" in sys.modules:
         _install_one_line_errors()
         for name in [one for one in sys.modules if one.startswith(("fairseq.", "fairseq_cli."))]:
-            _mend_after(name, sys.modules[name])
+            _patch_after(name, sys.modules[name])
 
 
 install()

@@ -1,6 +1,6 @@
-"""fairseq is mended in processes that Python or torch starts, and by a package's name."""
+"""fairseq is patched in processes that Python or torch starts, and by a package's name."""
 
-import tdo_plugin_boot
+from tdo_compat import patches
 
 WORKERS = """
 import sys
@@ -10,9 +10,9 @@ class Status(torch.utils.data.Dataset):
     def __len__(self):
         return 1
     def __getitem__(self, index):
-        import fairseq.trainer, tdo_plugin_boot
+        import fairseq.trainer, tdo_compat.patches
         from fairseq.models.transformer import TransformerConfig
-        applied = {m["name"] for m in tdo_plugin_boot.mends() if m["status"] == "applied"}
+        applied = {m["name"] for m in patches.overview() if m["status"] == "applied"}
         return len(applied)
 
 if __name__ == "__main__":
@@ -24,10 +24,10 @@ if __name__ == "__main__":
 """
 
 
-def test_spawned_and_data_loader_workers_are_mended(run, tmp_path):
+def test_spawned_and_data_loader_workers_are_patched(run, tmp_path):
     (tmp_path / "workers.py").write_text(WORKERS)
     done = run("python", tmp_path / "workers.py", cwd=tmp_path)
-    here = [one for one in tdo_plugin_boot.MENDS if one.name != "torchrun-ending"]
+    here = [one for one in patches.PATCHES if one.name != "torchrun-ending"]
     applied = str(sum(one.needed() for one in here))
     expected = [f"{kind} {applied}" for kind in ("fork", "spawn")]
     assert done.stdout.splitlines() == expected, done.stderr

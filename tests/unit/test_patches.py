@@ -1,4 +1,4 @@
-"""The mends: where they are needed, what they do, and that nothing happens without fairseq."""
+"""The patches: where they are needed, what they do, and that nothing happens without fairseq."""
 
 import dataclasses
 import importlib.util
@@ -13,10 +13,10 @@ import numpy
 import pytest
 import torch
 
-import tdo_plugin_boot
-from tdo_plugin_settings import SettingError
+from tdo_compat import patches
+from tdo_compat.settings import SettingError
 
-BY_NAME = {one.name: one for one in tdo_plugin_boot.MENDS}
+BY_NAME = {one.name: one for one in patches.PATCHES}
 ALWAYS = {
     "safe-checkpoints",
     "settings-are-data",
@@ -76,14 +76,14 @@ NOT_NEEDED = {
 }
 
 
-def test_every_mend_is_covered_here():
+def test_every_patch_is_covered_here():
     assert set(BY_NAME) == ALWAYS | set(NOT_NEEDED)
-    assert len(BY_NAME) == len(tdo_plugin_boot.MENDS)
-    assert all(one.breaks and one.since for one in tdo_plugin_boot.MENDS)
+    assert len(BY_NAME) == len(patches.PATCHES)
+    assert all(one.breaks and one.since for one in patches.PATCHES)
 
 
 @pytest.mark.parametrize("name", NOT_NEEDED)
-def test_a_mend_is_not_needed_where_nothing_is_broken(name, monkeypatch):
+def test_a_patch_is_not_needed_where_nothing_is_broken(name, monkeypatch):
     needed_now = BY_NAME[name].needed()
     NOT_NEEDED[name](monkeypatch)
     assert not BY_NAME[name].needed()
@@ -102,13 +102,13 @@ def test_needed_on_the_versions_that_broke(monkeypatch):
 def test_what_is_not_needed_is_not_applied(monkeypatch):
     applied = []
     rows = [
-        tdo_plugin_boot.Mend("off", "", "", lambda: False, ("fairseq.x",), applied.append),
-        tdo_plugin_boot.Mend("on", "", "", lambda: True, ("fairseq.x",), applied.append),
+        patches.Patch("off", "", "", lambda: False, ("fairseq.x",), applied.append),
+        patches.Patch("on", "", "", lambda: True, ("fairseq.x",), applied.append),
     ]
-    monkeypatch.setattr(tdo_plugin_boot, "MENDS", rows)
-    tdo_plugin_boot._mend_after("fairseq.x", "the module")
+    monkeypatch.setattr(patches, "PATCHES", rows)
+    patches._patch_after("fairseq.x", "the module")
     assert applied == ["the module"]
-    assert [row["status"] for row in tdo_plugin_boot.mends()] == ["not needed", "applied"]
+    assert [row["status"] for row in patches.overview()] == ["not needed", "applied"]
 
 
 # --- the hook, in fresh interpreters ---------------------------------------------------------
@@ -116,7 +116,7 @@ def test_what_is_not_needed_is_not_applied(monkeypatch):
 
 def test_without_fairseq_nothing_is_touched(run):
     code = (
-        "import sys, dataclasses; assert 'tdo_plugin_boot' in sys.modules;"
+        "import sys, dataclasses; assert 'tdo_compat.patches' in sys.modules;"
         "assert not {'fairseq', 'torch', 'numpy', 'tdo_plugin'} & set(sys.modules);"
         "assert sys.excepthook is sys.__excepthook__;"
         "assert dataclasses.dataclass.__module__ == 'dataclasses'"
@@ -128,9 +128,12 @@ def test_without_fairseq_nothing_is_touched(run):
 def test_boot_imports_nothing_at_start_up(run, root):
     code = (
         f"import sys; sys.path.insert(0, {str(root)!r}); before = set(sys.modules);"
-        "import tdo_plugin_boot; print(*(set(sys.modules) - before))"
+        "import tdo_compat.patches; print(*sorted(set(sys.modules) - before))"
     )
-    assert run("python", "-S", "-c", code).stdout.split() == ["tdo_plugin_boot"]
+    assert run("python", "-S", "-c", code).stdout.split() == [
+        "tdo_compat",
+        "tdo_compat.patches",
+    ]
 
 
 @pytest.fixture
@@ -149,7 +152,7 @@ def run_with_fake(run, root, folder, code):
 
 def test_callbacks_come_once_and_after_fairseq(run, root, fake_fairseq):
     code = (
-        "import tdo_plugin_boot as boot\n"
+        "import tdo_compat.patches as boot\n"
         "boot.after_fairseq(lambda: print('late', hasattr(sys.modules['fairseq'], 'Whole')))\n"
         "print('before'); import fairseq, fairseq.options\n"
         "boot.after_fairseq(lambda: print('at once'))\n"
@@ -162,17 +165,17 @@ def test_callbacks_come_once_and_after_fairseq(run, root, fake_fairseq):
     )
 
 
-def test_modules_that_came_before_the_boot_are_mended_too(run, root, fake_fairseq):
+def test_modules_that_came_before_the_boot_are_patched_too(run, root, fake_fairseq):
     (fake_fairseq / "fairseq" / "__init__.py").write_text("")
     code = (
-        "import fairseq.options; import tdo_plugin_boot\n"
+        "import fairseq.options; import tdo_compat.patches\n"
         "print(fairseq.options.parse_args_and_arch(None, []).tpu)\n"
     )
     assert run_with_fake(run, root, fake_fairseq, code).stdout == "False\n"
 
 
 def test_errors_of_users_are_one_line_and_others_keep_their_traceback(run, root, fake_fairseq):
-    head = "import tdo_plugin_boot, fairseq\n"
+    head = "import tdo_compat.patches, fairseq\n"
     code = head + "class E(ValueError):\n    one_line = True\nraise E('`--x` is wrong')"
     done = run_with_fake(run, root, fake_fairseq, code)
     assert (done.returncode, done.stderr) == (1, "error: `--x` is wrong\n")
@@ -181,7 +184,7 @@ def test_errors_of_users_are_one_line_and_others_keep_their_traceback(run, root,
     assert done.stderr.startswith("Traceback")
 
 
-# --- what the mends do -----------------------------------------------------------------------
+# --- what the patches do -----------------------------------------------------------------------
 
 
 def test_defaults_stay_in_fairseqs_dataclasses_and_dataclass_is_put_back():

@@ -1,7 +1,6 @@
 """Reading checkpoints in torch's safe mode, and writing them so that only whole ones appear.
 
-It stands beside ``tdo_plugin_boot``, whose mends give these functions to fairseq, because importing
-anything of ``tdo_plugin`` would register the whole package.
+``patches`` gives these functions to fairseq.
 """
 
 import argparse

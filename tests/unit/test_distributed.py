@@ -15,7 +15,7 @@ from torch.distributed.elastic.multiprocessing.api import SubprocessContext
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, ProcessFailure
 from torch.distributed.elastic.rendezvous import RendezvousConnectionError, RendezvousTimeoutError
 
-import tdo_plugin_workers
+from tdo_compat import distributed
 
 
 def test_a_wait_for_a_key_does_not_hide_anothers_failure(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,15 +29,15 @@ def test_a_wait_for_a_key_does_not_hide_anothers_failure(monkeypatch: pytest.Mon
         finished.set()
         kept.set("left", str(why))
 
-    monkeypatch.setattr(tdo_plugin_workers, "_store", lambda: mine)
-    monkeypatch.setattr(tdo_plugin_workers, "_leave", leave)
-    monkeypatch.setattr(tdo_plugin_workers, "EVERY", 0.3)
+    monkeypatch.setattr(distributed, "_store", lambda: mine)
+    monkeypatch.setattr(distributed, "_leave", leave)
+    monkeypatch.setattr(distributed, "EVERY", 0.3)
     monkeypatch.setenv("GROUP_RANK", "1")
     monkeypatch.setenv("LOCAL_RANK", "0")
-    watch = (tdo_plugin_workers._own_store(), os.getppid(), finished)
-    thread = threading.Thread(target=tdo_plugin_workers._watch, args=watch)
+    watch = (distributed._own_store(), os.getppid(), finished)
+    thread = threading.Thread(target=distributed._watch, args=watch)
     thread.start()
-    fails = threading.Timer(1, kept.set, (tdo_plugin_workers.WHY, "0 0 no luck"))
+    fails = threading.Timer(1, kept.set, (distributed.WHY, "0 0 no luck"))
     fails.start()
     try:
         assert mine.get("left") == b"no luck"
@@ -49,12 +49,12 @@ def test_a_wait_for_a_key_does_not_hide_anothers_failure(monkeypatch: pytest.Mon
 def test_a_shell_may_end_before_its_training(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not so torchrun, nor a process that spawned workers."""
     monkeypatch.delenv("TORCHELASTIC_RUN_ID", raising=False)
-    assert tdo_plugin_workers._launcher() is None
+    assert distributed._launcher() is None
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "tdo")
-    assert tdo_plugin_workers._launcher() == os.getppid()
+    assert distributed._launcher() == os.getppid()
     monkeypatch.delenv("TORCHELASTIC_RUN_ID")
     monkeypatch.setattr(multiprocessing, "parent_process", object)
-    assert tdo_plugin_workers._launcher() == os.getppid()
+    assert distributed._launcher() == os.getppid()
 
 
 def failure(exitcode: int) -> ChildFailedError:
@@ -91,7 +91,7 @@ def test_torchrun_ends_as_its_workers_do(
         raise error
 
     with pytest.raises(SystemExit) as ended:
-        tdo_plugin_workers._run(original, [])
+        distributed._run(original, [])
     assert ended.value.code == code
     assert capsys.readouterr().err == (f"error: {line}\n" if line else "")
 
@@ -113,7 +113,7 @@ def test_torchrun_ends_after_a_signal_as_its_workers_have(
 ) -> None:
     before = SubprocessContext.close, signal.getsignal(signal.SIGUSR1)
     with pytest.raises(SystemExit) as ended:
-        tdo_plugin_workers._run(closing(codes, SignalException("told", number)), [])
+        distributed._run(closing(codes, SignalException("told", number)), [])
     assert ended.value.code == code
     assert (SubprocessContext.close, signal.getsignal(signal.SIGUSR1)) == before
 
@@ -132,7 +132,7 @@ def test_torchrun_that_lost_the_others_ends_as_its_workers_have(
     codes: list[int], code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
-        tdo_plugin_workers._run(closing(codes, LOST), [])
+        distributed._run(closing(codes, LOST), [])
     assert ended.value.code == code
     said = capsys.readouterr().err
     line = "the machine that all meet at has ended, or does not answer: no bytes\n"
@@ -169,7 +169,7 @@ def test_torchrun_says_once_what_all_workers_lack(
 ) -> None:
     begun = []
     module = SimpleNamespace(main=begun.append)
-    tdo_plugin_workers.end_like_workers(module)
+    distributed.end_like_workers(module)
     if not refused:
         module.main(words)
         assert begun == [words]
@@ -186,11 +186,11 @@ def test_a_worker_says_it_in_one_line() -> None:
     """However it was launched."""
     begun = []
     module = SimpleNamespace(distributed_init=begun.append, distributed_main=None)
-    tdo_plugin_workers.end_together(module)
+    distributed.end_together(module)
     cfg = SimpleNamespace(
         distributed_training=SimpleNamespace(distributed_backend="nccl"),
         common=SimpleNamespace(cpu=True, tpu=False),
     )
-    with pytest.raises(tdo_plugin_workers.NoBackend, match="must be gloo") as raised:
+    with pytest.raises(distributed.NoBackend, match="must be gloo") as raised:
         module.distributed_init(cfg)
     assert raised.value.one_line and not begun

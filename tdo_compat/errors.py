@@ -1,8 +1,7 @@
-"""Errors that users can mend, and interrupts, as one line instead of a traceback.
+"""Errors that users can fix, and interrupts, as one line instead of a traceback.
 
-It stands beside ``tdo_plugin_boot``, which installs it when fairseq is imported, because importing
-anything of ``tdo_plugin`` would register the whole package. An exception class asks for the one
-line by a true ``one_line``.
+``patches`` installs it when fairseq is imported. An exception class asks for the one line by a true
+``one_line``.
 """
 
 import argparse

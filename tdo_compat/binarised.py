@@ -1,7 +1,6 @@
 """Binarised sets, looked over before they are used: what lies on a disk may be damaged.
 
-It stands beside ``tdo_plugin_boot``, whose mend has fairseq's own loading ask it too, because
-importing anything of ``tdo_plugin`` would register the whole package.
+``patches`` has fairseq's own loading ask it too.
 
 A side of a set, ``train.en-de.en``, is two files of fairseq's ``--dataset-impl mmap``:
 
@@ -25,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tdo_plugin_digests import BLOCK, CHEAP, DamagedData, check_digests, damaged, dictionary_of
+from tdo_compat.digests import BLOCK, CHEAP, DamagedData, check_digests, damaged, dictionary_of
 
 HEADER = struct.Struct("<9sQBQ")  # magic, version, type of the tokens, sentences
 MAGIC = b"MMIDIDX\x00\x00", 1
