@@ -26,7 +26,7 @@ from tdo_plugin.analysis.neurons.importance import Method, NeuronMeans, RealPosi
 from tdo_plugin.cli.importance_jobs import unlike_sides
 from tdo_plugin.data.databin import read_data_folder
 from tdo_plugin.errors import UserError
-from tdo_plugin.evaluation.frozen import Cut, FrozenModel, Sampling
+from tdo_plugin.evaluation.inspected_model import Cut, EvalModel, Sampling
 from tdo_plugin.modules.neurons import points
 from tdo_plugin.neuron_files import Importance, place_of
 
@@ -34,7 +34,7 @@ SIGNED = Method(True, lambda activation, gradient: activation * gradient)
 LONGEST, TOKENS = 256, 4000
 
 
-def losses(model: FrozenModel, samples: Sequence[dict[str, Any]], smoothing: float) -> list[Any]:
+def losses(model: EvalModel, samples: Sequence[dict[str, Any]], smoothing: float) -> list[Any]:
     """Of each batch its real positions, and what computes its loss."""
     found = []
     for sample in samples:
@@ -48,7 +48,7 @@ def losses(model: FrozenModel, samples: Sequence[dict[str, Any]], smoothing: flo
     return found
 
 
-def removed(model: FrozenModel, batches: Sequence[Any], name: str, neuron: int) -> float:
+def removed(model: EvalModel, batches: Sequence[Any], name: str, neuron: int) -> float:
     """The loss without a neuron."""
 
     def hook(_: Any, __: Any, output: torch.Tensor) -> torch.Tensor:
@@ -117,7 +117,7 @@ def measure(args: argparse.Namespace, say: Callable[[str], None]) -> list[dict[s
     row = list(found.pairs).index(args.pair)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     # differences of losses want more digits than single precision has
-    model = FrozenModel(args.path, read_data_folder(args.data.resolve()), device, torch.float64)
+    model = EvalModel(args.path, read_data_folder(args.data.resolve()), device, torch.float64)
     sampling = Sampling(args.sentences, LONGEST, args.seed)
     samples = list(model.samples(args.pair, Cut(args.split), sampling, TOKENS))
     batches = losses(model, samples, found.about["settings"]["label_smoothing"])

@@ -23,7 +23,7 @@ import torch
 from tdo_plugin.analysis.preference.pooled import pooled_outputs
 from tdo_plugin.data.databin import read_data_folder
 from tdo_plugin.data.parallel import parallel_lines, within
-from tdo_plugin.evaluation.frozen import FrozenModel
+from tdo_plugin.evaluation.inspected_model import EvalModel
 from tdo_plugin.metrics.quiet import quiet_libraries
 
 LONGEST = 256
@@ -57,7 +57,7 @@ def main() -> None:
     print("| checkpoint | layer | same % | shift |\n|---|---|---|---|")
     for path in args.checkpoints:
         with quiet_libraries():
-            model = FrozenModel(path, data, torch.device("cpu"))
+            model = EvalModel(path, data, torch.device("cpu"))
         layers = range(1, model.spec.source_layers + 1)
         states = {}
         for source, target in (pair for x, y in pairs for pair in ((x, y), (hub, y))):

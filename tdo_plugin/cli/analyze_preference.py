@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tdo_plugin.cli.analyze_output import Analysis, Numbers
     from tdo_plugin.data.databin import DataFolder
     from tdo_plugin.data.parallel import Parallel
-    from tdo_plugin.evaluation.frozen import FrozenModel
+    from tdo_plugin.evaluation.inspected_model import EvalModel
     from tdo_plugin.evaluation.report.table import Cell, Table
 
 HELP = "whether a source's states are more of its own or of the target's language (TDO paper)"
@@ -145,9 +145,9 @@ def _measure(
 ) -> Measured:
     from tdo_plugin.analysis.preference.measure import measure
     from tdo_plugin.analysis.preference.pooled import pooled_outputs
-    from tdo_plugin.evaluation.frozen import FrozenModel
+    from tdo_plugin.evaluation.inspected_model import EvalModel
 
-    model: FrozenModel = FrozenModel(path, data, device)
+    model: EvalModel = EvalModel(path, data, device)
     if not model.begins_with_target:
         raise UserError(
             "`--path` must name models whose sources begin with the target's tag "

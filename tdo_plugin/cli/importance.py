@@ -182,7 +182,7 @@ def _work(
 def _pairs(args: argparse.Namespace, data: DataFolder) -> tuple[str, ...]:
     from tdo_plugin.data.databin import matching
     from tdo_plugin.evaluation.decoding.loading import has_set
-    from tdo_plugin.evaluation.frozen import Cut, check_sets
+    from tdo_plugin.evaluation.inspected_model import Cut, check_sets
 
     if args.pairs is None:
         check_sets(data, data.directions, Cut(args.split), " (`--pairs` can name others)")
@@ -212,7 +212,7 @@ def _smoothing_of(state: dict[str, Any]) -> float:
 def _job(work: ImportanceWork, pair: str) -> ImportanceJob:
     """The job of a pair."""
     from tdo_plugin.cli.importance_jobs import ImportanceJob
-    from tdo_plugin.evaluation.frozen import lines_of
+    from tdo_plugin.evaluation.inspected_model import lines_of
 
     lines = lines_of(work.data, work.settings.split, pair)
     return ImportanceJob(pair, min(lines, work.settings.sentences or lines))

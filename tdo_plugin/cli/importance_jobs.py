@@ -14,7 +14,7 @@ from tdo_plugin.errors import UserError
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from tdo_plugin.evaluation.frozen import FrozenModel
+    from tdo_plugin.evaluation.inspected_model import EvalModel
 
 DTYPES = {"fp32": "float32", "fp16": "float16", "bf16": "bfloat16"}
 FP16_SCALE = 128.0  # what fairseq begins with
@@ -82,22 +82,22 @@ class ImportanceWork:
         """The model, ready.
 
         Raises:
-            UserError: see `FrozenModel`.
+            UserError: see `EvalModel`.
         """
         import torch
 
         from tdo_plugin.evaluation.decoding.pool import begin
-        from tdo_plugin.evaluation.frozen import FrozenModel
+        from tdo_plugin.evaluation.inspected_model import EvalModel
 
         begin(device, self.user_dir)
         dtype = getattr(torch, DTYPES[self.settings.precision])
-        return Measurer(self, FrozenModel(self.path, self.data, torch.device(device), dtype))
+        return Measurer(self, EvalModel(self.path, self.data, torch.device(device), dtype))
 
 
 class Measurer:
     """A model whose neurons are measured."""
 
-    def __init__(self, work: ImportanceWork, model: FrozenModel) -> None:
+    def __init__(self, work: ImportanceWork, model: EvalModel) -> None:
         self._work, self._model = work, model
 
     def write(self, direction: str, path: Path, progress: Callable[[int], None]) -> None:
@@ -128,7 +128,7 @@ class Measurer:
         import torch
 
         from tdo_plugin.analysis.neurons.importance import METHODS, NeuronMeans, RealPositions
-        from tdo_plugin.evaluation.frozen import Cut, Sampling
+        from tdo_plugin.evaluation.inspected_model import Cut, Sampling
         from tdo_plugin.modules.neurons import points
 
         work, settings = self._work, self._work.settings
@@ -168,7 +168,7 @@ class Measurer:
         return cross_entropy
 
 
-def unlike_sides(model: FrozenModel, sample: dict[str, Any]) -> tuple[dict[str, Any], Tensor, int]:
+def unlike_sides(model: EvalModel, sample: dict[str, Any]) -> tuple[dict[str, Any], Tensor, int]:
     """A batch's input and target, of another length than its source; and the padding symbol."""
     from tdo_plugin.analysis.neurons.importance import unlike
 

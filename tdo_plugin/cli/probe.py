@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tdo_plugin.analysis.probing.outcome import CheckpointOutcome, TestTokens
     from tdo_plugin.analysis.probing.states import Batch, TokenStates
     from tdo_plugin.data.databin import DataFolder
-    from tdo_plugin.evaluation.frozen import Cut, FrozenModel
+    from tdo_plugin.evaluation.inspected_model import Cut, EvalModel
 
 HELP = "train a small classifier on a frozen model's states and say what it finds there"
 POSITIONS = "read tokens' positions from the source's states, by layer, update and class of token"
@@ -197,7 +197,7 @@ def _probe(
     import torch
 
     from tdo_plugin.analysis.probing.outcome import CheckpointOutcome, TestTokens, probe_layers
-    from tdo_plugin.evaluation.frozen import FrozenModel
+    from tdo_plugin.evaluation.inspected_model import EvalModel
 
     fit_cut, test_cut = _cuts(args, data, directions)
     device = torch.device("cuda:0" if gpus_here(args) else "cpu")
@@ -206,7 +206,7 @@ def _probe(
     tokens: TestTokens | None = None
     for name, checkpoints in models.items():
         for updates, path in checkpoints:
-            model = FrozenModel(path, data, device)
+            model = EvalModel(path, data, device)
             own = own_layer(model.spec.entry_layer, model.spec.source_layers)
             layers = wanted_layers(args.layers, own, model.spec.source_layers, path)
             fit = _states(model, directions, fit_cut, args.sentences, args, layers)
@@ -257,7 +257,7 @@ def _cuts(
     args: argparse.Namespace, data: DataFolder, directions: tuple[str, ...]
 ) -> tuple[Cut, Cut]:
     """What probes are trained on, and what is reported."""
-    from tdo_plugin.evaluation.frozen import Cut, check_sets
+    from tdo_plugin.evaluation.inspected_model import Cut, check_sets
 
     cuts = Cut("valid"), Cut("test")
     if args.halves:
@@ -269,7 +269,7 @@ def _cuts(
 
 
 def _states(
-    model: FrozenModel,
+    model: EvalModel,
     directions: tuple[str, ...],
     cut: Cut,
     sentences: int,
@@ -277,7 +277,7 @@ def _states(
     layers: Sequence[int],
 ) -> TokenStates:
     from tdo_plugin.analysis.probing.states import read_states
-    from tdo_plugin.evaluation.frozen import Sampling
+    from tdo_plugin.evaluation.inspected_model import Sampling
 
     # two lines at least, of which the probe's training can hold one out
     share = max(2, sentences // len(directions))

@@ -8,7 +8,7 @@ from typing import Any, Optional
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 from torch import Tensor
 
-from tdo_plugin.criterions.loss_terms import Answer, Request, Sample, TermLoss, Update
+from tdo_plugin.criterions.loss_terms import Answer, LossOutput, Request, Sample, Update
 from tdo_plugin.criterions.specs import spec_of, spec_of_training
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.instrucl import (
@@ -139,7 +139,7 @@ class InstruCL:
             ],
         )
 
-    def loss(self, answer: Answer, sample: Sample, update: Update | None = None) -> TermLoss:
+    def loss(self, answer: Answer, sample: Sample, update: Update | None = None) -> LossOutput:
         src_tokens = sample["net_input"]["src_tokens"]
         padding = src_tokens.eq(self.padding_idx)
         (anchors,), (identity,) = answer.source_token_states, answer.side_sources
@@ -152,7 +152,7 @@ class InstruCL:
         total = weighted.sum() * self.options.instrucl_weight
         if self.options.instrucl_scale == "per-token":
             total = total * (~padding).sum() / len(src_tokens)
-        return TermLoss(total, {"loss": losses.detach().sum()})
+        return LossOutput(total, {"loss": losses.detach().sum()})
 
     def _tag(self, tokens: Tensor, layer: int) -> tuple[int, Tensor]:
         """The place of h_1 in equation 8: the tag of each sentence, at a layer."""

@@ -18,14 +18,13 @@ from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 from torch import Tensor
 
 from tdo_plugin.criterions.instrucl import InstruCL, InstruCLOptions
-from tdo_plugin.criterions.left_out import check_left_out
 from tdo_plugin.criterions.lexical import Lexical, LexicalOptions
 from tdo_plugin.criterions.loss_terms import (
     Answer,
+    LossOutput,
     LossTerm,
     Request,
     Sample,
-    TermLoss,
     Update,
     scored_target,
 )
@@ -33,6 +32,7 @@ from tdo_plugin.criterions.reconstruction import Reconstruction
 from tdo_plugin.criterions.reconstruction_options import ReconstructionOptions
 from tdo_plugin.criterions.tpdm import TPDM
 from tdo_plugin.criterions.tpdm_options import TPDMOptions
+from tdo_plugin.criterions.unused_options import reject_unused_options
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.cross_entropy import smoothed_cross_entropy
 from tdo_plugin.modules.translation_model import TranslationModel
@@ -108,7 +108,7 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
             )
         for name, kind in OPTIONS.items():
             if name not in terms:
-                check_left_out(options, kind, f"without the loss term {name}")
+                reject_unused_options(options, kind, f"without the loss term {name}")
         self.terms = {name: TERMS[name](options, task) for name in terms}
         self.fused = options.cross_entropy == "fused" and not options.report_accuracy
 
@@ -169,7 +169,7 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
 
     def _losses(
         self, requests: dict[str, Request], extra: dict[str, Any], sample: Sample
-    ) -> Iterator[tuple[str, TermLoss]]:
+    ) -> Iterator[tuple[str, LossOutput]]:
         """Each term's loss, of its part of what the forward pass answered."""
         if not requests:
             return  # a model without terms may be any of fairseq's

@@ -12,9 +12,9 @@ from torch import Tensor
 
 from tdo_plugin.criterions.loss_terms import (
     Answer,
+    LossOutput,
     Request,
     Sample,
-    TermLoss,
     Update,
     scored_target,
 )
@@ -57,7 +57,7 @@ class Lexical:
             if not holds:
                 value = getattr(options, f"lexical_{name}")
                 raise UserError(f"`--lexical-{name}` must be {must}; it is {value}")
-        if not getattr(task, "tells_updates", False):
+        if not getattr(task, "provides_update_info", False):
             raise UserError(
                 "`--task` must be tdo_translation or built on it for the loss term lexical, whose "
                 "weight follows the updates; it is not"
@@ -86,16 +86,16 @@ class Lexical:
             self._weight = float(self.options.lexical_weight * max(left, 0.0))
         return Request(lexical_target=self._scored(sample) if self._weight else None)
 
-    def loss(self, answer: Answer, sample: Sample, update: Update | None = None) -> TermLoss:
+    def loss(self, answer: Answer, sample: Sample, update: Update | None = None) -> LossOutput:
         weight, target = self._weight, self._scored(sample)
         logs = {"weight": target.new_full((), len(target) * weight, dtype=torch.float64)}
         if answer.lexical is None:
-            return TermLoss(logs["weight"].new_zeros((), dtype=torch.float32), logs)
+            return LossOutput(logs["weight"].new_zeros((), dtype=torch.float32), logs)
         logs |= {
             "nll_loss": answer.lexical.detach(),
             "ntokens": target.ne(self.padding_idx).sum(),
         }
-        return TermLoss(answer.lexical * weight, logs)
+        return LossOutput(answer.lexical * weight, logs)
 
 
 def _checked(spec: ModelSpec | None) -> None:

@@ -82,7 +82,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class TermLoss:
+class LossOutput:
     """A term's part of the objective, a sum like the cross-entropy's, and what it logs.
 
     ``logs`` are sums over sentences, reported as means under the term's name and the key; where
@@ -104,6 +104,6 @@ class LossTerm(Protocol):
         """What this batch needs, as of :meth:`loss`; raises UserError where the model is unfit."""
         ...
 
-    def loss(self, answer: Answer, sample: Sample, update: Update | None = None) -> TermLoss:
+    def loss(self, answer: Answer, sample: Sample, update: Update | None = None) -> LossOutput:
         """The term's loss of this batch, which an update is made of, or nothing (None)."""
         ...

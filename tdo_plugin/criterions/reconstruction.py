@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tdo_plugin.criterions.loss_terms import Answer, Request, Sample, TermLoss, Update
+from tdo_plugin.criterions.loss_terms import Answer, LossOutput, Request, Sample, Update
 from tdo_plugin.criterions.reconstruction_options import schedule
 from tdo_plugin.criterions.specs import spec_of, spec_of_training
 from tdo_plugin.errors import UserError
@@ -35,7 +35,7 @@ class Reconstruction:
         self._weight_after = schedule(options, int(getattr(args, "max_update", 0) or 0))
         self._updates = 0  # how many there had been before the last batch that was trained on
         changes = options.reconstruction_schedule != "constant"
-        if changes and not getattr(task, "tells_updates", False):
+        if changes and not getattr(task, "provides_update_info", False):
             raise UserError(
                 "`--task` must be tdo_translation or built on it for --reconstruction-schedule "
                 f"{options.reconstruction_schedule}, which follows the updates; it is not"
@@ -65,18 +65,18 @@ class Reconstruction:
             return Request()
         return Request(reconstructed=(self._told(sample), self.options.label_smoothing))
 
-    def loss(self, answer: Answer, sample: Sample, update: Update | None = None) -> TermLoss:
+    def loss(self, answer: Answer, sample: Sample, update: Update | None = None) -> LossOutput:
         source = sample["net_input"]["src_tokens"]
         weight = self._weight
         logs = {"weight": source.new_full((), len(source) * weight, dtype=torch.float64)}
         if answer.reconstructed is None:
-            return TermLoss(logs["weight"].new_zeros((), dtype=torch.float32), logs)
+            return LossOutput(logs["weight"].new_zeros((), dtype=torch.float32), logs)
         loss, nll = answer.reconstructed
         scored = self._told(sample).ne(self.padding_idx)
         logs |= {"nll_loss": nll.detach(), "ntokens": scored.sum()}
         if self.options.reconstruction_normalization == "mean":
             loss = loss * self._size(scored.any(1), sample) / scored.sum().clamp(min=1)
-        return TermLoss(loss * weight, logs)
+        return LossOutput(loss * weight, logs)
 
     def _told(self, sample: Sample) -> Tensor:
         """What is scored: the undisturbed source, of which the mark of synthetic ones is a tag."""

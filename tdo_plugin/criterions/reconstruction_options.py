@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 
-from tdo_plugin.criterions.left_out import check_left_out
+from tdo_plugin.criterions.unused_options import reject_unused_options
 from tdo_plugin.errors import UserError
 
 TASKS = ChoiceEnum(["lm", "ae"])
@@ -115,7 +115,7 @@ def check_reconstruction_options(options: Namespace, updates: int) -> None:
 
     def left_out(where: str, *names: str) -> None:
         wholes = [f"reconstruction_{one}" for one in names]
-        check_left_out(options, ReconstructionOptions, where, wholes)
+        reject_unused_options(options, ReconstructionOptions, where, wholes)
 
     for name in ("weight", "slope"):
         value = getattr(options, f"reconstruction_{name}")

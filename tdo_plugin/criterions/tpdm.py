@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from tdo_plugin.criterions.adversary import Adversary
-from tdo_plugin.criterions.loss_terms import Answer, Request, Sample, TermLoss, Update
+from tdo_plugin.criterions.loss_terms import Answer, LossOutput, Request, Sample, Update
 from tdo_plugin.criterions.specs import spec_of, spec_of_training
 from tdo_plugin.criterions.tpdm_options import check_tpdm_model, check_tpdm_options
 from tdo_plugin.errors import UserError
@@ -59,7 +59,7 @@ class TPDM:
         args = getattr(task, "args", Namespace())
         check_tpdm_options(options, int(getattr(args, "max_update", 0) or 0))
         self.options = options
-        if not getattr(task, "tells_updates", False):
+        if not getattr(task, "provides_update_info", False):
             raise UserError(
                 "`--task` must be tdo_translation or built on it for TPDM, whose generator is "
                 "trained beside the model; it is not"
@@ -87,7 +87,7 @@ class TPDM:
             self._gates = GATES[kind](self.options.tpdm_gate_temperature)
         return Request(capture=CAPTURED)
 
-    def loss(self, answer: Answer, sample: Sample, update: Update | None = None) -> TermLoss:
+    def loss(self, answer: Answer, sample: Sample, update: Update | None = None) -> LossOutput:
         captured = Disentangled(*map(answer.captured.get, CAPTURED))
         whole, padding = self._aligned(captured, sample["net_input"]["src_tokens"])
         device = whole.positional.device.type
@@ -104,7 +104,7 @@ class TPDM:
         gate = None if found.gate is None else found.gate.to(dtype).gather(1, order)
         return Disentangled(semantic, positional, gate), padding.gather(1, order)
 
-    def _loss(self, found: Disentangled, padding: Tensor, update: Update | None) -> TermLoss:
+    def _loss(self, found: Disentangled, padding: Tensor, update: Update | None) -> LossOutput:
         total = found.positional.new_zeros(())
         logged: dict[str, Tensor] = {}  # (B, S), zero at padding
         if self.adversary is not None:
@@ -127,7 +127,7 @@ class TPDM:
             total = total + losses.sum() * self.options.tpdm_position_weight
             logged["p"] = losses
         tokens = (~padding).sum(1).clamp(min=1)
-        return TermLoss(
+        return LossOutput(
             total,
             {name: (one.detach().sum(1) / tokens).sum() for name, one in logged.items()},
         )

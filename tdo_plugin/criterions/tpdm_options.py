@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 
-from tdo_plugin.criterions.left_out import check_left_out
+from tdo_plugin.criterions.unused_options import reject_unused_options
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.spec import ModelSpec
 
@@ -134,4 +134,4 @@ def check_tpdm_model(spec: ModelSpec | None, options: Namespace) -> ModelSpec:
 
 def _left_out(options: Namespace, names: Sequence[str], where: str) -> None:
     """Refuse options that would do nothing."""
-    check_left_out(options, TPDMOptions, where, [f"tpdm_{one}" for one in names])
+    reject_unused_options(options, TPDMOptions, where, [f"tpdm_{one}" for one in names])

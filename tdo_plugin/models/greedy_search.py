@@ -13,7 +13,7 @@ import torch
 from fairseq.models import FairseqIncrementalDecoder
 from torch import Tensor
 
-from tdo_plugin.models.narrow_search import is_plain_softmax, still_open
+from tdo_plugin.models.topk_beam_search import is_plain_softmax, unfinished
 
 # While this share of the sentences is not done the others stay: leaving them out copies what waits
 # of all that go on.
@@ -70,7 +70,7 @@ def greedy_search(
         found[present, step] = chosen
         done = chosen.eq(eos) | (most <= step + 1)
         tokens = torch.cat([tokens, chosen[:, None]], 1)
-        kept = still_open(~done, step, CROWD)
+        kept = unfinished(~done, step, CROWD)
         if kept is None:
             continue
         if not len(kept):

@@ -84,7 +84,7 @@ def check_task(spec: ModelSpec, args: Namespace, task: Any) -> None:
     """
     source_tag, target_tag = tag_sides(args)
     if spec.language_aware or spec.pair_aware:
-        if not getattr(task, "tells_languages", False):
+        if not getattr(task, "provides_lang_ids", False):
             raise UserError(
                 f"`--task` must be tdo_translation or a task built on it for {_part(spec)}, which "
                 f"needs true language ids; it is {getattr(args, 'task', type(task).__name__)}"
@@ -95,7 +95,7 @@ def check_task(spec: ModelSpec, args: Namespace, task: Any) -> None:
                 f"without a tag the text leaves its target language open; it is {source_tag}"
             )
     training = getattr(task, "training", False)
-    if spec.num_pairs and training and getattr(task, "trains_other_pairs", False):
+    if spec.num_pairs and training and getattr(task, "trains_unlisted_pairs", False):
         raise UserError(
             "`--tdo-adapter-dim` must be 0 with --task tdo_robt and with --monolingual, which "
             f"train on pairs without adapters; it is {spec.adapter_dim}"

@@ -43,7 +43,7 @@ def add_neuron_masks(core: TranslationModel, task: Any) -> None:
         _indices(masks, list(task.langs), path),
         torch.tensor(list(bytes.fromhex(masks.digest)), dtype=torch.uint8),
     )
-    if task.training and not getattr(task, "trains_other_pairs", False):
+    if task.training and not getattr(task, "trains_unlisted_pairs", False):
         core.neurons.train_only([masks.pairs.index(pair) for pair in task.lang_pairs])
 
 

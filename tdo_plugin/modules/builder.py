@@ -14,6 +14,7 @@ from tdo_plugin.modules.dropout import Dropout, PlainDropout
 from tdo_plugin.modules.embeddings import Embeddings
 from tdo_plugin.modules.expert_ffn import ExpertFeedForward
 from tdo_plugin.modules.feed_forward import Adaptation, FeedForward
+from tdo_plugin.modules.initializers import DRAWS, start_as_identity
 from tdo_plugin.modules.language_transformation import LanguageTransformation
 from tdo_plugin.modules.layer import CrossAttentionLayer, JointLayer, TargetLayer
 from tdo_plugin.modules.linear import Linear
@@ -29,7 +30,6 @@ from tdo_plugin.modules.residual import PostNormResidual, PreNormResidual, Resid
 from tdo_plugin.modules.source_part import Cut, SourcePart
 from tdo_plugin.modules.spec import ModelSpec, SpecError
 from tdo_plugin.modules.stack import DecoderOnlyStack, EncoderDecoderStack, NormRows, Parts
-from tdo_plugin.modules.starts import DRAWS, start_as_identity
 from tdo_plugin.modules.target_attention import TargetProjection, project_for_targets
 from tdo_plugin.modules.translation_model import TranslationModel
 

@@ -30,7 +30,7 @@ def _authors(weight: Tensor) -> None:
     nn.init.uniform_(weight, -limit, limit)
 
 
-STARTS: dict[str, Callable[[Tensor], None]] = {
+INITIALIZERS: dict[str, Callable[[Tensor], None]] = {
     "identity": _identity,
     "xavier": _xavier,
     "authors": _authors,
@@ -52,7 +52,7 @@ class LanguageTransformation(PerLanguage):
         super().__init__()
         self.weight = nn.Parameter(torch.empty(num_languages, model_dim, model_dim))
         with torch.no_grad():
-            STARTS[start](self.weight)
+            INITIALIZERS[start](self.weight)
 
     def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
         """(..., D) to (..., D), given the language of each position, broadcastable to (...).

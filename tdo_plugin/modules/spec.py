@@ -22,7 +22,7 @@ FFNExperts = Literal["none", "target"]
 TokenGate = Literal["none", "relaxed-bernoulli", "hard-concrete"]
 
 # How layers start: one way to draw their weights, and what starts as the identity.
-STARTS = MappingProxyType(
+INITIALIZERS = MappingProxyType(
     {
         "standard": "matrices drawn as in fairseq",
         "depth-scaled": "drawn Xavier-uniform, divided by the square root of the layer's depth "
@@ -93,7 +93,7 @@ class ModelSpec:
         "separate",
     )
     init: tuple[str, ...] = option(
-        "how layers start, comma-separated: " + _listed(STARTS),
+        "how layers start, comma-separated: " + _listed(INITIALIZERS),
         ("standard",),
         on_command_line="standard",
     )
@@ -192,7 +192,7 @@ class ModelSpec:
     max_target_positions: int = 1024
 
     def __post_init__(self) -> None:
-        if wrong := problems(self, {"init": STARTS}):
+        if wrong := problems(self, {"init": INITIALIZERS}):
             raise SpecError("; ".join(wrong))
 
     @classmethod

@@ -13,7 +13,7 @@ from tdo_plugin.tasks.tdo_translation import TdoTranslationTask
 class TdoRobtTask(TdoTranslationTask):
     """``tdo_translation`` with one step hook; what it trains is translated with either task."""
 
-    trains_other_pairs = True
+    trains_unlisted_pairs = True
 
     @staticmethod
     def add_args(parser: ArgumentParser) -> None:

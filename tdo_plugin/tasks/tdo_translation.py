@@ -22,8 +22,8 @@ from tdo_plugin.data.databin import MARK
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.textform import form_shown, read_text_form
 from tdo_plugin.models.forced_tag import check_free_tag, free_tag
-from tdo_plugin.models.narrow_search import narrow
 from tdo_plugin.models.neuron_masks import check_begun
+from tdo_plugin.models.topk_beam_search import narrow
 from tdo_plugin.tasks import fairseq_options
 from tdo_plugin.tasks.language_ids import LanguageIdDataManager
 from tdo_plugin.tasks.language_options import check_language_options
@@ -88,12 +88,12 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
     what they train beside the model is in the checkpoint (``remember``).
     """
 
-    tells_languages = True  # in every batch, which models with parts for each language ask
-    tells_updates = True  # to a criterion, some of whose terms train what is not the model's
+    provides_lang_ids = True  # in every batch, which models with parts for each language ask
+    provides_update_info = True  # to a criterion, some of whose terms train what is not the model's
     resets_optimizer = False  # whether a checkpoint is gone on with without its optimizer's state
 
     @property
-    def trains_other_pairs(self) -> bool:
+    def trains_unlisted_pairs(self) -> bool:
         """Whether sentences of other pairs than those of ``--lang-pairs`` are trained on."""
         return getattr(self.args, "monolingual", None) is not None  # from no language
 

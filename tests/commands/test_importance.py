@@ -20,7 +20,7 @@ from tdo_compat.checkpoint import safe_load
 from tdo_plugin.analysis.neurons.importance import METHODS, NeuronMeans, RealPositions
 from tdo_plugin.cli import importance_jobs
 from tdo_plugin.cli.importance_jobs import unlike_sides
-from tdo_plugin.evaluation.frozen import Cut, FrozenModel, Sampling
+from tdo_plugin.evaluation.inspected_model import Cut, EvalModel, Sampling
 from tdo_plugin.modules.neurons import points
 from tdo_plugin.neuron_files import Importance, digest_of
 
@@ -67,7 +67,7 @@ def test_the_file_is_one_sentence_at_a_time(importance, tmp_path, method, model)
     lines = printed.splitlines()[-6:]  # what comes before is of the training
     assert [line.split()[0] for line in lines] == ["pair", *PAIRS, str(out)]
 
-    model = FrozenModel(path, prepared(), torch.device("cpu"))
+    model = EvalModel(path, prepared(), torch.device("cpu"))
     sampling = Sampling(8, 256, 1)
     for row, pair in enumerate(PAIRS):
         own = NeuronMeans(points(model.core.stack), METHODS[method])

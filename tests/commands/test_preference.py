@@ -14,7 +14,7 @@ from support.prepared import TEST_SENTENCES, prepared, trained
 
 from tdo_plugin.analysis.preference.pooled import pooled_outputs
 from tdo_plugin.data.parallel import parallel_lines
-from tdo_plugin.evaluation.frozen import FrozenModel
+from tdo_plugin.evaluation.inspected_model import EvalModel
 
 SHORT = ("--max-update", "2")
 ONE_STAGE = ("--tdo-target-layer", "0", "--tdo-adaptation-dim", "0")
@@ -123,7 +123,7 @@ def by_eigenvalues(one: torch.Tensor, other: torch.Tensor, variance: float) -> f
 
 def test_the_numbers_are_those_of_three_readings(preference, tmp_path):
     preference("--path", checkpoint(), "--variance", "0.8", "--no-figures")
-    model = FrozenModel(checkpoint(), prepared(), torch.device("cpu"))
+    model = EvalModel(checkpoint(), prepared(), torch.device("cpu"))
     lines = parallel_lines(prepared(), "test")
 
     def states(language: str, tag: str) -> list[torch.Tensor]:
@@ -181,9 +181,9 @@ def test_through_the_hub(preference, tmp_path):
 
 def test_readings_have_the_tokens_of_the_sets_batches():
     """What is read of a direction with a test set is what a batch of that set has."""
-    from tdo_plugin.evaluation.frozen import Cut, Sampling
+    from tdo_plugin.evaluation.inspected_model import Cut, Sampling
 
-    model = FrozenModel(checkpoint(), prepared(), torch.device("cpu"))
+    model = EvalModel(checkpoint(), prepared(), torch.device("cpu"))
     lines = parallel_lines(prepared(), "test")["fr"]
     found, expected = (
         {
@@ -201,7 +201,7 @@ def test_readings_have_the_tokens_of_the_sets_batches():
 
 def test_the_identity_reading_is_in_the_language_of_the_sentence():
     """Its tag, and the rows of language-aware parts; a single plain pass gives the same states."""
-    model = FrozenModel(
+    model = EvalModel(
         checkpoint("--tdo-laln", "both", "--tdo-lalt", "xavier"), prepared(), torch.device("cpu")
     )
     lines = parallel_lines(prepared(), "test")["fr"]

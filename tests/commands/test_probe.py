@@ -16,7 +16,7 @@ from tdo_compat.checkpoint import safe_load
 from tdo_plugin.analysis.probing.probe import Training
 from tdo_plugin.analysis.probing.states import read_states
 from tdo_plugin.data.databin import read_data_folder
-from tdo_plugin.evaluation.frozen import Cut, FrozenModel, Sampling
+from tdo_plugin.evaluation.inspected_model import Cut, EvalModel, Sampling
 
 SAVING = ("--save-interval-updates", "10", "--max-update", "20", "--keep-interval-updates", "-1")
 SMALL = ("--sentences", "12", "--test-sentences", "8")
@@ -94,7 +94,7 @@ def right_padded_twin() -> Path:
 def test_the_side_of_padding_makes_no_difference():
     found = []
     for path in (checkpoints() / "checkpoint_last.pt", right_padded_twin()):
-        model = FrozenModel(path, prepared(), torch.device("cpu"))
+        model = EvalModel(path, prepared(), torch.device("cpu"))
         batches = list(model.batches("de-fr", Cut("test"), Sampling(8, 256, 1)))
         assert len(batches) == 1
         found.append(
@@ -108,7 +108,7 @@ def test_the_side_of_padding_makes_no_difference():
 
 
 def test_sources_are_the_sets_lines_with_their_tag():
-    model = FrozenModel(checkpoints() / "checkpoint_last.pt", prepared(), torch.device("cpu"))
+    model = EvalModel(checkpoints() / "checkpoint_last.pt", prepared(), torch.device("cpu"))
     found = {}
     for lines, tokens, _ in model.batches("fr-de", Cut("test", 0.5, 1), Sampling(4, 256, 1)):
         for line, row in zip(lines.tolist(), tokens.tolist(), strict=True):

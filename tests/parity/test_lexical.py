@@ -89,7 +89,9 @@ def test_many_words_in_half_precision(dtype):
 
 def term(**options):
     task = SimpleNamespace(
-        target_dictionary=SimpleNamespace(pad=lambda: PAD), tells_updates=True, args=Namespace()
+        target_dictionary=SimpleNamespace(pad=lambda: PAD),
+        provides_update_info=True,
+        args=Namespace(),
     )
     usual = {"lexical_weight": 2.0, "lexical_updates": 10, "ignore_prefix_size": 0}
     return Lexical(Namespace(**{**usual, **options}), task)

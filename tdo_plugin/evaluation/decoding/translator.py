@@ -303,7 +303,7 @@ class Translator:
 
         from tdo_plugin.evaluation.decoding.draws import SentenceSampling
         from tdo_plugin.models.forced_tag import free_tag
-        from tdo_plugin.models.narrow_search import narrow
+        from tdo_plugin.models.topk_beam_search import narrow
 
         generator = task.build_generator(self.models, self._generation)
         generator = free_tag(generator) if self.options.free_tag else narrow(generator)

@@ -16,7 +16,7 @@ from fairseq.logging import metrics
 from fairseq.tasks.translation_multi_simple_epoch import TranslationMultiSimpleEpochTask
 
 from tdo_plugin.metrics.textform import read_text_form
-from tdo_plugin.tasks.untouched import untouched
+from tdo_plugin.tasks.preserve_training_state import untouched
 from tdo_plugin.tasks.validation.directions import choose_directions, data_of, with_own_values
 from tdo_plugin.tasks.validation.options import check_best_metric, check_validation_options
 from tdo_plugin.tasks.validation.scores import Scorer, Scores, choose_identifier, to_log

@@ -18,7 +18,7 @@ from tdo_plugin.models.forced_tag import (
     forces_tag,
     free_tag,
 )
-from tdo_plugin.models.narrow_search import narrow
+from tdo_plugin.models.topk_beam_search import narrow
 
 TAG = 17
 

@@ -71,27 +71,27 @@ def test_when_sentences_are_left_out_changes_nothing(
 ):
     """Never, some at once or each as soon as it is done; on a GPU, which is asked now and then."""
     found = greedy_search(model, fed, begin, LIMITS)
-    original, rows = module.still_open, []
+    original, rows = module.unfinished, []
 
     def patient(still, step, most):
         rows.append(len(still))
         return original(still, step, most) if (step + 1) % patience == 0 else None
 
     monkeypatch.setattr(module, "CROWD", crowd)
-    monkeypatch.setattr(module, "still_open", patient)
+    monkeypatch.setattr(module, "unfinished", patient)
     assert greedy_search(model, fed, begin, LIMITS) == found
     left_out = len(set(rows)) > 1
     assert left_out == (crowd > 0)
 
 
 def test_who_has_ended_is_left_out_before_the_limit(model, fed, begin, monkeypatch):
-    original, rows = module.still_open, []
+    original, rows = module.unfinished, []
 
     def counting(still, step, most):
         rows.append(len(still))
         return original(still, step, most)
 
-    monkeypatch.setattr(module, "still_open", counting)
+    monkeypatch.setattr(module, "unfinished", counting)
     found = greedy_search(model, fed, begin, [MOST] * len(begin))
     needed = sum(min(len(words) + 1, MOST) for words in found)
     assert needed <= sum(rows) < len(begin) * MOST

@@ -8,7 +8,7 @@ from support.parity_cases import EOS
 from support.searching import DICTIONARY, random_model, random_sample, readable
 
 from tdo_plugin.evaluation.decoding.early_stop import ROOM, EarlyStop
-from tdo_plugin.models.narrow_search import narrow
+from tdo_plugin.models.topk_beam_search import narrow
 
 LONGEST = 6  # source of the sample
 

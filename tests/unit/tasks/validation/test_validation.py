@@ -13,7 +13,7 @@ from support.data import CROSS_ENTROPY, TDO, built
 from support.zero_shot import DIRECTIONS, VALIDATED, databin_zero_shot
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.tasks.untouched import untouched
+from tdo_plugin.tasks.preserve_training_state import untouched
 from tdo_plugin.tasks.validation.scores import Scorer, to_log
 from tdo_plugin.tasks.validation.sets import validation_set
 

@@ -16,7 +16,7 @@ from tdo_plugin.modules.linear import Linear
 PACKED = frozenset(f"attention.{name}" for name in ("query", "key", "value"))
 
 
-def start_at_depth(layer: TargetLayer, depth: int, power: float) -> None:
+def depth_scaled_init_(layer: TargetLayer, depth: int, power: float) -> None:
     """Draw every weight matrix of a layer from U(-g / l^power, g / l^power) (DS-Init).
 
     g = sqrt(6 / (inputs + outputs)), l the depth; with a power of 1/2 it is the formula of Zhang,
@@ -36,9 +36,9 @@ def start_at_depth(layer: TargetLayer, depth: int, power: float) -> None:
 
 # given a layer and its depth from 1; without one, layers start as in fairseq
 DRAWS: dict[str, Callable[[TargetLayer, int], None]] = {
-    "depth-scaled": partial(start_at_depth, power=1 / 2),
+    "depth-scaled": partial(depth_scaled_init_, power=1 / 2),
     # the authors' code scales the variance where the paper scales the limit
-    "depth-scaled-quarter": partial(start_at_depth, power=1 / 4),
+    "depth-scaled-quarter": partial(depth_scaled_init_, power=1 / 4),
 }
 
 

@@ -9,7 +9,7 @@ from fairseq.dataclass import FairseqDataclass
 from tdo_plugin.errors import UserError
 
 
-def check_left_out(
+def reject_unused_options(
     options: Namespace, kind: type[FairseqDataclass], where: str, names: Iterable[str] | None = None
 ) -> None:
     """Refuse options that are not their defaults.

@@ -48,7 +48,7 @@ class Sampling:
     seed: int
 
 
-class FrozenModel:
+class EvalModel:
     """The model of a checkpoint, in evaluation mode, for source sentences of a data folder.
 
     Args:

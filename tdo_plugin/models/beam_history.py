@@ -28,7 +28,7 @@ class _Ends(NamedTuple):
     flags: Tensor
 
 
-class SearchNotes:
+class BeamHistory:
     """Notes stay on the device until the search is over."""
 
     def __init__(self, sentences: int, beams: int, eos: int) -> None:

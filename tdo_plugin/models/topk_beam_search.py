@@ -18,7 +18,7 @@ from fairseq.sequence_generator import EnsembleModel, SequenceGenerator
 from torch import Tensor
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.models.search_notes import SearchNotes
+from tdo_plugin.models.beam_history import BeamHistory
 
 SPECIAL = 4  # fairseq's dictionaries begin with bos, pad, eos and unk
 SOFTMAX = {
@@ -53,9 +53,9 @@ class NarrowGenerator(SequenceGenerator):
                 sample, prefix_tokens, constraints, bos_token
             )
             return found
-        return self._narrow_search(sample["net_input"], bos_token)
+        return self._topk_search(sample["net_input"], bos_token)
 
-    def _narrow_search(
+    def _topk_search(
         self, net_input: dict[str, Any], bos_token: int | None
     ) -> list[list[dict[str, Tensor]]]:
         src_tokens = net_input["src_tokens"]
@@ -68,7 +68,7 @@ class NarrowGenerator(SequenceGenerator):
         states: list[dict[str, Any]] = [{}]
         tokens = src_tokens.new_full((len(present) * beams, last + 2), self.pad)
         tokens[:, 0] = self.eos if bos_token is None else bos_token
-        notes = SearchNotes(len(present), beams, self.eos)
+        notes = BeamHistory(len(present), beams, self.eos)
         ended = present.new_zeros(len(present))  # hypotheses of each sentence that have ended
         scores: Tensor | None = None
         for step in range(last + 1):
@@ -80,7 +80,7 @@ class NarrowGenerator(SequenceGenerator):
             ended = ended + ends[:, :beams].sum(1)
             if step == last:
                 break
-            kept = still_open(ended < beams, step)
+            kept = unfinished(ended < beams, step)
             if kept is not None:
                 if not len(kept):
                     break
@@ -159,7 +159,7 @@ class NarrowGenerator(SequenceGenerator):
         return best, chosen, places.div(width, rounding_mode="floor")
 
 
-def still_open(still: Tensor, step: int, most: float = 1.0) -> Tensor | None:
+def unfinished(still: Tensor, step: int, most: float = 1.0) -> Tensor | None:
     """The sentences that are not done, where it is worth leaving out those that are.
 
     Args:

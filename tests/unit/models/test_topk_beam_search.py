@@ -11,8 +11,8 @@ from support.parity_cases import MERGED, TWO_STAGE, name_of
 from support.searching import DICTIONARY, random_model, random_sample, readable
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.models import narrow_search
-from tdo_plugin.models.narrow_search import BLOCKS, NarrowGenerator, largest, narrow
+from tdo_plugin.models import topk_beam_search
+from tdo_plugin.models.topk_beam_search import BLOCKS, NarrowGenerator, largest, narrow
 from tdo_plugin.modules.linear import lean_product
 
 
@@ -60,7 +60,7 @@ def test_hypotheses_and_scores_are_the_whole_vocabularys(model, sample, options)
 
 def test_logits_are_made_some_rows_at_a_time(model, sample, monkeypatch):
     whole = hypotheses(narrow(SequenceGenerator([model], DICTIONARY, 4, max_len_b=9)), sample)
-    monkeypatch.setattr("tdo_plugin.models.narrow_search.ROWS", 7)
+    monkeypatch.setattr("tdo_plugin.models.topk_beam_search.ROWS", 7)
     parts = hypotheses(narrow(SequenceGenerator([model], DICTIONARY, 4, max_len_b=9)), sample)
     assert [[one for one, _ in ranked] for ranked in parts] == [
         [one for one, _ in ranked] for ranked in whole
@@ -135,7 +135,7 @@ def equal(ours, theirs):
 @pytest.mark.parametrize("patience", [1, 3, 8])
 def test_sentences_that_are_done_may_stay_for_a_while(sample, monkeypatch, patience):
     """As on a GPU, which is asked only now and then."""
-    original = narrow_search.still_open
+    original = topk_beam_search.unfinished
 
     def patient(still, step):
         return original(still, step) if (step + 1) % patience == 0 else None
@@ -148,7 +148,7 @@ def test_sentences_that_are_done_may_stay_for_a_while(sample, monkeypatch, patie
     stock = SequenceGenerator([model], DICTIONARY, 4, max_len_b=12).generate([], sample)
     done = {max(len(one["tokens"]) for one in ranked) for ranked in stock}
     assert len(done) > 3
-    monkeypatch.setattr(narrow_search, "still_open", patient)
+    monkeypatch.setattr(topk_beam_search, "unfinished", patient)
     own = narrow(SequenceGenerator([model], DICTIONARY, 4, max_len_b=12)).generate([], sample)
     equal(detailed(own), detailed(stock))
 
