@@ -63,7 +63,7 @@ def free_tag(generator: Any) -> Any:
     fairseq's multilingual task cannot be told to build another class of generator.
 
     Args:
-        generator: as a task built it, of fairseq's class or that of `topk_beam_search.py`, which both
+        generator: as a task built it, of fairseq's class or that of `topk_beam_search.py`; both
             search with forced tags alike. It is changed in place; what only scores stays as it is.
     """
     if isinstance(generator, SequenceGenerator):
