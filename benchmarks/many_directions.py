@@ -31,9 +31,9 @@ from pathlib import Path
 
 from tdo_plugin.data.databin import DataFolder, read_data_folder
 from tdo_plugin.evaluation.outputs import read_texts
-from tdo_plugin.launch.config import Config, read_config
 from tdo_plugin.launch.environment import cores, settings
 from tdo_plugin.launch.generation import Decoding, generate_all, generate_words
+from tdo_plugin.launch.training_config import Config, read_config
 
 MAX_TOKENS = 4000
 CORES = cores()

@@ -50,7 +50,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tdo_plugin.data.corpus import draw
+from tdo_plugin.data.embedded_corpus import draw
 from tdo_plugin.data.grammar import LANGUAGES, linearize
 from tdo_plugin.launch.training import PLUGIN
 

@@ -24,7 +24,7 @@ from tdo_plugin.analysis.preference.pooled import pooled_outputs
 from tdo_plugin.data.databin import read_data_folder
 from tdo_plugin.data.parallel import parallel_lines, within
 from tdo_plugin.evaluation.inspected_model import EvalModel
-from tdo_plugin.metrics.quiet import quiet_libraries
+from tdo_plugin.metrics.silence import quiet_libraries
 
 LONGEST = 256
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.environment import cores
-from tdo_plugin.launch.options import gpus_here
+from tdo_plugin.launch.handed_on_options import gpus_here
 
 # Nominal dense peak in TFLOPS: matrix products in half precision summed up in single precision,
 # then those in single precision without TF32. The makers' data sheets; the first match counts.

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from speed.plan import CONCATENATING, OURS, STOCK, Setting
-from tdo_plugin.launch.config import read_config
+from tdo_plugin.launch.training_config import read_config
 
 OPTIMISER = Path(__file__).resolve().parents[2] / "configs" / "shared" / "optimiser.conf"
 VALIDATION = ("--eval-", "--best-checkpoint-metric", "--maximize-best-checkpoint-metric")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import cycle
 from pathlib import Path
 
-from tdo_plugin.data.corpus import draw
 from tdo_plugin.data.databin import MARK
+from tdo_plugin.data.embedded_corpus import draw
 from tdo_plugin.data.grammar import LANGUAGES, linearize
 from tdo_plugin.data.textfolder import read_lines, read_text_folder
 from tdo_plugin.errors import UserError

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from tdo_plugin.analysis.drawing import DPI, plain, save
+from tdo_plugin.analysis.figure_files import DPI, plain, save
 from tdo_plugin.errors import UserError
 from tdo_plugin.validation_file import read_validations
 

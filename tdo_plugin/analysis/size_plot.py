@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tdo_plugin.analysis.drawing import DPI, plain, save
+from tdo_plugin.analysis.figure_files import DPI, plain, save
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tdo_plugin.analysis.drawing import (
+from tdo_plugin.analysis.figure_files import (
     MARKERS,
     Score,
     legend,

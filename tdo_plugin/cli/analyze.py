@@ -48,7 +48,7 @@ def _declare(parent: argparse._SubParsersAction, name: str, module: ModuleType) 
 
 def run(args: argparse.Namespace) -> int:
     """Print tables, and write figures and numbers to the folder."""
-    from tdo_plugin.analysis.drawing import check
+    from tdo_plugin.analysis.figure_files import check
     from tdo_plugin.cli.analyze_output import show, write
     from tdo_plugin.data.lock import alone
 

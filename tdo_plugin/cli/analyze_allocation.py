@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tdo_plugin.errors import UserError
 
 if TYPE_CHECKING:
-    from tdo_plugin.analysis.neurons.likeness import Tree
+    from tdo_plugin.analysis.neurons.similarity import Tree
     from tdo_plugin.analysis.neurons.specific import Specific
     from tdo_plugin.cli.analyze_output import Analysis, Numbers
     from tdo_plugin.evaluation.report.table import Table
@@ -31,13 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Analysis:
     """Read masks; count specific neurons, and compare the pairs."""
-    from tdo_plugin.analysis.neurons import figures, likeness
+    from tdo_plugin.analysis.neurons import neuron_figures, similarity
     from tdo_plugin.analysis.neurons.specific import by_layer, by_module
     from tdo_plugin.cli.analyze_output import Analysis, Numbers, matrix
     from tdo_plugin.neuron_files import Masks, place_of
 
     if not args.no_figures:
-        likeness.check_scipy("--out")
+        similarity.check_scipy("--out")
     masks = Masks.read(args.file, "MASKS")
     pairs = masks.pairs
     layers = by_layer(masks)
@@ -48,28 +48,28 @@ def run(args: argparse.Namespace) -> Analysis:
     numbers = {"layers": _layers_numbers(layers, pairs), "modules": _modules_numbers(modules)}
     pictures = {
         "layers": partial(
-            figures.draw_layers,
+            neuron_figures.draw_layers,
             {key: one.scores for key, one in layers.items()},
             pairs,
             "each pair's share of a layer's specific neurons",
         ),
         "modules": partial(
-            figures.draw_modules,
+            neuron_figures.draw_modules,
             {key: one.mean for key, one in modules.items()},
             "pairs' mean share of a module's specific neurons",
         ),
     }
     if len(pairs) == 1:
         return Analysis(tables, ["One pair alone is like no other."], numbers, pictures)
-    alike = likeness.jaccard(masks)
+    alike = similarity.jaccard(masks)
     title = "specific neurons of both pairs over those of either"
     tables.append(matrix(title.capitalize(), alike, pairs))
     rows = [(pair, *values) for pair, values in zip(pairs, alike.tolist(), strict=True)]
     numbers["alike"] = Numbers(("pair", *pairs), rows)
     if not args.no_figures:
-        tree = likeness.tree(alike)
+        tree = similarity.tree(alike)
         numbers["tree"] = _tree_numbers(tree, pairs)
-        pictures["alike"] = partial(figures.draw_likeness, alike, tree, pairs, title)
+        pictures["alike"] = partial(neuron_figures.draw_likeness, alike, tree, pairs, title)
     return Analysis(tables, [], numbers, pictures)
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from torch import Tensor
 
-from tdo_plugin.evaluation.report.files import write_rows
+from tdo_plugin.evaluation.report.report_files import write_rows
 from tdo_plugin.evaluation.report.table import ABSENT, Block, Cell, Column, Row, Table, number
-from tdo_plugin.evaluation.report.text import terminal
+from tdo_plugin.evaluation.report.text_tables import terminal
 
 SUFFIXES = (".png", ".svg")
 

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 from tdo_compat.errors import tell
 from tdo_plugin.cli.named_models import by_name
 from tdo_plugin.errors import UserError
-from tdo_plugin.launch.options import device_options, gpus_here
+from tdo_plugin.launch.handed_on_options import device_options, gpus_here
 
 if TYPE_CHECKING:
     import torch
 
-    from tdo_plugin.analysis.drawing import Score
+    from tdo_plugin.analysis.figure_files import Score
     from tdo_plugin.analysis.preference.measure import Measured, Preference
     from tdo_plugin.analysis.preference.similarity import Form
     from tdo_plugin.cli.analyze_output import Analysis, Numbers
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> Analysis:
     from tdo_plugin.checkpoints import read
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.data.parallel import parallel_lines, within
-    from tdo_plugin.metrics.quiet import quiet_libraries
+    from tdo_plugin.metrics.silence import quiet_libraries
 
     _check(args)
     models = {name: Path(path) for name, path in by_name(args.path, "CKPT").items()}
@@ -221,7 +221,7 @@ def _ends(members: Sequence[Preference]) -> tuple[Preference, Preference]:
 
 
 def _score(members: Sequence[Preference]) -> Score:
-    from tdo_plugin.analysis.drawing import Score
+    from tdo_plugin.analysis.figure_files import Score
 
     mean = sum(one.score for one in members) / len(members)
     return Score(mean, *(one.score for one in _ends(members)))

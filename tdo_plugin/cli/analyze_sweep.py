@@ -9,10 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tdo_plugin.evaluation.scores import METRICS
+from tdo_plugin.evaluation.score_sheet import METRICS
 
 if TYPE_CHECKING:
-    from tdo_plugin.analysis.drawing import Score
+    from tdo_plugin.analysis.figure_files import Score
     from tdo_plugin.cli.analyze_output import Analysis, Numbers
     from tdo_plugin.evaluation.report.table import Table
     from tdo_plugin.evaluation.sweep import Point
@@ -58,8 +58,8 @@ def run(args: argparse.Namespace) -> Analysis:
     from tdo_plugin.analysis.sweep_figures import draw_bars, draw_curves
     from tdo_plugin.cli.analyze_output import Analysis
     from tdo_plugin.errors import UserError
-    from tdo_plugin.evaluation.report.files import slugs
-    from tdo_plugin.evaluation.scores import merge, read_sheet
+    from tdo_plugin.evaluation.report.report_files import slugs
+    from tdo_plugin.evaluation.score_sheet import merge, read_sheet
     from tdo_plugin.evaluation.sweep import groups_of, members, numeric, placed, points
 
     if args.ratio and not args.baseline:
@@ -108,7 +108,7 @@ def run(args: argparse.Namespace) -> Analysis:
 
 def _side_by_side(points: Sequence[Point], group: str) -> dict[str, dict[str, Score]]:
     """Scores by line and value; of a line without one there is none to be seen."""
-    from tdo_plugin.analysis.drawing import Score
+    from tdo_plugin.analysis.figure_files import Score
 
     values = dict.fromkeys(one.value for one in points)
     nothing = dict.fromkeys(values, Score(math.nan, math.nan, math.nan))
@@ -119,7 +119,7 @@ def _side_by_side(points: Sequence[Point], group: str) -> dict[str, dict[str, Sc
 
 
 def _score(point: Point, direction: str) -> Score:
-    from tdo_plugin.analysis.drawing import Score
+    from tdo_plugin.analysis.figure_files import Score
 
     return Score(point.mean(direction), *point.spread(direction))
 

@@ -27,9 +27,9 @@ from tdo_plugin.cli.monolingual import add_texts, check_counts, texts_of
 from tdo_plugin.errors import UserError
 
 if TYPE_CHECKING:
-    from tdo_plugin.corpora.alone import LoneTexts
-    from tdo_plugin.data.further import FurtherFolder
-    from tdo_plugin.evaluation.decoding.options import DecodingOptions
+    from tdo_plugin.corpora.single_language_text import LoneTexts
+    from tdo_plugin.data.auxiliary_folder import FurtherFolder
+    from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
     from tdo_plugin.evaluation.decoding.textjobs import TextJob
 
 HELP = "translate target text back with a trained model, to train on the pairs that it makes"
@@ -73,9 +73,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Make the folder unless it is there already; 1 where a part could not be translated."""
-    from tdo_plugin.corpora.alone import LoneTexts
+    from tdo_plugin.corpora.single_language_text import LoneTexts
+    from tdo_plugin.data.auxiliary_folder import BACK_TRANSLATED, FurtherFolder
     from tdo_plugin.data.databin import read_data_folder
-    from tdo_plugin.data.further import BACK_TRANSLATED, FurtherFolder
     from tdo_plugin.data.lock import alone
     from tdo_plugin.data.signals import GOES_ON, ended_by_sigterm
     from tdo_plugin.evaluation.protocols import protocol
@@ -150,10 +150,10 @@ def _make(
     settings: dict[str, Any],
 ) -> int:
     """Clean, translate, filter and binarise; returns how many parts failed."""
-    from tdo_plugin.corpora.alone import line_of, place
+    from tdo_plugin.corpora.single_language_text import line_of, place
     from tdo_plugin.corpora.synthetic import Translated, make_synthetic
     from tdo_plugin.data.files import sha256
-    from tdo_plugin.evaluation.decoding.checkpoints import describe
+    from tdo_plugin.evaluation.decoding.decoded_checkpoints import describe
     from tdo_plugin.evaluation.decoding.pool import Work
     from tdo_plugin.evaluation.decoding.textjobs import parts_of
     from tdo_plugin.launch.environment import cores

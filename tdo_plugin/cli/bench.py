@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tdo_plugin.data.signals import ended_by_sigterm
 from tdo_plugin.errors import UserError
-from tdo_plugin.launch.config import PRECISIONS
+from tdo_plugin.launch.training_config import PRECISIONS
 
 HELP = "measure speed and memory against stock fairseq and a plain concatenating model"
 
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check the options, then leave it to the benchmark, which stands in the checkout."""
-    from tdo_plugin.analysis.drawing import check
+    from tdo_plugin.analysis.figure_files import check
 
     if args.rounds is not None and args.rounds < 1:
         raise UserError(f"`--rounds` must be at least 1; it is {args.rounds}")

@@ -15,7 +15,7 @@ from tdo_plugin.launch.parser import seed
 
 if TYPE_CHECKING:
     from tdo_plugin.pretrained.original import Original
-    from tdo_plugin.pretrained.parts import Layers
+    from tdo_plugin.pretrained.parameter_origins import Layers
 
 HELP = "take a pre-trained M2M-100 or NLLB over into a model of this package"
 
@@ -264,7 +264,7 @@ def _extended(args: argparse.Namespace, original: Original) -> Original:
 
 def _stacks(args: argparse.Namespace) -> dict[str, Layers]:
     from tdo_plugin.pretrained.design import STACKS
-    from tdo_plugin.pretrained.parts import Layers
+    from tdo_plugin.pretrained.parameter_origins import Layers
 
     given = {name: (option, getattr(args, option[2:])) for name, option in STACKS.items()}
     return {name: Layers.parse(text, option) for name, (option, text) in given.items() if text}

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check the options, then write the folder."""
-    from tdo_plugin.data.corpus import CorpusSettings, parse_languages, write_corpus
+    from tdo_plugin.data.embedded_corpus import CorpusSettings, parse_languages, write_corpus
 
     settings = CorpusSettings(
         languages=tuple(parse_languages(args.languages)),

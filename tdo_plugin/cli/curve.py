@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the means of every validation, and draw them."""
     from tdo_plugin.analysis.curves import METRICS, NAMES, draw_curves, read_curve
-    from tdo_plugin.analysis.drawing import check
+    from tdo_plugin.analysis.figure_files import check
 
     metrics = args.metrics.split(",")
     if unknown := [name for name in metrics if name not in METRICS]:

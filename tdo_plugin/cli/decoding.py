@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from tdo_compat.errors import tell
 from tdo_plugin.errors import UserError
-from tdo_plugin.launch.options import device_options, gpus_here
+from tdo_plugin.launch.handed_on_options import device_options, gpus_here
 from tdo_plugin.launch.parser import seed
 
 if TYPE_CHECKING:
+    from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
     from tdo_plugin.evaluation.decoding.jobs import AnyJob
-    from tdo_plugin.evaluation.decoding.options import DecodingOptions
     from tdo_plugin.evaluation.decoding.pool import AnyWork, Event
     from tdo_plugin.evaluation.protocols import Protocol
 
@@ -36,7 +36,7 @@ def path_option(parser: argparse.ArgumentParser) -> None:
 
 def search_options(group: Any) -> None:
     """Declare the options of the search; `decoding_options` reads them."""
-    from tdo_plugin.evaluation.decoding.options import PENALTY_FORMS
+    from tdo_plugin.evaluation.decoding.decoding_options import PENALTY_FORMS
 
     add = group.add_argument
     add(
@@ -100,7 +100,7 @@ def machine_options(parser: argparse.ArgumentParser) -> None:
 
 def check_decoding(args: argparse.Namespace) -> None:
     """Raise UserError where options of the model or the machine make no sense."""
-    from tdo_plugin.evaluation.decoding.checkpoints import check_rule
+    from tdo_plugin.evaluation.decoding.decoded_checkpoints import check_rule
 
     if args.average:
         check_rule(args.average)
@@ -120,15 +120,17 @@ def decoding_options(args: argparse.Namespace, chosen: Protocol) -> DecodingOpti
     Raises:
         UserError: a value that makes no sense, or checkpoints that are not there.
     """
-    from tdo_plugin.evaluation.decoding import checkpoints
-    from tdo_plugin.evaluation.decoding.options import DecodingOptions
+    from tdo_plugin.evaluation.decoding import decoded_checkpoints
+    from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 
     def given(value: Any, default: Any) -> Any:
         return default if value is None else value
 
     size = {"max_tokens": args.max_tokens, "batch_size": args.batch_size}
     options = DecodingOptions(
-        checkpoints=checkpoints.resolve(args.path, args.average or chosen.checkpoints, tell),
+        checkpoints=decoded_checkpoints.resolve(
+            args.path, args.average or chosen.checkpoints, tell
+        ),
         beam=given(args.beam, chosen.beam),
         length_penalty=given(args.lenpen, chosen.length_penalty),
         penalty_form=given(args.lenpen_form, chosen.penalty_form),

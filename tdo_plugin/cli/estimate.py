@@ -14,7 +14,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.launch.parser import RaisingParser
 
 if TYPE_CHECKING:
-    from tdo_plugin.launch.config import Config
+    from tdo_plugin.launch.training_config import Config
 
 HELP = "estimate the GPU hours of configs' trainings from their FLOPs"
 
@@ -131,7 +131,7 @@ def _trainings(paths: Iterable[Path]) -> Iterator[tuple[Path, Config]]:
     """Each config with its place; a grid's have theirs in a folder that is called as the grid."""
     from tdo_plugin.grid.cells import cells_of, runs_of
     from tdo_plugin.grid.description import read_grid
-    from tdo_plugin.launch.config import read_config
+    from tdo_plugin.launch.training_config import read_config
 
     for path in paths:
         if path.suffix == ".json":

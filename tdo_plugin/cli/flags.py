@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the resolved flags, behind the lines that are not fairseq's as comments."""
-    from tdo_plugin.launch.config import read_config
+    from tdo_plugin.launch.training_config import read_config
 
     config = read_config(args.config)
     print(f"# gpus {config.gpus}")

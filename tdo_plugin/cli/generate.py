@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.launch.options import (
+from tdo_plugin.launch.handed_on_options import (
     gpus_here,
     machine_options,
     own_and_stock,
@@ -50,8 +50,8 @@ def run(args: argparse.Namespace) -> int:
     """Print and run what is not decoded yet."""
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.launch import generation
-    from tdo_plugin.launch.config import read_config
     from tdo_plugin.launch.environment import announce, settings
+    from tdo_plugin.launch.training_config import read_config
 
     stock = own_and_stock(args, _options)
     config = read_config(args.config)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tdo_compat.errors import tell
 from tdo_plugin.errors import UserError
-from tdo_plugin.launch.options import device_options, gpus_here, own_and_stock, take_rest
+from tdo_plugin.launch.handed_on_options import device_options, gpus_here, own_and_stock, take_rest
 
 if TYPE_CHECKING:
     from tdo_plugin.grid.cells import Cell, Run
@@ -272,7 +272,7 @@ def _script(
 ) -> int:
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.data.files import write_text
-    from tdo_plugin.grid.slurm import TASK, sbatch_script
+    from tdo_plugin.grid.grid_script import TASK, sbatch_script
 
     _at_least_one(args, "at_most", "gpus_each")
     if args.gpus is not None:

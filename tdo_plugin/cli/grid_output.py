@@ -17,7 +17,7 @@ from tdo_plugin.launch.parser import Parser
 
 if TYPE_CHECKING:
     from tdo_plugin.data.databin import DataFolder
-    from tdo_plugin.evaluation.scores import ScoreSheet
+    from tdo_plugin.evaluation.score_sheet import ScoreSheet
     from tdo_plugin.grid.cells import Cell, Run
     from tdo_plugin.grid.description import Grid
     from tdo_plugin.grid.folder import RunFolder
@@ -31,10 +31,10 @@ def collect(
     """Score, print all tables, write them, name the files; 1 where a score is missing."""
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.data.lock import alone
-    from tdo_plugin.evaluation.report.text import terminal
+    from tdo_plugin.evaluation.report.text_tables import terminal
     from tdo_plugin.grid.folder import folders
+    from tdo_plugin.grid.grid_tables import tables_of, write
     from tdo_plugin.grid.results import gather
-    from tdo_plugin.grid.tables import tables_of, write
 
     axes = _axes(args.best_by, grid)
     data = read_data_folder(args.data.resolve())
@@ -86,7 +86,7 @@ def _scored(grid: Grid, data: DataFolder, done: Sequence[RunFolder], out: Path) 
     """The score sheet of what is done; made anew only where something has changed."""
     from tdo_plugin.cli import score
     from tdo_plugin.data.files import sha256, write_text
-    from tdo_plugin.evaluation.scores import read_sheet
+    from tdo_plugin.evaluation.score_sheet import read_sheet
     from tdo_plugin.grid.validated import validation_sheet
 
     if grid.measure == "validation":

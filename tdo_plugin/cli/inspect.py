@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.launch.options import own_and_stock, take_rest
+from tdo_plugin.launch.handed_on_options import own_and_stock, take_rest
 
 if TYPE_CHECKING:
     from tdo_plugin.data.databin import DataFolder
@@ -52,7 +52,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print, draw and write; every picture and file is named."""
     from tdo_compat.digests import check_folder
-    from tdo_plugin.analysis import drawing, size_plot
+    from tdo_plugin.analysis import figure_files, size_plot
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.data.files import write_text
     from tdo_plugin.data.inventory import as_json, by_direction, read_sets
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     extra = own_and_stock(args, _options)
     _check(args, extra)
     if args.plot:
-        drawing.check(args.plot)
+        figure_files.check(args.plot)
     data = read_data_folder(args.data)
     sets = read_sets([data.root / shard for shard in ("", *data.shards)])
     files = check_folder(str(data.root))
@@ -99,7 +99,7 @@ def _check(args: argparse.Namespace, extra: Sequence[str]) -> None:
 
 def _words(args: argparse.Namespace, data: DataFolder, extra: Sequence[str]) -> list[str]:
     """The command line of fairseq-train."""
-    from tdo_plugin.launch.config import read_config
+    from tdo_plugin.launch.training_config import read_config
 
     flags = read_config(args.config).words() if args.config else ["--max-tokens", "500"]
     chosen = [*flags, *extra]
@@ -122,7 +122,7 @@ def _print(data: DataFolder, sets: Sequence[BinarisedSet]) -> None:
         histogram,
         languages_table,
     )
-    from tdo_plugin.evaluation.report.text import terminal
+    from tdo_plugin.evaluation.report.text_tables import terminal
 
     width = shutil.get_terminal_size((100, 24)).columns
     for table in (directions_table(data, sets), languages_table(data, sets)):
@@ -143,7 +143,7 @@ def _said_of(files: int) -> str:
 
 
 def _print_batches(words: Sequence[str], count: int) -> None:
-    from tdo_plugin.metrics.quiet import quiet_libraries
+    from tdo_plugin.metrics.silence import quiet_libraries
 
     with quiet_libraries():
         from tdo_plugin.tasks.preview import first_batches

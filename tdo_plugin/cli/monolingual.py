@@ -44,8 +44,8 @@ def add_texts(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Make the folder unless it is there already, made of the same text."""
-    from tdo_plugin.corpora.alone import LoneTexts
-    from tdo_plugin.corpora.monolingual import make_monolingual
+    from tdo_plugin.corpora.monolingual_folder import make_monolingual
+    from tdo_plugin.corpora.single_language_text import LoneTexts
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.data.lock import alone
     from tdo_plugin.launch.environment import cores

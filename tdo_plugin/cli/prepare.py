@@ -249,7 +249,7 @@ def _corpus(args: argparse.Namespace, scratch: Path) -> tuple[Corpus, dict[str, 
 
 def _toy(scratch: Path) -> Path:
     """The embedded corpus as `tdo corpus` writes it."""
-    from tdo_plugin.data.corpus import CorpusSettings, write_corpus
+    from tdo_plugin.data.embedded_corpus import CorpusSettings, write_corpus
     from tdo_plugin.data.grammar import LANGUAGES
 
     folder = scratch / TOY

@@ -163,8 +163,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _run(args: argparse.Namespace, text: Path) -> int:
+    from tdo_plugin.data.folder_steps import taken_model
     from tdo_plugin.data.lock import alone
-    from tdo_plugin.data.making import taken_model
     from tdo_plugin.data.preprocessing import (
         PreprocessSettings,
         preprocess,

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from tdo_compat.errors import tell
 from tdo_plugin.cli.named_models import by_name
 from tdo_plugin.errors import UserError
-from tdo_plugin.launch.options import device_options, gpus_here
+from tdo_plugin.launch.handed_on_options import device_options, gpus_here
 from tdo_plugin.launch.parser import seed
 
 if TYPE_CHECKING:
-    from tdo_plugin.analysis.probing.outcome import CheckpointOutcome, TestTokens
+    from tdo_plugin.analysis.probing.probing_results import CheckpointOutcome, TestTokens
     from tdo_plugin.analysis.probing.states import Batch, TokenStates
     from tdo_plugin.data.databin import DataFolder
     from tdo_plugin.evaluation.inspected_model import Cut, EvalModel
@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
     from tdo_plugin.cli.probe_output import show, write
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.data.lock import alone
-    from tdo_plugin.metrics.quiet import quiet_libraries
+    from tdo_plugin.metrics.silence import quiet_libraries
 
     _check(args)
     models = _checkpoints(named(args.path))
@@ -122,7 +122,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
-    from tdo_plugin.analysis.drawing import check
+    from tdo_plugin.analysis.figure_files import check
 
     for option, least in (("sentences", 2), ("test_sentences", 1), ("longest", 1), ("probes", 1)):
         if getattr(args, option) < least:
@@ -196,7 +196,11 @@ def _probe(
 ) -> tuple[dict[str, list[CheckpointOutcome]], TestTokens]:
     import torch
 
-    from tdo_plugin.analysis.probing.outcome import CheckpointOutcome, TestTokens, probe_layers
+    from tdo_plugin.analysis.probing.probing_results import (
+        CheckpointOutcome,
+        TestTokens,
+        probe_layers,
+    )
     from tdo_plugin.evaluation.inspected_model import EvalModel
 
     fit_cut, test_cut = _cuts(args, data, directions)

@@ -12,12 +12,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tdo_plugin.analysis.probing import figures, tables
-from tdo_plugin.analysis.probing.outcome import TestTokens
-from tdo_plugin.analysis.probing.tables import Models, Rows
+from tdo_plugin.analysis.probing import probing_figures, probing_tables
+from tdo_plugin.analysis.probing.probing_results import TestTokens
+from tdo_plugin.analysis.probing.probing_tables import Models, Rows
 from tdo_plugin.data.files import complete_file, write_text
 from tdo_plugin.evaluation.report.table import ABSENT, Block, Cell, Column, Row, Table, number
-from tdo_plugin.evaluation.report.text import terminal
+from tdo_plugin.evaluation.report.text_tables import terminal
 
 RECORD = "probe.json"
 SUFFIXES = (".png", ".svg")
@@ -53,11 +53,11 @@ def write(
 
 def _all_rows(models: Models, against: str, test: TestTokens) -> dict[str, Rows]:
     return {
-        "updates": tables.updates(models),
-        "layers": tables.layers(models),
-        "classes": tables.classes(models, test),
-        "shares": tables.type_shares(models, against, test),
-        "types": tables.types(models, test),
+        "updates": probing_tables.updates(models),
+        "layers": probing_tables.layers(models),
+        "classes": probing_tables.classes(models, test),
+        "shares": probing_tables.type_shares(models, against, test),
+        "types": probing_tables.types(models, test),
     }
 
 
@@ -91,7 +91,7 @@ def _spread(accuracies: tuple[float, ...]) -> Cell:
 
 
 def _classes(models: Models, test: TestTokens) -> Table:
-    found = tables.classes(models, test)
+    found = probing_tables.classes(models, test)
     groups = dict.fromkeys(row[0] for row in found.rows)
     blocks = [
         Block(
@@ -111,7 +111,7 @@ def _classes(models: Models, test: TestTokens) -> Table:
 
 
 def _shares(models: Models, against: str, test: TestTokens) -> Table:
-    found = tables.type_shares(models, against, test)
+    found = probing_tables.type_shares(models, against, test)
     rows = [
         Row((name,), (Cell(f"{count:,}"), *(Cell(number(one, 2)) for one in values)))
         for name, count, *values in found.rows
@@ -172,7 +172,7 @@ def _draw(
             for model in models
         }
         if max(map(len, lines.values())) > 1:
-            figures.draw_lines(lines, guess, xlabel, title + head, paths(name))
+            probing_figures.draw_lines(lines, guess, xlabel, title + head, paths(name))
             yield from paths(name)
     rows = found["classes"].rows
     columns = {
@@ -182,7 +182,7 @@ def _draw(
     guesses = {row[1]: row[-1] for row in rows}
     groups = [list(members) for members in test.groups.values()]
     title += "by class of token"
-    figures.draw_classes(columns, overall, guesses, groups, title, paths("classes"))
+    probing_figures.draw_classes(columns, overall, guesses, groups, title, paths("classes"))
     yield from paths("classes")
 
 
@@ -193,7 +193,7 @@ def _record(
     found: Mapping[str, Rows],
     args: argparse.Namespace,
 ) -> dict[str, Any]:
-    from tdo_plugin.evaluation.decoding.checkpoints import describe
+    from tdo_plugin.evaluation.decoding.decoded_checkpoints import describe
     from tdo_plugin.provenance import made_by
 
     settings = ("halves", "layers", "sentences", "test_sentences", "longest", "probes", "seed")

@@ -14,7 +14,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
-    from tdo_plugin.evaluation.scores import ScoreSheet
+    from tdo_plugin.evaluation.score_sheet import ScoreSheet
 
 HELP = "make tables, heat maps and one HTML page of what `tdo score` measured"
 
@@ -48,11 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the tables, write the files and name them; 1 where something could not be scored."""
-    from tdo_plugin.evaluation.report import heatmap, notes, tables
-    from tdo_plugin.evaluation.report.beside import beside, beside_table, chosen
-    from tdo_plugin.evaluation.report.text import terminal
+    from tdo_plugin.evaluation.report import heatmap, notes, report_tables
+    from tdo_plugin.evaluation.report.published_comparison import beside, beside_table, chosen
+    from tdo_plugin.evaluation.report.text_tables import terminal
     from tdo_plugin.evaluation.report.write import write_report
-    from tdo_plugin.evaluation.scores import merge, read_sheet
+    from tdo_plugin.evaluation.score_sheet import merge, read_sheet
 
     sheet = merge(read_sheet(path) for path in args.scores)
     if args.protocol and sheet.protocol != args.protocol:
@@ -66,8 +66,8 @@ def run(args: argparse.Namespace) -> int:
     width = shutil.get_terminal_size((100, 24)).columns
     bold = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     asked = besides if published else []
-    seeds = tables.seeds(sheet)
-    shown = [tables.summary(sheet), *([seeds] if seeds else [])]
+    seeds = report_tables.seeds(sheet)
+    shown = [report_tables.summary(sheet), *([seeds] if seeds else [])]
     for table in (*shown, *(beside_table(one, sheet) for one in asked)):
         lines = notes.reading(sheet) if table.key == "scores" else [table.caption]
         print(table.title, "", terminal(table, width, bold), "", *lines, "", sep="\n")
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _lacking(sheet: ScoreSheet) -> str:
-    from tdo_plugin.evaluation.scores import METRICS
+    from tdo_plugin.evaluation.score_sheet import METRICS
 
     names = [METRICS[key].name for key in sheet.missing]
     return "; ".join([*sheet.failures, *([f"no {', '.join(names)}"] if names else [])])

@@ -14,7 +14,7 @@ from tdo_compat.errors import tell
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.outputs import languages_of
 from tdo_plugin.evaluation.protocols import PROTOCOLS, Protocol, protocol
-from tdo_plugin.evaluation.scores import METRICS
+from tdo_plugin.evaluation.score_sheet import METRICS
 
 if TYPE_CHECKING:
     from tdo_plugin.data.databin import DataFolder
@@ -144,7 +144,7 @@ def run(args: argparse.Namespace) -> int:
 
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.data.files import write_text
-    from tdo_plugin.evaluation.scores import as_json
+    from tdo_plugin.evaluation.score_sheet import as_json
     from tdo_plugin.evaluation.scoring import score
     from tdo_plugin.evaluation.systems import in_order, read_systems, same_references, single_system
     from tdo_plugin.provenance import made_by
@@ -191,7 +191,7 @@ def _check(args: argparse.Namespace) -> None:
     if args.workers is not None and args.workers < 1:
         raise UserError(f"`--workers` must be at least 1; it is {args.workers}")
     if args.tokenizer:
-        from tdo_plugin.metrics.text import text_metric
+        from tdo_plugin.metrics.sacrebleu_scores import text_metric
 
         text_metric("bleu", "en", args.tokenizer)
     single = ("hyp", "ref", "src", "source_lang", "target_lang")

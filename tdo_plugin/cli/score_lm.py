@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tdo_compat.errors import tell
 from tdo_plugin.errors import UserError
-from tdo_plugin.launch.options import device_options, gpus_here
+from tdo_plugin.launch.handed_on_options import device_options, gpus_here
 
 if TYPE_CHECKING:
     from tdo_plugin.data.databin import DataFolder
@@ -108,13 +108,13 @@ def run(args: argparse.Namespace) -> int:
     """Score every set and print a table."""
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.data.files import complete_file
-    from tdo_plugin.evaluation.decoding import checkpoints
-    from tdo_plugin.evaluation.decoding.options import DecodingOptions
+    from tdo_plugin.evaluation.decoding import decoded_checkpoints
+    from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
     from tdo_plugin.evaluation.decoding.pool import Work, load
 
     texts = _check(args)
     data = read_data_folder(args.data.resolve())
-    paths = checkpoints.resolve(args.path, args.average, tell)
+    paths = decoded_checkpoints.resolve(args.path, args.average, tell)
     options = DecodingOptions(paths, max_tokens=args.max_tokens, precision=args.precision)
     options.check()
     translator = load(Work(options, data, data.root, None), "cuda:0" if gpus_here(args) else "cpu")
@@ -152,7 +152,7 @@ def _check(args: argparse.Namespace) -> list[tuple[str, Path]]:
     Raises:
         UserError: options that contradict each other, or no such file.
     """
-    from tdo_plugin.evaluation.decoding.checkpoints import check_rule
+    from tdo_plugin.evaluation.decoding.decoded_checkpoints import check_rule
 
     check_rule(args.average)
     if args.text and (args.split or args.pairs):

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.launch.options import (
+from tdo_plugin.launch.handed_on_options import (
     gpus_here,
     machine_options,
     own_and_stock,
@@ -69,11 +69,11 @@ def _options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the command and, unless --dry-run, replace this process by it."""
     from tdo_plugin.data.databin import read_data_folder
-    from tdo_plugin.launch.config import read_config
     from tdo_plugin.launch.environment import announce, settings, threads_each
     from tdo_plugin.launch.generation import program
-    from tdo_plugin.launch.slurm import RENDEZVOUS
+    from tdo_plugin.launch.slurm_script import RENDEZVOUS
     from tdo_plugin.launch.training import Machine, train_words
+    from tdo_plugin.launch.training_config import read_config
 
     extra = own_and_stock(args, _options)
     _check_slurm(args)
@@ -117,7 +117,7 @@ def _submit(
 ) -> int:
     """Write the script into the folder of the checkpoints, and become its sbatch."""
     from tdo_plugin.data.files import write_text
-    from tdo_plugin.launch.slurm import training_script
+    from tdo_plugin.launch.slurm_script import training_script
 
     words = [sys.executable, "-m", "tdo_plugin", "train", str(args.config.resolve()), str(data)]
     words += ["--save-dir", str(save_dir)]

@@ -24,11 +24,11 @@ from tdo_plugin.cli.decoding import (
 from tdo_plugin.data.lock import alone
 from tdo_plugin.data.signals import GOES_ON, ended_by_sigterm
 from tdo_plugin.errors import UserError
-from tdo_plugin.launch.options import gpus_here
+from tdo_plugin.launch.handed_on_options import gpus_here
 
 if TYPE_CHECKING:
     from tdo_plugin.data.databin import DataFolder
-    from tdo_plugin.evaluation.decoding.options import DecodingOptions
+    from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
     from tdo_plugin.evaluation.decoding.pool import Event
 
 HELP = "translate all test directions with one load of the model, or plain text"

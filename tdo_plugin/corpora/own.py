@@ -20,7 +20,7 @@ from typing import Any
 
 from tdo_plugin.corpora.description import SPLITS, Corpus
 from tdo_plugin.corpora.description.parsing import parse
-from tdo_plugin.corpora.rows.readers.text import read_lines
+from tdo_plugin.corpora.rows.readers.lines import read_lines
 from tdo_plugin.data.files import sha256
 from tdo_plugin.data.textnames import (
     CODE,

@@ -14,15 +14,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from tdo_plugin.corpora.description import HELD_OUT, SPLITS, Corpus, Member, Pair
-from tdo_plugin.corpora.making import Making, Record, remember, split_step
-from tdo_plugin.corpora.outcome import check_made, write_outcome
+from tdo_plugin.corpora.pair_rows import Making, Record, remember, split_step
+from tdo_plugin.corpora.prepared_corpus import check_made, write_outcome
 from tdo_plugin.corpora.rows.cleaning import HeldOut
 from tdo_plugin.corpora.sources.fetch import fetch
 from tdo_plugin.corpora.sources.unpack import unpack
 from tdo_plugin.corpora.texts import write_texts
 from tdo_plugin.data.files import sha256
+from tdo_plugin.data.folder_steps import taken_model
 from tdo_plugin.data.lock import alone
-from tdo_plugin.data.making import taken_model
 from tdo_plugin.data.preprocessing import PreprocessSettings, preprocess
 from tdo_plugin.data.steps import Step, Steps, described
 from tdo_plugin.data.textfolder import read_text_folder

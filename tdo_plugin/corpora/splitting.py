@@ -18,7 +18,7 @@ from hashlib import blake2b
 from itertools import zip_longest
 from pathlib import Path
 
-from tdo_plugin.corpora.rows.readers.text import read_lines
+from tdo_plugin.corpora.rows.readers.lines import read_lines
 from tdo_plugin.data.files import complete_file
 from tdo_plugin.data.textnames import (
     SPLITS,

@@ -10,12 +10,12 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tdo_plugin.corpora.alone import line_of
-from tdo_plugin.corpora.making import in_chunks
+from tdo_plugin.corpora.pair_rows import in_chunks
+from tdo_plugin.corpora.single_language_text import line_of
+from tdo_plugin.data.auxiliary_folder import FurtherFolder, make_further
 from tdo_plugin.data.files import complete_file
-from tdo_plugin.data.further import FurtherFolder, make_further
-from tdo_plugin.data.parts import TextSet
 from tdo_plugin.data.segmentation import load_model
+from tdo_plugin.data.set_parts import TextSet
 from tdo_plugin.data.steps import Facts, Step, Steps
 from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.errors import UserError

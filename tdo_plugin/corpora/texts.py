@@ -15,9 +15,8 @@ from itertools import chain
 from pathlib import Path
 
 from tdo_plugin.corpora.description import Monolingual
-from tdo_plugin.corpora.making import Making, Record, in_chunks
-from tdo_plugin.corpora.rows.drawing import generator
-from tdo_plugin.corpora.rows.readers import text
+from tdo_plugin.corpora.pair_rows import Making, Record, in_chunks
+from tdo_plugin.corpora.rows.row_sampling import generator
 from tdo_plugin.data.files import replaced, sha256, write_text
 from tdo_plugin.data.sampling import draw
 from tdo_plugin.data.steps import Facts, Step, Steps, described
@@ -138,7 +137,7 @@ def _draw_lines(files: Sequence[Path], one: Monolingual, folder: Path) -> Facts:
     """Lines drawn at random, in their order."""
 
     def lines() -> Iterator[str]:
-        return (line for path in files for line in text.read_lines(path, "utf-8") if line.strip())
+        return (line for path in files for line in lines.read_lines(path, "utf-8") if line.strip())
 
     total = sum(1 for _ in lines())
     chance = generator(one.seed, (one.language, one.language), "monolingual")

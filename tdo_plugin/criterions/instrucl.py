@@ -11,7 +11,7 @@ from torch import Tensor
 from tdo_plugin.criterions.loss_terms import Answer, LossOutput, Request, Sample, Update
 from tdo_plugin.criterions.specs import spec_of, spec_of_training
 from tdo_plugin.errors import UserError
-from tdo_plugin.modules.instrucl import (
+from tdo_plugin.modules.instrucl_loss import (
     identity_source,
     instrucl_loss,
     instruction_index,

@@ -13,7 +13,7 @@ from tdo_plugin.criterions.specs import spec_of, spec_of_training
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.batch_keys import CLEAN_SOURCE
 from tdo_plugin.models.languages import tag_sides
-from tdo_plugin.modules.reconstruction import told
+from tdo_plugin.modules.reconstruction_loss import told
 from tdo_plugin.modules.spec import ModelSpec
 
 logger = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ from argparse import Namespace
 from typing import Any
 
 from tdo_plugin.models.config import spec_from_args
-from tdo_plugin.models.language_pairs import trained_pairs
+from tdo_plugin.models.trained_pairs import trained_pairs
 from tdo_plugin.modules.spec import ModelSpec
 
 

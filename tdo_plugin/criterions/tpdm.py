@@ -15,7 +15,7 @@ from tdo_plugin.modules.disentangler import CAPTURED
 from tdo_plugin.modules.position_generator import PositionGenerator
 from tdo_plugin.modules.positions import SinusoidalPositions
 from tdo_plugin.modules.spec import ModelSpec
-from tdo_plugin.modules.tpdm import (
+from tdo_plugin.modules.tpdm_loss import (
     GATES,
     RelaxedBernoulli,
     batch_mean_anchors,

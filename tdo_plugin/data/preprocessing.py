@@ -19,8 +19,7 @@ from tdo_plugin.data import binarization
 from tdo_plugin.data import segmentation as sp
 from tdo_plugin.data.databin import LISTS, MARK, SHARDS, read_data_folder, settings_of
 from tdo_plugin.data.files import sha256, write_text
-from tdo_plugin.data.joining import join_valids
-from tdo_plugin.data.making import (
+from tdo_plugin.data.folder_steps import (
     make_sets,
     model_step,
     taken_model,
@@ -29,8 +28,9 @@ from tdo_plugin.data.making import (
     text_sets,
     text_steps,
 )
-from tdo_plugin.data.parts import PARTS, Encoding
+from tdo_plugin.data.joining import join_valids
 from tdo_plugin.data.sampling import most_sentences
+from tdo_plugin.data.set_parts import PARTS, Encoding
 from tdo_plugin.data.sharding import shard_folders
 from tdo_plugin.data.steps import Step, Steps, read_record
 from tdo_plugin.data.textfolder import Pair, TextFolder, count_lines

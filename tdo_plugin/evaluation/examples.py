@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from tdo_plugin.evaluation.scores import Example
+from tdo_plugin.evaluation.score_sheet import Example
 from tdo_plugin.metrics.statistics import Statistics
 
 

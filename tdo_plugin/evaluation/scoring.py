@@ -10,12 +10,12 @@ from typing import Protocol
 import numpy as np
 
 from tdo_compat.errors import TRACEBACK
+from tdo_plugin.evaluation.caveats import remarks
 from tdo_plugin.evaluation.examples import pick, sentence_scores
 from tdo_plugin.evaluation.groups import Groups, pearson
 from tdo_plugin.evaluation.measuring import Measured, Plan, measure_all
 from tdo_plugin.evaluation.outputs import Texts
-from tdo_plugin.evaluation.remarks import remarks
-from tdo_plugin.evaluation.scores import (
+from tdo_plugin.evaluation.score_sheet import (
     METRICS,
     Comparison,
     DirectionScores,

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from tdo_plugin.evaluation.scores import DirectionScores, ScoreSheet, SystemScores
+from tdo_plugin.evaluation.score_sheet import DirectionScores, ScoreSheet, SystemScores
 
 SEED = re.compile(r"(?P<name>.+), seed \d+")
 

@@ -10,7 +10,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tdo_plugin.evaluation.scores import Comparison, Difference, DirectionScores, ScoreSheet
+    from tdo_plugin.evaluation.score_sheet import (
+        Comparison,
+        Difference,
+        DirectionScores,
+        ScoreSheet,
+    )
 
 ROUNDING = 1e-6  # of sums of floats
 # what scores can be; neural metrics have no bounds of their own

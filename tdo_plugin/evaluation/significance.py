@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from tdo_plugin.evaluation.groups import win_ratio
-from tdo_plugin.evaluation.scores import METRICS, Comparison, Difference, mean, skips_zeros
+from tdo_plugin.evaluation.score_sheet import METRICS, Comparison, Difference, mean, skips_zeros
 from tdo_plugin.metrics.statistics import Statistics
 
 ROUNDING = 1e-9  # points by which resamples of equal sentences may seem to differ

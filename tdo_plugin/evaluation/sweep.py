@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.evaluation.scores import METRICS, ScoreSheet, mean, skips_zeros
+from tdo_plugin.evaluation.score_sheet import METRICS, ScoreSheet, mean, skips_zeros
 from tdo_plugin.evaluation.seeds import by_seed
 
 MEAN = "mean"  # over directions

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.grid.description import Grid
-from tdo_plugin.launch.config import Config, read_config, with_lines
+from tdo_plugin.launch.training_config import Config, read_config, with_lines
 
 OWN = ("grid", "scores", "scored", "slurm")  # what files of the runs' folder begin with
 

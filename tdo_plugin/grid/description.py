@@ -13,8 +13,8 @@ from tdo_plugin import names
 from tdo_plugin.data import shapes as k
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation import published
-from tdo_plugin.evaluation.scores import METRICS
-from tdo_plugin.launch.config import IMPORTING
+from tdo_plugin.evaluation.score_sheet import METRICS
+from tdo_plugin.launch.training_config import IMPORTING
 
 COLUMNS = ("cell", "run", "state", "parameters")  # of the table for programs, beside the axes
 

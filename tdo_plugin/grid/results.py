@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.evaluation.report.beside import beside
+from tdo_plugin.evaluation.report.published_comparison import beside
 from tdo_plugin.evaluation.report.quantities import Quantity
-from tdo_plugin.evaluation.report.tables import shows_pooled
-from tdo_plugin.evaluation.scores import METRICS, ScoreSheet
+from tdo_plugin.evaluation.report.report_tables import shows_pooled
+from tdo_plugin.evaluation.score_sheet import METRICS, ScoreSheet
 from tdo_plugin.grid.cells import Cell
 from tdo_plugin.grid.description import Grid
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.groups import standard_groups
-from tdo_plugin.evaluation.scores import DirectionScores, ScoreSheet, SystemScores
+from tdo_plugin.evaluation.score_sheet import DirectionScores, ScoreSheet, SystemScores
 from tdo_plugin.grid.cells import Run
 from tdo_plugin.grid.folder import RunFolder
 from tdo_plugin.validation_file import SCORES, read_validations

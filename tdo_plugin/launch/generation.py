@@ -17,9 +17,9 @@ from pathlib import Path
 
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.errors import UserError
-from tdo_plugin.launch.config import Config
 from tdo_plugin.launch.environment import visible_gpu
 from tdo_plugin.launch.training import PLUGIN
+from tdo_plugin.launch.training_config import Config
 
 # what generation must know of the task that trained the model, where that is fairseq's own; ours
 # takes it from the checkpoint

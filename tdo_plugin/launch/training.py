@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tdo_plugin.data.databin import DataFolder, matching
 from tdo_plugin.errors import UserError
-from tdo_plugin.launch.config import Config, positive
+from tdo_plugin.launch.training_config import Config, positive
 
 PLUGIN = Path(__file__).resolve().parent.parent
 STOCK_TASK = "translation_multi_simple_epoch"

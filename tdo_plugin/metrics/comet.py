@@ -12,8 +12,8 @@ import numpy as np
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.cache import Cache, Triple, score_through
-from tdo_plugin.metrics.quiet import quiet_libraries
 from tdo_plugin.metrics.segments import Segments, Unavailable
+from tdo_plugin.metrics.silence import quiet_libraries
 from tdo_plugin.metrics.weights import (
     FAST_TOKENIZER,
     find_model,

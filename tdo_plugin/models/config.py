@@ -9,7 +9,7 @@ from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 
 from tdo_compat.settings import shown
 from tdo_plugin.errors import UserError
-from tdo_plugin.modules.options import options_of
+from tdo_plugin.modules.declared_options import options_of
 from tdo_plugin.modules.spec import ModelSpec, SpecError
 
 OPTIONS = options_of(ModelSpec)

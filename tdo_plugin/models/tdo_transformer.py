@@ -23,9 +23,9 @@ from torch import Tensor
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.config import TdoConfig, spec_from_args
-from tdo_plugin.models.language_pairs import add_pairs, trained_pairs, with_pairs
 from tdo_plugin.models.languages import check_task, context_of, grown
-from tdo_plugin.models.neuron_masks import add_neuron_masks, with_masks
+from tdo_plugin.models.mask_files import add_neuron_masks, with_masks
+from tdo_plugin.models.trained_pairs import add_pairs, trained_pairs, with_pairs
 from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.checkpoint_upgrade import upgraded
 from tdo_plugin.modules.dropout import PlainDropout

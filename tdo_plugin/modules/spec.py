@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
-from tdo_plugin.modules.options import Option, option, options_of
+from tdo_plugin.modules.declared_options import Option, option, options_of
 from tdo_plugin.modules.spec_rules import problems
 
 Topology = Literal["decoder-only", "encoder-decoder"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Literal, get_args, get_origin, get_type_hints
 
-from tdo_plugin.modules.options import options_of
+from tdo_plugin.modules.declared_options import options_of
 
 if TYPE_CHECKING:
     from tdo_plugin.modules.spec import ModelSpec

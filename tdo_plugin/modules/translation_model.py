@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from tdo_plugin.modules.dropout import PlainDropout
 from tdo_plugin.modules.embeddings import Embeddings
 from tdo_plugin.modules.language_pairs import LanguagePairs
-from tdo_plugin.modules.lexical import lexical_nll
+from tdo_plugin.modules.lexical_loss import lexical_nll
 from tdo_plugin.modules.linear import Linear
 from tdo_plugin.modules.linear_cross_entropy import linear_cross_entropy
 from tdo_plugin.modules.masks import SourceMask, target_mask

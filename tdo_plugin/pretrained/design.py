@@ -10,7 +10,7 @@ from typing import Any
 from tdo_plugin.errors import UserError
 from tdo_plugin.names import check_languages
 from tdo_plugin.pretrained.original import Sizes
-from tdo_plugin.pretrained.parts import MOST_LAYERS, Layers
+from tdo_plugin.pretrained.parameter_origins import MOST_LAYERS, Layers
 
 ENCODER_DECODER, TWO_STAGE = "tdo_encoder_decoder", "tdo_transformer"
 # the option that names what a stack takes

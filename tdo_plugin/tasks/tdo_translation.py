@@ -22,7 +22,7 @@ from tdo_plugin.data.databin import MARK
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.textform import form_shown, read_text_form
 from tdo_plugin.models.forced_tag import check_free_tag, free_tag
-from tdo_plugin.models.neuron_masks import check_begun
+from tdo_plugin.models.mask_files import check_begun
 from tdo_plugin.models.topk_beam_search import narrow
 from tdo_plugin.tasks import fairseq_options
 from tdo_plugin.tasks.language_ids import LanguageIdDataManager

@@ -15,7 +15,7 @@ from support.prepared import LARGER, TASK, prepared, trained
 
 from tdo_plugin.cli import main
 from tdo_plugin.data.segmentation import join_pieces
-from tdo_plugin.evaluation.decoding.options import DecodingOptions
+from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.pool import Work, load
 from tdo_plugin.evaluation.decoding.textjobs import parts_of
 
@@ -267,7 +267,7 @@ def test_fresh_begins_anew_in_its_own_folder(here, text, tmp_path, capsys):
     """Also where the parts were removed to save room; until the end it is no whole folder."""
     import shutil
 
-    from tdo_plugin.data.further import BACK_TRANSLATED, read_further
+    from tdo_plugin.data.auxiliary_folder import BACK_TRANSLATED, read_further
     from tdo_plugin.errors import UserError
 
     out, words = tmp_path / "out", ("--text", text["fr"], "--into", "en", "--max-ratio", "50")

@@ -19,7 +19,7 @@ from support.covering import in_turn, mostly_full
 from support.data import INSTRUCL, TAG, TASK, TDO, TRAIN
 
 from tdo_compat import composing
-from tdo_plugin.launch.config import read_config
+from tdo_plugin.launch.training_config import read_config
 
 BASE = ("data", "--task", "tdo_translation", *TASK, *TAG, *TRAIN, *TDO, *INSTRUCL)
 STOCK = ("data", "--arch", "transformer_tiny", "--optimizer", "adam", "--max-tokens", "100")

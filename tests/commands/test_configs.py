@@ -9,9 +9,9 @@ from support.configs import CONFIGS, ROOT, torchrun
 from support.covering import in_turn
 
 from tdo_plugin.data.databin import DataFolder
-from tdo_plugin.launch.config import read_config
 from tdo_plugin.launch.generation import Decoding, generate_words
 from tdo_plugin.launch.training import Machine, train_words
+from tdo_plugin.launch.training_config import read_config
 
 MACHINES = {
     "cpu": Machine(),

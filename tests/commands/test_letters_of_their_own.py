@@ -6,7 +6,7 @@ from pathlib import Path
 import letters_of_their_own
 import pytest
 
-from tdo_plugin.data.corpus import CorpusSettings, write_corpus
+from tdo_plugin.data.embedded_corpus import CorpusSettings, write_corpus
 
 
 def lines(path: Path) -> list[str]:

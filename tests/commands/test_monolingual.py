@@ -196,7 +196,7 @@ def test_a_whole_folder_stays(text, tmp_path, capsys):
     assert json.loads((out / "monolingual.json").read_text())["sets"].keys() == {"de-de"}
 
 
-@pytest.mark.parametrize("place", ["tdo_plugin.data.parts.binarise", "text"])
+@pytest.mark.parametrize("place", ["tdo_plugin.data.set_parts.binarise", "text"])
 def test_a_stopped_run_goes_on(place, text, tmp_path, monkeypatch):
     words = ("--text", f"de={text['de']}", f"fr={text['fr']}")
     make(tmp_path / "whole", *words)
@@ -205,7 +205,7 @@ def test_a_stopped_run_goes_on(place, text, tmp_path, monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt
 
-    where = "tdo_plugin.corpora.monolingual.make_further" if place == "text" else place
+    where = "tdo_plugin.corpora.monolingual_folder.make_further" if place == "text" else place
     with monkeypatch.context() as stopped:
         stopped.setattr(where, stop)
         make(out, *words, code=130 if place == "text" else 2)

@@ -21,8 +21,8 @@ from tdo_plugin.data.databin import MARK, read_data_folder
 SMALL_PARTS = """
 import sys
 from tdo_plugin.cli import main
-from tdo_plugin.data import parts
-parts.PART = 20
+from tdo_plugin.data import set_parts
+set_parts.PART = 20
 sys.exit(main(sys.argv[1:]))
 """
 FLAGS = ("--vocab-size", "120", "--normalization", "identity")

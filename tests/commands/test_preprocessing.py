@@ -15,7 +15,7 @@ from fairseq_cli import preprocess as stock
 from support.data import kept_logging
 
 from tdo_compat.digests import DIGESTS
-from tdo_plugin.data import parts, segmentation
+from tdo_plugin.data import segmentation, set_parts
 from tdo_plugin.data.databin import MARK, read_data_folder
 from tdo_plugin.data.preprocessing import (
     TEXTS,
@@ -79,7 +79,7 @@ def digests(root: Path) -> dict[str, str]:
 def test_the_sets_are_those_of_fairseq_preprocess(
     folder: TextFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: int
 ) -> None:
-    monkeypatch.setattr(parts, "PART", lines)
+    monkeypatch.setattr(set_parts, "PART", lines)
     said: list[str] = []
     out = make(folder, tmp_path / "data", say=said.append, warn=said.append)
     commands = stock_commands(folder, out, SETTINGS, 1)
@@ -103,7 +103,7 @@ def test_the_sets_are_those_of_fairseq_preprocess(
 def test_neither_workers_nor_place_change_the_bytes(
     folder: TextFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parts, "PART", 5)
+    monkeypatch.setattr(set_parts, "PART", 5)
     settings = replace(SETTINGS, shard_sentences=12, segmentation=SegmentationSettings(60, seed=4))
     one = make(folder, tmp_path / "one", settings, workers=1)
     assert digests(make(folder, tmp_path / "two", settings, workers=3)) == digests(one)
@@ -111,14 +111,14 @@ def test_neither_workers_nor_place_change_the_bytes(
 
 def stop_at(monkeypatch: pytest.MonkeyPatch, name: str) -> Callable[[], None]:
     """Raises where a set is binarised whose name this is, until the function returned is called."""
-    original, stopped = parts.binarise, [True]
+    original, stopped = set_parts.binarise, [True]
 
     def binarise(split: str, pair: tuple[str, str], prefix: Path, *rest: Path) -> None:
         if stopped and name in str(prefix):
             raise KeyError(name)
         original(split, pair, prefix, *rest)
 
-    monkeypatch.setattr(parts, "binarise", binarise)
+    monkeypatch.setattr(set_parts, "binarise", binarise)
     return stopped.clear
 
 
@@ -128,7 +128,7 @@ def test_a_stopped_run_goes_on(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(parts, "PART", 5)
+    monkeypatch.setattr(set_parts, "PART", 5)
     whole, out = make(folder, tmp_path / "whole"), tmp_path / "data"
     go_on = stop_at(monkeypatch, "train.de-en/00003")
     with pytest.raises(KeyError):

@@ -13,8 +13,8 @@ from support.prepared import LARGER, prepared, trained
 from tdo_compat.checkpoint import safe_load
 from tdo_plugin.data.databin import MARK, read_data_folder
 from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.loading import known_languages, load_models
-from tdo_plugin.evaluation.decoding.options import DecodingOptions
 from tdo_plugin.evaluation.decoding.pool import Work, load
 
 PADDED = ("--left-pad-source", "False", "--max-source-positions", "40")

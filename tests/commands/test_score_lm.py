@@ -149,7 +149,7 @@ def test_a_model_that_has_diverged(score, tmp_path):
 
 def test_the_validation_s_perplexity(score):
     """As a training and `tdo translate --perplexity` measure it."""
-    from tdo_plugin.evaluation.decoding.options import DecodingOptions
+    from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
     from tdo_plugin.evaluation.decoding.translator import Translator
 
     path = trained(*CAUSAL, *TLM)

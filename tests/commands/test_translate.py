@@ -14,9 +14,9 @@ from support.translating import lines
 from tdo_compat.checkpoint import safe_load
 from tdo_plugin.data.segmentation import join_pieces, load_model
 from tdo_plugin.errors import UserError
-from tdo_plugin.evaluation.decoding import checkpoints, translator
+from tdo_plugin.evaluation.decoding import decoded_checkpoints, translator
+from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.early_stop import EarlyStop
-from tdo_plugin.evaluation.decoding.options import DecodingOptions
 from tdo_plugin.evaluation.decoding.pool import Work, load
 
 
@@ -289,16 +289,16 @@ def test_a_folder_is_averaged_as_the_protocol_has_it():
     saving = ("--save-interval-updates", "5", "--keep-interval-updates", "3")
     folder = trained("--max-update", "25", *saving, seed="5").parent
     said = []
-    (path,) = checkpoints.resolve(str(folder), "last-3", said.append)
+    (path,) = decoded_checkpoints.resolve(str(folder), "last-3", said.append)
     state = safe_load(str(path))
     names = [one["name"] for one in state["extra_state"]["averaged"]]
     assert path.name == "average-last-3.pt" and len(names) == 3
-    assert checkpoints.resolve(str(folder), "last-3", said.append) == (path,)
+    assert decoded_checkpoints.resolve(str(folder), "last-3", said.append) == (path,)
     assert ["average of" in said[0], said[1].endswith("already")] == [True, True]
     with pytest.raises(UserError, match="must be at most 3"):
-        checkpoints.resolve(str(folder), "last-5", said.append)
+        decoded_checkpoints.resolve(str(folder), "last-5", said.append)
     with pytest.raises(UserError, match="`--average` must be best-N or last-N"):
-        checkpoints.resolve(str(folder), "newest", said.append)
+        decoded_checkpoints.resolve(str(folder), "newest", said.append)
 
 
 def test_the_segmentation_of_plain_text_is_the_folders(everything):

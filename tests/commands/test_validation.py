@@ -130,7 +130,9 @@ def test_off_target_share_is_of_the_chosen_identifier(tmp_path):
             counts = [Counter(known[word] for word in one.split()) for one in sentences]
             return [one.most_common(1)[0][0] for one in counts]
 
-    with mock.patch("tdo_plugin.tasks.validation.scores.identifier", return_value=Words()):
+    with mock.patch(
+        "tdo_plugin.tasks.validation.validation_scores.identifier", return_value=Words()
+    ):
         found = from_trained(tmp_path)
     assert "off" not in found["en-es"]  # the identifier does not know Spanish
     for direction in ("en-de", "de-fr"):
@@ -232,7 +234,7 @@ def test_the_best_checkpoint_and_patience(tmp_path):
     scripted = iter([10.0, 30.0, 20.0, 25.0, 40.0])
     vars(should_stop_early).clear()  # as save_checkpoint, it keeps its best on itself
     with mock.patch(
-        "tdo_plugin.tasks.validation.scores.Scorer.score",
+        "tdo_plugin.tasks.validation.validation_scores.Scorer.score",
         lambda *_: {"bleu": next(scripted), "chrf": 50.0},
     ):
         batches = train(

@@ -12,7 +12,7 @@ from tdo_plugin.criterions.lexical import Lexical
 from tdo_plugin.criterions.loss_terms import Answer, Update
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules import lexical as lexical_module
-from tdo_plugin.modules.lexical import lexical_nll
+from tdo_plugin.modules.lexical_loss import lexical_nll
 from tdo_plugin.modules.source_state import SourceRequest
 
 STAGED = [case for case in CASES if case.get("target_layer", 1) > 0]

@@ -6,7 +6,7 @@ from support.parity_cases import CASES, EOS, NUMBERS, PAD, TOPOLOGIES, VOCABULAR
 from support.reference import Reference
 
 from tdo_plugin.modules.builder import Builder
-from tdo_plugin.modules.reconstruction import told
+from tdo_plugin.modules.reconstruction_loss import told
 from tdo_plugin.modules.source_state import SourceRequest
 from tdo_plugin.modules.spec import ModelSpec
 

@@ -20,8 +20,8 @@ from tdo_plugin.data import steps
 from tdo_plugin.data.databin import DataFolder, read_data_folder
 from tdo_plugin.data.steps import Step
 from tdo_plugin.data.workers import Job
-from tdo_plugin.launch.config import read_config
 from tdo_plugin.launch.training import Machine, train_words
+from tdo_plugin.launch.training_config import read_config
 
 UNNAMED = ("work", ".lock", "prepare.json")  # what need not be equal in equal folders
 

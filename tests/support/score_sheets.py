@@ -6,7 +6,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 from tdo_plugin.evaluation.report.table import Table
-from tdo_plugin.evaluation.scores import (
+from tdo_plugin.evaluation.score_sheet import (
     Comparison,
     Difference,
     DirectionScores,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tdo_plugin.evaluation.scores import DirectionScores, ScoreSheet, SystemScores
+from tdo_plugin.evaluation.score_sheet import DirectionScores, ScoreSheet, SystemScores
 
 
 def sheet(bleu: Mapping[str, Mapping[str, float]], **changes: object) -> ScoreSheet:

@@ -9,7 +9,7 @@ import pytest
 from support.score_sheets import sheet
 from support.scripts import FIGURES, TABLES, make_clone
 
-from tdo_plugin.evaluation.scores import as_json
+from tdo_plugin.evaluation.score_sheet import as_json
 
 SCRIPTS = sorted([*TABLES.glob("*_*.sh"), *FIGURES.glob("*_*.sh")])
 # notes its command line, and leaves what a table's script would

@@ -9,7 +9,7 @@ from support.covering import mostly_full
 from support.scripts import FIGURES, TABLES, dry_run, script, shown, trained
 
 from tdo_plugin.evaluation.published import published
-from tdo_plugin.launch.config import read_config
+from tdo_plugin.launch.training_config import read_config
 
 SCRIPTS = sorted(path.name for folder in (TABLES, FIGURES) for path in folder.glob("tdo_*.sh"))
 

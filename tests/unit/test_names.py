@@ -13,9 +13,9 @@ from tdo_plugin.data.databin import read_data_folder
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.groups import user_groups
 from tdo_plugin.evaluation.systems import read_systems
-from tdo_plugin.launch.config import read_config
-from tdo_plugin.launch.slurm import script, training_script
+from tdo_plugin.launch.slurm_script import script, training_script
 from tdo_plugin.launch.training import Machine
+from tdo_plugin.launch.training_config import read_config
 from tdo_plugin.models.extension import Extension
 from tdo_plugin.names import check_languages, check_line, check_titles, is_language
 
@@ -107,7 +107,7 @@ def test_lists_of_a_data_folder(folder: Path, name: str, line: str, message: str
 
 @pytest.mark.parametrize("place", ["systems", "groups", "directions", "baseline"])
 def test_names_of_a_scores_file(tmp_path: Path, place: str):
-    from tdo_plugin.evaluation.scores import (
+    from tdo_plugin.evaluation.score_sheet import (
         Comparison,
         DirectionScores,
         ScoreSheet,

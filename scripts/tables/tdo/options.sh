@@ -71,7 +71,7 @@ import sys
 from tdo_plugin.errors import UserError
 from tdo_plugin.pretrained.design import ENCODER_DECODER, Design
 from tdo_plugin.pretrained.original import Sizes
-from tdo_plugin.pretrained.parts import Layers
+from tdo_plugin.pretrained.parameter_origins import Layers
 
 layers, half = sys.argv[1], int(sys.argv[2])
 try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tdo_plugin.analysis.drawing import (
+from tdo_plugin.analysis.figure_files import (
     MARKERS,
     Score,
     legend,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tdo_plugin.data.grammar import de_lexicon as lex
+from tdo_plugin.data.grammar.lexicon_tables import finish, join
 from tdo_plugin.data.grammar.meaning import NP, Clause
-from tdo_plugin.data.grammar.tables import finish, join
 
 # endings of der-words by gender and case (n nominative, a accusative, d dative)
 _DER = {

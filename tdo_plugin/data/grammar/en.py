@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tdo_plugin.data.grammar import concepts
 from tdo_plugin.data.grammar import en_lexicon as lex
+from tdo_plugin.data.grammar.lexicon_tables import finish, join
 from tdo_plugin.data.grammar.meaning import NP, Clause
-from tdo_plugin.data.grammar.tables import finish, join
 
 _STATIVE = {*concepts.STATIVE, *concepts.CLAUSAL}
 _OBLIQUE = {"I": "me", "we": "us", "they": "them", "you": "you"}

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from tdo_plugin.data.grammar import concepts
-from tdo_plugin.data.grammar.tables import phrases, table
+from tdo_plugin.data.grammar.lexicon_tables import phrases, table
 
 _PLURALS = phrases("""child=children; woman=women; man=men; sheep=sheep; mouse=mice;
     tomato=tomatoes; potato=potatoes; box=boxes; knife=knives; church=churches; dress=dresses""")

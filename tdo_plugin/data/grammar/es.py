@@ -6,8 +6,8 @@ import re
 
 from tdo_plugin.data.grammar import es_lexicon as lex
 from tdo_plugin.data.grammar.concepts import CLASS_OF
+from tdo_plugin.data.grammar.lexicon_tables import finish, join
 from tdo_plugin.data.grammar.meaning import NP, Clause
-from tdo_plugin.data.grammar.tables import finish, join
 
 _CONTRACTION = re.compile(r"\b(a|de) el ")
 _SER = ("soy", "eres", "es", "somos", "son")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from tdo_plugin.data.grammar import fr_lexicon as lex
+from tdo_plugin.data.grammar.lexicon_tables import finish, join
 from tdo_plugin.data.grammar.meaning import NP, Clause
-from tdo_plugin.data.grammar.tables import finish, join
 
 _VOWEL = "aeiouhâéèêîôœAEIOU"
 _ELISION = re.compile(rf"\b([Jj]e|[Nn]e|[Qq]ue|[Dd]e) (?=[{_VOWEL}])(?!huit|onze)")

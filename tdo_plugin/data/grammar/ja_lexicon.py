@@ -3,7 +3,7 @@
 # ruff: noqa: SIM905
 from __future__ import annotations
 
-from tdo_plugin.data.grammar.tables import phrases, table
+from tdo_plugin.data.grammar.lexicon_tables import phrases, table
 
 # word | counter | plural of persons
 NOUNS = table("""

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from tdo_plugin.data.grammar import ru_lexicon as lex
+from tdo_plugin.data.grammar.lexicon_tables import finish, join
 from tdo_plugin.data.grammar.meaning import NP, Clause
 from tdo_plugin.data.grammar.ru_forms import adjective, noun_singular
-from tdo_plugin.data.grammar.tables import finish, join
 
 _PRONOUNS = {"I": "я", "you": "ты", "we": "мы", "they": "они"}
 _POSSESSIVES = {"my": "мой", "your": "твой", "our": "наш"}

@@ -3,7 +3,7 @@
 # ruff: noqa: RUF001, SIM905
 from __future__ import annotations
 
-from tdo_plugin.data.grammar.tables import phrases, table
+from tdo_plugin.data.grammar.lexicon_tables import phrases, table
 
 # nominative | declension: gender (m, f, n) and H hard or S soft, + when animate |
 # nominative plural | genitive plural | stem of the oblique cases where it differs

@@ -6,8 +6,8 @@ from __future__ import annotations
 from tdo_plugin.data.grammar import tr_forms as forms
 from tdo_plugin.data.grammar import tr_lexicon as lex
 from tdo_plugin.data.grammar.concepts import CLASS_OF
+from tdo_plugin.data.grammar.lexicon_tables import finish, join
 from tdo_plugin.data.grammar.meaning import NP, Clause
-from tdo_plugin.data.grammar.tables import finish, join
 
 _POSSESSORS = {"my": "benim", "your": "senin", "our": "bizim"}
 _SPECIFIC = {"the", "this", "my", "your", "our", "none"}

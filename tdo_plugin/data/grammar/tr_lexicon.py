@@ -3,7 +3,7 @@
 # ruff: noqa: RUF001, SIM905
 from __future__ import annotations
 
-from tdo_plugin.data.grammar.tables import phrases, table
+from tdo_plugin.data.grammar.lexicon_tables import phrases, table
 
 # word | stem before a vowel where the last sound softens
 NOUNS = table("""

@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tdo_plugin.modules.instrucl import instruction_index
-from tdo_plugin.modules.reconstruction import told
+from tdo_plugin.modules.instrucl_loss import instruction_index
+from tdo_plugin.modules.reconstruction_loss import told
 
 
 @dataclass(frozen=True)

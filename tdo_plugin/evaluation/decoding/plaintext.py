@@ -15,9 +15,9 @@ from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.data.files import complete_file
 from tdo_plugin.data.textfolder import lines_of, read_lines
 from tdo_plugin.errors import UserError
-from tdo_plugin.evaluation.decoding.options import DecodingOptions
+from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
+from tdo_plugin.evaluation.decoding.pivot import Route, is_command
 from tdo_plugin.evaluation.decoding.pool import Work, load
-from tdo_plugin.evaluation.decoding.route import Route, is_command
 
 if TYPE_CHECKING:
     from tdo_plugin.evaluation.decoding.translator import Translator

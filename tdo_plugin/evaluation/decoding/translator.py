@@ -15,11 +15,11 @@ from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.data.segmentation import load_model
 from tdo_plugin.data.textfolder import count_lines
 from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.early_stop import EarlyStop
 from tdo_plugin.evaluation.decoding.length_penalty import length_exponent
 from tdo_plugin.evaluation.decoding.likelihood import Likelihood, likelihoods, perplexity
 from tdo_plugin.evaluation.decoding.loading import check_languages, has_set, load_models, task_of
-from tdo_plugin.evaluation.decoding.options import DecodingOptions
 from tdo_plugin.metrics.textform import read_text_form
 
 BATCH_MULTIPLE = 8  # fairseq's --required-batch-size-multiple
@@ -301,7 +301,7 @@ class Translator:
     ) -> list[Hypothesis]:
         from fairseq import utils
 
-        from tdo_plugin.evaluation.decoding.draws import SentenceSampling
+        from tdo_plugin.evaluation.decoding.sentence_sampling import SentenceSampling
         from tdo_plugin.models.forced_tag import free_tag
         from tdo_plugin.models.topk_beam_search import narrow
 

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tdo_plugin.evaluation.report import notes, tables
-from tdo_plugin.evaluation.report.beside import beside, beside_table, chosen
+from tdo_plugin.evaluation.report import notes, report_tables
 from tdo_plugin.evaluation.report.markup import Markup, html_table, tag
 from tdo_plugin.evaluation.report.page import folded, lead, small, static_page
-from tdo_plugin.evaluation.scores import ScoreSheet
+from tdo_plugin.evaluation.report.published_comparison import beside, beside_table, chosen
+from tdo_plugin.evaluation.score_sheet import ScoreSheet
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ def collection_page(title: str, reports: Sequence[Collected]) -> str:
 
 def _content(one: Collected) -> list[Markup]:
     sheet = one.sheet
-    found = [lead(sheet), html_table(tables.summary(sheet)), small(notes.reading(sheet))]
-    if seeds := tables.seeds(sheet):
+    found = [lead(sheet), html_table(report_tables.summary(sheet)), small(notes.reading(sheet))]
+    if seeds := report_tables.seeds(sheet):
         found.append(folded(seeds.title, seeds))
     for key in chosen(one.published, sheet):
         shown = (beside_table(each, sheet) for each in beside(key, sheet))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from tdo_plugin.evaluation.report.tables import measured_metrics, shows_pooled
-from tdo_plugin.evaluation.scores import METRICS, ScoreSheet
+from tdo_plugin.evaluation.report.report_tables import measured_metrics, shows_pooled
+from tdo_plugin.evaluation.score_sheet import METRICS, ScoreSheet
 
 
 def reading(sheet: ScoreSheet) -> list[str]:

@@ -13,13 +13,13 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-from tdo_plugin.evaluation.report import notes, tables
-from tdo_plugin.evaluation.report.beside import Beside, beside_table
-from tdo_plugin.evaluation.report.files import languages_of
+from tdo_plugin.evaluation.report import notes, report_tables
 from tdo_plugin.evaluation.report.markup import Markup, details, html_table, tag
 from tdo_plugin.evaluation.report.page_data import page_data
+from tdo_plugin.evaluation.report.published_comparison import Beside, beside_table
+from tdo_plugin.evaluation.report.report_files import languages_of
 from tdo_plugin.evaluation.report.table import Table
-from tdo_plugin.evaluation.scores import ScoreSheet
+from tdo_plugin.evaluation.score_sheet import ScoreSheet
 
 NOSCRIPT = (
     '<noscript><p class="alert">The drawings and examples need JavaScript; the tables do not.</p>'
@@ -102,26 +102,26 @@ def _sections(
     sheet: ScoreSheet, besides: Sequence[Beside]
 ) -> Iterable[tuple[str, str, list[Markup]]]:
     """Key, title and content of each section that there is something for."""
-    summary = html_table(tables.summary(sheet))
+    summary = html_table(report_tables.summary(sheet))
     yield "scores", "Scores", [summary, small(notes.reading(sheet))]
-    if seeds := tables.seeds(sheet):
+    if seeds := report_tables.seeds(sheet):
         yield seeds.key, seeds.title, [html_table(seeds), small([seeds.caption])]
     if besides:
         shown = [beside_table(one, sheet) for one in besides]
         published = [folded(table.title, table, table is shown[0]) for table in shown]
         yield "published", "Beside published rows", published
-    measured = bool(tables.measured_metrics(sheet))
+    measured = bool(report_tables.measured_metrics(sheet))
     if measured:
         yield "heat", "Source by target", [_drawn("heat")]
     if measured and len(sheet.systems) > 1:
-        compared = tables.differences(sheet)
+        compared = report_tables.differences(sheet)
         means = [folded("Means of groups", compared, True)] if compared else []
         yield "pair", "Two systems", [_drawn("pair"), *means]
-    if found := tables.languages(sheet):
+    if found := report_tables.languages(sheet):
         means = [folded("Means of groups", found)]
         yield "languages", found.title, [_drawn("languages"), *means]
     if measured:
-        every = tables.by_direction(sheet)
+        every = report_tables.by_direction(sheet)
         yield "directions", every.title, [_drawn("directions"), html_table(every)]
     if sheet.examples:
         yield "examples", "Examples", [_drawn("examples")]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import isfinite
 from typing import Any
 
-from tdo_plugin.evaluation.report.files import languages_of
-from tdo_plugin.evaluation.report.tables import measured_metrics
-from tdo_plugin.evaluation.scores import METRICS, Difference, ScoreSheet
+from tdo_plugin.evaluation.report.report_files import languages_of
+from tdo_plugin.evaluation.report.report_tables import measured_metrics
+from tdo_plugin.evaluation.score_sheet import METRICS, Difference, ScoreSheet
 
 
 def page_data(sheet: ScoreSheet) -> dict[str, Any]:

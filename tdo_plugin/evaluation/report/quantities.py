@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tdo_plugin.evaluation.report.table import Column, heading
-from tdo_plugin.evaluation.scores import METRICS, Comparison, Metric, ScoreSheet
+from tdo_plugin.evaluation.score_sheet import METRICS, Comparison, Metric, ScoreSheet
 
 MEASURES = {
     **METRICS,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from statistics import fmean, stdev
 
-from tdo_plugin.evaluation.scores import Metric
+from tdo_plugin.evaluation.score_sheet import Metric
 
 ABSENT = "–"  # noqa: RUF001 (the dash that stands for a number that is not there)
 MINUS = "−"  # noqa: RUF001 (as wide as a plus)

@@ -9,14 +9,14 @@ from tempfile import TemporaryDirectory
 
 from tdo_compat.errors import named_when_full
 from tdo_plugin.data.files import complete_file
-from tdo_plugin.evaluation.report import heatmap, notes, tables
-from tdo_plugin.evaluation.report.beside import Beside, beside_table
-from tdo_plugin.evaluation.report.files import slugs, write_csv, write_json, write_matrix
+from tdo_plugin.evaluation.report import heatmap, notes, report_tables
 from tdo_plugin.evaluation.report.latex import latex
 from tdo_plugin.evaluation.report.page import html_page
+from tdo_plugin.evaluation.report.published_comparison import Beside, beside_table
+from tdo_plugin.evaluation.report.report_files import slugs, write_csv, write_json, write_matrix
 from tdo_plugin.evaluation.report.table import Table
-from tdo_plugin.evaluation.report.text import escape_markdown, markdown
-from tdo_plugin.evaluation.scores import ScoreSheet
+from tdo_plugin.evaluation.report.text_tables import escape_markdown, markdown
+from tdo_plugin.evaluation.score_sheet import ScoreSheet
 
 PICTURES = (".png", ".pdf")
 
@@ -52,7 +52,7 @@ def _write(sheet: ScoreSheet, besides: Sequence[Beside], folder: Path) -> Iterat
 
 def _matrices(sheet: ScoreSheet, folder: Path) -> Iterator[Path]:
     names = slugs(system.name for system in sheet.systems)
-    for metric in tables.measured_metrics(sheet):
+    for metric in report_tables.measured_metrics(sheet):
         for system, slug in names.items():
             path = folder / f"matrix-{metric}-{slug}.csv"
             write_matrix(path, sheet, system, metric)
@@ -66,10 +66,10 @@ def _matrices(sheet: ScoreSheet, folder: Path) -> Iterator[Path]:
 def overview(sheet: ScoreSheet, besides: Sequence[Beside]) -> list[Table]:
     """The tables that fit into a terminal or a paper: all but that of every direction."""
     found = [
-        tables.summary(sheet),
-        tables.seeds(sheet),
-        tables.differences(sheet),
-        tables.languages(sheet),
+        report_tables.summary(sheet),
+        report_tables.seeds(sheet),
+        report_tables.differences(sheet),
+        report_tables.languages(sheet),
         *(beside_table(one, sheet) for one in besides),
     ]
     return [table for table in found if table]
@@ -87,7 +87,7 @@ def markdown_report(sheet: ScoreSheet, besides: Sequence[Beside]) -> str:
         ]
     parts += ["## Notes", _bullets(notes.results(sheet))]
     parts += ["## Made by", _bullets(notes.origins(sheet))]
-    parts += ["## Every direction", markdown(tables.by_direction(sheet))]
+    parts += ["## Every direction", markdown(report_tables.by_direction(sheet))]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

@@ -1,6 +1,6 @@
 """How data come into memory: what `--data-loading` and `--virtual-epoch-draw` choose."""
 
-from tdo_plugin.tasks.loading.manager import LeanDataManager
-from tdo_plugin.tasks.loading.options import add_loading_options, check_loading_options
+from tdo_plugin.tasks.loading.direction_loading import LeanDataManager
+from tdo_plugin.tasks.loading.loading_options import add_loading_options, check_loading_options
 
 __all__ = ["LeanDataManager", "add_loading_options", "check_loading_options"]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tdo_plugin.tasks.loading import sampled
-from tdo_plugin.tasks.loading.permutation import ROUNDS, mix, permute
+from tdo_plugin.tasks.loading.permutations import ROUNDS, mix, permute
 from tdo_plugin.tasks.loading.sampled import Numbers, are_counts
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from fairseq.data.multilingual.sampled_multi_dataset import default_virtual_size_func
 from numpy.typing import NDArray
 
-from tdo_plugin.data.further import BACK_TRANSLATED, MONOLINGUAL
+from tdo_plugin.data.auxiliary_folder import BACK_TRANSLATED, MONOLINGUAL
 
 Counts = NDArray[np.int64]
 Weights = Sequence[float]

@@ -12,10 +12,10 @@ from fairseq.distributed import utils as distributed
 from fairseq.logging import metrics
 
 from tdo_plugin.tasks.preserve_training_state import untouched
-from tdo_plugin.tasks.robt.draws import draw
-from tdo_plugin.tasks.robt.options import check_robt_options, robt_languages
+from tdo_plugin.tasks.robt.direction_sampling import draw
+from tdo_plugin.tasks.robt.reversed_pairs import Instance, Sides
+from tdo_plugin.tasks.robt.robt_options import check_robt_options, robt_languages
 from tdo_plugin.tasks.robt.search import translate
-from tdo_plugin.tasks.robt.sides import Instance, Sides
 from tdo_plugin.tasks.step_hooks import Sample, key_of, unwrapped
 
 MOST_LOGGED = 24  # languages that have an entry each

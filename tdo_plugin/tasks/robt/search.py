@@ -10,7 +10,7 @@ from fairseq import utils
 from torch import Tensor
 
 from tdo_plugin.models.greedy_search import greedy_search, is_possible
-from tdo_plugin.tasks.robt.sides import Instance, Sides
+from tdo_plugin.tasks.robt.reversed_pairs import Instance, Sides
 
 
 class _Query(NamedTuple):

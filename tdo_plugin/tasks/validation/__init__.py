@@ -1,6 +1,6 @@
 """Scores of translations during training: what `--eval-translation` asks for."""
 
-from tdo_plugin.tasks.validation.options import add_validation_options
 from tdo_plugin.tasks.validation.validation import FILE, Validation, validation_of
+from tdo_plugin.tasks.validation.validation_options import add_validation_options
 
 __all__ = ["FILE", "Validation", "add_validation_options", "validation_of"]

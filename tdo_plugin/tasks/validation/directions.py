@@ -11,7 +11,7 @@ from fairseq import utils
 from fairseq.tasks.translation_multi_simple_epoch import TranslationMultiSimpleEpochTask
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.tasks.validation.scores import SCORES
+from tdo_plugin.tasks.validation.validation_scores import SCORES
 
 GROUPS = ("all", "supervised", "zero-shot")
 

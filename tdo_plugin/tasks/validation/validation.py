@@ -18,9 +18,12 @@ from fairseq.tasks.translation_multi_simple_epoch import TranslationMultiSimpleE
 from tdo_plugin.metrics.textform import read_text_form
 from tdo_plugin.tasks.preserve_training_state import untouched
 from tdo_plugin.tasks.validation.directions import choose_directions, data_of, with_own_values
-from tdo_plugin.tasks.validation.options import check_best_metric, check_validation_options
-from tdo_plugin.tasks.validation.scores import Scorer, Scores, choose_identifier, to_log
 from tdo_plugin.tasks.validation.sets import ValidationSet, validation_set
+from tdo_plugin.tasks.validation.validation_options import (
+    check_best_metric,
+    check_validation_options,
+)
+from tdo_plugin.tasks.validation.validation_scores import Scorer, Scores, choose_identifier, to_log
 
 FILE = "validation.jsonl"
 EXAMPLES = 3  # sentences of each direction in the file

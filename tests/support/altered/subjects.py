@@ -108,7 +108,7 @@ def _report(folder: Path) -> Said:
 
 def _scores_mean(folder: Path, said: Said) -> bool:
     """What is read says what the file says, and the numbers fit each other."""
-    from tdo_plugin.evaluation.scores import as_json, read_sheet
+    from tdo_plugin.evaluation.score_sheet import as_json, read_sheet
 
     document = json.loads((folder / "scores.json").read_text())
     written = json.loads(json.dumps(as_json(read_sheet(folder / "scores.json"))))

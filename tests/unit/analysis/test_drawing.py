@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from tdo_plugin.analysis import drawing
-from tdo_plugin.analysis.drawing import Score
+from tdo_plugin.analysis import figure_files
+from tdo_plugin.analysis.figure_files import Score
 from tdo_plugin.errors import UserError
 
 
 def test_what_cannot_be_drawn_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawing.check(Path("a.svg"))
+    figure_files.check(Path("a.svg"))
     with pytest.raises(UserError, match=r"`--plot` must end in .svg or .png; it is a.gif"):
-        drawing.check(Path("a.gif"))
-    monkeypatch.setattr(drawing, "find_spec", lambda name: None)
+        figure_files.check(Path("a.gif"))
+    monkeypatch.setattr(figure_files, "find_spec", lambda name: None)
     with pytest.raises(UserError, match=r"pip install matplotlib"):
-        drawing.check(Path("a.svg"))
+        figure_files.check(Path("a.svg"))
 
 
 def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
             raise RuntimeError(name)
 
     with pytest.raises(RuntimeError):
-        drawing.save(Broken(), tmp_path / "a.svg")  # type: ignore[arg-type]
+        figure_files.save(Broken(), tmp_path / "a.svg")  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())
 
 
@@ -41,10 +41,10 @@ def test_a_file_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     ids=["short", "long", "longest"],
 )
 def test_names_have_room_below_the_panel(names: list[str], columns: int) -> None:
-    figure, axis = drawing.panel(6.4, "")
+    figure, axis = figure_files.panel(6.4, "")
     for name in names:
         axis.plot([1, 2], [1, 2], label=name)
-    drawing.legend(figure, *axis.get_legend_handles_labels())
+    figure_files.legend(figure, *axis.get_legend_handles_labels())
     figure.draw_without_rendering()
     (legend,) = figure.legends  # of those tried, one is left
     box = legend.get_window_extent()
@@ -54,7 +54,7 @@ def test_names_have_room_below_the_panel(names: list[str], columns: int) -> None
 
 
 def test_a_long_title_has_room() -> None:
-    figure, axis = drawing.panel(5.6, "mean over supervised and zero-shot " * 4)
+    figure, axis = figure_files.panel(5.6, "mean over supervised and zero-shot " * 4)
     figure.draw_without_rendering()
     assert figure._suptitle is not None
     box = figure._suptitle.get_window_extent()
@@ -65,7 +65,7 @@ def test_a_mean_beside_equal_numbers_has_no_bar() -> None:
     """matplotlib draws no bar of less than nothing, it fails."""
     equal = 0.1 + 0.2
     near = Score(math.nextafter(equal, 0), equal, equal)
-    below, above = drawing.whiskers([near, Score(2, 1, 4)]) or ([], [])
+    below, above = figure_files.whiskers([near, Score(2, 1, 4)]) or ([], [])
     assert below == [0, 1] and above == [pytest.approx(0, abs=1e-15), 2]
     nothing = Score(math.nan, math.nan, math.nan)
-    assert drawing.whiskers([Score(1, 1, 1), nothing]) is None
+    assert figure_files.whiskers([Score(1, 1, 1), nothing]) is None

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tdo_plugin.analysis.drawing import Score
+from tdo_plugin.analysis.figure_files import Score
 from tdo_plugin.analysis.sweep_figures import draw_curves
 
 

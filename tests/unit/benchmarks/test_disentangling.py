@@ -11,7 +11,7 @@ from speed.plan import Setting
 from speed.systems import words
 from speed.text import embedded
 
-from tdo_plugin.launch.config import read_config
+from tdo_plugin.launch.training_config import read_config
 
 SMALLER = "--tdo-model-dim 8 --tdo-ffn-dim 12 --tdo-heads 2 --dropout 0"
 

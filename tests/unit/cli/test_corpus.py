@@ -6,7 +6,7 @@ import io
 import pytest
 
 from tdo_plugin.cli import corpus
-from tdo_plugin.data.corpus import CorpusSettings, write_corpus
+from tdo_plugin.data.embedded_corpus import CorpusSettings, write_corpus
 from tdo_plugin.errors import UserError
 
 

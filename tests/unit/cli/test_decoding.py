@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tdo_plugin.cli.decoding import settings_of
-from tdo_plugin.evaluation.decoding.options import DecodingOptions
+from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 
 
 def test_the_size_of_a_batch_does_not_count(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tdo_plugin.cli import estimate, main
 from tdo_plugin.cli.describe import describe
-from tdo_plugin.launch.config import read_config
+from tdo_plugin.launch.training_config import read_config
 
 LINES = """
 gpus 2

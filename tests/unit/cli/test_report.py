@@ -9,7 +9,7 @@ from support.score_sheets import sheet, system
 
 from tdo_plugin import cli
 from tdo_plugin.evaluation.report import heatmap
-from tdo_plugin.evaluation.scores import ScoreSheet, as_json
+from tdo_plugin.evaluation.score_sheet import ScoreSheet, as_json
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import pytest
 from tdo_plugin.corpora import making as module
 from tdo_plugin.corpora.description import Member, load
 from tdo_plugin.corpora.description.parsing import parse
-from tdo_plugin.corpora.making import (
+from tdo_plugin.corpora.pair_rows import (
     Making,
     Record,
     remember,

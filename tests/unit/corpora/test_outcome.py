@@ -5,8 +5,8 @@ import json
 import pytest
 
 from tdo_plugin.corpora.description import load
-from tdo_plugin.corpora.making import Record
-from tdo_plugin.corpora.outcome import OUTCOME, SPLITS, check_made, write_outcome
+from tdo_plugin.corpora.pair_rows import Record
+from tdo_plugin.corpora.prepared_corpus import OUTCOME, SPLITS, check_made, write_outcome
 from tdo_plugin.data.databin import MARK
 from tdo_plugin.errors import UserError
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tdo_plugin.corpora.description import Member, Monolingual, load
-from tdo_plugin.corpora.making import Making, Record
+from tdo_plugin.corpora.pair_rows import Making, Record
 from tdo_plugin.corpora.texts import write_texts
 from tdo_plugin.metrics.textform import TextForm
 

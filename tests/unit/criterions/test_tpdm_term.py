@@ -19,7 +19,7 @@ from tdo_plugin.criterions.loss_terms import Answer, Update
 from tdo_plugin.modules.disentangler import CAPTURED
 from tdo_plugin.modules.positions import SinusoidalPositions
 from tdo_plugin.modules.source_state import SourceRequest
-from tdo_plugin.modules.tpdm import GATES
+from tdo_plugin.modules.tpdm_loss import GATES
 
 
 def loop(model, criterion, batch, gates=None):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tdo_plugin.data import corpus
-from tdo_plugin.data.corpus import CorpusSettings, draw, split_of, write_corpus
+from tdo_plugin.data import embedded_corpus
+from tdo_plugin.data.embedded_corpus import CorpusSettings, draw, split_of, write_corpus
 from tdo_plugin.data.grammar import LANGUAGES, locate
 from tdo_plugin.errors import UserError
 
@@ -40,7 +40,11 @@ def test_files_and_sizes(tmp_path):
         assert len(lines(tmp_path / "c" / name)) == SMALL[name.split(".")[0]]
     told = json.loads((tmp_path / "c" / "corpus.json").read_text())
     assert told["languages"] == ["en", "de", "tr"]
-    assert (told["seed"], told["version"], told["share_center"]) == (1, corpus.VERSION, False)
+    assert (told["seed"], told["version"], told["share_center"]) == (
+        1,
+        embedded_corpus.VERSION,
+        False,
+    )
 
 
 def test_another_center(tmp_path):
@@ -92,7 +96,7 @@ def test_each_meaning_has_one_split_in_its_share():
     found = Counter(
         split_of(kind.name, rank) for kind, rank in (locate(index, 1) for index in range(8000))
     )
-    for split, share in corpus.SHARES.items():
+    for split, share in embedded_corpus.SHARES.items():
         assert found[split] == pytest.approx(8000 * share / 256, rel=0.1)
 
 
@@ -176,7 +180,7 @@ def test_an_interrupt_leaves_nothing_half_written(tmp_path, monkeypatch, error, 
             raise error
         return "word"
 
-    monkeypatch.setattr(corpus, "linearize", say)
+    monkeypatch.setattr(embedded_corpus, "linearize", say)
     expected = KeyboardInterrupt if error is KeyboardInterrupt else UserError
     with pytest.raises(expected):
         write_corpus(out, settings(), force=True)

@@ -5,7 +5,7 @@ import pytest
 from sacrebleu.metrics import CHRF
 
 from tdo_plugin.evaluation.examples import pick, sentence_scores
-from tdo_plugin.metrics.text import text_metric
+from tdo_plugin.metrics.sacrebleu_scores import text_metric
 
 
 def test_sentence_scores_are_sacrebleus() -> None:

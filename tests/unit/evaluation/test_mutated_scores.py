@@ -9,9 +9,9 @@ import pytest
 from support.score_sheets import sheet
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.evaluation.report import tables
-from tdo_plugin.evaluation.report.text import terminal
-from tdo_plugin.evaluation.scores import as_json, read_sheet
+from tdo_plugin.evaluation.report import report_tables
+from tdo_plugin.evaluation.report.text_tables import terminal
+from tdo_plugin.evaluation.score_sheet import as_json, read_sheet
 
 WRONG = (None, True, -1, 2**70, 1e300, float("nan"), "", "x", "\x1b[31m", [], [1], {}, {"x": 1})
 
@@ -54,7 +54,7 @@ def test_each_value_replaced_is_refused_or_harmless(tmp_path: Path) -> None:
             ), (way, wrong)
             continue
         counts["read"] += 1
-        terminal(tables.summary(read), 100, False)
+        terminal(report_tables.summary(read), 100, False)
         # what is read is as it stands there
         assert json.loads(json.dumps(as_json(read)))["means"] == changed["means"], (way, wrong)
     assert counts["refused"] > 1000 and counts["read"] > 0, counts

@@ -4,7 +4,7 @@ import pytest
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.protocols import DEFAULT, PROTOCOLS, protocol
-from tdo_plugin.evaluation.scores import METRICS
+from tdo_plugin.evaluation.score_sheet import METRICS
 
 DECODING = {
     "tdo": (4, 1.0, "length", 0, 200, "best-5", "zh-ja-ko"),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.evaluation.scores import (
+from tdo_plugin.evaluation.score_sheet import (
     Comparison,
     Difference,
     DirectionScores,

@@ -10,10 +10,10 @@ import pytest
 from sacrebleu.metrics import BLEU, CHRF, TER
 from sacrebleu.significance import PairedTest, estimate_ci
 
-from tdo_plugin.evaluation.scores import mean
+from tdo_plugin.evaluation.score_sheet import mean
 from tdo_plugin.evaluation.significance import _means, compare, resample
+from tdo_plugin.metrics.sacrebleu_scores import text_metric
 from tdo_plugin.metrics.statistics import Statistics, mean_of_segments
-from tdo_plugin.metrics.text import text_metric
 
 TEXT = "the a small big white dog cat bird house book sees reads likes has today now here not"
 WORDS = TEXT.split()

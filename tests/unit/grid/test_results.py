@@ -9,13 +9,13 @@ from support.grids import write_grid
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.report.quantities import Quantity
-from tdo_plugin.evaluation.report.text import terminal
-from tdo_plugin.evaluation.scores import DirectionScores, ScoreSheet, SystemScores
+from tdo_plugin.evaluation.report.text_tables import terminal
+from tdo_plugin.evaluation.score_sheet import DirectionScores, ScoreSheet, SystemScores
 from tdo_plugin.grid.cells import cells_of, runs_of
 from tdo_plugin.grid.description import read_grid
 from tdo_plugin.grid.folder import TRAINED, TRANSLATED
+from tdo_plugin.grid.grid_tables import all_cells, best_by, means_over, tables_of, write
 from tdo_plugin.grid.results import Printed, Results, gather, quantities
-from tdo_plugin.grid.tables import all_cells, best_by, means_over, tables_of, write
 
 BLEU, TER = Quantity("bleu", "de-en"), Quantity("ter", "de-en")
 SCORES = {"baseline": (34.9, 44.5), "lm-0": (33.0, 46.0), "ae-1": (34.04, 44.0)}

@@ -4,7 +4,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from tdo_plugin.grid.slurm import TASK, sbatch_script
+from tdo_plugin.grid.grid_script import TASK, sbatch_script
 
 
 def test_a_task_runs_its_number(tmp_path: Path) -> None:

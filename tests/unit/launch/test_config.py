@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.launch.config import Config, read_config, with_lines
+from tdo_plugin.launch.training_config import Config, read_config, with_lines
 
 
 def write(folder: Path, **files: str) -> Path:

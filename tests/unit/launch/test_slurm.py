@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tdo_plugin.launch.slurm import RENDEZVOUS, training_script
+from tdo_plugin.launch.slurm_script import RENDEZVOUS, training_script
 from tdo_plugin.launch.training import Machine
 
 PLACE = Path("/a place")

@@ -7,8 +7,8 @@ import pytest
 
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.errors import UserError
-from tdo_plugin.launch.config import Config
 from tdo_plugin.launch.training import Machine, train_words
+from tdo_plugin.launch.training_config import Config
 
 DATA = DataFolder(Path("/d"), ("en", "de"), ("en-de", "de-en"), ("en-de",), ("shard2",))
 TASK = {"--task": ["tdo_translation"]}

@@ -18,8 +18,8 @@ from comet.models import RegressionMetric
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.cache import Cache
 from tdo_plugin.metrics.comet import Comet
-from tdo_plugin.metrics.quiet import quiet_libraries
 from tdo_plugin.metrics.segments import Segments, Unavailable
+from tdo_plugin.metrics.silence import quiet_libraries
 
 GERMAN = Segments(
     "de",

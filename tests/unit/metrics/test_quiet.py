@@ -5,7 +5,7 @@ import warnings
 
 import pytest
 
-from tdo_plugin.metrics.quiet import quiet_libraries
+from tdo_plugin.metrics.silence import quiet_libraries
 
 
 def test_nothing_is_said_and_nothing_stays(caplog: pytest.LogCaptureFixture) -> None:

@@ -12,8 +12,8 @@ from sacrebleu.metrics import BLEU, CHRF, TER
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics import moses
+from tdo_plugin.metrics.sacrebleu_scores import looks_tokenized, text_metric, tokenizer_for
 from tdo_plugin.metrics.statistics import pooled
-from tdo_plugin.metrics.text import looks_tokenized, text_metric, tokenizer_for
 
 TEXT = {  # hypotheses and references; some are empty, short, or right
     "en": (

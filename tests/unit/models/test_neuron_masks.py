@@ -9,7 +9,7 @@ from support.data import BOTH_WAYS, ENCODER_DECODER, TAG, TASK, TDO, TRAIN, buil
 from support.neuron_masks import masks_of, write_masks
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.models.neuron_masks import add_neuron_masks
+from tdo_plugin.models.mask_files import add_neuron_masks
 from tdo_plugin.modules.source_state import SourceRequest
 from tdo_plugin.modules.token_context import TokenContext
 from tdo_plugin.neuron_files import Masks

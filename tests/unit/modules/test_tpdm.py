@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from tdo_plugin.modules import tpdm
+from tdo_plugin.modules import tpdm_loss
 from tdo_plugin.modules.position_generator import PositionGenerator
 from tdo_plugin.modules.spec import ModelSpec
 
@@ -51,8 +51,8 @@ def same_loss_and_gradients(ours, loop, *inputs):
 
 def test_generator_loss_is_equation_8(batch):
     generated, positional, padding = batch
-    likelihood = tpdm.log_likelihood(generated, positional, padding, TAU)
-    losses = tpdm.generator_loss(likelihood, padding)
+    likelihood = tpdm_loss.log_likelihood(generated, positional, padding, TAU)
+    losses = tpdm_loss.generator_loss(likelihood, padding)
     assert not losses[padding].any()
     loop = -sum(log_p(generated, positional, row, j, j) for row, j in tokens())
     same_loss_and_gradients(losses.sum(), loop, generated, positional)
@@ -60,8 +60,8 @@ def test_generator_loss_is_equation_8(batch):
 
 def test_bound_is_equation_1(batch):
     generated, positional, padding = batch
-    likelihood = tpdm.log_likelihood(generated, positional, padding, TAU)
-    bounds = tpdm.mutual_information(likelihood, padding)
+    likelihood = tpdm_loss.log_likelihood(generated, positional, padding, TAU)
+    bounds = tpdm_loss.mutual_information(likelihood, padding)
     assert not bounds[padding].any()
     loop = 0
     for row, j in tokens():
@@ -79,14 +79,14 @@ def test_position_loss_is_equation_9(batch, anchor):
     _, positional, padding = batch
     anchors = given = torch.randn(5, WIDTH, dtype=torch.float64, requires_grad=True)
     if anchor == "batch mean":
-        anchors = tpdm.batch_mean_anchors(positional, padding)
+        anchors = tpdm_loss.batch_mean_anchors(positional, padding)
         means = [
             torch.stack([positional[row, k] for row in range(3) if k < LENGTHS[row]]).mean(0)
             for k in range(5)
         ]
         given = torch.stack(means)
         torch.testing.assert_close(anchors, given, **EXACT)
-    losses = tpdm.position_loss(positional, anchors, padding, TAU)
+    losses = tpdm_loss.position_loss(positional, anchors, padding, TAU)
     assert not losses[padding].any()
     loop = 0
     for row, j in tokens():
@@ -102,12 +102,14 @@ def test_nothing_depends_on_what_stands_at_padding(batch):
     for junk in (1.0, -7.0):
         one, other = (x.detach().clone() for x in (generated, positional))
         one[padding], other[padding] = junk, junk**2
-        likelihood = tpdm.log_likelihood(one, other, padding, TAU)
+        likelihood = tpdm_loss.log_likelihood(one, other, padding, TAU)
         found.append(
             [
-                tpdm.generator_loss(likelihood, padding),
-                tpdm.mutual_information(likelihood, padding),
-                tpdm.position_loss(other, tpdm.batch_mean_anchors(other, padding), padding, TAU),
+                tpdm_loss.generator_loss(likelihood, padding),
+                tpdm_loss.mutual_information(likelihood, padding),
+                tpdm_loss.position_loss(
+                    other, tpdm_loss.batch_mean_anchors(other, padding), padding, TAU
+                ),
             ]
         )
     torch.testing.assert_close(found[0], found[1], rtol=0, atol=0)
@@ -115,12 +117,12 @@ def test_nothing_depends_on_what_stands_at_padding(batch):
 
 def test_a_sentence_of_one_token_costs_nothing(batch):
     generated, positional, padding = (one[1:2] for one in batch)
-    likelihood = tpdm.log_likelihood(generated, positional, padding, TAU)
-    anchors = tpdm.batch_mean_anchors(positional, padding)
+    likelihood = tpdm_loss.log_likelihood(generated, positional, padding, TAU)
+    anchors = tpdm_loss.batch_mean_anchors(positional, padding)
     for losses in (
-        tpdm.generator_loss(likelihood, padding),
-        tpdm.mutual_information(likelihood, padding),
-        tpdm.position_loss(positional, anchors, padding, TAU),
+        tpdm_loss.generator_loss(likelihood, padding),
+        tpdm_loss.mutual_information(likelihood, padding),
+        tpdm_loss.position_loss(positional, anchors, padding, TAU),
     ):
         assert not losses.any()
 
@@ -147,15 +149,15 @@ def test_bound_is_zero_where_meaning_tells_no_tokens_apart(batch, norm):
     _, positional, padding = batch
     constant = torch.randn(3, 1, WIDTH, dtype=torch.float64).expand(3, 5, WIDTH)
     guessed = generator(norm)(constant, padding)
-    likelihood = tpdm.log_likelihood(guessed, positional, padding, TAU)
-    bounds = tpdm.mutual_information(likelihood, padding)
+    likelihood = tpdm_loss.log_likelihood(guessed, positional, padding, TAU)
+    bounds = tpdm_loss.mutual_information(likelihood, padding)
     torch.testing.assert_close(bounds, torch.zeros_like(bounds), **EXACT)
 
 
 def test_bound_is_positive_where_meaning_gives_positions_away(batch):
     _, positional, padding = batch
-    likelihood = tpdm.log_likelihood(positional, positional, padding, TAU)
-    bounds = tpdm.mutual_information(likelihood, padding)
+    likelihood = tpdm_loss.log_likelihood(positional, positional, padding, TAU)
+    bounds = tpdm_loss.mutual_information(likelihood, padding)
     several = ~padding & (torch.tensor(LENGTHS) > 1)[:, None]
     assert (bounds[several] > 0).all()
 
@@ -206,7 +208,7 @@ def test_generator_is_as_large_as_the_layer_that_it_watches(layer):
 
 def test_left_aligned():
     padding = torch.tensor([[True, True, False, False], [False, False, True, False]])
-    order = tpdm.left_aligned(padding)
+    order = tpdm_loss.left_aligned(padding)
     assert order.tolist() == [[2, 3, 0, 1], [0, 1, 3, 2]]
 
 
@@ -216,18 +218,18 @@ def test_left_aligned():
 def test_gates_lean_to_their_ends():
     torch.manual_seed(1)
     logits = torch.full((20_000,), 0.8, dtype=torch.float64, requires_grad=True)
-    gates = tpdm.RelaxedBernoulli(0.7).draw(logits)
+    gates = tpdm_loss.RelaxedBernoulli(0.7).draw(logits)
     assert ((gates > 0) & (gates < 1)).all()
     share = (gates > 0.5).double().mean()
     assert float(share) == pytest.approx(float(logits[0].detach().sigmoid()), abs=0.01)
-    sharp = tpdm.RelaxedBernoulli(0.01).draw(logits)
+    sharp = tpdm_loss.RelaxedBernoulli(0.01).draw(logits)
     assert ((sharp - 0.5).abs() > 0.45).double().mean() > 0.9
     assert (torch.autograd.grad(gates.sum(), logits)[0] > 0).all()
 
 
 def test_hard_gates_are_open_as_often_as_they_say():
     torch.manual_seed(1)
-    kind = tpdm.HardConcrete(0.7)
+    kind = tpdm_loss.HardConcrete(0.7)
     for logit in (-1.0, 0.0, 2.0):
         logits = torch.full((50_000,), logit, dtype=torch.float64)
         gates = kind.draw(logits)
@@ -240,12 +242,12 @@ def test_hard_gates_are_open_as_often_as_they_say():
 @pytest.mark.parametrize("prior", [0.2, 0.5])
 def test_prior_divergence(prior):
     logits = torch.linspace(-4, 4, 9, dtype=torch.float64)
-    found = tpdm.prior_divergence(logits, prior)
+    found = tpdm_loss.prior_divergence(logits, prior)
     for logit, one in zip(logits.tolist(), found.tolist(), strict=True):
         q = 1 / (1 + math.exp(-logit))
         expected = q * math.log(q / prior) + (1 - q) * math.log((1 - q) / (1 - prior))
         assert one == pytest.approx(expected, abs=1e-12)
     at_prior = torch.tensor(math.log(prior / (1 - prior)), dtype=torch.float64)
-    assert float(tpdm.prior_divergence(at_prior, prior)) == pytest.approx(0, abs=1e-12)
-    extreme = tpdm.prior_divergence(torch.tensor([-200.0, 200.0]), prior)
+    assert float(tpdm_loss.prior_divergence(at_prior, prior)) == pytest.approx(0, abs=1e-12)
+    extreme = tpdm_loss.prior_divergence(torch.tensor([-200.0, 200.0]), prior)
     assert extreme.isfinite().all()

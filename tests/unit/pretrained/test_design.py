@@ -5,7 +5,7 @@ import pytest
 from tdo_plugin.errors import UserError
 from tdo_plugin.pretrained.design import Design
 from tdo_plugin.pretrained.original import Sizes
-from tdo_plugin.pretrained.parts import Layers
+from tdo_plugin.pretrained.parameter_origins import Layers
 
 
 def taken(arch, decoder_layers, stacks=None):

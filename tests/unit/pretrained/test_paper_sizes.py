@@ -8,7 +8,7 @@ import torch
 from support.configs import ROOT
 
 from tdo_plugin.cli import build_parser
-from tdo_plugin.launch.config import read_config
+from tdo_plugin.launch.training_config import read_config
 from tdo_plugin.models.config import spec_from_args
 from tdo_plugin.modules.builder import Builder
 from tdo_plugin.pretrained.design import Design

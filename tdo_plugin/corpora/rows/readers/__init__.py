@@ -13,8 +13,8 @@ from itertools import islice
 from pathlib import Path
 
 from tdo_plugin.corpora.description.schema import ConcreteSet, Member, Row
-from tdo_plugin.corpora.rows.readers.sides import SIDES, parallel
-from tdo_plugin.corpora.rows.readers.tables import multiway_tsv, tsv
+from tdo_plugin.corpora.rows.readers.parallel_files import SIDES, parallel
+from tdo_plugin.corpora.rows.readers.tab_separated import multiway_tsv, tsv
 from tdo_plugin.corpora.rows.readers.tmx import tmx
 from tdo_plugin.corpora.rows.seen import dealt
 

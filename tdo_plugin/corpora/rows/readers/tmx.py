@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 from xml.parsers import expat
 
 from tdo_plugin.corpora.description.schema import ConcreteSet, Row
-from tdo_plugin.corpora.rows.readers.text import one_line, open_bytes
+from tdo_plugin.corpora.rows.readers.lines import one_line, open_bytes
 from tdo_plugin.errors import UserError
 
 # TMX before 1.4 has it without the namespace

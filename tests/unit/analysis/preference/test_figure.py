@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tdo_plugin.analysis.drawing import Score
+from tdo_plugin.analysis.figure_files import Score
 from tdo_plugin.analysis.preference import figure as drawn
 from tdo_plugin.analysis.preference.figure import draw_preference
 

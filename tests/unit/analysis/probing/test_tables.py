@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from tdo_plugin.analysis.probing import figures, tables
-from tdo_plugin.analysis.probing.outcome import CheckpointOutcome, LayerOutcome, TestTokens
+from tdo_plugin.analysis.probing import probing_figures, probing_tables
+from tdo_plugin.analysis.probing.probing_results import CheckpointOutcome, LayerOutcome, TestTokens
 from tdo_plugin.analysis.probing.states import TokenStates
 
 SYMBOLS = ["<s>", "<pad>", "</s>", "<unk>", "▁Der", "▁он", "7", ".", "▁die", "__de__"]
@@ -49,7 +49,7 @@ def models():
 
 
 def test_over_updates_the_layer_of_the_model_counts(models):
-    found = tables.updates(models)
+    found = probing_tables.updates(models)
     assert found.head == ("model", "updates", "layer", "accuracy", "least", "most")
     rc, tpdm = [round(100 * share, 4) for share in (2 / 7, 4 / 7)]
     assert found.rows == (
@@ -57,7 +57,7 @@ def test_over_updates_the_layer_of_the_model_counts(models):
         ("tpdm", 5, 2, 100, 100, 100),
         ("tpdm", 9, 2, tpdm, tpdm, tpdm),
     )
-    assert [row[:4] for row in tables.layers(models).rows] == [
+    assert [row[:4] for row in probing_tables.layers(models).rows] == [
         ("rc", 9, 1, rc),
         ("tpdm", 9, 1, 0),
         ("tpdm", 9, 2, tpdm),
@@ -66,7 +66,7 @@ def test_over_updates_the_layer_of_the_model_counts(models):
 
 def test_classes_by_hand(models, test):
     """Beside them the guess: Der at 0, the stop at 1, what is not known at 0."""
-    rows = {row[1]: row[2:] for row in tables.classes(models, test).rows}
+    rows = {row[1]: row[2:] for row in probing_tables.classes(models, test).rows}
     third = round(100 / 3, 4)
     assert rows["all"] == (7, round(200 / 7, 4), round(400 / 7, 4), round(500 / 7, 4))
     assert rows["capital"] == (2, 50, 100, 100)
@@ -87,7 +87,7 @@ def test_one_script_is_no_class():
 
 def test_table_4_by_hand(models, test):
     """With TPDM rise Der (1/2 to 1), 7 (0 to 1) and the stop (0 to 1/3); он falls."""
-    found = tables.type_shares(models, "rc", test)
+    found = probing_tables.type_shares(models, "rc", test)
     names = ("capital", "number", "punctuation", "Latin", "Cyrillic")
     assert found.head == ("among", "types", *names)
     third = round(100 / 3, 4)
@@ -96,7 +96,7 @@ def test_table_4_by_hand(models, test):
         ("tested", 4, 25, 25, 25, 25, 25),
         ("tpdm > rc", 3, third, third, third, third, 0),
     )
-    other = tables.type_shares(models, "tpdm", test)
+    other = probing_tables.type_shares(models, "tpdm", test)
     assert other.rows[2] == ("rc > tpdm", 1, 0, 0, 0, 0, 100)
 
 
@@ -107,15 +107,15 @@ def test_unknown_words_are_tokens_of_no_class_and_no_types(models):
     test = TestTokens(fit, unknown, SYMBOLS, TYPES, ["de-ru", "ru-de"])
     members = test.groups["script"]["Latin"]
     assert members.tolist() == [False, False, False, True, False, False, False]
-    assert tables.classes(models, test).rows[0][2] == 7
+    assert probing_tables.classes(models, test).rows[0][2] == 7
     assert int(test.tested_types.sum()) == 4
     gained = {"none": [checkpoint(9, 1, [0] * 7)], "all": [checkpoint(9, 1, [1] * 7)]}
-    assert tables.type_shares(gained, "none", test).rows[2][1] == 4
-    assert "<unk>" not in [row[0] for row in tables.types(models, test).rows]
+    assert probing_tables.type_shares(gained, "none", test).rows[2][1] == 4
+    assert "<unk>" not in [row[0] for row in probing_tables.types(models, test).rows]
 
 
 def test_types_stand_by_frequency(models, test):
-    rows = tables.types(models, test).rows
+    rows = probing_tables.types(models, test).rows
     assert [row[:4] for row in rows] == [
         (".", 3, "punctuation", ""),
         ("▁Der", 2, "capital", "Latin"),
@@ -134,7 +134,7 @@ def test_pictures_name_what_they_show_and_equal_numbers_make_equal_files(tmp_pat
     bars = {"_rc": {"capital": 1.0, "de": 2.0}, "a$b$": {"capital": 3.0, "de": 4.0}}
     first, second = (tmp_path / f"{name}.svg" for name in "ab")
     for path in (first, second):
-        figures.draw_classes(
+        probing_figures.draw_classes(
             bars,
             {"_rc": 1.5, "a$b$": 3.5},
             {"capital": 0.5, "de": 0.2},
@@ -148,14 +148,16 @@ def test_pictures_name_what_they_show_and_equal_numbers_make_equal_files(tmp_pat
         ">de<",
         "_rc<",
         ">a$b$<",
-        figures.GUESS,
-        figures.OVERALL,
-        figures.ACCURACY,
+        probing_figures.GUESS,
+        probing_figures.OVERALL,
+        probing_figures.ACCURACY,
     ):
         assert text in drawn
     assert first.read_bytes() == second.read_bytes()
     lines = {"one": [(1, 20.0), (2, 30.0)], "two": [(1, 5.0)]}
-    figures.draw_lines(lines, 7.5, "updates", "title", [tmp_path / "c.svg", tmp_path / "c.png"])
+    probing_figures.draw_lines(
+        lines, 7.5, "updates", "title", [tmp_path / "c.svg", tmp_path / "c.png"]
+    )
     drawn = (tmp_path / "c.svg").read_text(encoding="utf-8")
     for text in (">one<", ">two<", ">updates<", ">title<"):
         assert text in drawn

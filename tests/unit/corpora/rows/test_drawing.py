@@ -1,7 +1,7 @@
 """Rows are drawn by the seed, the pair and the purpose alone."""
 
 from tdo_plugin.corpora.description import Take
-from tdo_plugin.corpora.rows.drawing import choose, generator
+from tdo_plugin.corpora.rows.row_sampling import choose, generator
 
 PAIR = ("de", "en")
 

@@ -7,7 +7,7 @@ from itertools import islice
 
 import pytest
 
-from tdo_plugin.data.corpus import draw
+from tdo_plugin.data.embedded_corpus import draw
 from tdo_plugin.data.grammar import linearize
 
 SAMPLE = list(islice(draw("train", 23), 8000))

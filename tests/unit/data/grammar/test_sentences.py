@@ -6,7 +6,7 @@ from itertools import islice
 
 import pytest
 
-from tdo_plugin.data.corpus import draw
+from tdo_plugin.data.embedded_corpus import draw
 from tdo_plugin.data.grammar import LANGUAGES, linearize
 
 SAMPLE = list(islice(draw("train", 11), 6000))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tdo_plugin.data.corpus import draw
+from tdo_plugin.data.embedded_corpus import draw
 from tdo_plugin.data.grammar import (
     LANGUAGES,
     NP,
@@ -22,8 +22,8 @@ from tdo_plugin.data.grammar import (
     meaning_at,
 )
 from tdo_plugin.data.grammar.kinds import make_kinds
+from tdo_plugin.data.grammar.lexicon_tables import INVENTORY
 from tdo_plugin.data.grammar.permutation import permute, round_keys
-from tdo_plugin.data.grammar.tables import INVENTORY
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 10, 97, 1000])

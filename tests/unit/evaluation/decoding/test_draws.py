@@ -6,7 +6,7 @@ import pytest
 import torch
 from fairseq.data import Dictionary
 
-from tdo_plugin.evaluation.decoding.draws import SentenceSampling
+from tdo_plugin.evaluation.decoding.sentence_sampling import SentenceSampling
 
 PROBABILITIES = torch.tensor([0.0, 0.5, 0.0, 0.3, 0.2, 0.0])
 

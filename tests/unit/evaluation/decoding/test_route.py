@@ -3,7 +3,7 @@
 import pytest
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.evaluation.decoding.route import Route, is_command
+from tdo_plugin.evaluation.decoding.pivot import Route, is_command
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from support.score_sheets import seeded, sheet, system, written
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation import published
-from tdo_plugin.evaluation.report.beside import Beside, beside, beside_table, chosen
+from tdo_plugin.evaluation.report.published_comparison import Beside, beside, beside_table, chosen
 from tdo_plugin.evaluation.report.quantities import Quantity, quantity_of
-from tdo_plugin.evaluation.scores import DirectionScores, SystemScores
+from tdo_plugin.evaluation.score_sheet import DirectionScores, SystemScores
 
 
 def only(key: str, **changes: object) -> Beside:

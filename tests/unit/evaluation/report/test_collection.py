@@ -10,7 +10,7 @@ from support.score_sheets import Page, sheet
 
 from tdo_plugin.cli import main
 from tdo_plugin.evaluation.report.collection import Collected, collection_page
-from tdo_plugin.evaluation.scores import as_json
+from tdo_plugin.evaluation.score_sheet import as_json
 
 
 def png(path: Path) -> Path:

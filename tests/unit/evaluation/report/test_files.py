@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from support.score_sheets import SCORES, sheet
 
-from tdo_plugin.evaluation.report.beside import beside
-from tdo_plugin.evaluation.report.files import slugs, write_csv, write_json, write_matrix
+from tdo_plugin.evaluation.report.published_comparison import beside
+from tdo_plugin.evaluation.report.report_files import slugs, write_csv, write_json, write_matrix
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:

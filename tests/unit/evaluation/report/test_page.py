@@ -8,9 +8,9 @@ import re
 import pytest
 from support.score_sheets import ARABIC, HOSTILE, Page, sheet
 
-from tdo_plugin.evaluation.report.beside import beside
 from tdo_plugin.evaluation.report.markup import details, tag
 from tdo_plugin.evaluation.report.page import html_page
+from tdo_plugin.evaluation.report.published_comparison import beside
 from tdo_plugin.evaluation.report.table import ABSENT
 
 

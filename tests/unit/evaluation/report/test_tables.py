@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from support.score_sheets import seeded, sheet, system, written
 
-from tdo_plugin.evaluation.report import notes, tables
+from tdo_plugin.evaluation.report import notes, report_tables
 from tdo_plugin.evaluation.report.table import (
     ABSENT,
     MINUS,
@@ -14,18 +14,18 @@ from tdo_plugin.evaluation.report.table import (
     score_cells,
     significance,
 )
-from tdo_plugin.evaluation.scores import METRICS, DirectionScores
+from tdo_plugin.evaluation.score_sheet import METRICS, DirectionScores
 
 
 def test_summary_has_means_by_metric_and_group() -> None:
-    rows = written(tables.summary(sheet()))
+    rows = written(report_tables.summary(sheet()))
     plain, few = rows[("plain",)], rows[("few",)]
     assert plain["BLEU ↑", "en → X"] == "15.0"
     assert few["BLEU ↑", "en → X"] == "*30.0‡"
     assert plain["BLEU ↑", "mine"] == "8.6"  # (10 + 7.25) / 2
     assert few["BLEU ↑", "zero-shot"] == ABSENT
     assert plain["perplexity ↓", "en → X"] == "5.50"
-    order = [column.over for column in tables.summary(sheet()).columns]
+    order = [column.over for column in report_tables.summary(sheet()).columns]
     assert order == ["BLEU ↑"] * 5 + ["COMET ↑"] + ["off-target % ↓"] * 5 + ["perplexity ↓"] * 5
 
 
@@ -38,19 +38,19 @@ def test_trained_directions_together_have_a_column_where_it_says_more() -> None:
         "High: en → X": ("en-ar",),
     }
     without = [name for name in groups if name != "supervised"]
-    assert tables.summary_groups(sheet(groups=groups)) == without
-    assert tables.summary_groups(sheet(groups=groups, protocol="tdo")) == without
-    assert tables.summary_groups(sheet(groups=groups, protocol="tpdm")) == [*groups]
+    assert report_tables.summary_groups(sheet(groups=groups)) == without
+    assert report_tables.summary_groups(sheet(groups=groups, protocol="tdo")) == without
+    assert report_tables.summary_groups(sheet(groups=groups, protocol="tpdm")) == [*groups]
     # without a hub nothing else holds them
     groups = {"supervised": ("en-ar", "ar-en"), "family": ("en-ar",), "other": ("ar-en",)}
-    assert tables.summary_groups(sheet(groups=groups)) == [*groups]
-    shown = [column.name for column in tables.summary(sheet(groups=groups)).columns[:3]]
+    assert report_tables.summary_groups(sheet(groups=groups)) == [*groups]
+    shown = [column.name for column in report_tables.summary(sheet(groups=groups)).columns[:3]]
     assert shown == [*groups]
 
 
 def test_seeds_have_a_mean_and_a_spread() -> None:
-    assert tables.seeds(sheet()) is None
-    table = tables.seeds(seeded())
+    assert report_tables.seeds(sheet()) is None
+    table = report_tables.seeds(seeded())
     assert table is not None
     rows = written(table)
     assert rows["few", "2"]["BLEU ↑", "en → X"] == "*31.5 ± 2.1"  # of 30.02 and 33.02
@@ -60,7 +60,7 @@ def test_seeds_have_a_mean_and_a_spread() -> None:
 
 
 def test_best_is_by_direction_of_the_metric_and_as_rounded() -> None:
-    rows = written(tables.summary(sheet()))
+    rows = written(report_tables.summary(sheet()))
     plain, few = rows[("plain",)], rows[("few",)]
     assert few["off-target % ↓", "en → X"] == "*2.0"  # 2.005 against 3
     assert plain["off-target % ↓", "X → en"] == "*0.0"
@@ -83,20 +83,20 @@ def test_best_of_some_values(values: list[float | None], metric: str, best: list
 
 
 def test_a_metric_that_is_missing_keeps_one_column_and_says_why() -> None:
-    rows = written(tables.summary(sheet()))
+    rows = written(report_tables.summary(sheet()))
     assert rows[("few",)]["COMET ↑", "missing"] == ABSENT
     assert notes.missing(sheet()) == ["COMET is missing: unbabel-comet is not installed"]
 
 
 def test_pooled_scores_stand_beside_means_where_the_paper_pools() -> None:
-    assert ("BLEU, pooled ↑", "all") not in written(tables.summary(sheet()))[("few",)]
-    rows = written(tables.summary(sheet(protocol="tlm")))
+    assert ("BLEU, pooled ↑", "all") not in written(report_tables.summary(sheet()))[("few",)]
+    rows = written(report_tables.summary(sheet(protocol="tlm")))
     assert rows[("few",)]["BLEU, pooled ↑", "all"] == "21.5"
     assert rows[("few",)]["BLEU ↑", "all"] == "33.3"
 
 
 def test_every_direction_has_a_row_and_lacks_what_is_not_there() -> None:
-    rows = written(tables.by_direction(sheet()))
+    rows = written(report_tables.by_direction(sheet()))
     assert [*rows] == [("en → ar",), ("en → de",), ("ar → en",), ("ar → de",)]
     assert rows[("en → ar",)] == {
         ("BLEU ↑", "plain"): "20.0",
@@ -110,21 +110,21 @@ def test_every_direction_has_a_row_and_lacks_what_is_not_there() -> None:
 
 
 def test_differences_have_interval_p_and_wins() -> None:
-    table = tables.differences(sheet())
+    table = report_tables.differences(sheet())
     assert table is not None and table.blocks[0].title == "few against plain"
     rows = written(table)
     assert [*rows[("BLEU", "en → X")].values()] == ["+15.0‡", "[+10.0, +20.0]", "< 0.001", "100"]
     assert [*rows[("BLEU", "X → en")].values()] == ["0.0†", f"[{MINUS}1.0, +1.0]", "0.031", "0"]
-    assert tables.differences(sheet(comparisons=())) is None
+    assert report_tables.differences(sheet(comparisons=())) is None
     untested = replace(sheet().comparisons[0], directions={}, groups={})
-    table = tables.differences(sheet(comparisons=(untested,)))
+    table = report_tables.differences(sheet(comparisons=(untested,)))
     assert table is not None
     assert [*written(table)[("BLEU", "en → X")].values()] == ["", "", "", "100"]
     assert not any("bootstrap" in one for one in notes.reading(sheet(comparisons=(untested,))))
 
 
 def test_languages_of_the_hypotheses_by_group() -> None:
-    table = tables.languages(sheet())
+    table = report_tables.languages(sheet())
     assert table is not None
     rows = written(table)
     assert [*rows[("en → X", "plain")].values()] == ["97.0", "1.5", "0.8", "0.8", "0.0", "0.4"]

@@ -2,9 +2,15 @@
 
 from support.score_sheets import sheet
 
-from tdo_plugin.evaluation.report import tables
+from tdo_plugin.evaluation.report import report_tables
 from tdo_plugin.evaluation.report.table import ABSENT, Block, Cell, Column, Row, Table
-from tdo_plugin.evaluation.report.text import BOLD, PLAIN, escape_markdown, markdown, terminal
+from tdo_plugin.evaluation.report.text_tables import (
+    BOLD,
+    PLAIN,
+    escape_markdown,
+    markdown,
+    terminal,
+)
 
 SMALL = Table(
     "key",
@@ -47,7 +53,7 @@ def test_terminal_shows_the_best_in_bold() -> None:
 
 
 def test_terminal_is_cut_between_metrics_where_it_is_narrow() -> None:
-    table = tables.summary(sheet())
+    table = report_tables.summary(sheet())
     whole, parts = terminal(table, 500, False), terminal(table, 60, False).split("\n\n")
     assert "\n\n" not in whole and len(parts) > 1
     assert max(len(line) for part in parts for line in part.splitlines()) <= 60

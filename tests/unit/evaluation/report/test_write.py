@@ -9,8 +9,8 @@ import pytest
 from support.score_sheets import seeded, sheet
 
 from tdo_plugin.evaluation.report import heatmap
-from tdo_plugin.evaluation.report.beside import beside
 from tdo_plugin.evaluation.report.page import html_page
+from tdo_plugin.evaluation.report.published_comparison import beside
 from tdo_plugin.evaluation.report.write import latex_report, markdown_report, write_report
 
 FILES = ["index.html", "results.md", "results.tex", "results.csv", "results.json"]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tdo_plugin.tasks.loading.permutation import ROUNDS, mix, permute
+from tdo_plugin.tasks.loading.permutations import ROUNDS, mix, permute
 
 
 def keys(*seeds):

@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 import torch
 
-from tdo_plugin.tasks.robt.draws import draw
+from tdo_plugin.tasks.robt.direction_sampling import draw
 from tdo_plugin.tasks.step_hooks import key_of
 
 LANGUAGES = (2, 3, 5, 7)

@@ -14,8 +14,8 @@ from support.zero_shot import DIRECTIONS, VALIDATED, databin_zero_shot
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.tasks.preserve_training_state import untouched
-from tdo_plugin.tasks.validation.scores import Scorer, to_log
 from tdo_plugin.tasks.validation.sets import validation_set
+from tdo_plugin.tasks.validation.validation_scores import Scorer, to_log
 
 
 def begun(*flags, data=None):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tdo_plugin.corpora.description.schema import ConcreteSet, Row
-from tdo_plugin.corpora.rows.readers.text import read_lines
+from tdo_plugin.corpora.rows.readers.lines import read_lines
 from tdo_plugin.errors import UserError
 
 

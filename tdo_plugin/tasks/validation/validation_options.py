@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Collection
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.tasks.validation.scores import LOWER_IS_BETTER, SCORES
+from tdo_plugin.tasks.validation.validation_scores import LOWER_IS_BETTER, SCORES
 
 
 def add_validation_options(parser: ArgumentParser) -> None:

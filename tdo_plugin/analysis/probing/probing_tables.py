@@ -9,7 +9,7 @@ from typing import Any
 from torch import Tensor
 
 from tdo_plugin.analysis.probing.accuracy import by_class, risen, shares
-from tdo_plugin.analysis.probing.outcome import CheckpointOutcome, TestTokens
+from tdo_plugin.analysis.probing.probing_results import CheckpointOutcome, TestTokens
 
 Models = Mapping[str, Sequence[CheckpointOutcome]]  # by updates; the last stands for the model
 

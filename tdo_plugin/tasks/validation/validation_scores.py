@@ -10,7 +10,7 @@ from statistics import fmean
 from tdo_plugin.data.databin import MARK, read_data_folder
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.language_id import Identifier, identifier, shares
-from tdo_plugin.metrics.text import text_metric
+from tdo_plugin.metrics.sacrebleu_scores import text_metric
 
 TEXT_SCORES = ("bleu", "chrf")
 SCORES = (*TEXT_SCORES, "off")

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from tdo_plugin.corpora.description import Corpus
-from tdo_plugin.corpora.making import Record
+from tdo_plugin.corpora.pair_rows import Record
 from tdo_plugin.data.databin import MARK
 from tdo_plugin.data.files import write_text
 from tdo_plugin.data.preprocessing import left_out, model_facts

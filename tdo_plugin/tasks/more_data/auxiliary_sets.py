@@ -13,11 +13,11 @@ from fairseq import utils
 from fairseq.data import Dictionary, PrependTokenDataset
 from fairseq.data.multilingual.multilingual_data_manager import MultilingualDatasetManager
 
-from tdo_plugin.data.further import BACK_TRANSLATED, MONOLINGUAL, Kind, read_further
+from tdo_plugin.data.auxiliary_folder import BACK_TRANSLATED, MONOLINGUAL, Kind, read_further
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.languages import tag_sides
+from tdo_plugin.tasks.more_data.auxiliary_options import SHARE
 from tdo_plugin.tasks.more_data.mixture import Mixture
-from tdo_plugin.tasks.more_data.options import SHARE
 from tdo_plugin.tasks.more_data.sources import NoSource
 
 logger = logging.getLogger(__name__)

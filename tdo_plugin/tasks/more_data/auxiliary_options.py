@@ -8,7 +8,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Collection
 from typing import Any
 
-from tdo_plugin.data.further import BACK_TRANSLATED, MONOLINGUAL
+from tdo_plugin.data.auxiliary_folder import BACK_TRANSLATED, MONOLINGUAL
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.languages import tag_sides
 

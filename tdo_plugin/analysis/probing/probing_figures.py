@@ -7,7 +7,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tdo_plugin.analysis.drawing import legend, panel, plain, save, text, whole
+from tdo_plugin.analysis.figure_files import legend, panel, plain, save, text, whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

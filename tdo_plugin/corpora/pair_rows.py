@@ -23,8 +23,8 @@ from typing import Any, TypeVar
 
 from tdo_plugin.corpora.description import HELD_OUT, Corpus, Member, Pair, Row, Rule
 from tdo_plugin.corpora.rows.cleaning import Cleaner, HeldOut
-from tdo_plugin.corpora.rows.drawing import choose, generator
 from tdo_plugin.corpora.rows.readers import read
+from tdo_plugin.corpora.rows.row_sampling import choose, generator
 from tdo_plugin.data.files import complete_file, write_text
 from tdo_plugin.data.sampling import draw
 from tdo_plugin.data.steps import Step, described

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tdo_plugin.launch.slurm import quoted, script
+from tdo_plugin.launch.slurm_script import quoted, script
 from tdo_plugin.names import check_line
 
 TASK = '"$SLURM_ARRAY_TASK_ID"'

@@ -6,7 +6,7 @@ Shapes: B sentences, S source.
 import torch.nn.functional as F
 from torch import Tensor
 
-from tdo_plugin.modules.instrucl import instruction_index
+from tdo_plugin.modules.instrucl_loss import instruction_index
 
 
 def told(src_tokens: Tensor, task: str, tag: bool, padding_idx: int) -> Tensor:

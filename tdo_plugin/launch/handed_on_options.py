@@ -6,9 +6,9 @@ import argparse
 from collections.abc import Callable
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.launch.config import PRECISIONS, Config
 from tdo_plugin.launch.gpus import count_gpus
 from tdo_plugin.launch.parser import RaisingParser
+from tdo_plugin.launch.training_config import PRECISIONS, Config
 
 
 def take_rest(parser: argparse.ArgumentParser, program: str) -> None:

@@ -24,7 +24,7 @@ from tdo_plugin.evaluation.report.table import (
     significance,
     with_spread,
 )
-from tdo_plugin.evaluation.scores import METRICS, Comparison, Difference, ScoreSheet
+from tdo_plugin.evaluation.score_sheet import METRICS, Comparison, Difference, ScoreSheet
 from tdo_plugin.evaluation.seeds import by_seed, has_seeds, over_seeds
 
 SHARES = ("target", "english", "source", "other", "undetectable")

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from tdo_plugin.corpora.description.schema import ConcreteSet, Row
-from tdo_plugin.corpora.rows.readers.text import one_line, read_lines
+from tdo_plugin.corpora.rows.readers.lines import one_line, read_lines
 from tdo_plugin.errors import UserError
 
 _SEGMENT = re.compile(r"<seg\b[^>]*>([^<]*(?:<(?!/seg)[^<]*)*)</seg\s*>", re.IGNORECASE)

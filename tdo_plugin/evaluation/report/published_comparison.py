@@ -11,7 +11,7 @@ from tdo_plugin.evaluation.groups import SUPERVISED
 from tdo_plugin.evaluation.protocols import PROTOCOLS
 from tdo_plugin.evaluation.report.quantities import MEASURES, Quantity, quantity_of
 from tdo_plugin.evaluation.report.table import Block, Row, Table, score_cells
-from tdo_plugin.evaluation.scores import ScoreSheet
+from tdo_plugin.evaluation.score_sheet import ScoreSheet
 from tdo_plugin.evaluation.seeds import has_seeds, over_seeds
 
 NEVER_POOLED = ("perplexity",)  # there are no statistics of sentences to add up

@@ -8,7 +8,7 @@ from tdo_plugin.evaluation.measuring import Measured
 from tdo_plugin.evaluation.outputs import Texts
 from tdo_plugin.evaluation.systems import SystemTexts
 from tdo_plugin.metrics.language_id.codes import confusable
-from tdo_plugin.metrics.text import looks_tokenized
+from tdo_plugin.metrics.sacrebleu_scores import looks_tokenized
 
 
 def remarks(

@@ -9,9 +9,9 @@ from statistics import fmean, stdev
 from typing import Any
 
 from tdo_plugin.data.files import write_text
-from tdo_plugin.evaluation.report.files import write_rows
 from tdo_plugin.evaluation.report.latex import latex
 from tdo_plugin.evaluation.report.quantities import MEASURES, Quantity
+from tdo_plugin.evaluation.report.report_files import write_rows
 from tdo_plugin.evaluation.report.table import (
     ABSENT,
     Block,
@@ -23,7 +23,7 @@ from tdo_plugin.evaluation.report.table import (
     number,
     score_cells,
 )
-from tdo_plugin.evaluation.report.text import escape_markdown, markdown
+from tdo_plugin.evaluation.report.text_tables import escape_markdown, markdown
 from tdo_plugin.grid.description import COLUMNS
 from tdo_plugin.grid.results import CellResult, Mean, Printed, Results
 

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from tdo_plugin.corpora.description import Rule
-from tdo_plugin.corpora.making import in_chunks
+from tdo_plugin.corpora.pair_rows import in_chunks
 from tdo_plugin.corpora.rows.cleaning import Cleaner, HeldOut
-from tdo_plugin.corpora.rows.readers.text import read_lines
+from tdo_plugin.corpora.rows.readers.lines import read_lines
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.data.files import complete_file, sha256
-from tdo_plugin.data.making import taken_model
+from tdo_plugin.data.folder_steps import taken_model
 from tdo_plugin.data.segmentation import join_pieces
 from tdo_plugin.data.steps import Facts, Step, Steps
 from tdo_plugin.data.textfolder import read_lines as data_lines

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tdo_plugin.corpora.alone import LoneTexts, line_of, place
-from tdo_plugin.data.further import MONOLINGUAL, FurtherFolder, make_further
-from tdo_plugin.data.parts import TextSet
+from tdo_plugin.corpora.single_language_text import LoneTexts, line_of, place
+from tdo_plugin.data.auxiliary_folder import MONOLINGUAL, FurtherFolder, make_further
+from tdo_plugin.data.set_parts import TextSet
 
 Say = Callable[[str], object]
 

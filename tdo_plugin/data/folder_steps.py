@@ -13,7 +13,7 @@ from pathlib import Path
 from tdo_plugin.data import segmentation as sp
 from tdo_plugin.data.binarization import binarise
 from tdo_plugin.data.files import sha256
-from tdo_plugin.data.parts import PARTS, Encoding, TextSet, joining_step, part_steps
+from tdo_plugin.data.set_parts import PARTS, Encoding, TextSet, joining_step, part_steps
 from tdo_plugin.data.steps import Facts, Step, Steps
 from tdo_plugin.data.textfolder import Pair, TextFolder
 from tdo_plugin.errors import UserError
