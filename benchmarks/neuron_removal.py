@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from tdo_plugin.analysis.neurons.importance import Method, NeuronMeans, RealPositions
+from tdo_plugin.analysis.neurons.neuron_importance import Method, NeuronMeans, RealPositions
 from tdo_plugin.cli.importance_jobs import unlike_sides
 from tdo_plugin.data.databin import read_data_folder
 from tdo_plugin.errors import UserError

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tdo_plugin.errors import UserError
 
 if TYPE_CHECKING:
-    from tdo_plugin.analysis.neurons.similarity import Tree
+    from tdo_plugin.analysis.neurons.pair_similarity import Tree
     from tdo_plugin.analysis.neurons.specific import Specific
     from tdo_plugin.cli.analyze_output import Analysis, Numbers
     from tdo_plugin.evaluation.report.table import Table
@@ -31,7 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Analysis:
     """Read masks; count specific neurons, and compare the pairs."""
-    from tdo_plugin.analysis.neurons import neuron_figures, similarity
+    from tdo_plugin.analysis.neurons import neuron_figures
+    from tdo_plugin.analysis.neurons import pair_similarity as similarity
     from tdo_plugin.analysis.neurons.specific import by_layer, by_module
     from tdo_plugin.cli.analyze_output import Analysis, Numbers, matrix
     from tdo_plugin.neuron_files import Masks, place_of

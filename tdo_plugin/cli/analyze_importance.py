@@ -15,7 +15,7 @@ from tdo_plugin.errors import UserError
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from tdo_plugin.analysis.neurons.similarity import Kind
+    from tdo_plugin.analysis.neurons.pair_similarity import Kind
     from tdo_plugin.cli.analyze_output import Analysis, Numbers
     from tdo_plugin.evaluation.report.table import Table
     from tdo_plugin.neuron_files import Importance
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> Analysis:
     """Read importance; compare the pairs."""
     from tdo_plugin.analysis.neurons.allocation import chosen
     from tdo_plugin.analysis.neurons.neuron_figures import draw_importance
-    from tdo_plugin.analysis.neurons.similarity import spearman_by_kind
+    from tdo_plugin.analysis.neurons.pair_similarity import spearman_by_kind
     from tdo_plugin.cli.allocate import wanted_pairs
     from tdo_plugin.cli.analyze_output import Analysis, Numbers
     from tdo_plugin.neuron_files import Importance

@@ -127,7 +127,11 @@ class Measurer:
     ) -> tuple[dict[str, Tensor], dict[str, Any]]:
         import torch
 
-        from tdo_plugin.analysis.neurons.importance import METHODS, NeuronMeans, RealPositions
+        from tdo_plugin.analysis.neurons.neuron_importance import (
+            METHODS,
+            NeuronMeans,
+            RealPositions,
+        )
         from tdo_plugin.evaluation.inspected_model import Cut, Sampling
         from tdo_plugin.modules.neurons import points
 
@@ -170,7 +174,7 @@ class Measurer:
 
 def unlike_sides(model: EvalModel, sample: dict[str, Any]) -> tuple[dict[str, Any], Tensor, int]:
     """A batch's input and target, of another length than its source; and the padding symbol."""
-    from tdo_plugin.analysis.neurons.importance import unlike
+    from tdo_plugin.analysis.neurons.neuron_importance import unlike
 
     pad = model.core.padding_idx
     fed = sample["net_input"]

@@ -17,7 +17,7 @@ from support.prepared import prepared, trained
 from support.translating import begun
 
 from tdo_compat.checkpoint import safe_load
-from tdo_plugin.analysis.neurons.importance import METHODS, NeuronMeans, RealPositions
+from tdo_plugin.analysis.neurons.neuron_importance import METHODS, NeuronMeans, RealPositions
 from tdo_plugin.cli import importance_jobs
 from tdo_plugin.cli.importance_jobs import unlike_sides
 from tdo_plugin.evaluation.inspected_model import Cut, EvalModel, Sampling

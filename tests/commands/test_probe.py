@@ -13,7 +13,7 @@ from support.data import ENCODER_DECODER, temporary
 from support.prepared import TEST_SENTENCES, prepared, trained
 
 from tdo_compat.checkpoint import safe_load
-from tdo_plugin.analysis.probing.probe import Training
+from tdo_plugin.analysis.probing.position_probe import Training
 from tdo_plugin.analysis.probing.states import read_states
 from tdo_plugin.data.databin import read_data_folder
 from tdo_plugin.evaluation.inspected_model import Cut, EvalModel, Sampling
@@ -32,7 +32,7 @@ def checkpoints() -> Path:
 def probe(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
     """The command, with probes that are trained for a moment only."""
     quick = functools.partial(Training, updates=30, interval=10)
-    monkeypatch.setattr("tdo_plugin.analysis.probing.probe.Training", quick)
+    monkeypatch.setattr("tdo_plugin.analysis.probing.position_probe.Training", quick)
 
     def run(*words: object, code: int = 0, data: Path | None = None) -> tuple[str, str]:
         given = ["probe", "positions", "--cpu", "--data", data or prepared().root, *words]

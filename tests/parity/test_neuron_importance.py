@@ -13,7 +13,7 @@ from support.parity_cases import (
     padding_first,
 )
 
-from tdo_plugin.analysis.neurons.importance import (
+from tdo_plugin.analysis.neurons.neuron_importance import (
     METHODS,
     Method,
     NeuronMeans,

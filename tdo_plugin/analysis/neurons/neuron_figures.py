@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from torch import Tensor
 
 from tdo_plugin.analysis.figure_files import DPI, plain, save, text
-from tdo_plugin.analysis.neurons.similarity import Tree
+from tdo_plugin.analysis.neurons.pair_similarity import Tree
 from tdo_plugin.neuron_files import Place
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from tdo_plugin.analysis.probing.accuracy import by_type, guess_by_type, guess_most_frequent
-from tdo_plugin.analysis.probing.probe import train_probe
+from tdo_plugin.analysis.probing.position_probe import train_probe
 from tdo_plugin.analysis.probing.states import TokenStates
 from tdo_plugin.analysis.probing.token_classes import classes_of_types
 

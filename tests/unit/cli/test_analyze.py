@@ -12,7 +12,6 @@ from support.sweep_sheets import sheet
 
 from tdo_plugin import cli
 from tdo_plugin.analysis import figure_files
-from tdo_plugin.analysis.neurons import similarity
 from tdo_plugin.data.lock import alone
 from tdo_plugin.evaluation.score_sheet import as_json
 
@@ -94,7 +93,7 @@ def test_importance(analyze):
         for row in alike
         if (*list(row.values())[:3],) == kind and (row["pair"], row["other"]) == ("it-en", "ro-en")
     )
-    assert float(row["spearman"]) == float(similarity.spearman_by_kind(own)[kind][0, 2])
+    assert float(row["spearman"]) == float(pair_similarity.spearman_by_kind(own)[kind][0, 2])
     assert "least alike" in output and "mean over these kinds of module" in output
 
 
@@ -168,13 +167,13 @@ def test_allocation_to_one_pair(analyze):
 
 
 def test_allocation_without_libraries(analyze, monkeypatch, capsys):
-    for module in (figure_files, similarity):
+    for module in (figure_files, pair_similarity):
         with monkeypatch.context() as missing:
             missing.setattr(module, "find_spec", lambda name: None)
             assert cli.main(["analyze", "neurons", "allocation", "masks", "--out", "out"]) == 2
             assert "is not installed\n" in capsys.readouterr().err
             assert not Path("out").exists()
-    for module in (figure_files, similarity):
+    for module in (figure_files, pair_similarity):
         monkeypatch.setattr(module, "find_spec", lambda name: None)
     analyze("allocation", "masks", "--no-figures")
     assert written() == files(["layers", "modules", "alike"], [])

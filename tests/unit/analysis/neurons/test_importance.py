@@ -4,7 +4,12 @@ import pytest
 import torch
 from torch import nn
 
-from tdo_plugin.analysis.neurons.importance import METHODS, NeuronMeans, RealPositions, unlike
+from tdo_plugin.analysis.neurons.neuron_importance import (
+    METHODS,
+    NeuronMeans,
+    RealPositions,
+    unlike,
+)
 
 REAL = RealPositions(
     torch.tensor([[False, True, True], [True, True, True]]),

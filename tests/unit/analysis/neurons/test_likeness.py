@@ -5,7 +5,6 @@ import torch
 from scipy.stats import spearmanr
 from support.neuron_files import importance_of, masks_of
 
-from tdo_plugin.analysis.neurons import similarity
 from tdo_plugin.errors import UserError
 
 PAIRS = ["a-b", "b-a", "a-c"]
@@ -16,40 +15,40 @@ def test_jaccard_by_hand():
     masks = masks_of(dict(zip(names, ("GG137", "3G4"), strict=True)), PAIRS)
     # a-b has four, b-a three of them, a-c two, one of which all have
     expected = [[1, 3 / 4, 1 / 5], [3 / 4, 1, 1 / 4], [1 / 5, 1 / 4, 1]]
-    torch.testing.assert_close(similarity.jaccard(masks), torch.tensor(expected).double())
+    torch.testing.assert_close(pair_similarity.jaccard(masks), torch.tensor(expected).double())
 
 
 def test_pairs_without_specific_neurons_are_equal_to_each_other_alone():
     masks = masks_of({"layers.0.attention.query": "G11"}, PAIRS)
-    assert similarity.jaccard(masks).tolist() == [[1, 0, 0], [0, 1, 1], [0, 1, 1]]
+    assert pair_similarity.jaccard(masks).tolist() == [[1, 0, 0], [0, 1, 1], [0, 1, 1]]
 
 
 def test_rank_correlation_beside_scipy():
     theta = torch.randint(5, (4, 50), generator=torch.Generator().manual_seed(1)).double()
     expected = torch.from_numpy(spearmanr(theta.numpy(), axis=1).statistic)
-    torch.testing.assert_close(similarity.spearman(theta), expected)
+    torch.testing.assert_close(pair_similarity.spearman(theta), expected)
 
 
 def test_rank_correlation_goes_by_ranks():
     theta = torch.tensor([[1.0, 2.0, 3.0], [1.0, 10.0, 1000.0], [9.0, 8.0, -1.0]])
     expected = torch.tensor([[1.0, 1.0, -1.0], [1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]]).double()
-    torch.testing.assert_close(similarity.spearman(theta), expected)
-    assert similarity.spearman(torch.ones(2, 3)).isnan().all()
+    torch.testing.assert_close(pair_similarity.spearman(theta), expected)
+    assert pair_similarity.spearman(torch.ones(2, 3)).isnan().all()
 
 
 def test_kinds_are_means_over_layers():
     own = importance_of(PAIRS, 2, 8, 16)
-    found = similarity.spearman_by_kind(own)
+    found = pair_similarity.spearman_by_kind(own)
     assert len(found) == 6 + 10
     layers = [own.modules[f"decoder_layers.{n}.cross_attention.key"] for n in (0, 1)]
-    expected = (similarity.spearman(layers[0]) + similarity.spearman(layers[1])) / 2
+    expected = (pair_similarity.spearman(layers[0]) + pair_similarity.spearman(layers[1])) / 2
     torch.testing.assert_close(found["decoder", "cross_attention", "key"], expected)
 
 
 def test_tree_by_hand():
     """Average linkage: 0 and 2 at 0.2, then 1 at the mean of 0.9 and 0.7."""
     alike = torch.tensor([[1.0, 0.1, 0.8], [0.1, 1.0, 0.3], [0.8, 0.3, 1.0]], dtype=torch.float64)
-    found = similarity.tree(alike)
+    found = pair_similarity.tree(alike)
     assert [(*sorted(step[:2]), round(step[2], 9), step[3]) for step in found.steps] == [
         (0, 2, 0.2, 2),
         (1, 3, 0.8, 3),
@@ -61,4 +60,4 @@ def test_tree_by_hand():
 def test_without_scipy_the_extra_is_named(monkeypatch):
     monkeypatch.setattr(similarity, "find_spec", lambda name: None)
     with pytest.raises(UserError, match=r"`--out` must have scipy .*tdo_plugin\[report\]"):
-        similarity.check_scipy("--out")
+        pair_similarity.check_scipy("--out")

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tdo_plugin.analysis.probing.probe import PositionProbe, Training, train_probe
+from tdo_plugin.analysis.probing.position_probe import PositionProbe, Training, train_probe
 
 LENGTHS = (3, 5, 7, 4, 6, 7, 2, 7) * 4
 POSITIONS = torch.cat([torch.arange(length) for length in LENGTHS])
