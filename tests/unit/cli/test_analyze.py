@@ -12,6 +12,7 @@ from support.sweep_sheets import sheet
 
 from tdo_plugin import cli
 from tdo_plugin.analysis import figure_files
+from tdo_plugin.analysis.neurons import pair_similarity
 from tdo_plugin.data.lock import alone
 from tdo_plugin.evaluation.score_sheet import as_json
 

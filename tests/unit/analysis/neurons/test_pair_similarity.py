@@ -5,6 +5,7 @@ import torch
 from scipy.stats import spearmanr
 from support.neuron_files import importance_of, masks_of
 
+from tdo_plugin.analysis.neurons import pair_similarity
 from tdo_plugin.errors import UserError
 
 PAIRS = ["a-b", "b-a", "a-c"]
@@ -58,6 +59,6 @@ def test_tree_by_hand():
 
 
 def test_without_scipy_the_extra_is_named(monkeypatch):
-    monkeypatch.setattr(similarity, "find_spec", lambda name: None)
+    monkeypatch.setattr(pair_similarity, "find_spec", lambda name: None)
     with pytest.raises(UserError, match=r"`--out` must have scipy .*tdo_plugin\[report\]"):
         pair_similarity.check_scipy("--out")
