@@ -201,7 +201,7 @@ def _names(value: Any) -> list[str]:
         raise UserError(
             f"a checkpoint's languages and directions must be lists of names; one is {shown(value)}"
         )
-    return [str(one) for one in value or ()]
+    return [str(name) for name in value or ()]
 
 
 def _cut(value: Any) -> str:

@@ -106,8 +106,8 @@ def split_folder(
         )
     groups: dict[tuple[str, ...], list[Files]] = {}
     corpora = unsplit(files)
-    for (_, languages), found in sorted(corpora.items()):
-        groups.setdefault(tuple(sorted(languages)), []).append(found)
+    for (_, languages), sides in sorted(corpora.items()):
+        groups.setdefault(tuple(sorted(languages)), []).append(sides)
     if not groups:
         raise UserError(
             f"`{option}` must hold text to split, corpus.X and corpus.Y or NAME.X-Y.X and "
@@ -123,11 +123,11 @@ def split_folder(
             f"`{option}` must hold corpora of one set of languages where they are of more than "
             f"two; it has {' and '.join(','.join(one) for one in groups if len(one) > 2)}"
         )
-    used = {path for found in corpora.values() for path in found.values()}
+    used = {path for sides in corpora.values() for path in sides.values()}
     if alone := [path.name for path in files if corpus_name(path.name) and path not in used]:
         say(f"not used, for want of another language's file: {enumerated(alone)}")
-    for languages, found in groups.items():
-        _split(languages, found, out, sizes, say)
+    for languages, group in groups.items():
+        _split(languages, group, out, sizes, say)
 
 
 def _split(

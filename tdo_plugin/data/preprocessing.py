@@ -186,13 +186,17 @@ def preprocess(
     remove_strays(out, known)
     _write_lists(folder, out, shards, digest)
     _write_mark(out, stored, known)
+    _say_what_is_there(out, say)
+
+
+def _say_what_is_there(out: Path, say: Say) -> None:
     data = read_data_folder(out)
     say(
         f"{out}: {len(data.languages)} languages, {len(data.directions)} training and "
         f"{len(data.test_directions)} test directions"
     )
     if data.shards:
-        say(f"{len(shards)} shards: {data.path}")
+        say(f"{len(data.shards) + 1} shards: {data.path}")
 
 
 def left_out(out: Path) -> dict[str, sp.Dropped]:
