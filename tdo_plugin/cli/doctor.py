@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from importlib import import_module, metadata
 from pathlib import Path
 
-from tdo_compat import patches
+from tdo_compat import registry
 
 HELP = "say what is installed, what is wrong, and the exact line that fixes it"
 
@@ -118,7 +118,7 @@ def check_device() -> Check:
     )
 
 
-def check_boot() -> Check:
+def check_patches() -> Check:
     """Whether a fresh Python loads the patches by itself, as ``fairseq-train`` needs."""
     code = "import sys; sys.exit('tdo_compat.patches' not in sys.modules)"
     fresh = subprocess.run([sys.executable, "-c", code], cwd="/", check=False)
@@ -149,8 +149,8 @@ def check_fairseq() -> list[Check]:
     logging.disable(logging.INFO)
     try:
         import_module("fairseq")
-        named = {module for patch in patches.PATCHES for module in patch.modules}
-        for module in sorted(named - {patches.EVERYWHERE}):
+        named = {module for patch in registry.PATCHES for module in patch.modules}
+        for module in sorted(named - {registry.EVERYWHERE}):
             import_module(module)
     except Exception as error:
         detail = f"{version} cannot be imported: {type(error).__name__}: {error}"
@@ -170,12 +170,12 @@ def check_fairseq() -> list[Check]:
 def examine() -> list[Check]:
     """All checks, in the order in which they should be fixed."""
     checks = [check_python(), *check_fairseq(), *check_requirements()]
-    return [*checks, check_evaluation(), check_device(), check_boot(), check_compiler()]
+    return [*checks, check_evaluation(), check_device(), check_patches(), check_compiler()]
 
 
 def run(args: argparse.Namespace) -> int:
     """Print all findings; exit code 0 when nothing is wrong, else 1."""
-    checks, rows = examine(), patches.overview()
+    checks, rows = examine(), registry.overview()
     fine = all(check.status != "wrong" for check in checks)
     if args.json:
         report = {"ok": fine, "checks": [asdict(check) for check in checks], "patches": rows}

@@ -1,6 +1,6 @@
 """fairseq is patched in processes that Python or torch starts, and by a package's name."""
 
-from tdo_compat import patches
+from tdo_compat import registry
 
 WORKERS = """
 import sys
@@ -10,9 +10,10 @@ class Status(torch.utils.data.Dataset):
     def __len__(self):
         return 1
     def __getitem__(self, index):
-        import fairseq.trainer, tdo_compat.patches
+        import fairseq.trainer
+        from tdo_compat import registry
         from fairseq.models.transformer import TransformerConfig
-        applied = {m["name"] for m in patches.overview() if m["status"] == "applied"}
+        applied = {row["name"] for row in registry.overview() if row["status"] == "applied"}
         return len(applied)
 
 if __name__ == "__main__":
@@ -27,8 +28,8 @@ if __name__ == "__main__":
 def test_spawned_and_data_loader_workers_are_patched(run, tmp_path):
     (tmp_path / "workers.py").write_text(WORKERS)
     done = run("python", tmp_path / "workers.py", cwd=tmp_path)
-    here = [one for one in patches.PATCHES if one.name != "torchrun-ending"]
-    applied = str(sum(one.needed() for one in here))
+    here = [patch for patch in registry.PATCHES if patch.name != "torchrun-ending"]
+    applied = str(sum(patch.needed() for patch in here))
     expected = [f"{kind} {applied}" for kind in ("fork", "spawn")]
     assert done.stdout.splitlines() == expected, done.stderr
 

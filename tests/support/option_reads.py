@@ -62,7 +62,7 @@ def read_by(command: str) -> frozenset[str]:
         matched = sorted(FAIRSEQ.glob(pattern))
         assert matched, pattern
         files += matched
-    files += [*sorted(PACKAGE.rglob("*.py")), PACKAGE.parent / "tdo_compat/patches.py"]
+    files += [*sorted(PACKAGE.rglob("*.py")), *sorted((PACKAGE.parent / "tdo_compat").glob("*.py"))]
     return frozenset().union(*map(reads_of, files))
 
 

@@ -1,4 +1,4 @@
-"""``tdo doctor``: every finding that is wrong comes with the line that patches it."""
+"""``tdo doctor``: every finding that is wrong comes with the line that fixes it."""
 
 import json
 import sys
@@ -7,7 +7,7 @@ from importlib import metadata
 
 import pytest
 
-from tdo_compat import patches
+from tdo_compat import registry
 from tdo_plugin.cli import doctor
 
 
@@ -31,7 +31,7 @@ def test_here_all_is_well(capsys):
     assert {"python", "fairseq", "torch", "numpy", "sentencepiece", "device"} <= names
     (evaluation,) = (check for check in report["checks"] if check["name"] == "evaluation")
     assert evaluation["status"] == "ok"  # the tests' set-up installs it
-    assert len(report["patches"]) == len(patches.PATCHES)
+    assert len(report["patches"]) == len(registry.PATCHES)
     assert {patch["status"] for patch in report["patches"]} <= {"applied", "not needed"}
 
 
@@ -93,7 +93,7 @@ def test_a_start_up_without_the_pth(monkeypatch, tmp_path):
     bare.write_text(f'#!/bin/sh\nexec "{sys.executable}" -S "$@"\n')
     bare.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(bare))
-    check = doctor.check_boot()
+    check = doctor.check_patches()
     assert check.status == "wrong"
     assert check.patch.startswith("pip install -e ")
 

@@ -1,0 +1,175 @@
+"""Patches of reading and writing: files are data, damaged ones are refused, none is left half."""
+
+import sys
+
+from tdo_compat.registry import EVERYWHERE, overlay, patch
+
+
+@patch(
+    "safe-checkpoints",
+    "torch.load refuses fairseq's checkpoints (2.6), or runs what a file tells it to (before)",
+    "every torch",
+    lambda: True,
+    "fairseq.checkpoint_utils",
+    "fairseq.data.codedataset",
+    "fairseq.distributed.utils",
+    "fairseq.models.speech_to_text.xm_transformer",
+    "fairseq.models.text_to_speech.vocoder",
+    "fairseq.modules.quantization.pq.em",
+)
+def _load_safely(module):
+    from tdo_compat.checkpoint import safe_load
+
+    module.torch = overlay(module.torch, load=safe_load)
+
+
+@patch(
+    "settings-are-data",
+    "fairseq runs settings that are text (eval), which a checkpoint, too, may hold",
+    "fairseq 0.12.2",
+    lambda: True,
+    EVERYWHERE,
+)
+def _read_literals(module):
+    from tdo_compat.settings import literal
+
+    module.eval = literal  # a module's own name goes before Python's
+    if getattr(module, "ast", None) is sys.modules["ast"]:
+        module.ast = overlay(module.ast, literal_eval=literal)
+    if getattr(module, "literal_eval", None) is sys.modules["ast"].literal_eval:
+        module.literal_eval = literal
+
+
+@patch(
+    "settings-are-harmless",
+    "a checkpoint's settings say what is imported and where a command writes",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.checkpoint_utils",
+)
+def _forget_places(module):
+    from tdo_compat.settings import harmless
+
+    load = module.torch.load
+    module.torch = overlay(
+        module.torch, load=lambda *words, **more: harmless(load(*words, **more))
+    )
+
+
+@patch(
+    "form-of-checkpoints",
+    "a checkpoint that lacks a part, or has another in its place, is a traceback",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.checkpoint_utils",
+)
+def _well_formed(module):
+    from tdo_compat.checkpoint import well_formed, with_form
+
+    load = module.torch.load
+    module.torch = overlay(
+        module.torch, load=lambda *words, **more: with_form(load(*words, **more))
+    )
+    module._upgrade_state_dict = well_formed(module._upgrade_state_dict)
+
+
+@patch(
+    "meters-by-name",
+    "a checkpoint's meters name what is called to make them",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.logging.meters",
+)
+def _only_meters(module):
+    from tdo_compat.settings import only_meters
+
+    module.MetersDict.load_state_dict = only_meters(module)
+
+
+@patch(
+    "known-by-name",
+    "a task, model, criterion, ... that is not known, as without its --user-dir, is a traceback",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.tasks",
+    "fairseq.models",
+    "fairseq.registry",
+)
+def _known_by_name(module):
+    from tdo_compat import settings
+
+    settings.know_names(module)
+
+
+@patch(
+    "no-foreign-hub",
+    "the settings of a speech data folder say what code is downloaded and run",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.models.speech_to_text.hub_interface",
+)
+def _no_foreign_hub(module):
+    from tdo_compat.settings import no_hub
+
+    module.torch = overlay(module.torch, hub=overlay(module.torch.hub, load=no_hub))
+
+
+@patch(
+    "fasta-without-a-shell",
+    "--dataset-impl fasta hands a file's name to a shell as it is",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.data.fasta_dataset",
+)
+def _quote_fasta(module):
+    import shlex
+
+    original = module.FastaDataset._build_index
+    module.FastaDataset._build_index = lambda self, path: original(self, shlex.quote(path))
+
+
+@patch(
+    "whole-checkpoints",
+    "a full disk or an interrupt leaves half a checkpoint under its final name",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.checkpoint_utils",
+)
+def _save_whole(module):
+    """Save and copy in one step.
+
+    fairseq tries three times without going back to the file's beginning, and copies a checkpoint
+    to ``checkpoint_last.pt`` in place.
+    """
+    from tdo_compat.checkpoint import copy_whole, save_whole, signed
+
+    manager, original = module.PathManager, module.torch_persistent_save
+
+    def torch_persistent_save(obj, filename, async_write=False):
+        obj = signed(obj)
+        if async_write or not manager.supports_rename(filename):
+            return original(obj, filename, async_write=async_write)
+        return save_whole(obj, filename)
+
+    class WholePathManager(manager):
+        @staticmethod
+        def copy(src_path, dst_path, overwrite=False):
+            if not manager.supports_rename(dst_path):
+                return manager.copy(src_path, dst_path, overwrite=overwrite)
+            return copy_whole(src_path, dst_path)
+
+    module.torch_persistent_save = torch_persistent_save
+    module.PathManager = WholePathManager
+
+
+@patch(
+    "damaged-data",
+    "damaged binarised sets end in a traceback, or are trained on and translated without a word",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.data.indexed_dataset",
+)
+def _check_before_loading(module):
+    from tdo_compat.binarised import check_before_loading
+
+    check_before_loading(module)

@@ -1,0 +1,141 @@
+"""Patches of running: how training resumes and ends, of many workers, and in which precision."""
+
+from tdo_compat.registry import TORCHRUN, overlay, patch
+
+
+@patch(
+    "restored-task",
+    "resuming gives the task no chance to compare its dictionary with the checkpoint's",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.trainer",
+)
+def _restore_task(module):
+    real, loaded = module.checkpoint_utils, []
+    original = module.Trainer.load_checkpoint
+
+    def load_checkpoint_to_cpu(*args, **kwargs):
+        state = real.load_checkpoint_to_cpu(*args, **kwargs)
+        loaded[:] = [state.get("task_state") or {}]
+        return state
+
+    def load_checkpoint(self, filename, reset_optimizer=False, *args, **kwargs):
+        loaded.clear()
+        extra_state = original(self, filename, reset_optimizer, *args, **kwargs)
+        if extra_state is not None and self.data_parallel_world_size > 1:
+            # the first worker alone has read the file
+            loaded[:] = module.distributed_utils.broadcast_object(
+                loaded,
+                src_rank=0,
+                group=self.data_parallel_process_group,
+                dist_device=self.device,
+            )
+        if loaded and self.task is not None:
+            self.task.resets_optimizer = reset_optimizer
+            self.task.load_state_dict(loaded[0])
+        return extra_state
+
+    module.checkpoint_utils = overlay(real, load_checkpoint_to_cpu=load_checkpoint_to_cpu)
+    module.Trainer.load_checkpoint = load_checkpoint
+
+
+@patch(
+    "ends-when-told",
+    "SIGTERM ends a training where it is, without a checkpoint",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.trainer",
+)
+def _end_when_told(module):
+    from tdo_compat.shutdown import end_when_told
+
+    end_when_told(module.Trainer)
+
+
+@patch(
+    "loading-goes-on",
+    "a signal to all processes ends those that load data, and so a training before its checkpoint",
+    "every torch",
+    lambda: True,
+    "fairseq.data.iterators",
+)
+def _loading_goes_on(module):
+    from tdo_compat.shutdown import obedient_loader
+
+    torch, data = module.torch, module.torch.utils.data
+    data = overlay(data, DataLoader=obedient_loader(data.DataLoader))
+    module.torch = overlay(torch, utils=overlay(torch.utils, data=data))
+
+
+@patch(
+    "out-of-memory",
+    "a batch that is too large is left out, or all workers but one wait for ever",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.trainer",
+)
+def _end_without_memory(module):
+    from tdo_compat.shutdown import end_without_memory
+
+    end_without_memory(module.Trainer)
+
+
+@patch(
+    "workers-end-together",
+    "when one worker fails, the others may wait for it for ever",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.distributed.utils",
+)
+def _end_together(module):
+    from tdo_compat.distributed import end_together
+
+    end_together(module)
+
+
+@patch(
+    "signals-handed-on",
+    "a signal to a fairseq-train that spawned its workers ends all of them without a checkpoint",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.distributed.utils",
+)
+def _hand_signals_on(module):
+    from tdo_compat.distributed import handing_signals_on
+
+    torch = module.torch
+    spawn = handing_signals_on(torch.multiprocessing.spawn)
+    module.torch = overlay(torch, multiprocessing=overlay(torch.multiprocessing, spawn=spawn))
+
+
+@patch(
+    "torchrun-ending",
+    "torchrun puts a traceback behind a worker's one line, hides that a signal ended a training, "
+    "and leaves it 30 seconds",
+    "every torch",
+    lambda: True,
+    TORCHRUN,
+)
+def _end_like_workers(module):
+    from tdo_compat.distributed import end_like_workers
+
+    end_like_workers(module)
+
+
+@patch(
+    "bf16-inference",
+    "fairseq-generate and fairseq-interactive ignore --bf16",
+    "fairseq 0.12.2",
+    lambda: True,
+    "fairseq.models.fairseq_model",
+)
+def _bf16_inference(module):
+    model = module.BaseFairseqModel
+    original = model.prepare_for_inference_
+
+    def prepare_for_inference_(self, cfg):
+        original(self, cfg)
+        if getattr(cfg.common, "bf16", False):
+            self.bfloat16()
+
+    model.prepare_for_inference_ = prepare_for_inference_

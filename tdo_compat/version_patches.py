@@ -1,0 +1,122 @@
+"""Patches for today's Python, torch, numpy and bitarray: what fairseq 0.12.2 uses and is no more."""
+
+import sys
+
+from tdo_compat.registry import overlay, patch, version
+
+
+@patch(
+    "dataclass-defaults",
+    "import fairseq: mutable default ... use default_factory",
+    "Python 3.11",
+    lambda: sys.version_info >= (3, 11),
+)
+class _HashableDataclasses:
+    """While a fairseq file runs, its ``@dataclass`` keeps ``object.__hash__``.
+
+    Python 3.11 takes an unhashable default for a mutable one. The default itself has to stay in
+    ``Field.default``, where fairseq's ``hydra_init`` reads it.
+    """
+
+    def __enter__(self):
+        import dataclasses
+
+        self.original = original = dataclasses.dataclass
+
+        def mark(cls):
+            if cls.__hash__ is None and cls.__module__.partition(".")[0] == "fairseq":
+                cls.__hash__ = object.__hash__
+            return cls
+
+        def dataclass(cls=None, /, **options):
+            made = original(cls, **options)
+            return mark(made) if cls is not None else lambda later: mark(made(later))
+
+        dataclasses.dataclass = dataclass
+
+    def __exit__(self, *exc_info):
+        import dataclasses
+
+        dataclasses.dataclass = self.original
+
+
+@patch(
+    "encoder-fast-path",
+    "stock transformer in evaluation: Mask Type should be defined",
+    "torch 1.13",
+    lambda: version("torch") >= (1, 13),
+    "fairseq.modules.transformer_layer",
+)
+def _no_fast_path(module):
+    layer = module.TransformerEncoderLayerBase
+    original = layer.__init__
+
+    def __init__(self, *args, **kwargs):
+        original(self, *args, **kwargs)
+        self.can_use_fastpath = False
+
+    layer.__init__ = __init__
+
+
+@patch(
+    "cuda-autocast",
+    "torch.cuda.amp.autocast is deprecated (a warning at each training)",
+    "torch 2.4",
+    lambda: version("torch") >= (2, 4),
+    "fairseq.tasks.fairseq_task",
+)
+def _new_autocast(module):
+    torch = module.torch
+
+    def autocast(enabled=True):
+        return torch.amp.autocast("cuda", enabled=enabled)
+
+    amp = overlay(torch.cuda.amp, autocast=autocast)
+    module.torch = overlay(torch, cuda=overlay(torch.cuda, amp=amp))
+
+
+@patch(
+    "torch-warnings",
+    "torch warns, on a CPU, of fairseq's pinned memory and of its mixed attention masks",
+    "torch 2.0",
+    lambda: version("torch") >= (2, 0),
+    "fairseq.data.iterators",
+)
+def _quiet_torch(module):
+    import warnings
+
+    warnings.filterwarnings("ignore", "'pin_memory' argument is set as true but no accelerator")
+    warnings.filterwarnings("ignore", "Support for mismatched key_padding_mask and attn_mask")
+
+
+def _old_names(numpy):
+    """Those of numpy's old names that this numpy has no more."""
+    import types
+
+    old = {"int": int, "float": float, "compat": types.SimpleNamespace(long=int)}
+    return {name: value for name, value in old.items() if not hasattr(numpy, name)}
+
+
+@patch(
+    "numpy-names",
+    "np.int, np.float, np.compat are gone (language-model, pair and noising data sets)",
+    "numpy 1.24, 2.0",
+    lambda: bool(_old_names(__import__("numpy"))),
+    "fairseq.data.data_utils",
+    "fairseq.data.language_pair_dataset",
+    "fairseq.data.token_block_dataset",
+    "fairseq.modules.dynamic_crf_layer",
+)
+def _old_numpy_names(module):
+    module.np = overlay(module.np, **_old_names(module.np))
+
+
+@patch(
+    "bitarray-rindex",
+    "bitarray.util.rindex is gone (--dataset-impl huffman)",
+    "bitarray 3.0",
+    lambda: not hasattr(__import__("bitarray.util").util, "rindex"),
+    "fairseq.data.huffman.huffman_coder",
+)
+def _rindex(module):
+    module.util = overlay(module.util, rindex=lambda bits, bit: bits.index(bit, right=True))
