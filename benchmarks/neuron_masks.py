@@ -27,7 +27,7 @@ from speed import in_turns
 from speed.plan import Setting
 from speed.running import Training
 
-from tdo_plugin.modules.neurons import projections
+from tdo_plugin.modules.methods.neurons import projections
 from tdo_plugin.neuron_files import Masks
 
 CONFIG = (

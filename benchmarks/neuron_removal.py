@@ -27,7 +27,7 @@ from tdo_plugin.cli.importance_jobs import unlike_sides
 from tdo_plugin.data.databin import read_data_folder
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.inspected_model import Cut, EvalModel, Sampling
-from tdo_plugin.modules.neurons import points
+from tdo_plugin.modules.methods.neurons import points
 from tdo_plugin.neuron_files import Importance, place_of
 
 SIGNED = Method(True, lambda activation, gradient: activation * gradient)

@@ -51,9 +51,7 @@ def _forget_places(module):
     from tdo_compat.settings import harmless
 
     load = module.torch.load
-    module.torch = overlay(
-        module.torch, load=lambda *words, **more: harmless(load(*words, **more))
-    )
+    module.torch = overlay(module.torch, load=lambda *words, **more: harmless(load(*words, **more)))
 
 
 @patch(

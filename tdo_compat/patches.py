@@ -9,15 +9,11 @@ forked worker. Importing it only puts a finder on ``sys.meta_path``; nothing els
 
 import sys
 
+from tdo_compat import command_patches, file_patches, training_patches, version_patches
 from tdo_compat.registry import PATCHES, TORCHRUN
 
-# each registers its patches
-from tdo_compat import (  # noqa: F401, I001: in the order in which they are applied
-    version_patches,
-    file_patches,
-    command_patches,
-    training_patches,
-)
+# importing these has registered their patches
+PATCH_FILES = (command_patches, file_patches, training_patches, version_patches)
 
 _callbacks = []
 

@@ -1,4 +1,4 @@
-"""Patches for today's Python, torch, numpy and bitarray: what fairseq 0.12.2 uses and is no more."""
+"""Patches for today's Python, torch, numpy and bitarray: what fairseq uses and is gone."""
 
 import sys
 

@@ -13,7 +13,7 @@ from fairseq.criterions.label_smoothed_cross_entropy import (
 from torch import Tensor
 
 from tdo_plugin.criterions.instrucl import InstruCL, InstruCLOptions
-from tdo_plugin.modules.instrucl_loss import (
+from tdo_plugin.modules.losses.instrucl_loss import (
     identity_source,
     instrucl_loss,
     instruction_index,

@@ -15,8 +15,8 @@ import torch
 from torch import nn
 
 from tdo_plugin.modules.builder import Builder
-from tdo_plugin.modules.feed_forward import Adaptation
-from tdo_plugin.modules.language_transformation import LanguageTransformation
+from tdo_plugin.modules.methods.adaptation import Adaptation
+from tdo_plugin.modules.methods.language_transformation import LanguageTransformation
 from tdo_plugin.modules.spec import ModelSpec
 from tdo_plugin.modules.stack import DecoderOnlyStack
 from tdo_plugin.modules.translation_model import TranslationModel

@@ -106,7 +106,7 @@ class Measurer:
         Raises:
             UserError: no sentence is left, or numbers are no longer finite.
         """
-        from tdo_plugin.modules.neurons import points
+        from tdo_plugin.modules.methods.neurons import points
         from tdo_plugin.neuron_files import Importance
 
         work, start = self._work, time.monotonic()
@@ -133,7 +133,7 @@ class Measurer:
             RealPositions,
         )
         from tdo_plugin.evaluation.inspected_model import Cut, Sampling
-        from tdo_plugin.modules.neurons import points
+        from tdo_plugin.modules.methods.neurons import points
 
         work, settings = self._work, self._work.settings
         scale = FP16_SCALE if settings.precision == "fp16" else 1.0

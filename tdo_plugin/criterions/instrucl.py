@@ -8,10 +8,16 @@ from typing import Any, Optional
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
 from torch import Tensor
 
-from tdo_plugin.criterions.loss_terms import Answer, LossOutput, Request, Sample, Update
+from tdo_plugin.criterions.loss_terms import (
+    LossOutput,
+    ModelOutputs,
+    OutputRequest,
+    Sample,
+    Update,
+)
 from tdo_plugin.criterions.specs import spec_of, spec_of_training
 from tdo_plugin.errors import UserError
-from tdo_plugin.modules.instrucl_loss import (
+from tdo_plugin.modules.losses.instrucl_loss import (
     identity_source,
     instrucl_loss,
     instruction_index,
@@ -94,6 +100,10 @@ class InstruCL:
             2, 3 and 5 of appendix B), or an option is out of range.
     """
 
+    name = "instrucl"
+    options = InstruCLOptions
+    needs_source = True
+
     def __init__(self, options: Namespace, task: Any) -> None:
         self.options = options
         if not options.instrucl_temperature > 0:
@@ -127,22 +137,24 @@ class InstruCL:
         """The layer to contrast in this model; raises as :func:`instrucl_layer`."""
         return instrucl_layer(spec_of(model), self.options.instrucl_layer)
 
-    def request(self, model: Any, sample: Sample, update: Update | None = None) -> Request:
+    def request(self, model: Any, sample: Sample, update: Update | None = None) -> OutputRequest:
         layer = self.layer(model)
         src_tokens, identity = sample["net_input"]["src_tokens"], sample["target"]
         if not self.target_has_tag:
             identity = identity_source(src_tokens, identity, self.padding_idx)
-        return Request(
+        return OutputRequest(
             source_token_states=[self._tag(src_tokens, layer)],
             side_sources=[
                 SourceRequest(identity, token_states=[self._tag(identity, layer)], source_kv=False)
             ],
         )
 
-    def loss(self, answer: Answer, sample: Sample, update: Update | None = None) -> LossOutput:
+    def loss(
+        self, outputs: ModelOutputs, sample: Sample, update: Update | None = None
+    ) -> LossOutput:
         src_tokens = sample["net_input"]["src_tokens"]
         padding = src_tokens.eq(self.padding_idx)
-        (anchors,), (identity,) = answer.source_token_states, answer.side_sources
+        (anchors,), (identity,) = outputs.source_token_states, outputs.side_sources
         (positives,) = identity.token_states
         losses = instrucl_loss(anchors, positives, self.options.instrucl_temperature)
         weighted = losses

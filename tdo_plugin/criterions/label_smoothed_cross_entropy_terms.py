@@ -4,8 +4,7 @@ import math
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from itertools import chain, islice
+from dataclasses import field, make_dataclass
 from typing import Any
 
 from fairseq import metrics
@@ -14,72 +13,46 @@ from fairseq.criterions.label_smoothed_cross_entropy import (
     LabelSmoothedCrossEntropyCriterion,
     LabelSmoothedCrossEntropyCriterionConfig,
 )
-from fairseq.dataclass import ChoiceEnum, FairseqDataclass
+from fairseq.dataclass import ChoiceEnum
 from torch import Tensor
 
-from tdo_plugin.criterions.instrucl import InstruCL, InstruCLOptions
-from tdo_plugin.criterions.lexical import Lexical, LexicalOptions
-from tdo_plugin.criterions.loss_terms import (
-    Answer,
-    LossOutput,
-    LossTerm,
-    Request,
-    Sample,
-    Update,
-    scored_target,
-)
-from tdo_plugin.criterions.reconstruction import Reconstruction
-from tdo_plugin.criterions.reconstruction_options import ReconstructionOptions
-from tdo_plugin.criterions.tpdm import TPDM
-from tdo_plugin.criterions.tpdm_options import TPDMOptions
+from tdo_plugin.criterions.loss_terms import Sample, Update, combined, scored_target, shared_out
+from tdo_plugin.criterions.term_list import TERMS
 from tdo_plugin.criterions.unused_options import reject_unused_options
 from tdo_plugin.errors import UserError
-from tdo_plugin.modules.cross_entropy import smoothed_cross_entropy
+from tdo_plugin.modules.losses.cross_entropy import smoothed_cross_entropy
 from tdo_plugin.modules.translation_model import TranslationModel
 
-TERMS: dict[str, type[LossTerm]] = {
-    "instrucl": InstruCL,
-    "tpdm": TPDM,
-    "reconstruction": Reconstruction,
-    "lexical": Lexical,
-}
-OPTIONS: dict[str, type[FairseqDataclass]] = {
-    "instrucl": InstruCLOptions,
-    "tpdm": TPDMOptions,
-    "reconstruction": ReconstructionOptions,
-    "lexical": LexicalOptions,
-}
 CROSS_ENTROPIES = ChoiceEnum(["fused", "whole"])
 
 
-@dataclass
-class TermOptions(
-    LexicalOptions,
-    ReconstructionOptions,
-    TPDMOptions,
-    InstruCLOptions,
-    LabelSmoothedCrossEntropyCriterionConfig,
-):
-    """Options of the cross-entropy and of every term."""
+_CROSS_ENTROPY = field(
+    default="fused",
+    metadata={
+        "help": "with the output projection, a block of tokens at a time, or of the whole "
+        "batch's logits: the same numbers, more memory (also with --report-accuracy, and with "
+        "other models than tdo_plugin's)"
+    },
+)
+_LOSS_TERMS = field(
+    default="",
+    metadata={"help": f"loss terms, comma-separated: {', '.join(TERMS)}; empty: none"},
+)
+_TERM_OPTIONS = [term.options for term in TERMS.values()]
 
-    cross_entropy: CROSS_ENTROPIES = field(  # type: ignore[valid-type]
-        default="fused",
-        metadata={
-            "help": "with the output projection, a block of tokens at a time, or of the whole "
-            "batch's logits: the same numbers, more memory (also with --report-accuracy, and with "
-            "other models than tdo_plugin's)"
-        },
-    )
+# Options of the cross-entropy and of every term.
+TermOptions = make_dataclass(
+    "TermOptions",
+    [("cross_entropy", CROSS_ENTROPIES, _CROSS_ENTROPY)],
+    bases=(*reversed(_TERM_OPTIONS), LabelSmoothedCrossEntropyCriterionConfig),
+)
+TermOptions.__module__ = __name__
 
-
-@dataclass
-class TermsConfig(TermOptions):
-    """Options of the criterion whose terms are named on the command line."""
-
-    loss_terms: str = field(
-        default="",
-        metadata={"help": f"loss terms, comma-separated: {', '.join(TERMS)}; empty: none"},
-    )
+# The same, for the criterion whose terms are named on the command line.
+TermsConfig = make_dataclass(
+    "TermsConfig", [("loss_terms", str, _LOSS_TERMS)], bases=(TermOptions,)
+)
+TermsConfig.__module__ = __name__
 
 
 @register_criterion("label_smoothed_cross_entropy_terms", dataclass=TermsConfig)
@@ -91,6 +64,7 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
     the sum that is trained on, and each term logs its mean over sentences under its own name.
     """
 
+    preset: Sequence[str] = ()  # terms that the command line need not name
     update: Update | None = None  # the one that batches are trained on in
 
     def __init__(self, task: Any, options: Namespace, terms: Sequence[str]) -> None:
@@ -106,15 +80,16 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
             raise UserError(
                 f"`--loss-terms` must be some of {', '.join(TERMS)}; it has {', '.join(unknown)}"
             )
-        for name, kind in OPTIONS.items():
+        for name, term in TERMS.items():
             if name not in terms:
-                reject_unused_options(options, kind, f"without the loss term {name}")
+                reject_unused_options(options, term.options, f"without the loss term {name}")
         self.terms = {name: TERMS[name](options, task) for name in terms}
         self.fused = options.cross_entropy == "fused" and not options.report_accuracy
 
     @classmethod
     def build_criterion(cls, cfg: Any, task: Any) -> "LabelSmoothedCrossEntropyTerms":
-        return cls(task, cfg, [name for name in cfg.loss_terms.split(",") if name])
+        named = cls.preset or [name for name in getattr(cfg, "loss_terms", "").split(",") if name]
+        return cls(task, cfg, named)
 
     @contextmanager
     def in_update(self, **known: Any) -> Iterator[None]:
@@ -139,7 +114,7 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
         requests = {
             name: term.request(model, sample, self.update) for name, term in self.terms.items()
         }
-        asked = _union(list(requests.values()))
+        asked = combined(list(requests.values()))
         if self.fused and reduce and isinstance(getattr(model, "core", None), TranslationModel):
             scored = scored_target(sample["target"], self.ignore_prefix_size, self.padding_idx)
             asked["smoothed_target"] = scored, self.eps
@@ -158,7 +133,9 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
             "sample_size": sample_size,
         }
         objective = cross_entropy
-        for name, part in self._losses(requests, net_output[1], sample):
+        served = shared_out(list(requests.values()), net_output[1])
+        for name, outputs in zip(requests, served, strict=True):
+            part = self.terms[name].loss(outputs, sample, self.update)
             objective = objective + part.loss
             logs.update({f"{name}_{key}": value for key, value in part.logs.items()})
         logs["objective"] = objective.detach()
@@ -166,29 +143,6 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
             correct, total = self.compute_accuracy(model, net_output, sample)
             logs["n_correct"], logs["total"] = correct.item(), total.item()
         return objective, sample_size, logs
-
-    def _losses(
-        self, requests: dict[str, Request], extra: dict[str, Any], sample: Sample
-    ) -> Iterator[tuple[str, LossOutput]]:
-        """Each term's loss, of its part of what the forward pass answered."""
-        if not requests:
-            return  # a model without terms may be any of fairseq's
-        source = extra["source"]
-        token_states, sides = iter(source.token_states), iter(extra["side_sources"])
-        for name, request in requests.items():
-            answer = Answer(
-                {layer: source.layer_outputs[layer] for layer in request.source_layer_outputs},
-                list(islice(token_states, len(request.source_token_states))),
-                list(islice(sides, len(request.side_sources))),
-                {
-                    name: source.captured[name]
-                    for name in source.captured
-                    if name in request.capture
-                },
-                extra["reconstruction"] if request.reconstructed else None,
-                extra["lexical"] if request.lexical_target is not None else None,
-            )
-            yield name, self.terms[name].loss(answer, sample, self.update)
 
     def compute_loss(
         self, model: Any, net_output: Any, sample: Sample, reduce: bool = True
@@ -223,21 +177,3 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
                 elif key.endswith("_nll_loss") and tokens:
                     bits = total(key) / tokens / math.log(2)
                     metrics.log_scalar(key, bits, tokens, round=3)
-
-
-def _union(requests: Sequence[Any]) -> dict[str, Any]:
-    """Arguments of one forward pass that answers all requests; none for no request."""
-    if not requests:
-        return {}
-    reconstructed = [one.reconstructed for one in requests if one.reconstructed]
-    lexical_targets = [
-        request.lexical_target for request in requests if request.lexical_target is not None
-    ]
-    return {
-        **({"smoothed_source": reconstructed[0]} if reconstructed else {}),
-        **({"lexical_target": lexical_targets[0]} if lexical_targets else {}),
-        "source_token_states": [*chain(*(request.source_token_states for request in requests))],
-        "source_layer_outputs": sorted({*chain(*(r.source_layer_outputs for r in requests))}),
-        "side_sources": [*chain(*(request.side_sources for request in requests))],
-        "source_capture": {*chain(*(request.capture for request in requests))},
-    }

@@ -4,6 +4,7 @@ import logging
 import math
 from argparse import Namespace
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,15 +12,16 @@ from fairseq.dataclass import FairseqDataclass
 from torch import Tensor
 
 from tdo_plugin.criterions.loss_terms import (
-    Answer,
     LossOutput,
-    Request,
+    ModelOutputs,
+    OutputRequest,
     Sample,
     Update,
     scored_target,
 )
 from tdo_plugin.criterions.specs import spec_of, spec_of_training
 from tdo_plugin.errors import UserError
+from tdo_plugin.modules.losses.lexical_loss import entry_lexical_nll
 from tdo_plugin.modules.spec import ModelSpec
 
 logger = logging.getLogger(__name__)
@@ -48,6 +50,10 @@ class Lexical:
         UserError: an option is out of range, the task does not tell of updates, or the model is
             of another kind or has no first stage.
     """
+
+    name = "lexical"
+    options = LexicalOptions
+    needs_source = True
 
     def __init__(self, options: Namespace, task: Any) -> None:
         for name, holds, must in (
@@ -79,26 +85,31 @@ class Lexical:
     def _scored(self, sample: Sample) -> Tensor:
         return scored_target(sample["target"], self.options.ignore_prefix_size, self.padding_idx)
 
-    def request(self, model: Any, sample: Sample, update: Update | None = None) -> Request:
-        _checked(spec_of(model))
+    def request(self, model: Any, sample: Sample, update: Update | None = None) -> OutputRequest:
+        spec = _checked(spec_of(model))
         if update is not None:
             left = 1 - update.number / self.options.lexical_updates
             self._weight = float(self.options.lexical_weight * max(left, 0.0))
-        return Request(lexical_target=self._scored(sample) if self._weight else None)
+        if not self._weight:
+            return OutputRequest()
+        loss = partial(entry_lexical_nll, target=self._scored(sample))
+        return OutputRequest(source_layer_outputs=[spec.entry_layer], source_loss=loss)
 
-    def loss(self, answer: Answer, sample: Sample, update: Update | None = None) -> LossOutput:
+    def loss(
+        self, outputs: ModelOutputs, sample: Sample, update: Update | None = None
+    ) -> LossOutput:
         weight, target = self._weight, self._scored(sample)
         logs = {"weight": target.new_full((), len(target) * weight, dtype=torch.float64)}
-        if answer.lexical is None:
+        if outputs.source_loss is None:
             return LossOutput(logs["weight"].new_zeros((), dtype=torch.float32), logs)
         logs |= {
-            "nll_loss": answer.lexical.detach(),
+            "nll_loss": outputs.source_loss.detach(),
             "ntokens": target.ne(self.padding_idx).sum(),
         }
-        return LossOutput(answer.lexical * weight, logs)
+        return LossOutput(outputs.source_loss * weight, logs)
 
 
-def _checked(spec: ModelSpec | None) -> None:
+def _checked(spec: ModelSpec | None) -> ModelSpec:
     if spec is None:
         raise UserError("`--arch` must be one of tdo_plugin's for the loss term lexical; it is not")
     if spec.entry_layer == 0:
@@ -106,3 +117,4 @@ def _checked(spec: ModelSpec | None) -> None:
             "`--tdo-target-layer` must be positive for the loss term lexical, which trains the "
             "first stage; it is 0"
         )
+    return spec

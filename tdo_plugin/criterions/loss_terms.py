@@ -1,13 +1,16 @@
-"""What a loss term is: it asks the model for states, and makes a loss of the answer."""
+"""What a loss term is: it requests outputs of the model, and makes a loss of them."""
 
 from argparse import Namespace
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import Any, Protocol
 
+from fairseq.dataclass import FairseqDataclass
 from torch import Tensor
 
 from tdo_plugin.modules.source_state import SourceRequest, SourceState
+from tdo_plugin.modules.translation_model import TranslationModel
 
 Sample = dict[str, Any]
 
@@ -41,44 +44,37 @@ class Update:
 
 
 @dataclass(frozen=True)
-class Request:
+class OutputRequest:
     """What a term needs of the one forward pass.
 
     Attributes:
-        source_layer_outputs: layers, from 1, whose output of the batch's source is wanted.
-        source_token_states: layers, from 1, whose output of the batch's source is wanted at one
+        source_layer_outputs: layers, from 1, whose output of the batch's source is needed.
+        source_token_states: layers, from 1, whose output of the batch's source is needed at one
             position (B,) of each sentence.
-        side_sources: further sources, and what is wanted of them.
-        capture: names of tensors inside the layers of the batch's source that are wanted.
-        reconstructed: what the source's last state is to tell (B, S), padding where nothing, and
-            label smoothing, where their cross-entropy is wanted.
-        lexical_target: a target (B, T) whose words the source is to predict where the target
-            enters, padding where nothing.
+        side_sources: further sources, and what is needed of them.
+        capture: names of tensors inside the layers of the batch's source that are needed.
+        source_loss: what is computed inside the pass, as the model's parameters may be used
+            nowhere else: a function of the model's core and of the source's state.
     """
 
     source_layer_outputs: Sequence[int] = ()
     source_token_states: Sequence[tuple[int, Tensor]] = ()
     side_sources: Sequence[SourceRequest] = ()
     capture: Collection[str] = ()
-    reconstructed: tuple[Tensor, float] | None = None
-    lexical_target: Tensor | None = None
+    source_loss: Callable[[TranslationModel, SourceState], Any] | None = None
 
 
 @dataclass(frozen=True)
-class Answer:
+class ModelOutputs:
     """What a request named: outputs (B, S, D) by layer, token states (B, D) and sources in
-    its order, and captured tensors by name.
-
-    Of what is reconstructed, loss and likelihood, summed; of the words that are predicted, the
-    likelihood.
+    its order, captured tensors by name, and what the function inside the pass returned.
     """
 
     source_layer_outputs: dict[int, Tensor] = field(default_factory=dict)
     source_token_states: Sequence[Tensor] = ()
     side_sources: Sequence[SourceState] = ()
     captured: dict[str, Tensor] = field(default_factory=dict)
-    reconstructed: tuple[Tensor, Tensor] | None = None
-    lexical: Tensor | None = None
+    source_loss: Any = None
 
 
 @dataclass(frozen=True)
@@ -95,15 +91,62 @@ class LossOutput:
 
 
 class LossTerm(Protocol):
-    """One addition to the cross-entropy."""
+    """One addition to the cross-entropy.
+
+    Attributes:
+        name: for ``--loss-terms``, for logs, and in messages.
+        options: its options on the command line.
+        needs_source: whether it has nothing to look at in a sentence without a source.
+    """
+
+    name: str
+    options: type[FairseqDataclass]
+    needs_source: bool
 
     def __init__(self, options: Namespace, task: Any) -> None:
         """Raises UserError where the options or the task do not fit."""
 
-    def request(self, model: Any, sample: Sample, update: Update | None = None) -> Request:
+    def request(self, model: Any, sample: Sample, update: Update | None = None) -> OutputRequest:
         """What this batch needs, as of :meth:`loss`; raises UserError where the model is unfit."""
         ...
 
-    def loss(self, answer: Answer, sample: Sample, update: Update | None = None) -> LossOutput:
+    def loss(
+        self, outputs: ModelOutputs, sample: Sample, update: Update | None = None
+    ) -> LossOutput:
         """The term's loss of this batch, which an update is made of, or nothing (None)."""
         ...
+
+
+def combined(requests: Sequence[OutputRequest]) -> dict[str, Any]:
+    """Arguments of the model's forward pass that serves all requests; none for no request."""
+    if not requests:
+        return {}
+    return {
+        "source_layer_outputs": sorted({*chain(*(r.source_layer_outputs for r in requests))}),
+        "source_token_states": [*chain(*(r.source_token_states for r in requests))],
+        "side_sources": [*chain(*(r.side_sources for r in requests))],
+        "source_capture": {*chain(*(r.capture for r in requests))},
+        "source_losses": [r.source_loss for r in requests if r.source_loss is not None],
+    }
+
+
+def shared_out(requests: Sequence[OutputRequest], extra: dict[str, Any]) -> Iterator[ModelOutputs]:
+    """Each request's outputs, in order.
+
+    Args:
+        requests: as they were :func:`combined`.
+        extra: what the forward pass returned beside logits.
+    """
+    if not requests:
+        return  # a model without terms may be any of fairseq's
+    source = extra["source"]
+    token_states, sides = iter(source.token_states), iter(extra["side_sources"])
+    losses = iter(extra["source_losses"])
+    for request in requests:
+        yield ModelOutputs(
+            {layer: source.layer_outputs[layer] for layer in request.source_layer_outputs},
+            list(islice(token_states, len(request.source_token_states))),
+            list(islice(sides, len(request.side_sources))),
+            {name: source.captured[name] for name in request.capture if name in source.captured},
+            None if request.source_loss is None else next(losses),
+        )

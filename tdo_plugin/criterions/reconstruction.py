@@ -2,18 +2,25 @@
 
 import logging
 from argparse import Namespace
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from tdo_plugin.criterions.loss_terms import Answer, LossOutput, Request, Sample, Update
-from tdo_plugin.criterions.reconstruction_options import schedule
+from tdo_plugin.criterions.loss_terms import (
+    LossOutput,
+    ModelOutputs,
+    OutputRequest,
+    Sample,
+    Update,
+)
+from tdo_plugin.criterions.reconstruction_options import ReconstructionOptions, schedule
 from tdo_plugin.criterions.specs import spec_of, spec_of_training
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.batch_keys import CLEAN_SOURCE
 from tdo_plugin.models.languages import tag_sides
-from tdo_plugin.modules.reconstruction_loss import told
+from tdo_plugin.modules.losses.reconstruction_loss import reconstruction_loss, reconstruction_target
 from tdo_plugin.modules.spec import ModelSpec
 
 logger = logging.getLogger(__name__)
@@ -28,6 +35,10 @@ class Reconstruction:
         UserError: an option is out of range, the model is of another kind, its source has a
             vocabulary of its own, or lambda is to follow updates that the task does not tell of.
     """
+
+    name = "reconstruction"
+    options = ReconstructionOptions
+    needs_source = False
 
     def __init__(self, options: Namespace, task: Any) -> None:
         args = getattr(task, "args", Namespace())
@@ -57,31 +68,40 @@ class Reconstruction:
         if hasattr(args, "arch"):  # a training ends here rather than at its first batch
             self._warn(_checked(spec_of_training(task)), args)
 
-    def request(self, model: Any, sample: Sample, update: Update | None = None) -> Request:
-        _checked(spec_of(model))
+    def request(self, model: Any, sample: Sample, update: Update | None = None) -> OutputRequest:
+        spec = _checked(spec_of(model))
         if update is not None:
             self._updates = update.number
         if not self._weight:
-            return Request()
-        return Request(reconstructed=(self._told(sample), self.options.label_smoothing))
+            return OutputRequest()
+        loss = partial(
+            reconstruction_loss,
+            target=self._target(sample),
+            smoothing=self.options.label_smoothing,
+        )
+        return OutputRequest(source_layer_outputs=[spec.source_layers], source_loss=loss)
 
-    def loss(self, answer: Answer, sample: Sample, update: Update | None = None) -> LossOutput:
+    def loss(
+        self, outputs: ModelOutputs, sample: Sample, update: Update | None = None
+    ) -> LossOutput:
         source = sample["net_input"]["src_tokens"]
         weight = self._weight
         logs = {"weight": source.new_full((), len(source) * weight, dtype=torch.float64)}
-        if answer.reconstructed is None:
+        if outputs.source_loss is None:
             return LossOutput(logs["weight"].new_zeros((), dtype=torch.float32), logs)
-        loss, nll = answer.reconstructed
-        scored = self._told(sample).ne(self.padding_idx)
+        loss, nll = outputs.source_loss
+        scored = self._target(sample).ne(self.padding_idx)
         logs |= {"nll_loss": nll.detach(), "ntokens": scored.sum()}
         if self.options.reconstruction_normalization == "mean":
             loss = loss * self._size(scored.any(1), sample) / scored.sum().clamp(min=1)
         return LossOutput(loss * weight, logs)
 
-    def _told(self, sample: Sample) -> Tensor:
+    def _target(self, sample: Sample) -> Tensor:
         """What is scored: the undisturbed source, of which the mark of synthetic ones is a tag."""
         clean = sample.get(CLEAN_SOURCE, sample["net_input"]["src_tokens"])
-        tokens = told(clean, self.options.reconstruction_task, self.tag, self.padding_idx)
+        tokens = reconstruction_target(
+            clean, self.options.reconstruction_task, self.tag, self.padding_idx
+        )
         return (
             tokens
             if self.mark is None

@@ -7,15 +7,17 @@ import torch
 from torch import Tensor
 
 from tdo_plugin.criterions.adversary import Adversary
-from tdo_plugin.criterions.loss_terms import Answer, LossOutput, Request, Sample, Update
+from tdo_plugin.criterions.loss_terms import (
+    LossOutput,
+    ModelOutputs,
+    OutputRequest,
+    Sample,
+    Update,
+)
 from tdo_plugin.criterions.specs import spec_of, spec_of_training
-from tdo_plugin.criterions.tpdm_options import check_tpdm_model, check_tpdm_options
+from tdo_plugin.criterions.tpdm_options import TPDMOptions, check_tpdm_model, check_tpdm_options
 from tdo_plugin.errors import UserError
-from tdo_plugin.modules.disentangler import CAPTURED
-from tdo_plugin.modules.position_generator import PositionGenerator
-from tdo_plugin.modules.positions import SinusoidalPositions
-from tdo_plugin.modules.spec import ModelSpec
-from tdo_plugin.modules.tpdm_loss import (
+from tdo_plugin.modules.losses.tpdm_loss import (
     GATES,
     RelaxedBernoulli,
     batch_mean_anchors,
@@ -26,6 +28,10 @@ from tdo_plugin.modules.tpdm_loss import (
     position_loss,
     prior_divergence,
 )
+from tdo_plugin.modules.methods.disentangler import CAPTURED
+from tdo_plugin.modules.methods.position_generator import PositionGenerator
+from tdo_plugin.modules.positions import SinusoidalPositions
+from tdo_plugin.modules.spec import ModelSpec
 
 GENERATOR = "tpdm_generator"  # its name in a checkpoint
 
@@ -55,6 +61,10 @@ class TPDM:
             tell of updates.
     """
 
+    name = "tpdm"
+    options = TPDMOptions
+    needs_source = True
+
     def __init__(self, options: Namespace, task: Any) -> None:
         args = getattr(task, "args", Namespace())
         check_tpdm_options(options, int(getattr(args, "max_update", 0) or 0))
@@ -72,7 +82,7 @@ class TPDM:
             spec = check_tpdm_model(spec_of_training(task), options)
             if options.tpdm_disentangle_weight:
                 self.adversary = self._adversary(spec, getattr(task.args, "seed", 1))
-                task.remember(GENERATOR, self.adversary)
+                task.register_state(GENERATOR, self.adversary)
 
     def _adversary(self, spec: ModelSpec, seed: int) -> Adversary:
         with torch.random.fork_rng(devices=[]):
@@ -81,14 +91,16 @@ class TPDM:
         options = self.options
         return Adversary(generator, options.tpdm_generator_lr, options.tpdm_new_generator)
 
-    def request(self, model: Any, sample: Sample, update: Update | None = None) -> Request:
+    def request(self, model: Any, sample: Sample, update: Update | None = None) -> OutputRequest:
         kind = check_tpdm_model(spec_of(model), self.options).tpdm_gate
         if kind != "none":
             self._gates = GATES[kind](self.options.tpdm_gate_temperature)
-        return Request(capture=CAPTURED)
+        return OutputRequest(capture=CAPTURED)
 
-    def loss(self, answer: Answer, sample: Sample, update: Update | None = None) -> LossOutput:
-        captured = Disentangled(*map(answer.captured.get, CAPTURED))
+    def loss(
+        self, outputs: ModelOutputs, sample: Sample, update: Update | None = None
+    ) -> LossOutput:
+        captured = Disentangled(*map(outputs.captured.get, CAPTURED))
         whole, padding = self._aligned(captured, sample["net_input"]["src_tokens"])
         device = whole.positional.device.type
         with torch.autocast(device, enabled=False):

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.modules.neuron_masks import NeuronMasks
+from tdo_plugin.modules.methods.neuron_masks import NeuronMasks
 from tdo_plugin.modules.translation_model import TranslationModel
 from tdo_plugin.neuron_files import Masks, digest_of
 

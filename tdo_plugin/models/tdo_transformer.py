@@ -36,6 +36,7 @@ from tdo_plugin.modules.translation_model import TranslationModel
 
 MODEL_NAME = "tdo_transformer"
 ONE_MORE = " (--source-noise bert adds one, --back-translated-tag too)"
+SourceLoss = Callable[[TranslationModel, SourceState], Any]
 CACHE = "tdo_target_cache"  # the cache's place in fairseq's incremental state
 
 
@@ -189,8 +190,7 @@ class TdoTransformer(FairseqEncoderDecoderModel):
         side_sources: Sequence[SourceRequest] = (),
         source_capture: Collection[str] = (),
         smoothed_target: tuple[Tensor, float] | None = None,
-        smoothed_source: tuple[Tensor, float] | None = None,
-        lexical_target: Tensor | None = None,
+        source_losses: Sequence[SourceLoss] = (),
     ) -> tuple[Tensor, dict[str, Any]]:
         """Logits (B, T, V), and what a criterion asked for.
 
@@ -211,16 +211,10 @@ class TdoTransformer(FairseqEncoderDecoderModel):
             smoothed_target: target (B, T) and label smoothing, where their cross-entropy is
                 wanted instead of logits; loss and likelihood, summed, are returned under
                 ``cross_entropy``, and the features (B, T, D) take the logits' place.
-            smoothed_source: what the source's last state is to tell (B, S), padding where nothing,
-                and label smoothing; loss and likelihood, summed, are returned under
-                ``reconstruction``.
-            lexical_target: a target (B, T) whose words the source's states where the target enters
-                are to predict; the likelihood is returned under ``lexical``.
+            source_losses: functions of the core and the source's state, which use parameters of
+                the model: wrappers of distributed training must see these in this pass. Results
+                are returned under ``source_losses``.
         """
-        if lexical_target is not None:
-            source_layer_outputs = {*source_layer_outputs, self.core.spec.entry_layer}
-        if smoothed_source is not None:
-            source_layer_outputs = {*source_layer_outputs, self.core.spec.source_layers}
         context = context_of(self.core, src_lang_id, tgt_lang_id)
         request = SourceRequest(
             src_tokens,
@@ -233,10 +227,7 @@ class TdoTransformer(FairseqEncoderDecoderModel):
         assert prev_output_tokens is not None  # None in fairseq's signature alone
         (source, *sides), features = self.core([request, *others], prev_output_tokens)
         extra: dict[str, Any] = {"attn": [None], "source": source, "side_sources": sides}
-        if smoothed_source is not None:
-            extra["reconstruction"] = self.core.reconstruction(source, *smoothed_source)
-        if lexical_target is not None:
-            extra["lexical"] = self.core.lexical(source, lexical_target)
+        extra["source_losses"] = [loss(self.core, source) for loss in source_losses]
         if smoothed_target is None:
             return self.core.logits(features), extra
         extra["cross_entropy"] = self.core.cross_entropy(features, *smoothed_target)

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from tdo_plugin.modules.attention_kernel import kernel_without_plan
 from tdo_plugin.modules.dropout import PlainDropout
 from tdo_plugin.modules.linear import Linear, lean_linear
-from tdo_plugin.modules.neuron_gate import NeuronOutput
+from tdo_plugin.modules.methods.neuron_gate import NeuronOutput
 from tdo_plugin.modules.positions import RotaryPositions
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 

@@ -6,20 +6,24 @@ from typing import TypeVar
 
 from torch import Tensor, nn
 
-from tdo_plugin.modules.adapters import AdaptedResidual, PairAdapters
 from tdo_plugin.modules.attention import MultiheadAttention, Projection, project_packed
 from tdo_plugin.modules.attention_kernel import kernel_without_plan
-from tdo_plugin.modules.disentangler import Disentangler, Gate, Head
 from tdo_plugin.modules.dropout import Dropout, PlainDropout
 from tdo_plugin.modules.embeddings import Embeddings
-from tdo_plugin.modules.expert_ffn import ExpertFeedForward
-from tdo_plugin.modules.feed_forward import Adaptation, FeedForward
+from tdo_plugin.modules.feed_forward import FeedForward
 from tdo_plugin.modules.initializers import DRAWS, start_as_identity
-from tdo_plugin.modules.language_transformation import LanguageTransformation
 from tdo_plugin.modules.layer import CrossAttentionLayer, JointLayer, TargetLayer
 from tdo_plugin.modules.linear import Linear
-from tdo_plugin.modules.merged_layer import MergedAttentionLayer
-from tdo_plugin.modules.norm import LanguageNorm, LayerNorm
+from tdo_plugin.modules.methods.adaptation import Adaptation
+from tdo_plugin.modules.methods.adapters import AdaptedResidual, PairAdapters
+from tdo_plugin.modules.methods.disentangler import Disentangler, Gate, Head
+from tdo_plugin.modules.methods.expert_ffn import ExpertFeedForward
+from tdo_plugin.modules.methods.language_norm import LanguageNorm
+from tdo_plugin.modules.methods.language_transformation import LanguageTransformation
+from tdo_plugin.modules.methods.merged_layer import MergedAttentionLayer
+from tdo_plugin.modules.methods.residual_cut import Cut
+from tdo_plugin.modules.methods.target_attention import TargetProjection, project_for_targets
+from tdo_plugin.modules.norm import LayerNorm
 from tdo_plugin.modules.positions import (
     LearnedPositions,
     NoPositions,
@@ -27,10 +31,9 @@ from tdo_plugin.modules.positions import (
     SinusoidalPositions,
 )
 from tdo_plugin.modules.residual import PostNormResidual, PreNormResidual, Residual
-from tdo_plugin.modules.source_part import Cut, SourcePart
+from tdo_plugin.modules.source_part import SourcePart
 from tdo_plugin.modules.spec import ModelSpec, SpecError
 from tdo_plugin.modules.stack import DecoderOnlyStack, EncoderDecoderStack, NormRows, Parts
-from tdo_plugin.modules.target_attention import TargetProjection, project_for_targets
 from tdo_plugin.modules.translation_model import TranslationModel
 
 RESIDUALS: dict[str, type[Residual]] = {"pre": PreNormResidual, "post": PostNormResidual}

@@ -18,7 +18,9 @@ class Option:
             pairs there are, because the part has parameters for each; or of a batch: both
             languages of every sentence.
         off: the value without the part.
-        title: name of the part in tables, where it needs languages or pairs.
+        title: name of the part in tables and messages, where it needs languages or pairs or is
+            trained by a loss term.
+        trained_by: the loss term that alone trains the part.
     """
 
     flag: str
@@ -27,6 +29,7 @@ class Option:
     needs: Needs | None = None
     off: Any = "none"
     title: str = ""
+    trained_by: str = ""
 
 
 def option(
@@ -38,6 +41,7 @@ def option(
     needs: Needs | None = None,
     off: Any = "none",
     title: str = "",
+    trained_by: str = "",
 ) -> Any:
     """A dataclass field that is an option.
 
@@ -49,12 +53,19 @@ def option(
         needs: as :class:`Option` has it.
         off: likewise.
         title: likewise.
+        trained_by: likewise.
     """
     shown = default if on_command_line is MISSING else on_command_line
-    known = {"flag": flag, "help": help_text, "default": shown}
-    return field(
-        default=default, metadata={"option": known | {"needs": needs, "off": off, "title": title}}
-    )
+    known = {
+        "flag": flag,
+        "help": help_text,
+        "default": shown,
+        "needs": needs,
+        "off": off,
+        "title": title,
+        "trained_by": trained_by,
+    }
+    return field(default=default, metadata={"option": known})
 
 
 def option_of(declared: "Field[Any]") -> Option | None:

@@ -1,11 +1,11 @@
-"""The position-wise feed-forward network, in layers and as adaptation module."""
+"""The position-wise feed-forward network."""
 
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from tdo_plugin.modules.dropout import PlainDropout
 from tdo_plugin.modules.linear import Linear
-from tdo_plugin.modules.neuron_gate import NeuronOutput
+from tdo_plugin.modules.methods.neuron_gate import NeuronOutput
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
@@ -32,20 +32,3 @@ class FeedForward(nn.Module):
         outer: Tensor = self.outer(self.activation_dropout(inner))
         outer = self.outer_output(outer, context)
         return outer
-
-
-class Adaptation(nn.Module):
-    """h + Dropout(FFN(h)), shared by all languages (Qu et al., section 4.1).
-
-    Neither norm nor dropout inside, as the authors built it.
-    """
-
-    def __init__(self, feed_forward: FeedForward, dropout: PlainDropout) -> None:
-        super().__init__()
-        self.feed_forward = feed_forward
-        self.dropout = dropout
-
-    def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
-        """(..., D) to (..., D); languages make no difference."""
-        adapted: Tensor = x + self.dropout(self.feed_forward(x, context))
-        return adapted

@@ -1,16 +1,11 @@
-"""Layer norms: one for all languages, and one with a gain and a bias for each.
-
-Shapes: K languages, D model width.
-"""
+"""The layer norm, whose output need not be kept for the backward pass."""
 
 from collections.abc import Callable
 from functools import partial
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from tdo_plugin.modules.grouped_linear import PerLanguage
 from tdo_plugin.modules.linear import recomputable
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
@@ -28,46 +23,12 @@ class LayerNorm(nn.LayerNorm):
         self.recompute = recompute
 
     def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
-        """(..., D) to (..., D); languages make no difference."""
+        """(..., D) to (..., D), with model width D; languages make no difference."""
         return self._computed(partial(_normed, self.eps), x, self.weight, self.bias)
 
     def _computed(self, compute: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
         return recomputable(compute, *inputs) if self.recompute else compute(*inputs)
 
 
-class LanguageNorm(PerLanguage, LayerNorm):
-    """Language-aware layer norm (LALN; Zhang et al., 2020, equation 4): a row for each language.
-
-    Starts as a plain norm.
-
-    Args:
-        model_dim: D.
-        rows: K, or one more where some positions are of no language; theirs is the last.
-        recompute: as in a plain norm.
-    """
-
-    def __init__(self, model_dim: int, rows: int, recompute: bool = True) -> None:
-        super().__init__(model_dim, recompute)
-        self.weight = nn.Parameter(torch.ones(rows, model_dim))
-        self.bias = nn.Parameter(torch.zeros(rows, model_dim))
-
-    def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
-        """(..., D) to (..., D), given the row of each position, broadcastable to (...).
-
-        Raises:
-            ValueError: the languages are not given.
-        """
-        if context.norm is None:
-            raise ValueError("a language-aware norm needs the language of every sentence")
-        normed = partial(_language_normed, self.eps)
-        return self._computed(normed, x, self.weight, self.bias, context.norm)
-
-
 def _normed(eps: float, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     return F.layer_norm(x, weight.shape, weight, bias, eps)
-
-
-def _language_normed(eps: float, x: Tensor, weight: Tensor, bias: Tensor, rows: Tensor) -> Tensor:
-    normed = F.layer_norm(x, weight.shape[-1:], eps=eps)
-    gains, biases = F.embedding(rows, weight), F.embedding(rows, bias)
-    return torch.addcmul(biases.to(normed), normed, gains.to(normed))

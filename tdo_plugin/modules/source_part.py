@@ -3,7 +3,6 @@
 Shapes: D model width, N tokens of a packed batch, n those of its sources.
 """
 
-import torch
 from torch import Tensor, nn
 
 from tdo_plugin.modules.packed_batch import PackedBatch
@@ -45,10 +44,3 @@ class Unchanged(SourcePart):
 
     def packed(self, x: Tensor, batch: PackedBatch) -> Tensor:
         return x
-
-
-class Cut(SourcePart):
-    """A residual connection that carries nothing at source positions (Liu et al., 2021)."""
-
-    def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
-        return torch.zeros_like(x)

@@ -162,6 +162,9 @@ class ModelSpec:
         "layer of the source, from 1, in which a module disentangles position from meaning (TPDM), "
         "for --criterion label_smoothed_cross_entropy_tpdm; 0: none",
         0,
+        off=0,
+        title="the positional head",
+        trained_by="tpdm",
     )
     tpdm_gate: TokenGate = option(
         "TPDM: whether each token is disentangled is drawn from its own learned probability "

@@ -13,11 +13,10 @@ from torch import Tensor, nn
 from tdo_plugin.modules.dropout import PlainDropout
 from tdo_plugin.modules.embeddings import Embeddings
 from tdo_plugin.modules.language_pairs import LanguagePairs
-from tdo_plugin.modules.lexical_loss import lexical_nll
 from tdo_plugin.modules.linear import Linear
-from tdo_plugin.modules.linear_cross_entropy import linear_cross_entropy
+from tdo_plugin.modules.losses.linear_cross_entropy import linear_cross_entropy
 from tdo_plugin.modules.masks import SourceMask, target_mask
-from tdo_plugin.modules.neuron_masks import NeuronMasks
+from tdo_plugin.modules.methods.neuron_masks import NeuronMasks
 from tdo_plugin.modules.packed_batch import Segment
 from tdo_plugin.modules.positions import count_positions
 from tdo_plugin.modules.source_state import SourceRequest, SourceState
@@ -161,32 +160,6 @@ class TranslationModel(nn.Module):
         """Label-smoothed loss and likelihood of ``target`` (R, T), summed, without all logits."""
         weight = self.embeddings.output_weight
         return linear_cross_entropy(features, weight, target, smoothing, self.padding_idx)
-
-    def reconstruction(
-        self, source: SourceState, tokens: Tensor, smoothing: float
-    ) -> tuple[Tensor, Tensor]:
-        """:meth:`cross_entropy` of what the last state of a source says of ``tokens`` (B, S).
-
-        Args:
-            source: whose last layer's output was asked for.
-            tokens: what each position is to tell, the padding symbol where it tells nothing.
-            smoothing: epsilon.
-        """
-        last = source.layer_outputs[self.spec.source_layers]
-        features = self.stack.readout(last, source.context)
-        return self.cross_entropy(features, tokens, smoothing)
-
-    def lexical(self, source: SourceState, target: Tensor) -> Tensor:
-        """:func:`lexical_nll` of a source where the target enters, as the target reads it.
-
-        Args:
-            source: whose output of that layer was asked for.
-            target: (B, T).
-        """
-        state = source.layer_outputs[self.spec.entry_layer]
-        features = self.stack.bridge(state, source.context[:, None])
-        weight = self.embeddings.output_weight
-        return lexical_nll(features, weight, source.padding, target, self.padding_idx)
 
     def pack(self) -> None:
         """Lay the weights out for decoding."""

@@ -91,7 +91,7 @@ def write(original: Original, made: Conversion, design: Design, folder: Path) ->
     """
     from fairseq.dataclass.utils import convert_namespace_to_omegaconf
 
-    from tdo_plugin.tasks.tdo_translation import digest_of
+    from tdo_plugin.tasks.task_state import digest_of
 
     write_text(folder / "dict.txt", (f"{one} 1" for one in original.symbols[len(SPECIALS) :]))
     with replaced(folder / "spm.model") as unfinished:

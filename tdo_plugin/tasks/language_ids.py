@@ -82,6 +82,17 @@ class LanguageIdDataManager(SourceLengthDataManager, MultilingualDatasetManager)
         """A direction with the ids of its two languages."""
         return LanguageIdDataset(dataset, self.language_id(src), self.language_id(tgt))
 
+    def batch_with_ids(self, batch: Sample, src: str, tgt: str) -> Sample:
+        """A batch of one direction with the ids of its two languages, (B, 1) each."""
+        fed = batch["net_input"]
+        ids = {"src_lang_id": self.language_id(src), "tgt_lang_id": self.language_id(tgt)}
+        shape = (len(fed["src_tokens"]), 1)
+        columns = {
+            key: torch.full(shape, number, device=fed["src_tokens"].device)
+            for key, number in ids.items()
+        }
+        return {**batch, "net_input": {**fed, **columns}}
+
     def load_dataset(self, split: str, *args: Any, **kwargs: Any) -> Any:
         """A split of all directions, whose batches keep the ids of both sides when merged."""
         dataset = super().load_dataset(split, *args, **kwargs)

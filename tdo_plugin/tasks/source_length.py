@@ -62,6 +62,14 @@ class SourceLengthDataManager:
         asked: int = self.args.max_source_positions
         return asked if self.model_limit is None else min(asked, self.model_limit)
 
+    def cut_untagged(self, sources: list[Tensor]) -> list[Tensor]:
+        """Sources (S,) that end with their end symbol and have no tag yet, cut where asked for."""
+        most = self.source_limit
+        if most is None:
+            return sources
+        tag = self.args.langtoks["main"][0] and not self.args.lang_tok_replacing_bos_eos
+        return [cut(tokens, most - bool(tag)) for tokens in sources]
+
     def load_lang_dataset(self, *args: Any, truncate_source: bool = False, **kwargs: Any) -> Any:
         """As fairseq's, without its cut, which leaves no room for the tag."""
         return super().load_lang_dataset(*args, **kwargs)  # type: ignore[misc]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import reduce
 from operator import add
@@ -72,7 +72,19 @@ def in_update(criterion: Any, **known: Any) -> AbstractContextManager[Any]:
     return inside
 
 
-def unsynchronized(model: Any) -> AbstractContextManager[Any]:
+def in_one_update(batches: Sequence[Sample], model: Any) -> Iterator[tuple[Sample, dict[str, Any]]]:
+    """Each batch of an update and what of :func:`in_update` is known of it.
+
+    All but the last are yielded inside :func:`_unsynchronized`, so each must be trained on before
+    the next is asked for.
+    """
+    for place, batch in enumerate(batches):
+        last = place == len(batches) - 1
+        with nullcontext() if last else _unsynchronized(model):
+            yield batch, {"first": place == 0}
+
+
+def _unsynchronized(model: Any) -> AbstractContextManager[Any]:
     """Let gradients add up without telling other workers, where the model is shared with some.
 
     With all batches but the last inside, each worker synchronizes once an update however many

@@ -1,29 +1,17 @@
 """Multilingual translation with true language ids, everywhere."""
 
-import hashlib
-import inspect
-import logging
-import re
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from pathlib import Path
+from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
-import numpy as np
-import torch
-from fairseq import utils
 from fairseq.data import Dictionary
 from fairseq.tasks import register_task
 from fairseq.tasks.translation_multi_simple_epoch import TranslationMultiSimpleEpochTask
 from torch import Tensor
 
-from tdo_plugin.data.databin import MARK
 from tdo_plugin.errors import UserError
-from tdo_plugin.metrics.textform import form_shown, read_text_form
-from tdo_plugin.models.forced_tag import check_free_tag, free_tag
 from tdo_plugin.models.mask_files import check_begun
-from tdo_plugin.models.topk_beam_search import narrow
 from tdo_plugin.tasks import fairseq_options
 from tdo_plugin.tasks.language_ids import LanguageIdDataManager
 from tdo_plugin.tasks.language_options import check_language_options
@@ -40,10 +28,10 @@ from tdo_plugin.tasks.more_data import (
     check_terms,
     check_topology,
 )
-from tdo_plugin.tasks.sentence_places import longest, place_of
-from tdo_plugin.tasks.source_length import cut
+from tdo_plugin.tasks.required_parts import check_takes_languages, check_trained
+from tdo_plugin.tasks.search_options import add_search_options, check_alignment, chosen_search
+from tdo_plugin.tasks.sentence_lengths import SentenceLengths
 from tdo_plugin.tasks.source_noise import (
-    MASK,
     SourceNoise,
     add_mask_symbol,
     add_noise_options,
@@ -54,15 +42,14 @@ from tdo_plugin.tasks.step_hooks import (
     Sample,
     StepHook,
     batches_of,
+    in_one_update,
     in_update,
     summed,
-    unsynchronized,
     unwrapped,
 )
+from tdo_plugin.tasks.task_state import TaskState
 from tdo_plugin.tasks.validation import Validation, add_validation_options, validation_of
-from tdo_plugin.text_settings import check_settings, settings_of
-
-logger = logging.getLogger(__name__)
+from tdo_plugin.text_settings import settings_of
 
 
 class _LeanLanguageIdDataManager(MoreDataManager, LanguageIdDataManager, LeanDataManager):
@@ -105,18 +92,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         add_more_data_options(parser)
         add_validation_options(parser)
         add_noise_options(parser)
-        parser.add_argument(
-            "--whole-search",
-            action="store_true",
-            help="search as fairseq does, among the scores of the whole vocabulary, also for "
-            "--task tdo_robt: slower, the same hypotheses",
-        )
-        parser.add_argument(
-            "--free-tag",
-            action="store_true",
-            help="in generation, a target tag that is forced has log-probability 0, as in Hugging "
-            "Face's generate, instead of the model's",
-        )
+        add_search_options(parser)
 
     def __init__(
         self, args: Namespace, langs: list[str], dicts: dict[str, Dictionary], training: bool
@@ -131,8 +107,8 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             args, self.lang_pairs, langs, dicts, self.sampling_method
         )
         self.validation: Validation | None = None
-        self._remembered: dict[str, Any] = {}  # by name in a checkpoint
-        self._stored: dict[str, Any] | None = None  # likewise, of the checkpoint that was loaded
+        self.task_state = TaskState(self)
+        self.lengths = SentenceLengths(self)
         self.step_hooks = self.make_step_hooks() if training else []
 
     def make_step_hooks(self) -> list[StepHook]:
@@ -210,12 +186,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             UserError: on a model that takes no language ids.
         """
         model = super().build_model(args, from_checkpoint)
-        if "tgt_lang_id" not in inspect.signature(model.forward).parameters:
-            raise UserError(
-                "`--arch` must take language ids with `--task tdo_translation`; "
-                f"{getattr(args, 'arch', 'this one')} does not, "
-                "`--task translation_multi_simple_epoch` trains it"
-            )
+        check_takes_languages(model, args)
         check_topology(model, args)
         self.data_manager.model_limit = model.max_positions()[0]  # for --truncate-source
         return model
@@ -227,18 +198,10 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             UserError: it has not, and several workers would wait for its gradient.
         """
         criterion = super().build_criterion(cfg, *more)
-        check_terms(getattr(criterion, "terms", {}), self.args)
-        untrained = getattr(self.args, "tdo_tpdm_layer", 0) and "tpdm" not in getattr(
-            criterion, "terms", {}
-        )
-        if untrained and self.training:
-            message = (
-                "`--criterion` must have the term tpdm to train the positional head that "
-                "`--tdo-tpdm-layer` asks for; it has not"
-            )
-            if getattr(self.args, "distributed_world_size", 1) > 1:
-                raise UserError(message)
-            logger.warning("%s, so the head stays as it is", message)
+        terms = getattr(criterion, "terms", {})
+        check_terms(terms, self.args)
+        if self.training:
+            check_trained(self.args, terms)
         return criterion
 
     def build_generator(self, models: Any, args: Any, *more: Any, **options: Any) -> Any:
@@ -248,17 +211,9 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             UserError: where alignments are asked for: with one softmax over source and target no
                 attention over the source stands alone; ``--free-tag`` where no tag is forced.
         """
-        for option in ("print_alignment", "replace_unk"):  # for whoever calls it without a parser
-            if getattr(args, option, None):
-                raise UserError(
-                    f"`--{option.replace('_', '-')}` must be left out: these models keep no "
-                    f"attention weights; it is {getattr(args, option)}"
-                )
+        check_alignment(args)
         generator = super().build_generator(models, args, *more, **options)
-        if getattr(self.args, "free_tag", False):
-            check_free_tag(self)
-            return free_tag(generator)
-        return generator if getattr(self.args, "whole_search", False) else narrow(generator)
+        return chosen_search(generator, self)
 
     def load_dataset(self, split: str, *args: Any, **kwargs: Any) -> None:
         """As fairseq's; validation sets may be missing where they are not used.
@@ -285,22 +240,17 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         self, generator: Any, models: Any, sample: Sample, *more: Any, **options: Any
     ) -> Any:
         """As fairseq's; fairseq-interactive copies of a batch what does not tell its languages."""
-        fed = sample["net_input"]
-        if "tgt_lang_id" not in fed and getattr(self.args, "target_lang", None):
+        if "tgt_lang_id" not in sample["net_input"] and getattr(self.args, "target_lang", None):
             pair = self.args.source_lang, self.args.target_lang
-            ids = torch.tensor([[self.data_manager.language_id(one) for one in pair]])
-            columns = ids.to(fed["src_tokens"].device).expand(len(fed["src_tokens"]), 2).split(1, 1)
-            languages = dict(zip(("src_lang_id", "tgt_lang_id"), columns, strict=True))
-            sample = {**sample, "net_input": {**fed, **languages}}
+            sample = self.data_manager.batch_with_ids(sample, *pair)
         return super().inference_step(generator, models, sample, *more, **options)
 
     def build_dataset_for_inference(
         self, src_tokens: list[Tensor], src_lengths: list[int], constraints: Any = None
     ) -> Any:
-        if (most := self.data_manager.source_limit) is not None:
-            tag = self.args.langtoks["main"][0] and not self.args.lang_tok_replacing_bos_eos
-            src_tokens = [cut(tokens, most - bool(tag)) for tokens in src_tokens]
-            src_lengths = [len(tokens) for tokens in src_tokens]
+        """As fairseq's, of tokens without tags; ``--truncate-source`` leaves room for the tag."""
+        src_tokens = self.data_manager.cut_untagged(src_tokens)
+        src_lengths = [len(tokens) for tokens in src_tokens]
         dataset = super().build_dataset_for_inference(src_tokens, src_lengths, constraints)
         return self.data_manager.with_ids(dataset, self.args.source_lang, self.args.target_lang)
 
@@ -316,39 +266,10 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         Raises:
             UserError: on sentences that are too long, unless they are to be left out.
         """
-        sets = [name for name, one in self.datasets.items() if one is dataset]
-        if not len(indices) and sets:
-            raise UserError(f"`data` must hold sentences; {self._set_shown(*sets)} has none")
-        kept, ignored = dataset.filter_indices_by_size(indices, max_positions)
-        if ignore_invalid_inputs:
-            if not len(kept) and sets:
-                raise UserError(
-                    "`--max-source-positions`, `--max-target-positions` and `--max-tokens` must "
-                    f"leave a sentence of {self._set_shown(*sets)}; all {len(ignored)} are longer "
-                    f"than {max_positions} tokens"
-                )
-            return super().filter_indices_by_size(indices, dataset, max_positions, True)
-        if len(ignored):
-            # (source, target), but one number of a set that has several directions
-            sizes = [int(size) for size in np.atleast_1d(dataset.size(ignored[0]))]
-            cuts = len(sizes) == 1 or sizes[1] <= max_positions[1]
-            raise UserError(
-                "`--max-source-positions` and `--max-target-positions` must hold every sentence; "
-                f"they are {max_positions}, {len(ignored)} sentences are longer, the first is "
-                f"{place_of(dataset, ignored[0], self._pair)} with "
-                f"{' and '.join(map(str, sizes))} tokens "
-                "(`--skip-invalid-size-inputs-valid-test` leaves them out"
-                f"{', `--truncate-source` cuts sources' if cuts else ''})"
-            )
-        return kept
-
-    @property
-    def _pair(self) -> tuple[str | None, str | None]:
-        """The one direction of a generation."""
-        return self.args.source_lang, self.args.target_lang
-
-    def _set_shown(self, name: str) -> str:
-        return f"{name} of {'-'.join(map(str, self._pair))}" if all(self._pair) else name
+        self.lengths.check(dataset, indices, max_positions, ignore_invalid_inputs)
+        return super().filter_indices_by_size(
+            indices, dataset, max_positions, ignore_invalid_inputs
+        )
 
     def create_batch_sampler_func(self, *limits: Any, **options: Any) -> Any:
         """As fairseq's.
@@ -359,7 +280,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         make = super().create_batch_sampler_func(*limits, **options)
 
         def construct_batch_sampler(dataset: Any, epoch: int) -> Any:
-            with self._fitting(dataset):
+            with self.lengths.batching(dataset):
                 return make(dataset, epoch)
 
         return construct_batch_sampler
@@ -369,23 +290,10 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         shards = getattr(self.args, "num_shards", 1)
         if not self.training and shards > 1 and options.get("num_shards", 1) == 1:
             options |= {"num_shards": shards, "shard_id": self.args.shard_id}
-        with self._fitting(dataset):  # fairseq batches at once with `--sampling-method RoundRobin`
+        with self.lengths.batching(
+            dataset
+        ):  # fairseq batches at once with `--sampling-method RoundRobin`
             return super().get_batch_iterator(dataset=dataset, **options)
-
-    @contextmanager
-    def _fitting(self, dataset: Any) -> Iterator[None]:
-        """Say which sentence a batch cannot hold."""
-        try:
-            yield
-        except AssertionError as error:
-            limit = re.search(r"max_tokens\D*(\d+)", str(error))
-            if limit is None:
-                raise
-            index, tokens = longest(dataset)
-            raise UserError(
-                f"`--max-tokens` must hold the longest sentence; it is {limit[1]}, and "
-                f"{place_of(dataset, index, self._pair)} has {tokens} tokens"
-            ) from None
 
     def train_step(
         self,
@@ -397,18 +305,15 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         ignore_grad: bool = False,
     ) -> tuple[Any, Any, dict[str, Any]]:
         """As fairseq's, of all that the step hooks make of a batch: the sums of what each gives."""
+        step = super().train_step
         batches, logs = batches_of(self.step_hooks, sample, model, update_num)
-        steps = []
-        for place, batch in enumerate(batches):
-            last = place == len(batches) - 1
-            known = {"lr": optimizer.get_lr(), "number": update_num}
-            known |= {"dummy": ignore_grad, "first": place == 0}
-            with in_update(criterion, **known), nullcontext() if last else unsynchronized(model):
-                steps.append(
-                    super().train_step(batch, model, criterion, optimizer, update_num, ignore_grad)
-                )
-        losses, sizes, own = zip(*steps, strict=True)
-        return sum(losses), sum(sizes), {**summed(own), **logs}
+        results = []
+        for batch, update in in_one_update(batches, model):
+            update |= {"lr": optimizer.get_lr(), "number": update_num, "dummy": ignore_grad}
+            with in_update(criterion, **update):
+                results.append(step(batch, model, criterion, optimizer, update_num, ignore_grad))
+        losses, sizes, logged = zip(*results, strict=True)
+        return sum(losses), sum(sizes), {**summed(logged), **logs}
 
     def optimizer_step(self, optimizer: Any, model: Any, update_num: int) -> None:
         """As fairseq's; what belongs to neurons that no pair uses stays as it is."""
@@ -449,86 +354,24 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         if self.validation is not None:
             self.validation.write(stats["num_updates"])
 
-    def remember(self, name: str, what: Any) -> None:
+    def register_state(self, name: str, part: Any) -> None:
         """Have checkpoints keep the state of something that is neither model nor optimizer.
 
         Args:
             name: its key there.
-            what: has ``state_dict`` and ``load_state_dict``, which gets its state, or None from a
+            part: has ``state_dict`` and ``load_state_dict``, which gets its state, or None from a
                 checkpoint without it, and whether the state of optimizers is to be left out.
         """
-        self._remembered[name] = what
-        if self._stored is not None:
-            self._recall(name)
+        self.task_state.register(name, part)
 
     def state_dict(self) -> dict[str, Any]:
-        """What a checkpoint remembers of data and the way of text, and what it was asked to."""
-        asked = {name: what.state_dict() for name, what in self._remembered.items()}
-        form = self._text_form()
-        return {
-            **self._data(),
-            "text": settings_of(self.args),
-            **({"text_form": form} if form else {}),
-            **({"remembered": asked} if asked else {}),
-        }
-
-    def _text_form(self) -> dict[str, Any] | None:
-        """Casing and tokenization of the data's text; None for a folder that does not say it."""
-        root = Path(utils.split_paths(self.args.data)[0])
-        return read_text_form(root).way_in() if (root / MARK).is_file() else None
-
-    def _data(self) -> dict[str, Any]:
-        return {
-            "languages": list(self.langs),
-            "source_dictionary": _digest(self.source_dictionary),
-            "target_dictionary": _digest(self.target_dictionary),
-        }
+        """What a checkpoint keeps of the task, and of what was registered."""
+        return self.task_state.state_dict()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Hold a checkpoint's data against this task's, and give back what else it remembers.
+        """Compare a checkpoint's data with this task's, and restore what was registered.
 
         Raises:
-            UserError: where languages, dictionaries or the way of text differ.
+            UserError: languages, dictionaries or what text passes through differ.
         """
-        for key, own in self._data().items():
-            stored = state_dict.get(key, own)
-            if stored == _digest_beside_mask(getattr(self, key, None)):
-                raise UserError(
-                    "`--source-noise` must be none or not none as for the checkpoint, whose "
-                    f"dictionary differs by {MASK}; it is "
-                    f"{getattr(self.args, 'source_noise', 'none')}"
-                )
-            if stored != own:
-                what = "`--langs`" if key == "languages" else f"the {key.replace('_', ' ')}"
-                raise UserError(f"{what} must be the checkpoint's, {stored}; it is {own}")
-        check_settings(settings_of(self.args), state_dict.get("text", {}))
-        form, own = state_dict.get("text_form"), self._text_form()
-        if form and own and form != own:
-            raise UserError(
-                f"`data` must hold text in the form of the checkpoint's, {form_shown(form)}; "
-                f"{self.args.data} has {form_shown(own)}"
-            )
-        self._stored = dict(state_dict.get("remembered", {}))
-        for name in self._remembered:
-            self._recall(name)
-
-    def _recall(self, name: str) -> None:
-        stored = (self._stored or {}).pop(name, None)
-        self._remembered[name].load_state_dict(stored, self.resets_optimizer)
-
-
-def _digest(dictionary: Dictionary) -> str:
-    """A short name of the symbols and their order."""
-    return digest_of(dictionary.symbols)
-
-
-def _digest_beside_mask(dictionary: Dictionary | None) -> str | None:
-    """The name of the dictionary that has the symbol for masked tokens where this one lacks it."""
-    if dictionary is None:
-        return None
-    *others, last = dictionary.symbols
-    return digest_of(others if last == MASK else [*others, last, MASK])
-
-
-def digest_of(symbols: Sequence[str]) -> str:
-    return hashlib.sha256("\n".join(symbols).encode()).hexdigest()[:16]
+        self.task_state.load_state_dict(state_dict)

@@ -21,7 +21,7 @@ from tdo_plugin.analysis.neurons.neuron_importance import METHODS, NeuronMeans, 
 from tdo_plugin.cli import importance_jobs
 from tdo_plugin.cli.importance_jobs import unlike_sides
 from tdo_plugin.evaluation.inspected_model import Cut, EvalModel, Sampling
-from tdo_plugin.modules.neurons import points
+from tdo_plugin.modules.methods.neurons import points
 from tdo_plugin.neuron_files import Importance, digest_of
 
 SMALL = ("--sentences", "8", "--max-tokens", "60")

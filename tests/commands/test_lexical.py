@@ -5,6 +5,8 @@ import torch
 from support.data import TAG, TASK, TRAIN, built, iterate, train
 from support.ddp import in_torch_s_wrapper
 
+from tdo_plugin.criterions.loss_terms import Update, combined
+
 SIZES = ("--tdo-model-dim", "8", "--tdo-heads", "2", "--tdo-ffn-dim", "12")
 TDO = ("--arch", "tdo_transformer", "--tdo-layers", "3", "--tdo-target-layer", "1")
 BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, *SIZES, *TDO, "--dropout", "0")
@@ -43,8 +45,9 @@ def test_the_objective_is_the_sum():
     model.eval()
     with torch.no_grad(), criterion.in_update(lr=0.1, number=0):
         loss, _, logs = criterion(model, batch)
-        _, extra = model(**batch["net_input"], lexical_target=batch["target"])
-    wanted = logs["loss"] + 0.5 * extra["lexical"]
+        asked = combined([criterion.terms["lexical"].request(model, batch, Update(lr=0.1))])
+        _, extra = model(**batch["net_input"], **asked)
+    wanted = logs["loss"] + 0.5 * extra["source_losses"][0]
     torch.testing.assert_close(loss.double(), torch.as_tensor(wanted).double())
 
 

@@ -22,7 +22,7 @@ from support.neuron_masks import write_masks
 from tdo_compat.checkpoint import safe_load
 from tdo_plugin import cli
 from tdo_plugin.errors import UserError
-from tdo_plugin.modules.neurons import projections
+from tdo_plugin.modules.methods.neurons import projections
 from tdo_plugin.neuron_files import Masks
 
 BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, "--disable-validation", *CROSS_ENTROPY)

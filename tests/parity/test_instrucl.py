@@ -8,7 +8,7 @@ from support.covering import in_turn
 from support.parity_cases import CASES, EOS, PAD, name_of
 from support.reference import Reference
 
-from tdo_plugin.modules.instrucl_loss import (
+from tdo_plugin.modules.losses.instrucl_loss import (
     identity_source,
     instrucl_loss,
     instruction_index,

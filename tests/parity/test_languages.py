@@ -6,8 +6,8 @@ from support.language_models import build, moved
 from support.parity_cases import LANGUAGE_AWARE, PAD, TWO_STAGE, name_of
 
 from tdo_plugin.models.languages import grown
-from tdo_plugin.modules.language_transformation import LanguageTransformation
-from tdo_plugin.modules.norm import LanguageNorm
+from tdo_plugin.modules.methods.language_norm import LanguageNorm
+from tdo_plugin.modules.methods.language_transformation import LanguageTransformation
 from tdo_plugin.modules.source_state import SourceRequest
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 

@@ -9,10 +9,10 @@ import torch
 from support.parity_cases import CASES, PAD, name_of
 
 from tdo_plugin.criterions.lexical import Lexical
-from tdo_plugin.criterions.loss_terms import Answer, Update
+from tdo_plugin.criterions.loss_terms import ModelOutputs, Update
 from tdo_plugin.errors import UserError
-from tdo_plugin.modules import lexical as lexical_module
-from tdo_plugin.modules.lexical_loss import lexical_nll
+from tdo_plugin.modules.losses import lexical_loss as lexical_module
+from tdo_plugin.modules.losses.lexical_loss import entry_lexical_nll, lexical_nll
 from tdo_plugin.modules.source_state import SourceRequest
 
 STAGED = [case for case in CASES if case.get("target_layer", 1) > 0]
@@ -42,7 +42,7 @@ def test_values_and_gradients(case, make_model, batch):
     hook.remove()
     assert len(entered) == len(states)
     for state, features in zip(states, entered, strict=True):
-        found = model.lexical(state, target)
+        found = entry_lexical_nll(model, state, target)
         theirs = expected(model, features.view(*source.shape, -1), source, target)
         torch.testing.assert_close(found, theirs, rtol=0, atol=1e-9)
         pairs = [
@@ -101,14 +101,14 @@ def test_the_weight_falls_in_a_straight_line_and_then_nothing_is_asked(make_mode
     model = SimpleNamespace(core=make_model(**STAGED[0]))
     sample = {"target": torch.tensor([[3, 4, PAD]])}
     lexical = term()
-    assert lexical.request(model, sample).lexical_target is None  # before the first update
+    assert lexical.request(model, sample).source_loss is None  # before the first update
     for number, weight in ((0, 2.0), (5, 1.0), (9, 0.2), (10, 0.0), (50, 0.0)):
         update = Update(lr=0.1, number=number)
         request = lexical.request(model, sample, update)
-        asked = request.lexical_target is not None
+        asked = request.source_loss is not None
         assert asked == (weight > 0)
-        answer = Answer(lexical=torch.tensor(3.0) if asked else None)
-        part = lexical.loss(answer, sample, update)
+        outputs = ModelOutputs(source_loss=torch.tensor(3.0) if asked else None)
+        part = lexical.loss(outputs, sample, update)
         assert part.loss.item() == pytest.approx(3.0 * weight)
         assert part.logs["weight"].item() == pytest.approx(weight)
     assert part.logs.keys() == {"weight"}
@@ -133,8 +133,8 @@ def test_a_prefix_that_is_not_scored_is_not_predicted(make_model):
     lexical = term(ignore_prefix_size=1)
     sample = {"target": torch.tensor([[7, 3, 4], [7, 5, PAD]])}
     request = lexical.request(model, sample, Update(lr=0.1))
-    assert request.lexical_target.tolist() == [[PAD, 3, 4], [PAD, 5, PAD]]
-    logs = lexical.loss(Answer(lexical=torch.tensor(3.0)), sample).logs
+    assert request.source_loss.keywords["target"].tolist() == [[PAD, 3, 4], [PAD, 5, PAD]]
+    logs = lexical.loss(ModelOutputs(source_loss=torch.tensor(3.0)), sample).logs
     assert logs["ntokens"] == 3
 
 

@@ -20,8 +20,8 @@ from tdo_plugin.analysis.neurons.neuron_importance import (
     RealPositions,
     unlike,
 )
-from tdo_plugin.modules.cross_entropy import smoothed_cross_entropy
-from tdo_plugin.modules.neurons import points, projections
+from tdo_plugin.modules.losses.cross_entropy import smoothed_cross_entropy
+from tdo_plugin.modules.methods.neurons import points, projections
 from tdo_plugin.modules.source_state import SourceRequest
 
 SIGNED = Method(True, lambda activation, gradient: activation * gradient)

@@ -7,8 +7,8 @@ import pytest
 import torch
 from support.parity_cases import CUT, GATED, PAD, TOPOLOGIES, name_of
 
-from tdo_plugin.modules.neuron_masks import NeuronMasks
-from tdo_plugin.modules.neurons import points, projections
+from tdo_plugin.modules.methods.neuron_masks import NeuronMasks
+from tdo_plugin.modules.methods.neurons import points, projections
 from tdo_plugin.modules.source_state import SourceRequest
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 

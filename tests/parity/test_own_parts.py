@@ -6,10 +6,10 @@ from support.language_models import build, moved
 from support.parity_cases import PAD, TOPOLOGIES, name_of
 
 from tdo_plugin.models.languages import grown
-from tdo_plugin.modules.adapters import PairAdapters
-from tdo_plugin.modules.neuron_masks import NeuronMasks
+from tdo_plugin.modules.methods.adapters import PairAdapters
+from tdo_plugin.modules.methods.neuron_masks import NeuronMasks
+from tdo_plugin.modules.methods.target_attention import TargetProjection
 from tdo_plugin.modules.source_state import SourceRequest
-from tdo_plugin.modules.target_attention import TargetProjection
 from tdo_plugin.modules.token_context import TokenContext
 
 EXACT = {"rtol": 0, "atol": 1e-9}

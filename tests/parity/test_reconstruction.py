@@ -6,7 +6,7 @@ from support.parity_cases import CASES, EOS, NUMBERS, PAD, TOPOLOGIES, VOCABULAR
 from support.reference import Reference
 
 from tdo_plugin.modules.builder import Builder
-from tdo_plugin.modules.reconstruction_loss import told
+from tdo_plugin.modules.losses.reconstruction_loss import reconstruction_loss, reconstruction_target
 from tdo_plugin.modules.source_state import SourceRequest
 from tdo_plugin.modules.spec import ModelSpec
 
@@ -55,14 +55,14 @@ def test_values_and_gradients(case, kind, make_model, batch):
     source, previous, _ = batch
     parameters = list(model.parameters())
     last = model.spec.source_layers
-    tokens = told(source, kind, True, PAD)
+    tokens = reconstruction_target(source, kind, True, PAD)
     # beside a whole target, as in training, and alone
     (beside, *_), _ = model([SourceRequest(source, (last,))], previous)
     alone = model.encode_all([SourceRequest(source, (last,))])[0]
     wanted, nll = expected(model, source, kind, tag=True)
     theirs = torch.autograd.grad(wanted, parameters, allow_unused=True)
     for state in (beside, alone):
-        loss, likelihood = model.reconstruction(state, tokens, SMOOTHING)
+        loss, likelihood = reconstruction_loss(model, state, tokens, SMOOTHING)
         torch.testing.assert_close(loss, wanted, **EXACT)
         torch.testing.assert_close(likelihood, nll.detach(), **EXACT)
         ours = torch.autograd.grad(loss, parameters, allow_unused=True)
@@ -76,28 +76,30 @@ def test_without_a_tag(kind, make_model, batch):
     model = make_model(**TOPOLOGIES[3])
     source = batch[0]
     state = model.encode_all([SourceRequest(source, (3,))])[0]
-    loss, _ = model.reconstruction(state, told(source, kind, False, PAD), SMOOTHING)
+    loss, _ = reconstruction_loss(
+        model, state, reconstruction_target(source, kind, False, PAD), SMOOTHING
+    )
     torch.testing.assert_close(loss, expected(model, source, kind, tag=False)[0], **EXACT)
 
 
-def test_told():
+def test_targets():
     """What each position tells, with padding on either side, and of sources of length zero."""
     source = torch.tensor([[PAD, 9, 5, EOS], [9, 6, EOS, PAD], [PAD] * 4, [PAD, PAD, PAD, 9]])
-    assert told(source, "lm", True, PAD).tolist() == [
+    assert reconstruction_target(source, "lm", True, PAD).tolist() == [
         [PAD, 5, EOS, PAD],
         [6, EOS, PAD, PAD],
         [PAD] * 4,
         [PAD] * 4,
     ]
-    assert told(source, "ae", True, PAD).tolist() == [
+    assert reconstruction_target(source, "ae", True, PAD).tolist() == [
         [PAD, PAD, 5, EOS],
         [PAD, 6, EOS, PAD],
         [PAD] * 4,
         [PAD] * 4,
     ]
-    assert told(source, "ae", False, PAD).tolist() == source.tolist()
+    assert reconstruction_target(source, "ae", False, PAD).tolist() == source.tolist()
     for kind in KINDS:
-        assert told(source[:, :0], kind, True, PAD).shape == (4, 0)
+        assert reconstruction_target(source[:, :0], kind, True, PAD).shape == (4, 0)
 
 
 CAUSAL = {
@@ -116,7 +118,9 @@ def test_the_joint_probability_is_a_language_model_s_of_the_concatenation(norm, 
     source, target = torch.tensor([[9, 5, 4, 7, EOS]]), torch.tensor([[6, 8, 5, EOS]])
     previous = torch.tensor([[EOS, 6, 8, 5]])
     (state, *_), features = model([SourceRequest(source, (3,))], previous)
-    _, of_source = model.reconstruction(state, told(source, "lm", True, PAD), SMOOTHING)
+    _, of_source = reconstruction_loss(
+        model, state, reconstruction_target(source, "lm", True, PAD), SMOOTHING
+    )
     _, of_target = model.cross_entropy(features, target, SMOOTHING)
     # one sequence behind the tag; the end symbol that begins the target is given
     whole = torch.cat([source, previous], 1)
@@ -137,7 +141,7 @@ def test_later_tokens_of_the_source(attention, make_model):
     """The triangular form does not leak them; the full one, whose task is trivial, does."""
     model = make_model(**{**CAUSAL, "source_attention": attention})
     source = torch.randint(4, VOCABULARY, (1, 6))
-    tokens = told(source, "lm", True, PAD)
+    tokens = reconstruction_target(source, "lm", True, PAD)
 
     def likelihoods(changed):
         state = model.encode_all([SourceRequest(changed, (3,))])[0]
@@ -145,7 +149,7 @@ def test_later_tokens_of_the_source(attention, make_model):
         for place in range(5):
             one = torch.full_like(tokens, PAD)
             one[0, place] = tokens[0, place]
-            found.append(model.reconstruction(state, one, 0.0)[1].item())
+            found.append(reconstruction_loss(model, state, one, 0.0)[1].item())
         return found
 
     own = likelihoods(source)
@@ -168,5 +172,7 @@ def test_masked_tags_have_no_part():
         torch.set_default_dtype(torch.float32)
     source = torch.tensor([[15, 5, 4, EOS]])
     state = model.encode_all([SourceRequest(source, (3,))])[0]
-    loss, _ = model.reconstruction(state, told(source, "lm", True, PAD), SMOOTHING)
+    loss, _ = reconstruction_loss(
+        model, state, reconstruction_target(source, "lm", True, PAD), SMOOTHING
+    )
     torch.testing.assert_close(loss, expected(model, source, "lm", tag=True)[0], **EXACT)

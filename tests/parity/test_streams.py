@@ -6,7 +6,7 @@ from support.covering import in_turn
 from support.parity_cases import CASES, PAD, UNREAD, name_of, padding_first
 from support.reference import Reference
 
-from tdo_plugin.modules.cross_entropy import smoothed_cross_entropy
+from tdo_plugin.modules.losses.cross_entropy import smoothed_cross_entropy
 from tdo_plugin.modules.source_state import SourceRequest
 
 EXACT = {"rtol": 0, "atol": 1e-9}

@@ -2,7 +2,7 @@
 
 import torch
 
-from tdo_plugin.modules.neurons import projections
+from tdo_plugin.modules.methods.neurons import projections
 from tdo_plugin.neuron_files import Masks, digest_of
 
 

@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tdo_plugin.modules.instrucl_loss import instruction_index
-from tdo_plugin.modules.reconstruction_loss import told
+from tdo_plugin.modules.losses.instrucl_loss import instruction_index
+from tdo_plugin.modules.losses.reconstruction_loss import reconstruction_target
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def likelihoods(
         task: of the direction.
         batches: of its sentences.
         device: of the models.
-        source: whether sources are scored too, as language modelling does (:func:`told`).
+        source: whether sources are scored too, each token given those before it.
     """
     from fairseq import utils
 
@@ -86,7 +86,7 @@ def _target(models: Sequence[Any], task: Any, sample: dict[str, Any]) -> tuple[T
 def _source(models: Sequence[Any], task: Any, fed: dict[str, Any]) -> tuple[Tensor, Tensor]:
     """The same of each source behind its tag."""
     pad = task.source_dictionary.pad()
-    tokens = told(fed["src_tokens"], "lm", True, pad)
+    tokens = reconstruction_target(fed["src_tokens"], "lm", True, pad)
     each = []
     for model in models:
         last = model.core.spec.source_layers

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from argparse import ArgumentParser, Namespace
-from collections.abc import Collection
+from collections.abc import Mapping
 from typing import Any
 
 from tdo_plugin.data.auxiliary_folder import BACK_TRANSLATED, MONOLINGUAL
@@ -13,7 +13,6 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.models.languages import tag_sides
 
 SHARE = 0.5
-NEEDS_A_SOURCE = ("instrucl", "tpdm", "lexical")  # loss terms of what a source has
 
 
 def add_more_data_options(parser: ArgumentParser) -> None:
@@ -127,16 +126,20 @@ def check_topology(model: Any, args: Namespace) -> None:
         )
 
 
-def check_terms(names: Collection[str], args: Namespace) -> None:
+def check_terms(terms: Mapping[str, Any], args: Namespace) -> None:
     """Refuse loss terms that have nothing to look at in a sentence without a source.
+
+    Args:
+        terms: of the criterion, by name.
+        args: of the task.
 
     Raises:
         UserError: there is one.
     """
     if getattr(args, "monolingual", None) is None:
         return
-    if found := [name for name in NEEDS_A_SOURCE if name in names]:
+    if needing := [name for name, term in terms.items() if term.needs_source]:
         raise UserError(
-            f"`--loss-terms` must leave out {found[0]} with --monolingual, whose sentences have no "
-            f"source that it could look at; it has {found[0]}"
+            f"`--loss-terms` must leave out {needing[0]} with --monolingual, whose sentences have "
+            f"no source that it could look at; it has {needing[0]}"
         )

@@ -21,10 +21,10 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from tdo_plugin.analysis.cost import PARTS, FlopModel, Flops, count_parameters, outline
 from tdo_plugin.modules.builder import Builder
-from tdo_plugin.modules.position_generator import PositionGenerator
+from tdo_plugin.modules.losses.tpdm_loss import batch_mean_anchors, log_likelihood, position_loss
+from tdo_plugin.modules.methods.position_generator import PositionGenerator
 from tdo_plugin.modules.source_state import SourceRequest
 from tdo_plugin.modules.spec import ModelSpec
-from tdo_plugin.modules.tpdm_loss import batch_mean_anchors, log_likelihood, position_loss
 
 SOURCE, TARGET, BEAM = 5, 7, 3
 # the order of the norm changes no matrix product

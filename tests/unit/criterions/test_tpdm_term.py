@@ -15,11 +15,11 @@ from support.tpdm_cases import (
     objective,
 )
 
-from tdo_plugin.criterions.loss_terms import Answer, Update
-from tdo_plugin.modules.disentangler import CAPTURED
+from tdo_plugin.criterions.loss_terms import ModelOutputs, Update
+from tdo_plugin.modules.losses.tpdm_loss import GATES
+from tdo_plugin.modules.methods.disentangler import CAPTURED
 from tdo_plugin.modules.positions import SinusoidalPositions
 from tdo_plugin.modules.source_state import SourceRequest
-from tdo_plugin.modules.tpdm_loss import GATES
 
 
 def loop(model, criterion, batch, gates=None):
@@ -168,7 +168,7 @@ def test_only_the_anchor_makes_sentences_depend_on_one_another(side):
         (state,) = model.core.encode_all([SourceRequest(tokens, capture=CAPTURED)])
         request = term.request(model, batch)
         assert request.capture == CAPTURED
-        answer = Answer(captured=state.captured)
+        answer = ModelOutputs(captured=state.captured)
         return term.loss(answer, {"net_input": {"src_tokens": tokens}}).loss
 
     whole = loss(tokens)
@@ -185,7 +185,7 @@ def test_a_row_of_padding_alone_changes_nothing():
     found = []
     for rows in (tokens, torch.cat([tokens, torch.full_like(tokens[:1], 1)])):
         (state,) = model.core.encode_all([SourceRequest(rows, capture=CAPTURED)])
-        answer = Answer(captured=state.captured)
+        answer = ModelOutputs(captured=state.captured)
         found.append(term.loss(answer, {"net_input": {"src_tokens": rows}}).loss)
     torch.testing.assert_close(found[1], found[0], **EXACT)
     assert all(one.isfinite().all() for one in torch.autograd.grad(found[1], semantic(model)))

@@ -9,8 +9,8 @@ from support.data import ENCODER_DECODER, TAG, TASK, TDO, TRAIN, built, iterate
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.extension import Extension, extend
-from tdo_plugin.modules.language_transformation import LanguageTransformation
-from tdo_plugin.modules.norm import LanguageNorm
+from tdo_plugin.modules.methods.language_norm import LanguageNorm
+from tdo_plugin.modules.methods.language_transformation import LanguageTransformation
 
 BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, "--dropout", "0")
 AWARE = ("--tdo-laln", "both", "--tdo-lalt", "xavier")

@@ -17,8 +17,8 @@ from support.data import (
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.languages import tag_sides
-from tdo_plugin.modules.cross_entropy import smoothed_cross_entropy
-from tdo_plugin.modules.instrucl_loss import identity_source
+from tdo_plugin.modules.losses.cross_entropy import smoothed_cross_entropy
+from tdo_plugin.modules.losses.instrucl_loss import identity_source
 from tdo_plugin.modules.source_state import SourceRequest
 from tdo_plugin.modules.token_context import TokenContext
 

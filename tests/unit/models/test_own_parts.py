@@ -10,7 +10,7 @@ from support.data import ENCODER_DECODER, TAG, TASK, TDO, TRAIN, built, iterate
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.extension import Extension
 from tdo_plugin.models.trained_pairs import KEY, trained_pairs
-from tdo_plugin.modules.neurons import points, projections
+from tdo_plugin.modules.methods.neurons import points, projections
 from tdo_plugin.modules.source_state import SourceRequest
 from tdo_plugin.modules.token_context import TokenContext
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from support.built_models import ENCODER_DECODER, MERGED, PAD, TWO_STAGE, build
 
-from tdo_plugin.modules.feed_forward import Adaptation
+from tdo_plugin.modules.methods.adaptation import Adaptation
 from tdo_plugin.modules.norm import LayerNorm
 from tdo_plugin.modules.spec import SpecError
 

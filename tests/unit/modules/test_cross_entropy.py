@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tdo_plugin.modules.cross_entropy import smoothed_cross_entropy
+from tdo_plugin.modules.losses.cross_entropy import smoothed_cross_entropy
 
 PAD = 1
 

@@ -6,9 +6,9 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from tdo_plugin.modules.adapters import PairAdapters
 from tdo_plugin.modules.language_pairs import LanguagePairs
-from tdo_plugin.modules.target_attention import TargetProjection, project_for_targets
+from tdo_plugin.modules.methods.adapters import PairAdapters
+from tdo_plugin.modules.methods.target_attention import TargetProjection, project_for_targets
 from tdo_plugin.modules.token_context import TokenContext
 
 # the order of the last, sorted, is not its own inverse

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from tdo_plugin.modules.language_transformation import LanguageTransformation
+from tdo_plugin.modules.methods.language_transformation import LanguageTransformation
 from tdo_plugin.modules.token_context import TokenContext
 
 

@@ -5,9 +5,9 @@ import math
 import pytest
 import torch
 
-from tdo_plugin.modules import linear_cross_entropy as module
-from tdo_plugin.modules.cross_entropy import smoothed_cross_entropy
-from tdo_plugin.modules.linear_cross_entropy import linear_cross_entropy
+from tdo_plugin.modules.losses import linear_cross_entropy as module
+from tdo_plugin.modules.losses.cross_entropy import smoothed_cross_entropy
+from tdo_plugin.modules.losses.linear_cross_entropy import linear_cross_entropy
 
 PAD, V, D = 1, 19, 6
 EXACT = {"rtol": 0, "atol": 1e-11}

@@ -5,8 +5,8 @@ import torch
 
 from tdo_plugin.modules.attention import KeyValue
 from tdo_plugin.modules.masks import target_mask
-from tdo_plugin.modules.merged_layer import mean_of_visible
-from tdo_plugin.modules.running_sums import RunningSums
+from tdo_plugin.modules.methods.merged_layer import mean_of_visible
+from tdo_plugin.modules.methods.running_sums import RunningSums
 from tdo_plugin.modules.target_cache import TargetCache
 
 SOURCE = torch.zeros(3, 2, dtype=torch.bool)

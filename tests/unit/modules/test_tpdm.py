@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from tdo_plugin.modules import tpdm_loss
-from tdo_plugin.modules.position_generator import PositionGenerator
+from tdo_plugin.modules.losses import tpdm_loss
+from tdo_plugin.modules.methods.position_generator import PositionGenerator
 from tdo_plugin.modules.spec import ModelSpec
 
 EXACT = {"rtol": 0, "atol": 1e-10}

@@ -6,7 +6,7 @@ from support.built_models import ENCODER_DECODER, MERGED, TWO_STAGE, build
 
 from tdo_plugin.analysis.neurons.neuron_figures import draw_layers, draw_likeness, draw_modules
 from tdo_plugin.analysis.neurons.pair_similarity import tree
-from tdo_plugin.modules.neurons import projections
+from tdo_plugin.modules.methods.neurons import projections
 from tdo_plugin.neuron_files import place_of
 
 

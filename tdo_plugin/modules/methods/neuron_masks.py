@@ -11,8 +11,8 @@ from torch import Tensor, nn
 
 from tdo_plugin.modules.attention import MultiheadAttention
 from tdo_plugin.modules.feed_forward import FeedForward
-from tdo_plugin.modules.neuron_gate import NeuronGate
-from tdo_plugin.modules.neurons import points, projections
+from tdo_plugin.modules.methods.neuron_gate import NeuronGate
+from tdo_plugin.modules.methods.neurons import points, projections
 
 
 class NeuronMasks(nn.Module):

@@ -3,12 +3,19 @@
 Shapes: B sentences, S source, T target, D model width, V vocabulary.
 """
 
+from __future__ import annotations
+
 import math
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 from torch.nn.functional import embedding
 from torch.utils.checkpoint import checkpoint
+
+if TYPE_CHECKING:
+    from tdo_plugin.modules.source_state import SourceState
+    from tdo_plugin.modules.translation_model import TranslationModel
 
 ROWS = 512  # positions whose logits are there at a time
 
@@ -39,6 +46,20 @@ def lexical_nll(
     lengths = (~padding).sum(1).to(single).log()  # (B,)
     nll = lengths[:, None] - log_probs.logsumexp(1)
     return nll[target.ne(padding_idx)].sum()
+
+
+def entry_lexical_nll(model: TranslationModel, source: SourceState, target: Tensor) -> Tensor:
+    """:func:`lexical_nll` of a source where the target enters, as the target reads it.
+
+    Args:
+        model: with the output projection.
+        source: the output of layer ``model.spec.entry_layer`` must be among what was requested.
+        target: (B, T).
+    """
+    state = source.layer_outputs[model.spec.entry_layer]
+    features = model.stack.bridge(state, source.context[:, None])
+    weight = model.embeddings.output_weight
+    return lexical_nll(features, weight, source.padding, target, model.padding_idx)
 
 
 def _normalizer(features: Tensor, weight: Tensor, single: torch.dtype) -> Tensor:

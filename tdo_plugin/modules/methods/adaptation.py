@@ -1,0 +1,24 @@
+"""Adaptation modules (TDO paper): an FFN where the target enters, and one after the last layer."""
+
+from torch import Tensor, nn
+
+from tdo_plugin.modules.dropout import PlainDropout
+from tdo_plugin.modules.feed_forward import FeedForward
+from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
+
+
+class Adaptation(nn.Module):
+    """h + Dropout(FFN(h)), shared by all languages (Qu et al., section 4.1).
+
+    Neither norm nor dropout inside, as the authors built it.
+    """
+
+    def __init__(self, feed_forward: FeedForward, dropout: PlainDropout) -> None:
+        super().__init__()
+        self.feed_forward = feed_forward
+        self.dropout = dropout
+
+    def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
+        """(..., D) to (..., D); languages make no difference."""
+        adapted: Tensor = x + self.dropout(self.feed_forward(x, context))
+        return adapted
