@@ -1,8 +1,16 @@
 """Patches of the command line: what fairseq's options mean, and what is said of wrong ones."""
 
+from __future__ import annotations
+
 import sys
 
 from tdo_compat.registry import overlay, patch, version
+
+TYPE_CHECKING = False  # that of typing, which is not imported at each start of Python
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
 
 class UserDirError(FileNotFoundError):
@@ -18,11 +26,11 @@ class UserDirError(FileNotFoundError):
     lambda: True,
     "fairseq.utils",
 )
-def _user_dir_by_name(module):
+def _user_dir_by_name(module: Any) -> None:
     """Where fairseq finds no folder, take the installed package of that name."""
     original = module.import_user_module
 
-    def import_user_module(args):
+    def import_user_module(args: Any) -> Any:
         import argparse
         import importlib.util
         import os
@@ -67,20 +75,28 @@ class ParsedCommand:
             what may override a checkpoint's, and has read them with their usual values before.
     """
 
-    def __init__(self, parser, options, words, only_said):
+    def __init__(
+        self,
+        parser: ArgumentParser,
+        options: Namespace,
+        words: Sequence[str] | None,
+        only_said: bool,
+    ) -> None:
         self.parser, self.options, self.words, self.only_said = parser, options, words, only_said
 
     @property
-    def said(self):
+    def said(self) -> list[str]:
         """The words, also those of the process."""
         return sys.argv[1:] if self.words is None else [str(word) for word in self.words]
 
 
-def _after_parsing(module, look):
+def _after_parsing(module: Any, look: Callable[[ParsedCommand], None]) -> None:
     """Let ``look(command)`` see each command line that ``fairseq.options`` parses."""
     original = module.parse_args_and_arch
 
-    def parse_args_and_arch(parser, input_args=None, *args, **kwargs):
+    def parse_args_and_arch(
+        parser: ArgumentParser, input_args: Any = None, *args: Any, **kwargs: Any
+    ) -> Any:
         result = original(parser, input_args, *args, **kwargs)
         options = result[0] if isinstance(result, tuple) else result
         look(ParsedCommand(parser, options, input_args, kwargs.get("suppress_defaults", False)))
@@ -96,13 +112,13 @@ def _after_parsing(module, look):
     lambda: True,
     "fairseq.options",
 )
-def _complain_in_one_line(module):
+def _complain_in_one_line(module: Any) -> None:
     from tdo_compat.errors import OneLineParser
 
     module.argparse = overlay(module.argparse, ArgumentParser=OneLineParser)
     original = module.parse_args_and_arch
 
-    def parse_args_and_arch(parser, *args, **kwargs):
+    def parse_args_and_arch(parser: ArgumentParser, *args: Any, **kwargs: Any) -> Any:
         try:
             return original(parser, *args, **kwargs)
         except RuntimeError as error:
@@ -126,8 +142,8 @@ def _complain_in_one_line(module):
     lambda: __import__("importlib.util").util.find_spec("torch_xla") is None,
     "fairseq.options",
 )
-def _bf16_without_tpu(module):
-    def switch_off(command):
+def _bf16_without_tpu(module: Any) -> None:
+    def switch_off(command: ParsedCommand) -> None:
         if getattr(command.options, "bf16", False) and "--tpu" not in command.said:
             command.options.tpu = False
 
@@ -141,10 +157,10 @@ def _bf16_without_tpu(module):
     lambda: True,
     "fairseq.options",
 )
-def _check_given_paths(module):
+def _check_given_paths(module: Any) -> None:
     from tdo_compat.paths import check_paths
 
-    def check(command):
+    def check(command: ParsedCommand) -> None:
         if command.words is None:  # a command begins; others may be read only to look at them
             check_paths(command.options)
 
@@ -159,8 +175,8 @@ def _check_given_paths(module):
     lambda: True,
     "fairseq.options",
 )
-def _options_of_checkpoints(module):
-    def complete(command):
+def _options_of_checkpoints(module: Any) -> None:
+    def complete(command: ParsedCommand) -> None:
         if "tdo_plugin.tasks" in sys.modules and not command.only_said:
             from tdo_plugin.tasks import checkpoint_options
 
@@ -176,12 +192,12 @@ def _options_of_checkpoints(module):
     lambda: True,
     "fairseq.options",
 )
-def _refuse_options(module):
+def _refuse_options(module: Any) -> None:
     """Let the task look at the command line, if it wants to."""
 
-    def check(command):
+    def check(command: ParsedCommand) -> None:
         tasks = getattr(sys.modules.get("fairseq.tasks"), "TASK_REGISTRY", {})
-        task = tasks.get(getattr(command.options, "task", None))
+        task: Any = tasks.get(getattr(command.options, "task", None))
         if hasattr(task, "check_command_line") and not command.only_said:
             task.check_command_line(command.parser, command.options, command.said)
 
@@ -198,7 +214,7 @@ def _refuse_options(module):
     lambda: True,
     "fairseq.dataclass.utils",
 )
-def _compose_quickly(module):
+def _compose_quickly(module: Any) -> None:
     from tdo_compat.composing import with_less_hydra
 
     # it must be fairseq's own function, so this patch comes before others of it
@@ -213,12 +229,12 @@ def _compose_quickly(module):
     lambda: version("hydra") >= (1, 1),
     "fairseq.dataclass.utils",
 )
-def _quiet_hydra(module):
+def _quiet_hydra(module: Any) -> None:
     import warnings
 
     original = module.convert_namespace_to_omegaconf
 
-    def convert_namespace_to_omegaconf(args):
+    def convert_namespace_to_omegaconf(args: Any) -> Any:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return original(args)

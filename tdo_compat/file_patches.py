@@ -1,8 +1,14 @@
 """Patches of reading and writing: files are data, damaged ones are refused, none is left half."""
 
+from __future__ import annotations
+
 import sys
 
 from tdo_compat.registry import EVERYWHERE, overlay, patch
+
+TYPE_CHECKING = False  # that of typing, which is not imported at each start of Python
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @patch(
@@ -17,7 +23,7 @@ from tdo_compat.registry import EVERYWHERE, overlay, patch
     "fairseq.models.text_to_speech.vocoder",
     "fairseq.modules.quantization.pq.em",
 )
-def _load_safely(module):
+def _load_safely(module: Any) -> None:
     from tdo_compat.checkpoint import safe_load
 
     module.torch = overlay(module.torch, load=safe_load)
@@ -30,7 +36,7 @@ def _load_safely(module):
     lambda: True,
     EVERYWHERE,
 )
-def _read_literals(module):
+def _read_literals(module: Any) -> None:
     from tdo_compat.settings import literal
 
     module.eval = literal  # a module's own name goes before Python's
@@ -47,7 +53,7 @@ def _read_literals(module):
     lambda: True,
     "fairseq.checkpoint_utils",
 )
-def _forget_places(module):
+def _forget_places(module: Any) -> None:
     from tdo_compat.settings import harmless
 
     load = module.torch.load
@@ -61,7 +67,7 @@ def _forget_places(module):
     lambda: True,
     "fairseq.checkpoint_utils",
 )
-def _well_formed(module):
+def _well_formed(module: Any) -> None:
     from tdo_compat.checkpoint import well_formed, with_form
 
     load = module.torch.load
@@ -78,7 +84,7 @@ def _well_formed(module):
     lambda: True,
     "fairseq.logging.meters",
 )
-def _only_meters(module):
+def _only_meters(module: Any) -> None:
     from tdo_compat.settings import only_meters
 
     module.MetersDict.load_state_dict = only_meters(module)
@@ -93,7 +99,7 @@ def _only_meters(module):
     "fairseq.models",
     "fairseq.registry",
 )
-def _known_by_name(module):
+def _known_by_name(module: Any) -> None:
     from tdo_compat import settings
 
     settings.know_names(module)
@@ -106,7 +112,7 @@ def _known_by_name(module):
     lambda: True,
     "fairseq.models.speech_to_text.hub_interface",
 )
-def _no_foreign_hub(module):
+def _no_foreign_hub(module: Any) -> None:
     from tdo_compat.settings import no_hub
 
     module.torch = overlay(module.torch, hub=overlay(module.torch.hub, load=no_hub))
@@ -119,7 +125,7 @@ def _no_foreign_hub(module):
     lambda: True,
     "fairseq.data.fasta_dataset",
 )
-def _quote_fasta(module):
+def _quote_fasta(module: Any) -> None:
     import shlex
 
     original = module.FastaDataset._build_index
@@ -133,7 +139,7 @@ def _quote_fasta(module):
     lambda: True,
     "fairseq.checkpoint_utils",
 )
-def _save_whole(module):
+def _save_whole(module: Any) -> None:
     """Save and copy in one step.
 
     fairseq tries three times without going back to the file's beginning, and copies a checkpoint
@@ -143,15 +149,15 @@ def _save_whole(module):
 
     manager, original = module.PathManager, module.torch_persistent_save
 
-    def torch_persistent_save(obj, filename, async_write=False):
+    def torch_persistent_save(obj: Any, filename: Any, async_write: bool = False) -> Any:
         obj = signed(obj)
         if async_write or not manager.supports_rename(filename):
             return original(obj, filename, async_write=async_write)
         return save_whole(obj, filename)
 
-    class WholePathManager(manager):
+    class WholePathManager(manager):  # type: ignore[misc, valid-type]
         @staticmethod
-        def copy(src_path, dst_path, overwrite=False):
+        def copy(src_path: Any, dst_path: Any, overwrite: bool = False) -> Any:
             if not manager.supports_rename(dst_path):
                 return manager.copy(src_path, dst_path, overwrite=overwrite)
             return copy_whole(src_path, dst_path)
@@ -167,7 +173,7 @@ def _save_whole(module):
     lambda: True,
     "fairseq.data.indexed_dataset",
 )
-def _check_before_loading(module):
+def _check_before_loading(module: Any) -> None:
     from tdo_compat.binarised import check_before_loading
 
     check_before_loading(module)

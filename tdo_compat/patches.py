@@ -7,33 +7,44 @@ forked worker. Importing it only puts a finder on ``sys.meta_path``; nothing els
 ``fairseq`` is imported.
 """
 
+from __future__ import annotations
+
 import sys
 
 from tdo_compat import command_patches, file_patches, training_patches, version_patches
 from tdo_compat.registry import PATCHES, TORCHRUN
 
+TYPE_CHECKING = False  # that of typing, which is not imported at each start of Python
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+    from typing import Any
+
+
 # importing these has registered their patches
 PATCH_FILES = (command_patches, file_patches, training_patches, version_patches)
 
-_callbacks = []
+_callbacks: list[Callable[[], object]] = []
 
 
 class _Finder:
     """Finds nothing itself: lets the others find a module and runs it between patches."""
 
     @staticmethod
-    def find_spec(name, path=None, target=None):
+    def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         if name != TORCHRUN and name.partition(".")[0] not in ("fairseq", "fairseq_cli"):
             return None
         finders = [finder.find_spec for finder in sys.meta_path if finder is not _Finder]
         spec = next(filter(None, (find(name, path, target) for find in finders)), None)
-        if type(getattr(spec, "loader", None)).__name__ == "SourceFileLoader":
-            original = spec.loader.exec_module
-            spec.loader.exec_module = lambda module: _execute(original, module)
+        loader: Any = getattr(spec, "loader", None)
+        if type(loader).__name__ == "SourceFileLoader":
+            original = loader.exec_module
+            loader.exec_module = lambda module: _execute(original, module)
         return spec
 
 
-def _execute(exec_module, module):
+def _execute(exec_module: Callable[[ModuleType], None], module: ModuleType) -> None:
     """Run a fairseq module's code with the patches around and after it."""
     import contextlib
 
@@ -51,19 +62,19 @@ def _execute(exec_module, module):
             _callbacks.pop(0)()
 
 
-def _install_one_line_errors():
+def _install_one_line_errors() -> None:
     from tdo_compat import errors
 
     errors.install()
 
 
-def _patch_after(name, module):
+def _patch_after(name: str, module: ModuleType) -> None:
     for patch in PATCHES:
         if patch.concerns(name) and patch.is_applied():
             patch.apply(module)
 
 
-def after_fairseq(callback) -> None:
+def after_fairseq(callback: Callable[[], object]) -> None:
     """Call ``callback()`` once: now if fairseq is imported already, else as soon as it is."""
     fairseq = sys.modules.get("fairseq")
     if fairseq is not None and not getattr(fairseq.__spec__, "_initializing", False):

@@ -1,6 +1,12 @@
 """Patches of running: how training resumes and ends, of many workers, and in which precision."""
 
+from __future__ import annotations
+
 from tdo_compat.registry import TORCHRUN, overlay, patch
+
+TYPE_CHECKING = False  # that of typing, which is not imported at each start of Python
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @patch(
@@ -10,16 +16,19 @@ from tdo_compat.registry import TORCHRUN, overlay, patch
     lambda: True,
     "fairseq.trainer",
 )
-def _restore_task(module):
-    real, loaded = module.checkpoint_utils, []
+def _restore_task(module: Any) -> None:
+    real = module.checkpoint_utils
+    loaded: list[dict[str, Any]] = []
     original = module.Trainer.load_checkpoint
 
-    def load_checkpoint_to_cpu(*args, **kwargs):
+    def load_checkpoint_to_cpu(*args: Any, **kwargs: Any) -> Any:
         state = real.load_checkpoint_to_cpu(*args, **kwargs)
         loaded[:] = [state.get("task_state") or {}]
         return state
 
-    def load_checkpoint(self, filename, reset_optimizer=False, *args, **kwargs):
+    def load_checkpoint(
+        self: Any, filename: Any, reset_optimizer: bool = False, *args: Any, **kwargs: Any
+    ) -> Any:
         loaded.clear()
         extra_state = original(self, filename, reset_optimizer, *args, **kwargs)
         if extra_state is not None and self.data_parallel_world_size > 1:
@@ -46,7 +55,7 @@ def _restore_task(module):
     lambda: True,
     "fairseq.trainer",
 )
-def _end_when_told(module):
+def _end_when_told(module: Any) -> None:
     from tdo_compat.shutdown import end_when_told
 
     end_when_told(module.Trainer)
@@ -59,7 +68,7 @@ def _end_when_told(module):
     lambda: True,
     "fairseq.data.iterators",
 )
-def _loading_goes_on(module):
+def _loading_goes_on(module: Any) -> None:
     from tdo_compat.shutdown import obedient_loader
 
     torch, data = module.torch, module.torch.utils.data
@@ -74,7 +83,7 @@ def _loading_goes_on(module):
     lambda: True,
     "fairseq.trainer",
 )
-def _end_without_memory(module):
+def _end_without_memory(module: Any) -> None:
     from tdo_compat.shutdown import end_without_memory
 
     end_without_memory(module.Trainer)
@@ -87,7 +96,7 @@ def _end_without_memory(module):
     lambda: True,
     "fairseq.distributed.utils",
 )
-def _end_together(module):
+def _end_together(module: Any) -> None:
     from tdo_compat.distributed import end_together
 
     end_together(module)
@@ -100,7 +109,7 @@ def _end_together(module):
     lambda: True,
     "fairseq.distributed.utils",
 )
-def _hand_signals_on(module):
+def _hand_signals_on(module: Any) -> None:
     from tdo_compat.distributed import handing_signals_on
 
     torch = module.torch
@@ -116,7 +125,7 @@ def _hand_signals_on(module):
     lambda: True,
     TORCHRUN,
 )
-def _end_like_workers(module):
+def _end_like_workers(module: Any) -> None:
     from tdo_compat.distributed import end_like_workers
 
     end_like_workers(module)
@@ -129,11 +138,11 @@ def _end_like_workers(module):
     lambda: True,
     "fairseq.models.fairseq_model",
 )
-def _bf16_inference(module):
+def _bf16_inference(module: Any) -> None:
     model = module.BaseFairseqModel
     original = model.prepare_for_inference_
 
-    def prepare_for_inference_(self, cfg):
+    def prepare_for_inference_(self: Any, cfg: Any) -> None:
         original(self, cfg)
         if getattr(cfg.common, "bf16", False):
             self.bfloat16()

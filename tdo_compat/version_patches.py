@@ -1,8 +1,14 @@
 """Patches for today's Python, torch, numpy and bitarray: what fairseq uses and is gone."""
 
+from __future__ import annotations
+
 import sys
 
 from tdo_compat.registry import overlay, patch, version
+
+TYPE_CHECKING = False  # that of typing, which is not imported at each start of Python
+if TYPE_CHECKING:
+    from typing import Any
 
 
 @patch(
@@ -18,23 +24,23 @@ class _HashableDataclasses:
     ``Field.default``, where fairseq's ``hydra_init`` reads it.
     """
 
-    def __enter__(self):
+    def __enter__(self) -> None:
         import dataclasses
 
         self.original = original = dataclasses.dataclass
 
-        def mark(cls):
+        def mark(cls: Any) -> Any:
             if cls.__hash__ is None and cls.__module__.partition(".")[0] == "fairseq":
                 cls.__hash__ = object.__hash__
             return cls
 
-        def dataclass(cls=None, /, **options):
+        def dataclass(cls: Any = None, /, **options: Any) -> Any:
             made = original(cls, **options)
             return mark(made) if cls is not None else lambda later: mark(made(later))
 
         dataclasses.dataclass = dataclass
 
-    def __exit__(self, *exc_info):
+    def __exit__(self, *exc_info: object) -> None:
         import dataclasses
 
         dataclasses.dataclass = self.original
@@ -47,11 +53,11 @@ class _HashableDataclasses:
     lambda: version("torch") >= (1, 13),
     "fairseq.modules.transformer_layer",
 )
-def _no_fast_path(module):
+def _no_fast_path(module: Any) -> None:
     layer = module.TransformerEncoderLayerBase
     original = layer.__init__
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         original(self, *args, **kwargs)
         self.can_use_fastpath = False
 
@@ -65,10 +71,10 @@ def _no_fast_path(module):
     lambda: version("torch") >= (2, 4),
     "fairseq.tasks.fairseq_task",
 )
-def _new_autocast(module):
+def _new_autocast(module: Any) -> None:
     torch = module.torch
 
-    def autocast(enabled=True):
+    def autocast(enabled: bool = True) -> Any:
         return torch.amp.autocast("cuda", enabled=enabled)
 
     amp = overlay(torch.cuda.amp, autocast=autocast)
@@ -82,14 +88,14 @@ def _new_autocast(module):
     lambda: version("torch") >= (2, 0),
     "fairseq.data.iterators",
 )
-def _quiet_torch(module):
+def _quiet_torch(module: Any) -> None:
     import warnings
 
     warnings.filterwarnings("ignore", "'pin_memory' argument is set as true but no accelerator")
     warnings.filterwarnings("ignore", "Support for mismatched key_padding_mask and attn_mask")
 
 
-def _old_names(numpy):
+def _old_names(numpy: Any) -> dict[str, Any]:
     """Those of numpy's old names that this numpy has no more."""
     import types
 
@@ -107,7 +113,7 @@ def _old_names(numpy):
     "fairseq.data.token_block_dataset",
     "fairseq.modules.dynamic_crf_layer",
 )
-def _old_numpy_names(module):
+def _old_numpy_names(module: Any) -> None:
     module.np = overlay(module.np, **_old_names(module.np))
 
 
@@ -118,5 +124,5 @@ def _old_numpy_names(module):
     lambda: not hasattr(__import__("bitarray.util").util, "rindex"),
     "fairseq.data.huffman.huffman_coder",
 )
-def _rindex(module):
+def _rindex(module: Any) -> None:
     module.util = overlay(module.util, rindex=lambda bits, bit: bits.index(bit, right=True))

@@ -101,7 +101,7 @@ class InstruCL:
     """
 
     name = "instrucl"
-    options = InstruCLOptions
+    option_class = InstruCLOptions
     needs_source = True
 
     def __init__(self, options: Namespace, task: Any) -> None:

@@ -38,7 +38,7 @@ _LOSS_TERMS = field(
     default="",
     metadata={"help": f"loss terms, comma-separated: {', '.join(TERMS)}; empty: none"},
 )
-_TERM_OPTIONS = [term.options for term in TERMS.values()]
+_TERM_OPTIONS = [term.option_class for term in TERMS.values()]
 
 # Options of the cross-entropy and of every term.
 TermOptions = make_dataclass(
@@ -82,7 +82,7 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
             )
         for name, term in TERMS.items():
             if name not in terms:
-                reject_unused_options(options, term.options, f"without the loss term {name}")
+                reject_unused_options(options, term.option_class, f"without the loss term {name}")
         self.terms = {name: TERMS[name](options, task) for name in terms}
         self.fused = options.cross_entropy == "fused" and not options.report_accuracy
 

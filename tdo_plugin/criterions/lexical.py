@@ -52,7 +52,7 @@ class Lexical:
     """
 
     name = "lexical"
-    options = LexicalOptions
+    option_class = LexicalOptions
     needs_source = True
 
     def __init__(self, options: Namespace, task: Any) -> None:

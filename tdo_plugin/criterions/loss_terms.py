@@ -95,12 +95,12 @@ class LossTerm(Protocol):
 
     Attributes:
         name: for ``--loss-terms``, for logs, and in messages.
-        options: its options on the command line.
+        option_class: declares its options on the command line.
         needs_source: whether it has nothing to look at in a sentence without a source.
     """
 
     name: str
-    options: type[FairseqDataclass]
+    option_class: type[FairseqDataclass]
     needs_source: bool
 
     def __init__(self, options: Namespace, task: Any) -> None:

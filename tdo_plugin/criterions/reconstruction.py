@@ -37,7 +37,7 @@ class Reconstruction:
     """
 
     name = "reconstruction"
-    options = ReconstructionOptions
+    option_class = ReconstructionOptions
     needs_source = False
 
     def __init__(self, options: Namespace, task: Any) -> None:

@@ -62,7 +62,7 @@ class TPDM:
     """
 
     name = "tpdm"
-    options = TPDMOptions
+    option_class = TPDMOptions
     needs_source = True
 
     def __init__(self, options: Namespace, task: Any) -> None:

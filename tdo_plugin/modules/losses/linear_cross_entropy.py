@@ -171,8 +171,8 @@ def linear_cross_entropy(
     """Label-smoothed loss and negative log-likelihood of ``features @ weight.T``, summed.
 
     As :func:`~tdo_plugin.modules.losses.cross_entropy.smoothed_cross_entropy` of all logits,
-    summed over the tokens that are no padding. In a mixed-precision region the product is computed as torch
-    would compute it there. The gradient can be taken once.
+    summed over the tokens that are no padding. In a mixed-precision region the product is computed
+    as torch would compute it there. The gradient can be taken once.
 
     Args:
         features: (..., D).
