@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-from support.parity_cases import CASES, PAD, name_of
+from support.parity_cases import CASES, NUMBERS, PAD, name_of
 
 from tdo_plugin.criterions.lexical import Lexical
 from tdo_plugin.criterions.loss_terms import ModelOutputs, Update
@@ -14,8 +14,9 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.modules.losses import lexical_loss as lexical_module
 from tdo_plugin.modules.losses.lexical_loss import entry_lexical_nll, lexical_nll
 from tdo_plugin.modules.source_state import SourceRequest
+from tdo_plugin.modules.spec import ModelSpec
 
-STAGED = [case for case in CASES if case.get("target_layer", 1) > 0]
+STAGED = [case for case in CASES if ModelSpec(**NUMBERS, **case).entry_layer > 0]
 
 
 def expected(model, states, source, target):

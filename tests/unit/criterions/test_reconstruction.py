@@ -124,6 +124,11 @@ def test_means_are_of_sentences_with_a_source(sentences):
     torch.testing.assert_close(loss - logs["loss"], told * size / count, **EXACT)
 
 
+def scored(term, model, batch):
+    """The tokens (B, S) that the term's request predicts."""
+    return term.request(model, batch).source_loss.keywords["target"]
+
+
 @pytest.mark.parametrize("kind", ["lm", "ae"])
 def test_the_mark_of_synthetic_sources_is_not_told(kind):
     """It is a tag: masked it has no logit at all."""
@@ -135,7 +140,7 @@ def test_the_mark_of_synthetic_sources_is_not_told(kind):
     pad = task.source_dictionary.pad()
     for row in sources:
         row[(row != pad).nonzero()[1]] = mark  # behind the tag
-    tokens, _ = criterion.terms["reconstruction"].request(model, batch).reconstructed
+    tokens = scored(criterion.terms["reconstruction"], model, batch)
     assert not tokens.eq(mark).any()
     loss, _, logs = criterion(model, batch)
     assert loss.isfinite()
@@ -174,7 +179,7 @@ def test_lambda_0_asks_for_nothing(topology, monkeypatch):
     """The source's last layer and the projection are skipped; all equals the plain criterion."""
     _, model, criterion, batch = made(*TLM, "--reconstruction-weight", "0", topology=topology)
     _, _, plain, _ = made(*PLAIN, topology=topology)
-    assert criterion.terms["reconstruction"].request(model, batch).reconstructed is None
+    assert criterion.terms["reconstruction"].request(model, batch).source_loss is None
     asked = []
     forward = model.core.forward
     monkeypatch.setattr(model.core, "forward", lambda *a: asked.append(a[0]) or forward(*a))
@@ -214,7 +219,7 @@ def test_the_linear_schedule_ends_in_asking_for_nothing():
     _, model, criterion, batch = made(*TLM, *flags, "--max-update", "10")
     term = criterion.terms["reconstruction"]
     asked = [
-        term.request(model, batch, Update(lr=0.1, number=number)).reconstructed is not None
+        term.request(model, batch, Update(lr=0.1, number=number)).source_loss is not None
         for number in (0, 4, 9, 10, 11)
     ]
     assert asked == [True, True, True, False, False]
@@ -228,8 +233,8 @@ def test_the_undisturbed_source_is_told():
     clean = batch["net_input"]["src_tokens"]
     assert not torch.equal(noised["net_input"]["src_tokens"], clean)
     term = criterion.terms["reconstruction"]
-    tokens, _ = term.request(model, noised).reconstructed
-    assert torch.equal(tokens, term.request(model, batch).reconstructed[0])
+    tokens = scored(term, model, noised)
+    assert torch.equal(tokens, scored(term, model, batch))
     # unmasked positions are scored as well
     logs = [criterion(model, one)[2] for one in (noised, batch)]
     assert logs[0]["reconstruction_ntokens"] == logs[1]["reconstruction_ntokens"]
