@@ -156,10 +156,12 @@ def _forget_places(module):
 def _well_formed(module):
     from tdo_plugin_checkpoint import well_formed, with_form
 
-    load = module.torch.load
-    module.torch = _overlay(
-        module.torch, load=lambda *words, **more: with_form(load(*words, **more))
-    )
+    original = module.torch.load
+
+    def load(source, *args, **kwargs):
+        return with_form(original(source, *args, **kwargs), getattr(source, "name", source))
+
+    module.torch = _overlay(module.torch, load=load)
     module._upgrade_state_dict = well_formed(module._upgrade_state_dict)
 
 
