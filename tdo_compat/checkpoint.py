@@ -109,43 +109,43 @@ def well_formed(upgrade: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return checked
 
 
-def with_form(state: Any) -> dict[str, Any]:
+def with_form(state: Any, file: object) -> dict[str, Any]:
     """A checkpoint as it was read, if its parts are what fairseq takes them for.
+
+    Args:
+        state: what was read.
+        file: where from, for messages.
 
     Raises:
         CheckpointError: one line on the first part that is not.
     """
     if not isinstance(state, dict) or not isinstance(state.get("model"), dict):
         raise CheckpointError(
-            "a checkpoint of fairseq must have a `model`, by names; this has none"
+            f"a checkpoint of fairseq must have a `model`, by names; {file} has none"
         )
     settings = state.get("cfg")
     if settings is None and state.get("args") is None:
-        raise CheckpointError("a checkpoint must have settings, `cfg` or `args`; it has neither")
-    _check_kind("args", state.get("args"), (argparse.Namespace, type(None)))
-    _check_kind("cfg", settings, (*GROUP, type(None)))
+        raise CheckpointError(f"{file} must have settings, `cfg` or `args`; it has neither")
+    _check_kind(file, "args", state.get("args"), (argparse.Namespace, type(None)))
+    _check_kind(file, "cfg", settings, (*GROUP, type(None)))
     for part in ("task_state", "extra_state"):
-        _check_kind(part, state.get(part, {}), (dict,))
+        _check_kind(file, part, state.get(part, {}), (dict,))
     history = state.get("optimizer_history", [])
     if not isinstance(history, list) or not all(isinstance(part, dict) for part in history):
-        raise CheckpointError(
-            "`optimizer_history` of a checkpoint must be a list of groups; it is not"
-        )
+        raise CheckpointError(f"`optimizer_history` of {file} must be a list of groups; it is not")
     for part, names in NAMES.items() if state.get("args") is None else ():
         group = settings.get(part)
-        _check_kind(part, group, GROUP)
+        _check_kind(file, part, group, GROUP)
         members = vars(group) if isinstance(group, argparse.Namespace) else group
         if not any(isinstance(members.get(name), str) for name in names):
-            raise CheckpointError(
-                f"`{part}` of a checkpoint must have a name, `{names[0]}`; it has none"
-            )
+            raise CheckpointError(f"`{part}` of {file} must have a name, `{names[0]}`; it has none")
     return state
 
 
-def _check_kind(name: str, value: Any, kinds: tuple[type, ...]) -> None:
+def _check_kind(file: object, name: str, value: Any, kinds: tuple[type, ...]) -> None:
     if not isinstance(value, kinds):
         raise CheckpointError(
-            f"`{name}` of a checkpoint must be a group of settings; it is {type(value).__name__}"
+            f"`{name}` of {file} must be a group of settings; it is {type(value).__name__}"
         )
 
 

@@ -70,10 +70,12 @@ def _forget_places(module: Any) -> None:
 def _well_formed(module: Any) -> None:
     from tdo_compat.checkpoint import well_formed, with_form
 
-    load = module.torch.load
-    module.torch = overlay(
-        module.torch, load=lambda *words, **more: with_form(load(*words, **more))
-    )
+    original = module.torch.load
+
+    def load(source: Any, *args: Any, **kwargs: Any) -> Any:
+        return with_form(original(source, *args, **kwargs), getattr(source, "name", source))
+
+    module.torch = overlay(module.torch, load=load)
     module._upgrade_state_dict = well_formed(module._upgrade_state_dict)
 
 

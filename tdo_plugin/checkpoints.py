@@ -62,21 +62,18 @@ def read(path: Path, option: str = "--inputs") -> State:
         option: which named it, for messages.
 
     Raises:
-        UserError: on a file that is missing or is no checkpoint of a model.
-        CheckpointError: on one that is damaged.
+        UserError: on a file that is missing.
+        CheckpointError: on one that is damaged, or no checkpoint of a model.
     """
     if not path.is_file():
         raise UserError(f"`{option}` must name files that exist; {path} does not")
     try:
         # older versions of torch wrote files that cannot be mapped
         mapped = zipfile.is_zipfile(path)
-        state: State = safe_load(str(path), map_location="cpu", mmap=mapped or None)
+        state = safe_load(str(path), map_location="cpu", mmap=mapped or None)
     except OSError as error:
         raise UserError(f"`{option}` must be readable; {path}: {error.strerror}") from None
-    if not isinstance(state, dict) or not isinstance(state.get("model"), dict):
-        raise UserError(f"`{option}` must name checkpoints of fairseq; {path} is none")
-    with_form(state)
-    return state
+    return with_form(state, path)
 
 
 def describe(path: Path, state: State) -> Candidate:

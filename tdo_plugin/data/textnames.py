@@ -258,11 +258,10 @@ def unsplit_advice(corpora: Corpora, pairs: bool = False) -> str:
         pairs: whether only text of pairs is taken, and not such as is parallel over more languages.
     """
     names = [path.name for files in corpora.values() for path in files.values()]
-    where = "tdo prepare --from with " if pairs and beyond_pairs(corpora) else ""
+    command = "tdo prepare --from with " if pairs and beyond_pairs(corpora) else ""
     return (
-        f"{enumerated(names)} are text that is not split; {where}--split-valid N --split-test N "
-        f"{'draws' if where else 'draw'} N sentence pairs for validation and test and "
-        f"{'trains' if where else 'train'} on the others"
+        f"{enumerated(names)} are text that is not split; to split it, use {command}--split-valid "
+        "N --split-test N: N sentence pairs for validation and test each, the others for training"
     )
 
 

@@ -113,7 +113,7 @@ def _trains(args: Namespace) -> bool:
 def _read(path: Path) -> State:
     """A checkpoint, its tensors left in the file."""
     mapped = zipfile.is_zipfile(path) or None
-    return with_form(safe_load(str(path), map_location="cpu", mmap=mapped))
+    return with_form(safe_load(str(path), map_location="cpu", mmap=mapped), path)
 
 
 def _ours(task: Any) -> bool:

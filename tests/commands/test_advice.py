@@ -69,7 +69,7 @@ ADVICE = (
     ),
     Advice(
         "preprocess BIBLE OUT --vocab-size 60",
-        "tdo prepare --from with --split-valid N --split-test N draws N sentence pairs",
+        "use tdo prepare --from with --split-valid N --split-test N: N sentence pairs",
         ("prepare --from BIBLE --out OUT --vocab-size 60 --split-valid 5 --split-test 5",),
     ),
     Advice(

@@ -306,7 +306,7 @@ def test_missing_damaged_and_foreign_files(save, tmp_path, capsys):
     cut.write_bytes(good.read_bytes()[:-600])
     assert f"{cut} is not a whole checkpoint" in refused(capsys, "--inputs", good, cut, *out)
     foreign = save("foreign.pt", {"weights": torch.ones(2)})
-    assert f"{foreign} is none" in refused(capsys, "--inputs", foreign, *out)
+    assert f"{foreign} has none" in refused(capsys, "--inputs", foreign, *out)
     assert "once" in refused(capsys, "--inputs", good, good, *out)
     with pytest.raises(CheckpointError):
         average([cut])
