@@ -31,7 +31,7 @@ class CheckpointError(RuntimeError):
     one_line = True
 
 
-def _allowed_globals() -> list[tuple[Any, str]]:
+def _allowed_globals() -> list[Any]:
     """(object, dotted name) of all that a checkpoint of fairseq may hold besides tensors."""
     core = getattr(numpy, "_core", None) or numpy.core
     found: list[Any] = [argparse.Namespace, collections.defaultdict]
@@ -123,7 +123,7 @@ def with_form(state: Any, file: object) -> dict[str, Any]:
         raise CheckpointError(
             f"a checkpoint of fairseq must have a `model`, by names; {file} has none"
         )
-    settings = state.get("cfg")
+    settings: Any = state.get("cfg")
     if settings is None and state.get("args") is None:
         raise CheckpointError(f"{file} must have settings, `cfg` or `args`; it has neither")
     _check_kind(file, "args", state.get("args"), (argparse.Namespace, type(None)))
@@ -180,10 +180,12 @@ def signed(state: Any) -> Any:
     """
     if not isinstance(state, dict) or "model" not in state or "made_by" in state:
         return state
-    provenance = None
+    made_by: Any = _command()
     if "tdo_plugin" in sys.modules:
         from tdo_plugin import provenance
-    return {**state, "made_by": provenance.made_by(_command()) if provenance else _command()}
+
+        made_by = provenance.made_by(made_by)
+    return {**state, "made_by": made_by}
 
 
 def _command() -> str:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import torch
+from torch.multiprocessing.spawn import ProcessExitedException
 
 from tdo_compat.errors import TRACEBACK, one_line, tell
 from tdo_compat.shutdown import ENDED, SIGNALS, going_on
@@ -166,18 +167,19 @@ def handing_signals_on(spawn: Callable[..., Any]) -> Callable[..., Any]:
     def handing_on(*args: Any, **options: Any) -> Any:
         if threading.current_thread() is not threading.main_thread():
             return spawn(*args, **options)  # whoever has that one answers signals
-        told = []
+        told: list[int] = []
 
         def tell(number: int, _: Any) -> None:
             told.append(number)
             for worker in multiprocessing.active_children():
                 with contextlib.suppress(ProcessLookupError):
+                    assert worker.pid is not None  # it has begun
                     os.kill(worker.pid, number)
 
         before = {number: signal.signal(number, tell) for number in SIGNALS}
         try:
             return spawn(*args, **options)
-        except torch.multiprocessing.ProcessExitedException as error:
+        except ProcessExitedException as error:
             if not told or not _is_signals([error.exit_code]):
                 raise
             raise SystemExit(ENDED) from None
@@ -208,12 +210,13 @@ def end_like_workers(module: Any) -> None:
     def main(args: Any = None) -> None:
         words = sys.argv[1:] if args is None else args
         if all(os.path.basename(word) != "fairseq-train" for word in words):
-            return original(args)
+            original(args)
+            return
         if "--cpu" in words and _backend(words) == NCCL:  # said once, not by each worker
             tell(f"error: {NO_BACKEND}")
             raise SystemExit(1)
         os.environ.setdefault(SHUTDOWN, "100")  # to finish an update and write a checkpoint
-        return _run(original, args)
+        _run(original, args)
 
     module.main = main
 
@@ -265,11 +268,11 @@ def _noting_codes(codes: list[int | None]) -> Iterator[None]:
         close(self, *args, **options)
         codes[:] = [one.proc.returncode for one in self.subprocess_handlers.values()]
 
-    SubprocessContext.close = noting
+    SubprocessContext.close = noting  # type: ignore[method-assign]
     try:
         yield
     finally:
-        SubprocessContext.close = close
+        SubprocessContext.close = close  # type: ignore[method-assign]
 
 
 @contextlib.contextmanager

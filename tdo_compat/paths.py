@@ -6,6 +6,7 @@ wrong with them is told where they are read.
 """
 
 import os
+from typing import Any
 
 # fairseq's option -> what it does where it is left out, as part of the message
 PATHS = {
@@ -41,7 +42,7 @@ class MissingPathError(FileNotFoundError):
     one_line = True
 
 
-def check_paths(args):
+def check_paths(args: Any) -> None:
     """Hold the options of a command against the files that are there.
 
     Args:

@@ -74,7 +74,8 @@ def _value(node: ast.expr) -> Any:
             kind = list if isinstance(node, ast.List) else tuple
             return kind(map(_value, node.elts))
         return ast.literal_eval(node)
-    left, right = _value(node.left), _value(node.right)
+    left: Any = _value(node.left)
+    right: Any = _value(node.right)
     if isinstance(node.op, ast.Add):
         if isinstance(left, REPEATED) and type(left) is type(right):
             return left + right

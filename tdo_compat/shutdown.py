@@ -107,7 +107,10 @@ def _listen(trainer: Any) -> list[int]:
     """The signals that come from now on, for as long as the trainer is there."""
     told: list[int] = []
     try:
-        before = {one: signal.signal(one, lambda number, _: told.append(number)) for one in SIGNALS}
+        before: dict[int, Any] = {
+            number: signal.signal(number, lambda number, _: told.append(number))
+            for number in SIGNALS
+        }
     except ValueError:  # not the main thread: whoever has that one answers signals
         return told
     trainer._restoring = weakref.finalize(trainer, _restore, before)

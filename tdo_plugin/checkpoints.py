@@ -6,7 +6,7 @@ import re
 import zipfile
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -287,9 +287,10 @@ def _compare(first_path: Path, first: State, path: Path, state: State) -> None:
 def _defaults() -> dict[str, str]:
     from tdo_plugin.models.config import TdoConfig
 
-    options = TdoConfig.__dataclass_fields__.values()
     return {
-        one.name: json.dumps(one.default, default=str) for one in options if one.name != "_name"
+        option.name: json.dumps(option.default, default=str)
+        for option in fields(TdoConfig)
+        if option.name != "_name"
     }
 
 

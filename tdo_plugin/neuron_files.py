@@ -68,7 +68,7 @@ def digest_of(parameters: Mapping[str, Tensor]) -> str:
     for name in sorted(parameters):
         value = parameters[name].detach().cpu().contiguous()
         digest.update(f"{name} {value.dtype} {list(value.shape)}\n".encode())
-        digest.update(value.flatten().view(torch.uint8).numpy())
+        digest.update(value.flatten().view(torch.uint8).numpy().data)
     return digest.hexdigest()
 
 

@@ -6,7 +6,7 @@ Shapes: B sentences, S source, D model width.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -16,7 +16,7 @@ from tdo_plugin.modules.translation_model import TranslationModel
 
 # anything about a batch, then its source tokens (B, S), padded on either side, and the context
 # (B,) of its sentences
-Batch = TypeVar("Batch", bound=tuple)
+Batch = TypeVar("Batch", bound=tuple[Any, ...])
 
 
 @torch.no_grad()

@@ -6,6 +6,7 @@ import argparse
 import os
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from tdo_plugin.cli import (
     analyze_allocation,
@@ -35,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _declare(what, "sweep", analyze_sweep)
 
 
-def _declare(parent: argparse._SubParsersAction, name: str, module: ModuleType) -> None:
+def _declare(parent: Any, name: str, module: ModuleType) -> None:
     """Declare an analysis, with what all of them have."""
     parser = parent.add_parser(name, help=module.HELP, description=module.HELP)
     module.add_arguments(parser)

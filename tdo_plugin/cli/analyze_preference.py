@@ -120,7 +120,7 @@ def run(args: argparse.Namespace) -> Analysis:
     with quiet_libraries():
         for name, path in models.items():
             found[name] = _measure(args, name, path, data, lines, pairs, chosen, device)
-    return _analysis(found, pairs, count, chosen)
+    return _analysis(found, pairs, count, list(chosen))
 
 
 def _check(args: argparse.Namespace) -> None:

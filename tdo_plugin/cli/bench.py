@@ -78,4 +78,5 @@ def run(args: argparse.Namespace) -> int:
     from speed.command import bench
 
     with ended_by_sigterm():
-        return bench(args)
+        code: int = bench(args)
+        return code

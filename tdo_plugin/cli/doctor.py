@@ -107,12 +107,12 @@ def check_device() -> Check:
         kernels = "fused attention: flash, without attention dropout; bf16: yes; fp16: slow"
         return Check("device", "ok", f"CPU, {torch.get_num_threads()} threads; {kernels}")
     capability = torch.cuda.get_device_capability()
-    kernels = ["memory-efficient"] if capability >= (5, 0) else []
-    kernels += ["flash"] if capability >= (8, 0) else []
+    fused = ["memory-efficient"] if capability >= (5, 0) else []
+    fused += ["flash"] if capability >= (8, 0) else []
     bf16 = "yes" if capability >= (8, 0) else "no"
     fp16 = "yes" if capability >= (7, 0) else "slow"
     name = f"{torch.cuda.device_count()} x {torch.cuda.get_device_name()}"
-    attention = " and ".join(kernels) or "none"
+    attention = " and ".join(fused) or "none"
     return Check(
         "device", "ok", f"{name}; fused attention: {attention}; bf16: {bf16}; fp16: {fp16}"
     )

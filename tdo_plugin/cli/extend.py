@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,7 +92,7 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _check(old: Dictionary, new: Dictionary, languages: tuple[str, ...]) -> None:
+def _check(old: Dictionary, new: Dictionary, languages: Sequence[str]) -> None:
     """Raise UserError unless the new dictionary is the old one and a tag for each language."""
     if len(new) != len(old) + len(languages):
         raise UserError(
@@ -110,7 +111,9 @@ def _state(state: dict[str, Any], arguments: Namespace, model: Any, task: Any) -
     cfg = dict(state["cfg"])
     for part in ("model", "task"):
         cfg[part] = Namespace(**{**vars(arguments), "data": cfg["task"].data})
-    kept = {key: state[key] for key in ("args", "criterion", "optimizer_history") if key in state}
+    kept: dict[str, Any] = {
+        key: state[key] for key in ("args", "criterion", "optimizer_history") if key in state
+    }
     iterator = (state.get("extra_state") or {}).get("train_iterator")
     stored = state.get("task_state") or {}
     remembered = {key: one for key, one in stored.items() if key == "remembered"}

@@ -311,7 +311,8 @@ def _groups(
     )
 
     if data is not None:
-        hub, trained = args.hub or data.hub(), set(data.directions)
+        hub = args.hub or data.hub()
+        trained: set[str] | None = set(data.directions)
     else:
         languages = {language for direction in directions for language in direction.split("-")}
         hub = args.hub or ("en" if "en" in languages else None)

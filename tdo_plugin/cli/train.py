@@ -140,6 +140,6 @@ def _submit(
 def _become(command: Sequence[str], variables: Mapping[str, str]) -> int:
     """Replace this process, so that a signal reaches the command itself."""
     try:
-        os.execvpe(command[0], command, {**os.environ, **variables})
+        os.execvpe(command[0], list(command), {**os.environ, **variables})
     except OSError as error:
         raise UserError(f"`{command[0]}` must be installed; {error.strerror}") from None

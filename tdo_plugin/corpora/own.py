@@ -23,7 +23,6 @@ from tdo_plugin.corpora.description.parsing import parse
 from tdo_plugin.corpora.rows.readers.lines import read_lines
 from tdo_plugin.data.files import sha256
 from tdo_plugin.data.textnames import (
-    CODE,
     fit_code,
     is_split_file,
     is_table,
@@ -34,6 +33,7 @@ from tdo_plugin.data.textnames import (
     unsplit_advice,
 )
 from tdo_plugin.errors import UserError
+from tdo_plugin.names import LANGUAGE
 
 CLEAN = {
     "train": ("empty", "unreadable", "duplicates", "held-out-pairs"),
@@ -170,8 +170,8 @@ def _sources(folder: Path) -> Iterator[_Source]:
     for (split, *pair), files in sides.items():
         for language in pair:
             if language not in files:
-                name = f"{split}.{'-'.join(pair)}.{language}"
-                raise UserError(f"`--from` must hold both sides; {folder} has no {name}")
+                missing = f"{split}.{'-'.join(pair)}.{language}"
+                raise UserError(f"`--from` must hold both sides; {folder} has no {missing}")
         yield _Source(split, tuple(pair), files, "lines", pair=True)
     for split, files in parallel.items():
         yield _Source(split, tuple(files), files, "lines")
@@ -179,7 +179,7 @@ def _sources(folder: Path) -> Iterator[_Source]:
 
 def _header(path: Path) -> tuple[str, ...]:
     columns = [*map(str.strip, next(read_lines(path, "utf-8"), "").split("\t"))]
-    languages = tuple(code for code in columns if re.fullmatch(CODE, code))
+    languages = tuple(code for code in columns if re.fullmatch(LANGUAGE, code))
     for column in columns:
         if column and column not in languages and (code := fit_code(column)):
             raise UserError(

@@ -134,8 +134,8 @@ def _key(making: Making, split: str, pair: Pair, seen: str) -> str:
     sources = [split] if not _is_held(corpus, split, pair) else ["train"]
     sets = [one for source in sources for one in corpus.sets_of(source, pair)]
     form = corpus.form
-    parts = (sets, corpus.clean, corpus.sample, corpus.hold_out, corpus.limit, form)
-    parts += (form.tokenizers(pair),)
+    chosen = (corpus.clean, corpus.sample, corpus.hold_out, corpus.limit)
+    parts = (sets, *chosen, form, form.tokenizers(pair))
     return hashlib.sha256(described((making.source, seen, split, parts)).encode()).hexdigest()
 
 

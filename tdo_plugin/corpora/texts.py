@@ -16,6 +16,7 @@ from pathlib import Path
 
 from tdo_plugin.corpora.description import Monolingual
 from tdo_plugin.corpora.pair_rows import Making, Record, in_chunks
+from tdo_plugin.corpora.rows.readers import lines as line_reader
 from tdo_plugin.corpora.rows.row_sampling import generator
 from tdo_plugin.data.files import replaced, sha256, write_text
 from tdo_plugin.data.sampling import draw
@@ -137,7 +138,9 @@ def _draw_lines(files: Sequence[Path], one: Monolingual, folder: Path) -> Facts:
     """Lines drawn at random, in their order."""
 
     def lines() -> Iterator[str]:
-        return (line for path in files for line in lines.read_lines(path, "utf-8") if line.strip())
+        return (
+            line for path in files for line in line_reader.read_lines(path, "utf-8") if line.strip()
+        )
 
     total = sum(1 for _ in lines())
     chance = generator(one.seed, (one.language, one.language), "monolingual")

@@ -100,7 +100,10 @@ class TPDM:
     def loss(
         self, outputs: ModelOutputs, sample: Sample, update: Update | None = None
     ) -> LossOutput:
-        captured = Disentangled(*map(outputs.captured.get, CAPTURED))
+        semantic, positional, gate = CAPTURED
+        captured = Disentangled(
+            outputs.captured[semantic], outputs.captured[positional], outputs.captured.get(gate)
+        )
         whole, padding = self._aligned(captured, sample["net_input"]["src_tokens"])
         device = whole.positional.device.type
         with torch.autocast(device, enabled=False):

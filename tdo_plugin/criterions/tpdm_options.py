@@ -106,8 +106,8 @@ def check_tpdm_options(options: Namespace, updates: int = 0) -> None:
     if not options.tpdm_position_weight:
         _left_out(options, ("detach_positional",), "where `--tpdm-position-weight` is 0")
     if not options.tpdm_disentangle_weight:
-        names = ("disentangle_start", "disentangle_warmup", "detach_positional")
-        names += ("generator_lr", "generator_steps", "new_generator")
+        names = ["disentangle_start", "disentangle_warmup", "detach_positional"]
+        names += ["generator_lr", "generator_steps", "new_generator"]
         _left_out(options, names, "where `--tpdm-disentangle-weight` is 0")
 
 

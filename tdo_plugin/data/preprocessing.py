@@ -226,7 +226,7 @@ def _is_of(out: Path, folder: TextFolder, digest: Callable[[Path], str]) -> bool
         texts = read_json(out / TEXTS)
     except (OSError, ValueError):
         return True
-    return texts == {folder.named(path): digest(path) for path in folder.files()}
+    return bool(texts == {folder.named(path): digest(path) for path in folder.files()})
 
 
 def _valids(

@@ -66,7 +66,7 @@ def _beside_hub(direction: str, hub: str | None) -> str | None:
 
 def size_groups(
     directions: Sequence[str],
-    sizes: Mapping[frozenset[str] | str, int],
+    sizes: Mapping[frozenset[str], int] | Mapping[str, int],
     hub: str = "en",
     bounds: tuple[int, int] = (HIGH, MEDIUM),
 ) -> Groups:

@@ -159,7 +159,9 @@ class EvalModel:
             for line in lines
         ]
         dataset = task.build_dataset_for_inference(encoded, [len(one) for one in encoded])
-        lengths = {number: (len(dataset[number]["source"]),) for number in range(len(encoded))}
+        lengths: dict[int, tuple[int, ...]] = {
+            number: (len(dataset[number]["source"]),) for number in range(len(encoded))
+        }
         drawn = self._drawn(lengths, Sampling(None, longest, seed=0), tokens)
         yield from self._sources(dataset, drawn)
 

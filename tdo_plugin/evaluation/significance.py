@@ -141,13 +141,15 @@ def _shuffle(scores: np.ndarray, direction: str, seed: int) -> np.ndarray:
     # test sets of one size share their resamples; in an order of its own, by its name, each
     # direction's are independent of the others' and of which others there are
     generator = np.random.default_rng([seed, *direction.encode()])
-    return scores[:, generator.permutation(scores.shape[1])]
+    shuffled: np.ndarray = scores[:, generator.permutation(scores.shape[1])]
+    return shuffled
 
 
 def _means(scores: np.ndarray, skip_zeros: bool) -> np.ndarray:
     """`scores.mean` of every resample: (directions, 2, samples) to (2, samples)."""
     counted = np.count_nonzero(scores, axis=0) if skip_zeros else len(scores)
-    return scores.sum(axis=0) / np.maximum(counted, 1)
+    means: np.ndarray = scores.sum(axis=0) / np.maximum(counted, 1)
+    return means
 
 
 def _difference(system: float, baseline: float, scores: np.ndarray) -> Difference:

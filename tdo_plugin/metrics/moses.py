@@ -117,7 +117,8 @@ def _normalized(line: str, rules: tuple[tuple[re.Pattern[str], str], ...]) -> st
     text = f"{line}\n"  # Perl sees it, and one rule moves a full stop that it follows
     for pattern, replacement in rules:
         text = pattern.sub(replacement, text)
-    return NON_PRINTING.sub(" ", text).strip()
+    normalized: str = NON_PRINTING.sub(" ", text).strip()
+    return normalized
 
 
 @cache

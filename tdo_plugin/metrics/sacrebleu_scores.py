@@ -95,7 +95,9 @@ def text_metric(
     Raises:
         UserError: no such tokenizer, or something that it needs is not installed.
     """
-    from sacrebleu.metrics import BLEU, CHRF, TER
+    from sacrebleu.metrics.bleu import BLEU
+    from sacrebleu.metrics.chrf import CHRF
+    from sacrebleu.metrics.ter import TER
 
     name = _sacrebleu_tokenizer(tokenizer, target)
     if key == "bleu":
@@ -132,7 +134,7 @@ def _check_installed(tokenizer: str) -> None:
 
 
 def _sacrebleu_tokenizer(tokenizer: str, target: str) -> str:
-    from sacrebleu.metrics import BLEU
+    from sacrebleu.metrics.bleu import BLEU
     from sacrebleu.tokenizers.tokenizer_spm import SPM_MODELS
     from sacrebleu.utils import SACREBLEU_DIR
 

@@ -64,8 +64,8 @@ class BeamHistory:
         Args:
             exponent: a hypothesis' score is divided by this power of its length.
         """
-        choices = [_Choice(*map(Tensor.tolist, one)) for one in _on_host(self._choices)]
-        places = [{name: place for place, name in enumerate(one.sentences)} for one in choices]
+        choices = [[part.tolist() for part in choice] for choice in _on_host(self._choices)]
+        places = [{name: place for place, name in enumerate(choice[0])} for choice in choices]
         found: list[list[dict[str, Tensor]]] = [[] for _ in range(self._sentences)]
         for step, (sentences, rows, scores, flags) in enumerate(_on_host(self._ends)):
             for place, column in flags.nonzero().tolist():
@@ -75,9 +75,10 @@ class BeamHistory:
                 tokens, sums = [self._eos], []
                 for choice, place_of in zip(choices[:step][::-1], places[:step][::-1], strict=True):
                     at = place_of[sentence]
-                    tokens.append(choice.tokens[at][row])
-                    sums.append(choice.scores[at][row])
-                    row = choice.rows[at][row]
+                    _, rows_at, tokens_at, scores_at = (part[at] for part in choice)
+                    tokens.append(tokens_at[row])
+                    sums.append(scores_at[row])
+                    row = rows_at[row]
                 score = scores[place, column]
                 found[sentence].append(_hypothesis(tokens[::-1], sums[::-1], score, exponent))
         return [_best_first(one) for one in found]

@@ -112,7 +112,9 @@ class Design:
         usual = ("data", "--task", "tdo_translation", "--optimizer", "adam")
         # where no training can lie that this would seem to go on with
         words = [*usual, "--save-dir", os.devnull, *self.flags(sizes, stacks)]
-        args = options.parse_args_and_arch(options.get_training_parser(), input_args=words)
+        args: Namespace = options.parse_args_and_arch(
+            options.get_training_parser(), input_args=words
+        )
         args.langs = list(self.languages)
         args.lang_pairs = [f"{a}-{b}" for a, b in permutations(self.languages, 2)]
         return args

@@ -183,7 +183,7 @@ def _states_rows(folder: Path) -> bool:
 def _tokenizer(folder: Path, family: str) -> Any:
     from transformers import M2M100Tokenizer, NllbTokenizer
 
-    kind = {"m2m100": M2M100Tokenizer, "nllb": NllbTokenizer}[family]
+    kind: Any = {"m2m100": M2M100Tokenizer, "nllb": NllbTokenizer}[family]
     if family == "m2m100":
         _needs(folder, "vocab.json")
     try:

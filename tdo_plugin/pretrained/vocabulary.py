@@ -63,7 +63,8 @@ def extended(original: Original, extension: Extension) -> Original:
     table = original.parameters["embeddings"]
     like = [original.tags[extension.like]] if extension.like else [*original.tags.values()]
     rows = [_mean(table, like)] * len(extension.languages)
-    segmentation, pieces = original.segmentation, []
+    segmentation = original.segmentation
+    pieces: Sequence[str] = []
     if extension.texts:
         segmentation, pieces = _segmentation(original, extension)
         rows += _rows(original, table, pieces)
@@ -118,9 +119,9 @@ def _segmentation(original: Original, extension: Extension) -> tuple[bytes, list
 
 
 def _proto(model: bytes) -> Any:
-    from sentencepiece import sentencepiece_model_pb2
+    from sentencepiece import sentencepiece_model_pb2 as messages
 
-    proto = sentencepiece_model_pb2.ModelProto()
+    proto = messages.ModelProto()  # type: ignore[attr-defined]  # made when it is imported
     proto.ParseFromString(model)
     return proto
 

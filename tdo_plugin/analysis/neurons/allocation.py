@@ -7,7 +7,7 @@ Shapes: P language pairs, G groups of them, W neurons of a module.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
@@ -145,7 +145,7 @@ def allocate(
     return modules, general
 
 
-def summarize(masks: Masks, by: str, sides: dict[str, str]) -> Summary:
+def summarize(masks: Masks, by: str, sides: Mapping[str, str]) -> Summary:
     """Count what the pairs were given.
 
     Args:

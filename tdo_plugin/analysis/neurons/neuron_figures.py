@@ -5,7 +5,7 @@ Shapes: P language pairs, W neurons of a module.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import permutations, product
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -212,7 +212,7 @@ def _share_legend(
     _finish(figure, axes, paths)
 
 
-def _finish(figure: Figure, axes: Sequence[Axes], paths: Sequence[Path]) -> None:
+def _finish(figure: Figure, axes: Iterable[Axes], paths: Sequence[Path]) -> None:
     plain(axes)
     for path in paths:
         save(figure, path)

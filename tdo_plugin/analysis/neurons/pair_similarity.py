@@ -56,7 +56,8 @@ def spearman(theta: Tensor) -> Tensor:
     Args:
         theta: importance, (P, W).
     """
-    return torch.corrcoef(torch.stack([_ranks(row) for row in theta])).reshape(2 * [len(theta)])
+    correlations: Tensor = torch.corrcoef(torch.stack([_ranks(row) for row in theta]))
+    return correlations.reshape(2 * [len(theta)])
 
 
 def _ranks(values: Tensor) -> Tensor:

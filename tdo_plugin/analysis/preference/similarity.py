@@ -44,7 +44,7 @@ def forms(variance: float) -> dict[str, Form]:
 
 def _standardized(states: Tensor) -> Tensor:
     """Each vector (N, D) with mean 0 over its entries, and length 1."""
-    centred = states.double() - states.double().mean(1, keepdim=True)
+    centred: Tensor = states.double() - states.double().mean(1, keepdim=True)
     return centred / centred.norm(dim=1, keepdim=True)
 
 
@@ -54,7 +54,8 @@ def _correlations(one: Tensor, other: Tensor) -> Tensor:
     The published code calls a CCA for each sentence, of two matrices 1 x D, with D the number of
     samples. Of one variable a side, the one canonical correlation is this.
     """
-    return (one * other).sum(1).abs().clamp(max=1)
+    product: Tensor = one * other
+    return product.sum(1).abs().clamp(max=1)
 
 
 def _subspace(states: Tensor, variance: float) -> Tensor:

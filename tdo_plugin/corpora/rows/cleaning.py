@@ -40,13 +40,13 @@ class Cleaner:
             scratch: folder for temporary files.
         """
         self._rules = [(_readable(rule), rule) for rule in rules]
-        self._takes = {
-            name: partial(_ON_HELD_OUT[rule.rule], held_out, pair)
-            if rule.rule in _ON_HELD_OUT
-            else partial(_ON_ROW[rule.rule], rule)
-            for name, rule in self._rules
-            if rule.rule != "duplicates"
-        }
+        self._takes: dict[str, Callable[[Row], bool]] = {}
+        for name, rule in self._rules:
+            if rule.rule in _ON_ROW:
+                self._takes[name] = partial(_ON_ROW[rule.rule], rule)
+            elif rule.rule in _ON_HELD_OUT:
+                assert held_out is not None
+                self._takes[name] = partial(_ON_HELD_OUT[rule.rule], held_out, pair)
         self._scratch = scratch
         self.counts = {name: 0 for name, _ in self._rules}
 
@@ -79,7 +79,7 @@ class Cleaner:
     def _left(self, name: str, rows: Iterable[Any]) -> Iterator[Any]:
         if name in self._takes:
             takes = self._takes[name]
-            marked = ((row, takes(row)) for row in rows)
+            marked: Iterator[tuple[Any, bool]] = ((row, takes(row)) for row in rows)
         else:
             marked = mark_repeats(rows, self._scratch)
         for row, taken in marked:
@@ -118,14 +118,17 @@ def _is_plainly_readable(text: str) -> bool:
 
 
 def _contains(rule: Rule, row: Row) -> bool:
+    assert rule.text is not None
     return rule.text in row[0] or rule.text in row[1]
 
 
 def _is_out_of_length(rule: Rule, row: Row) -> bool:
+    assert rule.least is not None and rule.most is not None
     return any(not rule.least <= size <= rule.most for size in _sizes(rule, row))
 
 
 def _is_out_of_ratio(rule: Rule, row: Row) -> bool:
+    assert rule.most is not None
     shorter, longer = sorted(_sizes(rule, row))
     return longer / shorter > rule.most if shorter else longer > 0
 

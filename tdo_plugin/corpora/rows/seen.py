@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from hashlib import blake2b
 from operator import itemgetter
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 import numpy
 
@@ -50,7 +50,8 @@ def dealt(rows: Iterable[Row], deal: Deal, scratch: Path, bucket: int = BUCKET) 
     """The rows of one part, see `Deal`; the arguments are as in `mark_repeats`."""
 
     def ours(_: numpy.ndarray, firsts: numpy.ndarray) -> numpy.ndarray:
-        return firsts % deal.parts == deal.part
+        chosen: numpy.ndarray = firsts % deal.parts == deal.part
+        return chosen
 
     judged = _judged(rows, itemgetter(deal.side), ours, scratch, bucket)
     return (row for row, in_part in judged if in_part)
@@ -95,7 +96,7 @@ def _bytes(text: str) -> bytes:
 
 
 def _portions(
-    keys: BinaryIO, buckets: int, number: int, most: int
+    keys: IO[bytes], buckets: int, number: int, most: int
 ) -> Iterator[tuple[numpy.ndarray, numpy.ndarray]]:
     """Rows and keys of one bucket, not much more than `most` at once.
 

@@ -15,14 +15,15 @@ import zlib
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import accumulate
 from pathlib import Path, PurePosixPath
-from typing import IO, BinaryIO
+from typing import IO, Any, BinaryIO
 
 from tdo_plugin.errors import UserError
 
 BLOCK = 1 << 20
-_COMPRESSIONS: dict[bytes, Callable[[BinaryIO], IO[bytes]]] = {
+_COMPRESSIONS: dict[bytes, Callable[[Any], Any]] = {
     b"\x1f\x8b": gzip.open,
     b"BZh": bz2.open,
     b"\xfd7zXZ\x00": lzma.open,
@@ -45,7 +46,7 @@ class _Joined(io.RawIOBase):
     """Files read as one."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        self._streams: list[BinaryIO] = []
+        self._streams: list[io.FileIO] = []
         try:
             for path in paths:
                 self._streams.append(path.open("rb", buffering=0))
@@ -70,7 +71,7 @@ class _Joined(io.RawIOBase):
         self._at = bases[whence] + offset
         return self._at
 
-    def readinto(self, buffer: memoryview) -> int:
+    def readinto(self, buffer: Any) -> int:
         number = bisect_right(self._ends, self._at)
         if number == len(self._ends):
             return 0
@@ -142,7 +143,8 @@ def entries(stream: BinaryIO, left_out: list[str]) -> Iterator[Entry]:
 def _decompressed(stream: BinaryIO, head: bytes) -> IO[bytes]:
     for magic, opener in _COMPRESSIONS.items():
         if head.startswith(magic):
-            return opener(stream)
+            opened: IO[bytes] = opener(stream)
+            return opened
     return stream
 
 
@@ -150,11 +152,17 @@ def _tar_entries(stream: IO[bytes], left_out: list[str]) -> Iterator[Entry]:
     with tarfile.open(fileobj=stream, mode="r|", bufsize=BLOCK) as archive:
         for member in archive:
             if member.isreg():
-                yield member.name, lambda member=member: archive.extractfile(member)
+                yield member.name, partial(_opened, archive, member)
             elif not member.isdir():
                 left_out.append(f"{member.name} ({'a link' if member.linkname else 'no file'})")
     while stream.read(BLOCK):
         pass
+
+
+def _opened(archive: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
+    stream = archive.extractfile(member)
+    assert stream is not None  # it is a plain file
+    return stream
 
 
 def _zip_entries(stream: BinaryIO, left_out: list[str]) -> Iterator[Entry]:
@@ -164,7 +172,7 @@ def _zip_entries(stream: BinaryIO, left_out: list[str]) -> Iterator[Entry]:
             if info.is_dir():
                 continue
             if kind in (0, stat.S_IFREG):
-                yield info.filename, lambda info=info: archive.open(info)
+                yield info.filename, partial(archive.open, info)
             else:
                 left_out.append(
                     f"{info.filename} ({'a link' if stat.S_ISLNK(kind) else 'no file'})"

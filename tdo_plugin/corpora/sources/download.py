@@ -109,7 +109,7 @@ def _proven(wanted: Wanted, partial: Partial, resumed: bool) -> Fingerprint:
 def _transfer(wanted: Wanted, url: str, partial: Partial, say: Say) -> bool:
     """Bring the partial file to its full length; returns whether earlier bytes are in it."""
     start, origin = partial.usable(url, wanted.expected), partial.origin
-    if start and start == origin.total:
+    if start and origin is not None and start == origin.total:
         return True
     try:
         with ask(url, span=f"{start}-" if start else None) as answer:
@@ -117,12 +117,12 @@ def _transfer(wanted: Wanted, url: str, partial: Partial, say: Say) -> bool:
                 _from_the_start(answer, wanted, url, partial, say)
                 return False
             _check_size(answer, wanted.expected)
-            if start and origin.goes_on(answer, start, url):
-                say(f"{url}: going on after {readable(start)} of {readable(origin.total)}")
+            if start and origin is not None and origin.goes_on(answer, start, url):
+                say(f"{url}: going on after {readable(start)} of {readable(origin.total or 0)}")
                 _append(answer, partial, start, say)
                 return True
     except Refused as refused:
-        if refused.code != 416 or origin.url != url:
+        if refused.code != 416 or origin is None or origin.url != url:
             raise
     partial.discard()
     raise Refused("what has come so far is of another edition")

@@ -103,7 +103,7 @@ def _answer(response: http.client.HTTPResponse) -> Answer:
         start, total = int(span[1]), _number(span[2])
     elif response.status != 200:
         raise Refused(f"HTTP {response.status} {response.reason}", response.status, lasting=True)
-    edition = headers.get("ETag") or headers.get("Last-Modified", "")
+    edition = headers.get("ETag") or headers.get("Last-Modified") or ""
     return Answer(response.status, start, total, edition, headers.get_content_type(), response)
 
 

@@ -14,7 +14,7 @@ class GnmtExponent:
         self.exponent = exponent
 
     def __rpow__(self, length: float) -> float:
-        return ((5 + length) / 6) ** self.exponent
+        return float(((5 + length) / 6) ** self.exponent)
 
 
 def length_exponent(exponent: float, form: str) -> float | GnmtExponent:

@@ -20,6 +20,9 @@ class SampledMultiEpochDataset(sampled.SampledMultiEpochDataset):
     that nothing is stored, and a resumed training finds the pass that it was in.
     """
 
+    load_next_shard: bool | None
+    shard_epoch: int
+
     def get_virtual_indices(
         self, rng: Any, datasets: list[Any], ratios: Any, size: int
     ) -> tuple[Numbers, Numbers, Numbers]:
@@ -37,7 +40,8 @@ class SampledMultiEpochDataset(sampled.SampledMultiEpochDataset):
         """fairseq's count of the shards, without its permutation."""
         self._random_global_indices = ()  # fairseq takes None for a pass that was not begun
         again = self.load_next_shard is not None
-        self.load_next_shard, self.shard_epoch = again, self.shard_epoch + again
+        self.load_next_shard = again
+        self.shard_epoch += again
 
     @property
     def _seeds(self) -> list[int]:
@@ -45,7 +49,7 @@ class SampledMultiEpochDataset(sampled.SampledMultiEpochDataset):
 
     def slice_of_pass(self) -> tuple[Numbers, Numbers]:
         """As of fairseq's draw: data sets and rows, (sentences,) each."""
-        words = np.random.SeedSequence(self._seeds).generate_state(
+        words: Any = np.random.SeedSequence(self._seeds).generate_state(
             ROUNDS * (1 + len(self.datasets)), np.uint64
         )
         keys = words.reshape(ROUNDS, -1)

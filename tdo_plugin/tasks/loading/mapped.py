@@ -13,7 +13,7 @@ from torch.utils.data import Dataset
 from tdo_compat.binarised import Side, Words, check_sentence, check_side, open_side, words_of
 
 
-class MappedSentences(Dataset):
+class MappedSentences(Dataset[Tensor]):
     """One side of a pair as fairseq-preprocess writes it, `mmap` by fairseq's name.
 
     fairseq reads all of both files before it maps them. Here the system fetches a page when a

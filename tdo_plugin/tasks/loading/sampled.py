@@ -67,6 +67,8 @@ class SampledMultiEpochDataset(
     fairseq looks up the lengths of the whole pass for every virtual epoch.
     """
 
+    _epoch_sizes: Numbers | None  # fairseq's, which forgets them with each epoch
+
     def _next_virtual_epoch(self, epoch: int) -> None:
         super()._next_virtual_epoch(epoch)
         self._numbers, self._rows = self.slice_of_pass()
@@ -92,8 +94,9 @@ class SampledMultiEpochDataset(
             ends = np.searchsorted(self._numbers[order], np.arange(1, len(self.datasets)))
             parts = zip(self.datasets, np.split(self._rows[order], ends), strict=True)
             found = np.concatenate([dataset.sizes[rows] for dataset, rows in parts])
-            self._epoch_sizes = np.empty_like(found)
-            self._epoch_sizes[order] = found
+            sizes = np.empty_like(found)
+            sizes[order] = found
+            self._epoch_sizes = sizes
         return self._epoch_sizes
 
 

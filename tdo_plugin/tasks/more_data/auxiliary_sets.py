@@ -42,10 +42,11 @@ class MoreDataManager(MultilingualDatasetManager):
         Raises:
             UserError: the symbol is there already, or is none.
         """
-        tag = getattr(args, "back_translated_tag", None)
+        tag: str | None = getattr(args, "back_translated_tag", None)
 
         def load_with_tag(path: str) -> Dictionary:
             dictionary = load(path)
+            assert tag is not None
             if tag in dictionary or tag.split() != [tag]:
                 raise UserError(
                     "`--back-translated-tag` must be a symbol without spaces that is not in the "

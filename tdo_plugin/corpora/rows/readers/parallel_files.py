@@ -47,7 +47,7 @@ def _matched(paths: Sequence[Path], sides: Sequence[Iterator[str]]) -> Iterator[
                 f"`{paths[longer ^ 1]}` must have as many sentences as {paths[longer].name}, "
                 f"{total}; it has {count}"
             )
-        yield row
+        yield row  # type: ignore[misc]  # of two sides
 
 
 def _lines(path: Path, one: ConcreteSet) -> Iterator[str]:
