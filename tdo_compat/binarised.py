@@ -128,7 +128,9 @@ def check_side(prefix: str, dictionary: Any = None, whole: bool = False) -> Side
     side = open_side(prefix)
     check_other_side(prefix, len(side.sizes))
     if dictionary is not None and (whole or side.is_small):
-        side.check_tokens(words_of(prefix, dictionary))
+        words = words_of(prefix, dictionary)
+        assert words is not None  # there is a dictionary
+        side.check_tokens(words)
     check_digests(prefix)
     return side
 

@@ -9,6 +9,7 @@ to write to. ``patches`` gives both to fairseq.
 import argparse
 import ast
 import functools
+import operator
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
@@ -78,7 +79,8 @@ def _value(node: ast.expr) -> Any:
     right: Any = _value(node.right)
     if isinstance(node.op, ast.Add):
         if isinstance(left, REPEATED) and type(left) is type(right):
-            return left + right
+            joined: Any = operator.add(left, right)
+            return joined
         return ast.literal_eval(node)  # which knows complex numbers
     if isinstance(right, REPEATED):
         left, right = right, left

@@ -149,9 +149,10 @@ def read_data_folder(root: Path) -> DataFolder:
         )
     if settings_of(root) is None:
         raise UserError(f"`DATA` must hold whole files; {root / MARK} is none: it is damaged")
-    languages, *directions = (
+    languages, trained, tested = (
         tuple(line for line in read_lines(root / name) if line) for name in LISTS
     )
+    directions = (trained, tested)
     check_languages(languages, f"`{root / 'langs.txt'}`")
     for name, among in zip(LISTS[1:], directions, strict=True):
         check_directions(among, f"`{root / name}`")
@@ -163,7 +164,7 @@ def read_data_folder(root: Path) -> DataFolder:
     for name, listed in zip(LISTS, (languages, *directions), strict=True):
         if repeated := [line for line in listed if listed.count(line) > 1]:
             raise UserError(f"`{root / name}` must name each once; it has {repeated[0]} twice")
-    if not directions[0]:
+    if not trained:
         raise UserError(f"`{root / 'pairs.txt'}` must have a direction; it has none")
     shards = tuple(read_lines(root / SHARDS)) if (root / SHARDS).is_file() else ()
     if strange := [one for one in shards if not SHARD.fullmatch(one)]:
@@ -174,7 +175,7 @@ def read_data_folder(root: Path) -> DataFolder:
         raise UserError(f"`DATA` must hold whole files; {root / SHARDS} is missing")
     for name in (*LISTS, SHARDS):
         check_file(str(root / name))
-    return DataFolder(root, languages, *directions, shards)
+    return DataFolder(root, languages, trained, tested, shards)
 
 
 def settings_of(root: Path) -> dict[str, object] | None:

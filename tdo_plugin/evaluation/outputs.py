@@ -151,7 +151,8 @@ def data_side(data: DataFolder, direction: str, language: str) -> tuple[str, ...
     Raises:
         UserError: the folder lacks it.
     """
-    path = data.reference(*direction.split("-"), language)
+    source, target = direction.split("-")
+    path = data.reference(source, target, language)
     return _plain(path, read_text_form(data.root), language)
 
 

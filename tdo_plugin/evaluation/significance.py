@@ -121,7 +121,8 @@ def resample(own: Statistics, other: Statistics, samples: int, seed: int) -> np.
         # exact for whole numbers, whatever the order of the sums: doubles hold them up to 2**53
         for total in times[start : start + BLOCK] @ rows:
             scores.append((own.corpus(total[:width]), other.corpus(total[width:])))
-    return np.array(scores).T
+    transposed: np.ndarray = np.array(scores).T
+    return transposed
 
 
 @lru_cache(maxsize=2)

@@ -52,7 +52,9 @@ from tdo_plugin.tasks.validation import Validation, add_validation_options, vali
 from tdo_plugin.text_settings import settings_of
 
 
-class _LeanLanguageIdDataManager(MoreDataManager, LanguageIdDataManager, LeanDataManager):
+class _LeanLanguageIdDataManager(  # type: ignore[misc]  # each calls the next
+    MoreDataManager, LanguageIdDataManager, LeanDataManager
+):
     """Further data, language ids and lean loading, which know nothing of each other."""
 
 

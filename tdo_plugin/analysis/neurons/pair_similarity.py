@@ -64,7 +64,8 @@ def _ranks(values: Tensor) -> Tensor:
     """From 1; equal ones have the mean of theirs."""
     _, inverse, counts = values.unique(return_inverse=True, return_counts=True)
     last = counts.cumsum(0).double()
-    return (last - (counts - 1) / 2)[inverse]
+    ranks: Tensor = (last - (counts - 1) / 2)[inverse]
+    return ranks
 
 
 def spearman_by_kind(importance: Importance) -> dict[Kind, Tensor]:

@@ -45,7 +45,8 @@ def forms(variance: float) -> dict[str, Form]:
 def _standardized(states: Tensor) -> Tensor:
     """Each vector (N, D) with mean 0 over its entries, and length 1."""
     centred: Tensor = states.double() - states.double().mean(1, keepdim=True)
-    return centred / centred.norm(dim=1, keepdim=True)
+    standardized: Tensor = centred / centred.norm(dim=1, keepdim=True)
+    return standardized
 
 
 def _correlations(one: Tensor, other: Tensor) -> Tensor:
@@ -71,7 +72,8 @@ def _subspace(states: Tensor, variance: float) -> Tensor:
     rank = int((spread > smallest).sum())
     held = spread[:rank].square().cumsum(0)
     enough = int((held < variance * held[-1:]).sum()) + 1
-    return directions[:, : min(enough, rank)]
+    subspace: Tensor = directions[:, : min(enough, rank)]
+    return subspace
 
 
 def _svcca(one: Tensor, other: Tensor) -> Tensor:
@@ -80,7 +82,8 @@ def _svcca(one: Tensor, other: Tensor) -> Tensor:
     Between orthonormal bases of centred sets the canonical correlations are the singular values of
     their product; of the whitening that CCA is usually written with nothing is left to do.
     """
-    return torch.linalg.svdvals(one.T @ other).clamp(max=1).mean().reshape(1)
+    correlations: Tensor = torch.linalg.svdvals(one.T @ other).clamp(max=1)
+    return correlations.mean().reshape(1)
 
 
 def _chance(one: Tensor, other: Tensor) -> float:

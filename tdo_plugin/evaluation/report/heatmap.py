@@ -69,8 +69,8 @@ def _figure(sheet: ScoreSheet, metric: str) -> Figure:
     figure.draw_without_rendering()  # lays all out, before the many numbers, which lie inside
     figure.set_layout_engine("none")
     if len(codes) <= MAX_NUMBERED:
-        for squares, panel in zip(drawn, shown.values(), strict=True):
-            _number(squares, panel, measure)
+        for axis, squares, panel in zip(axes, drawn, shown.values(), strict=False):
+            _number(axis, squares, panel, measure)
     return figure
 
 
@@ -115,11 +115,11 @@ def _label(axis: Axes, name: str, codes: list[str]) -> None:
     axis.spines[:].set_visible(False)
 
 
-def _number(squares: PolyCollection, cells: Cells, measure: Metric) -> None:
+def _number(axis: Axes, squares: PolyCollection, cells: Cells, measure: Metric) -> None:
     for (x, y), value in cells.items():
-        red, green, blue, _ = squares.cmap(squares.norm(value))
+        red, green, blue, _ = squares.to_rgba([value])[0]
         bright = 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.45
-        squares.axes.text(
+        axis.text(
             x + 0.5,
             y + 0.5,
             number(value, min(1, measure.digits)),
