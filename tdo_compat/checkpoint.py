@@ -182,7 +182,7 @@ def signed(state: Any) -> Any:
         return state
     made_by: Any = _command()
     if "tdo_plugin" in sys.modules:
-        from tdo_plugin import provenance
+        from tdo_plugin.runtime import provenance
 
         made_by = provenance.made_by(made_by)
     return {**state, "made_by": made_by}

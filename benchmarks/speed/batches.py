@@ -9,8 +9,8 @@ from itertools import chain
 from pathlib import Path
 
 from speed.text import Sentence, Text, of_length
-from tdo_plugin.data.files import write_text
 from tdo_plugin.errors import UserError
+from tdo_plugin.runtime.files import write_text
 
 Batch = tuple[Sentence, ...]
 

@@ -18,8 +18,8 @@ from speed.plan import Contest
 from speed.rows import Row, head, line, rows
 from speed.team import Team
 from speed.text import Text, embedded, own
-from tdo_plugin.data.files import write_text
 from tdo_plugin.errors import UserError
+from tdo_plugin.runtime.files import write_text
 
 PLOT_ROUNDS, GROWTH_ROUNDS, TABLE_ROUNDS = 2, 3, 5
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from tdo_compat.errors import one_line
-from tdo_plugin.data.signals import no_interrupt
 from tdo_plugin.errors import UserError
+from tdo_plugin.runtime.signals import no_interrupt
 
 
 class SystemProcess:

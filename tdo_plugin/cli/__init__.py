@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from tdo_compat.errors import CLOSED, named_when_full, one_line, reader_is_gone, tell
-from tdo_plugin.data.signals import ended_by_sigterm
 from tdo_plugin.launch.parser import Parser
+from tdo_plugin.runtime.signals import ended_by_sigterm
 
 COMMANDS = (
     "doctor",

@@ -69,10 +69,10 @@ def run(args: argparse.Namespace) -> int:
     """Allocate, write, and say what came out."""
     from tdo_plugin.analysis.neurons.allocation import allocate, chosen, relative, summarize
     from tdo_plugin.cli.average import check_output, make_folder
-    from tdo_plugin.data.files import write_text
     from tdo_plugin.evaluation.report.text_tables import terminal
     from tdo_plugin.neuron_files import Importance, Masks
-    from tdo_plugin.provenance import made_by
+    from tdo_plugin.runtime.files import write_text
+    from tdo_plugin.runtime.provenance import made_by
 
     _check(args)
     check_output(args.out, args.force, "--out")

@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     """Print tables, and write figures and numbers to the folder."""
     from tdo_plugin.analysis.figure_files import check
     from tdo_plugin.cli.analyze_output import show, write
-    from tdo_plugin.data.lock import alone
+    from tdo_plugin.runtime.lock import alone
 
     out = args.out.resolve()
     # said before all is computed; the lock is taken when there is something to write

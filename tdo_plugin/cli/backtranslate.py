@@ -76,9 +76,9 @@ def run(args: argparse.Namespace) -> int:
     from tdo_plugin.corpora.single_language_text import LoneTexts
     from tdo_plugin.data.auxiliary_folder import BACK_TRANSLATED, FurtherFolder
     from tdo_plugin.data.databin import read_data_folder
-    from tdo_plugin.data.lock import alone
-    from tdo_plugin.data.signals import GOES_ON, ended_by_sigterm
     from tdo_plugin.evaluation.protocols import protocol
+    from tdo_plugin.runtime.lock import alone
+    from tdo_plugin.runtime.signals import GOES_ON, ended_by_sigterm
 
     _check(args)
     data = read_data_folder(args.data.resolve())
@@ -152,12 +152,12 @@ def _make(
     """Clean, translate, filter and binarise; returns how many parts failed."""
     from tdo_plugin.corpora.single_language_text import line_of, place
     from tdo_plugin.corpora.synthetic import Translated, make_synthetic
-    from tdo_plugin.data.files import sha256
     from tdo_plugin.evaluation.decoding.decoded_checkpoints import describe
     from tdo_plugin.evaluation.decoding.pool import Work
     from tdo_plugin.evaluation.decoding.textjobs import parts_of
     from tdo_plugin.launch.environment import cores
-    from tdo_plugin.provenance import made_by
+    from tdo_plugin.runtime.files import sha256
+    from tdo_plugin.runtime.provenance import made_by
 
     out, workers = folder.root, args.workers or cores()
     _check_languages(options, pairs)

@@ -6,9 +6,9 @@ import argparse
 import sys
 from pathlib import Path
 
-from tdo_plugin.data.signals import ended_by_sigterm
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.training_config import PRECISIONS
+from tdo_plugin.runtime.signals import ended_by_sigterm
 
 HELP = "measure speed and memory against stock fairseq and a plain concatenating model"
 

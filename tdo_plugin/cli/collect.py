@@ -35,8 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Gather the sheets and pictures, and write the page."""
-    from tdo_plugin.data.files import complete_file
     from tdo_plugin.evaluation.report.collection import collection_page
+    from tdo_plugin.runtime.files import complete_file
 
     if args.out.is_dir():
         raise UserError(f"`--out` must be a file; {args.out} is a folder")

@@ -9,9 +9,9 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tdo_plugin.data.signals import ended_by_sigterm
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.parser import seed
+from tdo_plugin.runtime.signals import ended_by_sigterm
 
 if TYPE_CHECKING:
     from tdo_plugin.pretrained.original import Original

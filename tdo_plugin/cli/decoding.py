@@ -155,7 +155,7 @@ def settings_of(options: DecodingOptions) -> dict[str, Any]:
     """What hypotheses depend on of the options, the checkpoints by their content."""
     from dataclasses import asdict
 
-    from tdo_plugin.data.files import sha256
+    from tdo_plugin.runtime.files import sha256
 
     settings = {
         name: value

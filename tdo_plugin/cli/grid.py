@@ -271,8 +271,8 @@ def _script(
     args: argparse.Namespace, grid: Grid, runs: Sequence[Run], behind: Sequence[str]
 ) -> int:
     from tdo_plugin.data.databin import read_data_folder
-    from tdo_plugin.data.files import write_text
     from tdo_plugin.grid.grid_script import TASK, sbatch_script
+    from tdo_plugin.runtime.files import write_text
 
     _at_least_one(args, "at_most", "gpus_each")
     if args.gpus is not None:

@@ -30,11 +30,11 @@ def collect(
 ) -> int:
     """Score, print all tables, write them, name the files; 1 where a score is missing."""
     from tdo_plugin.data.databin import read_data_folder
-    from tdo_plugin.data.lock import alone
     from tdo_plugin.evaluation.report.text_tables import terminal
     from tdo_plugin.grid.folder import folders
     from tdo_plugin.grid.grid_tables import tables_of, write
     from tdo_plugin.grid.results import gather
+    from tdo_plugin.runtime.lock import alone
 
     axes = _axes(args.best_by, grid)
     data = read_data_folder(args.data.resolve())
@@ -85,9 +85,9 @@ def _state(folder: RunFolder) -> str:
 def _scored(grid: Grid, data: DataFolder, done: Sequence[RunFolder], out: Path) -> ScoreSheet:
     """The score sheet of what is done; made anew only where something has changed."""
     from tdo_plugin.cli import score
-    from tdo_plugin.data.files import sha256, write_text
     from tdo_plugin.evaluation.score_sheet import read_sheet
     from tdo_plugin.grid.validated import validation_sheet
+    from tdo_plugin.runtime.files import sha256, write_text
 
     if grid.measure == "validation":
         return validation_sheet(data, done)

@@ -81,8 +81,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Measure every pair; write the file; print a table."""
     from tdo_plugin.data.databin import read_data_folder
-    from tdo_plugin.data.lock import alone
-    from tdo_plugin.data.signals import GOES_ON, ended_by_sigterm
+    from tdo_plugin.runtime.lock import alone
+    from tdo_plugin.runtime.signals import GOES_ON, ended_by_sigterm
 
     sentences = _check(args)
     out = args.out.absolute()
@@ -152,9 +152,9 @@ def _work(
     from tdo_plugin.checkpoints import read
     from tdo_plugin.cli.importance_jobs import ImportanceWork, Settings
     from tdo_plugin.data.databin import MARK
-    from tdo_plugin.data.files import sha256
     from tdo_plugin.evaluation.decoding.loading import check_languages, known_languages
     from tdo_plugin.neuron_files import digest_of
+    from tdo_plugin.runtime.files import sha256
 
     path = args.path.absolute()
     state = read(path, "--path")
@@ -247,7 +247,7 @@ def _join(jobs: list[ImportanceJob], work: ImportanceWork, data: DataFolder) -> 
     import torch
 
     from tdo_plugin.neuron_files import Importance
-    from tdo_plugin.provenance import made_by
+    from tdo_plugin.runtime.provenance import made_by
 
     parts = [_same(job.part(work.out), work) for job in jobs]
     first = parts[0]

@@ -54,8 +54,8 @@ def run(args: argparse.Namespace) -> int:
     from tdo_compat.digests import check_folder
     from tdo_plugin.analysis import figure_files, size_plot
     from tdo_plugin.data.databin import read_data_folder
-    from tdo_plugin.data.files import write_text
     from tdo_plugin.data.inventory import as_json, by_direction, read_sets
+    from tdo_plugin.runtime.files import write_text
 
     extra = own_and_stock(args, _options)
     _check(args, extra)

@@ -47,8 +47,8 @@ def run(args: argparse.Namespace) -> int:
     from tdo_plugin.corpora.monolingual_folder import make_monolingual
     from tdo_plugin.corpora.single_language_text import LoneTexts
     from tdo_plugin.data.databin import read_data_folder
-    from tdo_plugin.data.lock import alone
     from tdo_plugin.launch.environment import cores
+    from tdo_plugin.runtime.lock import alone
 
     check_counts(args)
     texts = LoneTexts(read_data_folder(args.data.resolve()), texts_of(args.text))

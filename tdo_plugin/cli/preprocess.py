@@ -164,7 +164,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace, text: Path) -> int:
     from tdo_plugin.data.folder_steps import taken_model
-    from tdo_plugin.data.lock import alone
     from tdo_plugin.data.preprocessing import (
         PreprocessSettings,
         preprocess,
@@ -174,6 +173,7 @@ def _run(args: argparse.Namespace, text: Path) -> int:
     from tdo_plugin.data.segmentation import SegmentationSettings
     from tdo_plugin.data.textfolder import read_text_folder
     from tdo_plugin.data.textnames import enumerated
+    from tdo_plugin.runtime.lock import alone
 
     folder = read_text_folder(text, args.languages)
     if unused := folder.unused():

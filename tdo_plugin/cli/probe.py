@@ -94,8 +94,8 @@ def run(args: argparse.Namespace) -> int:
     """Probe every checkpoint; print, and write to the folder."""
     from tdo_plugin.cli.probe_output import show, write
     from tdo_plugin.data.databin import read_data_folder
-    from tdo_plugin.data.lock import alone
     from tdo_plugin.metrics.silence import quiet_libraries
+    from tdo_plugin.runtime.lock import alone
 
     _check(args)
     models = _checkpoints(named(args.path))

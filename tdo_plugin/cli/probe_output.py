@@ -15,9 +15,9 @@ from typing import Any
 from tdo_plugin.analysis.probing import probing_figures, probing_tables
 from tdo_plugin.analysis.probing.probing_results import TestTokens
 from tdo_plugin.analysis.probing.probing_tables import Models, Rows
-from tdo_plugin.data.files import complete_file, write_text
 from tdo_plugin.evaluation.report.table import ABSENT, Block, Cell, Column, Row, Table, number
 from tdo_plugin.evaluation.report.text_tables import terminal
+from tdo_plugin.runtime.files import complete_file, write_text
 
 RECORD = "probe.json"
 SUFFIXES = (".png", ".svg")
@@ -194,7 +194,7 @@ def _record(
     args: argparse.Namespace,
 ) -> dict[str, Any]:
     from tdo_plugin.evaluation.decoding.decoded_checkpoints import describe
-    from tdo_plugin.provenance import made_by
+    from tdo_plugin.runtime.provenance import made_by
 
     settings = ("halves", "layers", "sentences", "test_sentences", "longest", "probes", "seed")
     return {

@@ -143,11 +143,11 @@ def run(args: argparse.Namespace) -> int:
     from dataclasses import replace
 
     from tdo_plugin.data.databin import read_data_folder
-    from tdo_plugin.data.files import write_text
     from tdo_plugin.evaluation.score_sheet import as_json
     from tdo_plugin.evaluation.scoring import score
     from tdo_plugin.evaluation.systems import in_order, read_systems, same_references, single_system
-    from tdo_plugin.provenance import made_by
+    from tdo_plugin.runtime.files import write_text
+    from tdo_plugin.runtime.provenance import made_by
 
     _check(args)
     data = read_data_folder(args.data.resolve()) if args.data else None

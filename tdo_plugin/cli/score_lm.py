@@ -107,10 +107,10 @@ class Figures:
 def run(args: argparse.Namespace) -> int:
     """Score every set and print a table."""
     from tdo_plugin.data.databin import read_data_folder
-    from tdo_plugin.data.files import complete_file
     from tdo_plugin.evaluation.decoding import decoded_checkpoints
     from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
     from tdo_plugin.evaluation.decoding.pool import Work, load
+    from tdo_plugin.runtime.files import complete_file
 
     texts = _check(args)
     data = read_data_folder(args.data.resolve())

@@ -116,8 +116,8 @@ def _submit(
     extra: Sequence[str],
 ) -> int:
     """Write the script into the folder of the checkpoints, and become its sbatch."""
-    from tdo_plugin.data.files import write_text
     from tdo_plugin.launch.slurm_script import training_script
+    from tdo_plugin.runtime.files import write_text
 
     words = [sys.executable, "-m", "tdo_plugin", "train", str(args.config.resolve()), str(data)]
     words += ["--save-dir", str(save_dir)]

@@ -21,10 +21,10 @@ from tdo_plugin.cli.decoding import (
     search_options,
     settings_of,
 )
-from tdo_plugin.data.lock import alone
-from tdo_plugin.data.signals import GOES_ON, ended_by_sigterm
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.handed_on_options import gpus_here
+from tdo_plugin.runtime.lock import alone
+from tdo_plugin.runtime.signals import GOES_ON, ended_by_sigterm
 
 if TYPE_CHECKING:
     from tdo_plugin.data.databin import DataFolder
@@ -156,9 +156,9 @@ def _test_sets(
 def _how(args: argparse.Namespace, data: DataFolder, options: DecodingOptions) -> dict[str, Any]:
     """What the folder's hypotheses depend on, and what made them."""
     from tdo_plugin.data.databin import MARK
-    from tdo_plugin.data.files import sha256
     from tdo_plugin.metrics.textform import read_text_form
-    from tdo_plugin.provenance import made_by
+    from tdo_plugin.runtime.files import sha256
+    from tdo_plugin.runtime.provenance import made_by
 
     settings = {
         **settings_of(options),

@@ -21,7 +21,6 @@ from typing import Any
 from tdo_plugin.corpora.description import SPLITS, Corpus
 from tdo_plugin.corpora.description.parsing import parse
 from tdo_plugin.corpora.rows.readers.lines import read_lines
-from tdo_plugin.data.files import sha256
 from tdo_plugin.data.textnames import (
     fit_code,
     is_split_file,
@@ -34,6 +33,7 @@ from tdo_plugin.data.textnames import (
 )
 from tdo_plugin.errors import UserError
 from tdo_plugin.names import LANGUAGE
+from tdo_plugin.runtime.files import sha256
 
 CLEAN = {
     "train": ("empty", "unreadable", "duplicates", "held-out-pairs"),

@@ -25,12 +25,12 @@ from tdo_plugin.corpora.description import HELD_OUT, Corpus, Member, Pair, Row, 
 from tdo_plugin.corpora.rows.cleaning import Cleaner, HeldOut
 from tdo_plugin.corpora.rows.readers import read
 from tdo_plugin.corpora.rows.row_sampling import choose, generator
-from tdo_plugin.data.files import complete_file, write_text
 from tdo_plugin.data.sampling import draw
-from tdo_plugin.data.steps import Step, described
 from tdo_plugin.data.textfolder import read_lines
-from tdo_plugin.data.workers import map_in_order
 from tdo_plugin.metrics.textform import TextForm
+from tdo_plugin.runtime.files import complete_file, write_text
+from tdo_plugin.runtime.steps import Step, described
+from tdo_plugin.runtime.workers import map_in_order
 
 CHUNK = 10_000  # rows that a process tokenizes at once
 TOKENS, TEXTS = "tokens", "held-out"

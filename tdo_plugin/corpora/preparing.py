@@ -20,14 +20,14 @@ from tdo_plugin.corpora.rows.cleaning import HeldOut
 from tdo_plugin.corpora.sources.fetch import fetch
 from tdo_plugin.corpora.sources.unpack import unpack
 from tdo_plugin.corpora.texts import write_texts
-from tdo_plugin.data.files import sha256
 from tdo_plugin.data.folder_steps import taken_model
-from tdo_plugin.data.lock import alone
 from tdo_plugin.data.preprocessing import PreprocessSettings, preprocess
-from tdo_plugin.data.steps import Step, Steps, described
 from tdo_plugin.data.textfolder import read_text_folder
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.textform import TextForm
+from tdo_plugin.runtime.files import sha256
+from tdo_plugin.runtime.lock import alone
+from tdo_plugin.runtime.steps import Step, Steps, described
 
 Say = Callable[[str], None]
 

@@ -22,14 +22,14 @@ from tdo_plugin.corpora.pair_rows import in_chunks
 from tdo_plugin.corpora.rows.cleaning import Cleaner, HeldOut
 from tdo_plugin.corpora.rows.readers.lines import read_lines
 from tdo_plugin.data.databin import DataFolder
-from tdo_plugin.data.files import complete_file, sha256
 from tdo_plugin.data.folder_steps import taken_model
 from tdo_plugin.data.segmentation import join_pieces
-from tdo_plugin.data.steps import Facts, Step, Steps
 from tdo_plugin.data.textfolder import read_lines as data_lines
-from tdo_plugin.data.workers import map_in_order
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.textform import TextForm, read_text_form
+from tdo_plugin.runtime.files import complete_file, sha256
+from tdo_plugin.runtime.steps import Facts, Step, Steps
+from tdo_plugin.runtime.workers import map_in_order
 
 RULES = ("empty", "unreadable", "duplicates")  # those of one's own training text
 HELD_OUT = "held-out"

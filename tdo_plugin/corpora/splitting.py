@@ -19,7 +19,6 @@ from itertools import zip_longest
 from pathlib import Path
 
 from tdo_plugin.corpora.rows.readers.lines import read_lines
-from tdo_plugin.data.files import complete_file
 from tdo_plugin.data.textnames import (
     SPLITS,
     beyond_pairs,
@@ -31,6 +30,7 @@ from tdo_plugin.data.textnames import (
     unsplit,
 )
 from tdo_plugin.errors import UserError
+from tdo_plugin.runtime.files import complete_file
 
 Say = Callable[[str], object]
 Row = tuple[str, ...]

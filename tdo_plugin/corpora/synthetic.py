@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from tdo_plugin.corpora.pair_rows import in_chunks
 from tdo_plugin.corpora.single_language_text import line_of
 from tdo_plugin.data.auxiliary_folder import FurtherFolder, make_further
-from tdo_plugin.data.files import complete_file
 from tdo_plugin.data.segmentation import load_model
 from tdo_plugin.data.set_parts import TextSet
-from tdo_plugin.data.steps import Facts, Step, Steps
 from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.errors import UserError
+from tdo_plugin.runtime.files import complete_file
+from tdo_plugin.runtime.steps import Facts, Step, Steps
 
 if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor

@@ -18,12 +18,12 @@ from tdo_plugin.corpora.description import Monolingual
 from tdo_plugin.corpora.pair_rows import Making, Record, in_chunks
 from tdo_plugin.corpora.rows.readers import lines as line_reader
 from tdo_plugin.corpora.rows.row_sampling import generator
-from tdo_plugin.data.files import replaced, sha256, write_text
 from tdo_plugin.data.sampling import draw
-from tdo_plugin.data.steps import Facts, Step, Steps, described
 from tdo_plugin.data.textfolder import PLAIN, count_lines, read_lines
 from tdo_plugin.metrics.textform import TextForm, truecaser
 from tdo_plugin.metrics.truecasing import train_truecaser
+from tdo_plugin.runtime.files import replaced, sha256, write_text
+from tdo_plugin.runtime.steps import Facts, Step, Steps, described
 
 CASED = Path("work", "cased")
 

@@ -19,14 +19,14 @@ from typing import Any
 
 from tdo_compat.digests import DIGESTS, digests, seal
 from tdo_plugin.data import binarization
-from tdo_plugin.data.files import sha256, write_text
 from tdo_plugin.data.folder_steps import TAKEN, make_sets, taken_model_step
 from tdo_plugin.data.preprocessing import digests_of, remove_strays
 from tdo_plugin.data.segmentation import Dropped, load_model
 from tdo_plugin.data.set_parts import Encoding, TextSet
-from tdo_plugin.data.steps import Steps
 from tdo_plugin.errors import UserError
 from tdo_plugin.names import check_directions
+from tdo_plugin.runtime.files import sha256, write_text
+from tdo_plugin.runtime.steps import Steps
 from tdo_plugin.typed import read_json, typed
 
 Settings = Mapping[str, Any]

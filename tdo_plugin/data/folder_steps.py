@@ -12,11 +12,11 @@ from pathlib import Path
 
 from tdo_plugin.data import segmentation as sp
 from tdo_plugin.data.binarization import binarise
-from tdo_plugin.data.files import sha256
 from tdo_plugin.data.set_parts import PARTS, Encoding, TextSet, joining_step, part_steps
-from tdo_plugin.data.steps import Facts, Step, Steps
 from tdo_plugin.data.textfolder import Pair, TextFolder
 from tdo_plugin.errors import UserError
+from tdo_plugin.runtime.files import sha256
+from tdo_plugin.runtime.steps import Facts, Step, Steps
 
 TAKEN = ("spm.model", "spm.vocab", "dict.txt")  # what is taken of another data folder
 

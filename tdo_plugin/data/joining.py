@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
-from tdo_plugin.data.files import write_text
 from tdo_plugin.data.textfolder import Pair, TextFolder, read_lines
+from tdo_plugin.runtime.files import write_text
 
 Sides = dict[str, Path]  # the files of a validation set by language
 

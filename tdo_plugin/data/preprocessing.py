@@ -18,7 +18,6 @@ from tdo_compat.digests import DIGESTS, seal
 from tdo_plugin.data import binarization
 from tdo_plugin.data import segmentation as sp
 from tdo_plugin.data.databin import LISTS, MARK, SHARDS, read_data_folder, settings_of
-from tdo_plugin.data.files import sha256, write_text
 from tdo_plugin.data.folder_steps import (
     make_sets,
     model_step,
@@ -32,9 +31,10 @@ from tdo_plugin.data.joining import join_valids
 from tdo_plugin.data.sampling import most_sentences
 from tdo_plugin.data.set_parts import PARTS, Encoding
 from tdo_plugin.data.sharding import shard_folders
-from tdo_plugin.data.steps import Step, Steps, read_record
 from tdo_plugin.data.textfolder import Pair, TextFolder, count_lines
 from tdo_plugin.errors import UserError
+from tdo_plugin.runtime.files import sha256, write_text
+from tdo_plugin.runtime.steps import Step, Steps, read_record
 from tdo_plugin.typed import read_json, typed
 
 TEXTS = Path("work", "texts.json")  # digests of the text that a whole folder was made of

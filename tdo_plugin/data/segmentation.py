@@ -13,10 +13,10 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tdo_plugin.data.files import complete_file, replaced, sha256, write_text
 from tdo_plugin.data.sampling import sample
 from tdo_plugin.data.textfolder import TextFolder, read_lines
 from tdo_plugin.errors import UserError
+from tdo_plugin.runtime.files import complete_file, replaced, sha256, write_text
 
 if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor

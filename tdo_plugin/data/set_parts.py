@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from tdo_plugin.data.binarization import binarise
 from tdo_plugin.data.segmentation import Dropped, encode_sides
-from tdo_plugin.data.steps import Facts, Step
 from tdo_plugin.data.textfolder import Pair, line_starts
+from tdo_plugin.runtime.steps import Facts, Step
 
 if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor

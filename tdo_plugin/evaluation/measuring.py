@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tdo_plugin.data.workers import end_with_parent
 from tdo_plugin.evaluation.outputs import Texts
 from tdo_plugin.metrics.language_id import Identifier, Shares, shares
 from tdo_plugin.metrics.sacrebleu_scores import text_metric
 from tdo_plugin.metrics.statistics import Statistics, mean_of_segments
+from tdo_plugin.runtime.workers import end_with_parent
 
 TEXT_METRICS = ("bleu", "chrf", "ter")
 

@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import Any
 
 from tdo_plugin.data.databin import DataFolder
-from tdo_plugin.data.files import write_text
 from tdo_plugin.data.segmentation import join_pieces
 from tdo_plugin.data.textfolder import count_lines, read_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.textform import TextForm, read_text_form
 from tdo_plugin.names import DIRECTION
+from tdo_plugin.runtime.files import write_text
 from tdo_plugin.typed import read_json, typed
 
 GENERATED = "generate-test.txt"

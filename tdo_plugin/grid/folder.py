@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from tdo_plugin.data.databin import MARK
-from tdo_plugin.data.files import sha256, write_text
-from tdo_plugin.data.lock import LOCK
 from tdo_plugin.errors import UserError
 from tdo_plugin.grid.cells import Run
 from tdo_plugin.grid.description import Grid
+from tdo_plugin.runtime.files import sha256, write_text
+from tdo_plugin.runtime.lock import LOCK
 from tdo_plugin.typed import read_json, typed
 
 NOT_BEGUN, BEGUN, TRAINED, TRANSLATED = "not begun", "begun", "trained", "translated"

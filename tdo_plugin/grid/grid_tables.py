@@ -8,7 +8,6 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-from tdo_plugin.data.files import write_text
 from tdo_plugin.evaluation.report.latex import latex
 from tdo_plugin.evaluation.report.quantities import MEASURES, Quantity
 from tdo_plugin.evaluation.report.report_files import write_rows
@@ -26,6 +25,7 @@ from tdo_plugin.evaluation.report.table import (
 from tdo_plugin.evaluation.report.text_tables import escape_markdown, markdown
 from tdo_plugin.grid.description import COLUMNS
 from tdo_plugin.grid.results import CellResult, Mean, Printed, Results
+from tdo_plugin.runtime.files import write_text
 
 
 def all_cells(results: Results) -> Table:

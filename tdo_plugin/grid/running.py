@@ -11,12 +11,12 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
-from tdo_plugin.data.lock import FolderInUse, alone
-from tdo_plugin.data.signals import GOES_ON, ended_by_sigterm
 from tdo_plugin.errors import UserError
 from tdo_plugin.grid.children import Children
 from tdo_plugin.grid.folder import NOT_BEGUN, TRAINED, OtherTraining, RunFolder
 from tdo_plugin.launch.environment import visible_gpu
+from tdo_plugin.runtime.lock import FolderInUse, alone
+from tdo_plugin.runtime.signals import GOES_ON, ended_by_sigterm
 
 TDO = (sys.executable, "-m", "tdo_plugin")
 EVERY = 30.0  # seconds between lines about what is under way

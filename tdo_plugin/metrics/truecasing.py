@@ -19,9 +19,9 @@ from pathlib import Path
 
 import regex
 
-from tdo_plugin.data.files import write_text
 from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.errors import UserError
+from tdo_plugin.runtime.files import write_text
 
 ENDS = frozenset(".:?!")  # of a sentence
 OPENINGS = frozenset(("(", "[", '"', "'", "&apos;", "&quot;", "&#91;", "&#93;"))

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from tdo_compat.checkpoint import save_whole
-from tdo_plugin.data.files import replaced, write_text
 from tdo_plugin.pretrained.design import Design
 from tdo_plugin.pretrained.original import SPECIALS, Original
 from tdo_plugin.pretrained.parameter_origins import Layers, origins
+from tdo_plugin.runtime.files import replaced, write_text
 from tdo_plugin.text_settings import NOTHING_TRAINED
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from support.serving import Behaviour, Server, page
 
 from tdo_plugin.cli import main
 from tdo_plugin.corpora.preparing import prepare
-from tdo_plugin.data.files import _Written
 from tdo_plugin.errors import UserError
+from tdo_plugin.runtime.files import _Written
 
 PIECES = ("--vocab-size", "600", "--workers", "1")
 

@@ -25,9 +25,9 @@ from tdo_plugin.data.preprocessing import (
     stock_commands,
 )
 from tdo_plugin.data.segmentation import Dropped, SegmentationSettings, join_pieces
-from tdo_plugin.data.steps import Facts, Step, Steps
 from tdo_plugin.data.textfolder import TextFolder, read_lines, read_text_folder
 from tdo_plugin.errors import UserError
+from tdo_plugin.runtime.steps import Facts, Step, Steps
 
 SETTINGS = PreprocessSettings(SegmentationSettings(60), max_pieces=40)
 SIZES = {"train.de-en": 23, "train.en-fr": 8, "valid.de-en": 5, "valid.en-fr": 3}

@@ -16,12 +16,12 @@ from support.serving import Server, serving
 
 from tdo_plugin.corpora.preparing import prepare
 from tdo_plugin.corpora.sources import download
-from tdo_plugin.data import steps
 from tdo_plugin.data.databin import DataFolder, read_data_folder
-from tdo_plugin.data.steps import Step
-from tdo_plugin.data.workers import Job
 from tdo_plugin.launch.training import Machine, train_words
 from tdo_plugin.launch.training_config import read_config
+from tdo_plugin.runtime import steps
+from tdo_plugin.runtime.steps import Step
+from tdo_plugin.runtime.workers import Job
 
 UNNAMED = ("work", ".lock", "prepare.json")  # what need not be equal in equal folders
 

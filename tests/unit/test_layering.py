@@ -14,20 +14,33 @@ ALLOWED = {
     "analysis": {"modules", "neuron_files", "validation_file", "errors", "names"},
     "models": {"modules", "neuron_files", "errors", "names"},
     "criterions": {"models", "modules", "errors", "names"},
-    "tasks": {"models", "modules", "metrics", "data", "text_settings", "errors", "names"},
-    "data": {"typed", "errors", "names"},
-    "metrics": {"data", "errors", "names"},
-    "corpora": {"metrics", "data", "errors", "names"},
+    "tasks": {
+        "models",
+        "modules",
+        "metrics",
+        "data",
+        "runtime",
+        "text_settings",
+        "errors",
+        "names",
+    },
+    "runtime": {"typed", "errors", "names"},
+    "data": {"runtime", "typed", "errors", "names"},
+    "metrics": {"data", "runtime", "errors", "names"},
+    "corpora": {"metrics", "data", "runtime", "errors", "names"},
     "evaluation": {
-        *("models", "modules", "metrics", "data"),
+        *("models", "modules", "metrics", "data", "runtime"),
         *("checkpoints", "text_settings", "neuron_files", "typed", "errors", "names"),
     },
     "pretrained": {
-        *("tasks", "models", "data"),
+        *("tasks", "models", "data", "runtime"),
         *("checkpoints", "text_settings", "errors", "names"),
     },
-    "launch": {"data", "errors", "names"},
-    "grid": {"evaluation", "launch", "data", "validation_file", "typed", "errors", "names"},
+    "launch": {"data", "runtime", "errors", "names"},
+    "grid": {
+        *("evaluation", "launch", "data", "runtime"),
+        *("validation_file", "typed", "errors", "names"),
+    },
 }
 
 

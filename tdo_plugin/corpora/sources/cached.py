@@ -19,8 +19,8 @@ from pathlib import Path
 from tdo_plugin.corpora.sources.download import NoAddressLeft, Wanted, download
 from tdo_plugin.corpora.sources.integrity import Expected, Fingerprint, difference, fingerprint
 from tdo_plugin.corpora.sources.sourcefiles import SourceFile
-from tdo_plugin.data.files import write_text
 from tdo_plugin.errors import UserError
+from tdo_plugin.runtime.files import write_text
 
 Say = Callable[[str], None]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tdo_plugin.corpora.sources.integrity import Expected
 from tdo_plugin.corpora.sources.web import Answer
-from tdo_plugin.data.files import write_text
+from tdo_plugin.runtime.files import write_text
 
 
 @dataclass(frozen=True)

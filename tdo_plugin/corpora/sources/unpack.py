@@ -20,8 +20,8 @@ from tdo_compat.errors import named_when_full
 from tdo_compat.settings import shown
 from tdo_plugin.corpora.description.schema import Archive
 from tdo_plugin.corpora.sources.archives import BLOCK, archive_errors, entries, open_joined
-from tdo_plugin.data.files import replaced, write_text
 from tdo_plugin.errors import UserError
+from tdo_plugin.runtime.files import replaced, write_text
 
 RECORD = ".unpacked.json"
 SHOWN = 3  # names to suggest for one that is not there

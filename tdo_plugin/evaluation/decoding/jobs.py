@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tdo_plugin.data.databin import DataFolder
-from tdo_plugin.data.files import sha256, write_text
 from tdo_plugin.data.segmentation import join_pieces
 from tdo_plugin.data.textfolder import count_lines, read_lines
 from tdo_plugin.errors import UserError
@@ -25,6 +24,7 @@ from tdo_plugin.evaluation.outputs import (
     write_summary,
 )
 from tdo_plugin.metrics.textform import read_text_form
+from tdo_plugin.runtime.files import sha256, write_text
 
 if TYPE_CHECKING:
     from tdo_plugin.evaluation.decoding.translator import Hypothesis, Translator

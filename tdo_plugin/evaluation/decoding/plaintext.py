@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from tdo_compat.errors import TRACEBACK, print_line, tell
 from tdo_plugin.data.databin import DataFolder
-from tdo_plugin.data.files import complete_file
 from tdo_plugin.data.textfolder import lines_of, read_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.pivot import Route, is_command
 from tdo_plugin.evaluation.decoding.pool import Work, load
+from tdo_plugin.runtime.files import complete_file
 
 if TYPE_CHECKING:
     from tdo_plugin.evaluation.decoding.translator import Translator

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tdo_compat.errors import lacks_memory, one_line
 from tdo_plugin.data.databin import DataFolder
-from tdo_plugin.data.workers import end_with_parent
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding.decoded_checkpoints import describe
 from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.jobs import AnyJob
 from tdo_plugin.evaluation.decoding.order import Waiting
+from tdo_plugin.runtime.workers import end_with_parent
 
 if TYPE_CHECKING:
     from tdo_plugin.evaluation.decoding.translator import Translator

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdo_plugin.data.databin import DataFolder
-from tdo_plugin.data.files import write_text
 from tdo_plugin.data.segmentation import join_pieces
 from tdo_plugin.data.textfolder import count_lines, line_starts, read_lines
+from tdo_plugin.runtime.files import write_text
 
 if TYPE_CHECKING:
     from tdo_plugin.evaluation.decoding.translator import Translator

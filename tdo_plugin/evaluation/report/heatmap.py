@@ -7,10 +7,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tdo_plugin.data.files import replaced
 from tdo_plugin.evaluation.report.report_files import grid, languages_of
 from tdo_plugin.evaluation.report.table import heading, number
 from tdo_plugin.evaluation.score_sheet import METRICS, Metric, ScoreSheet
+from tdo_plugin.runtime.files import replaced
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,10 +10,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tdo_plugin.data.files import complete_file
 from tdo_plugin.evaluation.report.published_comparison import Beside
 from tdo_plugin.evaluation.report.quantities import comparison_of
 from tdo_plugin.evaluation.score_sheet import Difference, ScoreSheet, as_json
+from tdo_plugin.runtime.files import complete_file
 
 WHAT = ("source", "system", "scope", "of", "metric", "value")
 AGAINST = ("baseline", "difference", "low", "high", "p")

@@ -8,7 +8,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tdo_compat.errors import named_when_full
-from tdo_plugin.data.files import complete_file
 from tdo_plugin.evaluation.report import heatmap, notes, report_tables
 from tdo_plugin.evaluation.report.latex import latex
 from tdo_plugin.evaluation.report.page import html_page
@@ -17,6 +16,7 @@ from tdo_plugin.evaluation.report.report_files import slugs, write_csv, write_js
 from tdo_plugin.evaluation.report.table import Table
 from tdo_plugin.evaluation.report.text_tables import escape_markdown, markdown
 from tdo_plugin.evaluation.score_sheet import ScoreSheet
+from tdo_plugin.runtime.files import complete_file
 
 PICTURES = (".png", ".pdf")
 

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 from fairseq.data import Dictionary, indexed_dataset
 from fairseq.data.multilingual.multilingual_data_manager import MultilingualDatasetManager
 
-from tdo_plugin.data.files import sha256
+from tdo_plugin.runtime.files import sha256
 from tdo_plugin.tasks.loading import keyed, sampled
 from tdo_plugin.tasks.loading.mapped import MappedSentences
 

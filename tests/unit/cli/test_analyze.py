@@ -13,8 +13,8 @@ from support.sweep_sheets import sheet
 from tdo_plugin import cli
 from tdo_plugin.analysis import figure_files
 from tdo_plugin.analysis.neurons import pair_similarity
-from tdo_plugin.data.lock import alone
 from tdo_plugin.evaluation.score_sheet import as_json
+from tdo_plugin.runtime.lock import alone
 
 PAIRS = ["it-en", "en-it", "ro-en"]
 ENCODER, DECODER = (f"{stack}_layers.1.feed_forward.inner" for stack in ("encoder", "decoder"))

@@ -15,9 +15,9 @@ from tdo_plugin.corpora.pair_rows import (
     tokenized,
 )
 from tdo_plugin.corpora.rows.cleaning import HeldOut
-from tdo_plugin.data import workers
-from tdo_plugin.data.steps import Steps
 from tdo_plugin.metrics.textform import TextForm
+from tdo_plugin.runtime import workers
+from tdo_plugin.runtime.steps import Steps
 
 PAIR = ("de", "en")
 RULES = [{"rule": "empty"}]

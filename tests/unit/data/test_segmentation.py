@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from tdo_plugin.data import segmentation as sp
-from tdo_plugin.data.files import complete_file
 from tdo_plugin.data.textfolder import read_lines, read_text_folder
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.outputs import join_pieces
+from tdo_plugin.runtime.files import complete_file
 
 WORDS = ["red", "houses", "stand", "near", "old", "rivers", "under", "wide", "grey", "skies"]
 LINES = [f"{a} {b} {c} ." for a in WORDS for b in WORDS for c in WORDS]
@@ -77,7 +77,7 @@ TWICE = """
 import sys
 from pathlib import Path
 from tdo_plugin.data.segmentation import SegmentationSettings, train_model
-from tdo_plugin.data.workers import run_jobs
+from tdo_plugin.runtime.workers import run_jobs
 text, out = map(Path, sys.argv[1:])
 def learn(name):
     train_model([text], out / name, SegmentationSettings(vocab_size=80, sentences=2500))

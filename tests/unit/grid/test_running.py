@@ -13,11 +13,11 @@ import pytest
 from support.grid_bench import ALL, ONE, STAND_IN, Bench, cell, stand_in
 from support.grids import AXES
 
-from tdo_plugin.data.lock import alone
 from tdo_plugin.errors import UserError
 from tdo_plugin.grid import children, running
 from tdo_plugin.grid.folder import BEGUN, NOT_BEGUN, TRAINED, TRANSLATED
 from tdo_plugin.grid.running import check, deal, run_all
+from tdo_plugin.runtime.lock import alone
 
 
 @pytest.fixture

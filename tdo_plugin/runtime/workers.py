@@ -18,8 +18,8 @@ from multiprocessing.process import BaseProcess
 from typing import Any, NoReturn, TypeVar
 
 from tdo_compat.errors import one_line
-from tdo_plugin.data.signals import no_interrupt
 from tdo_plugin.errors import UserError
+from tdo_plugin.runtime.signals import no_interrupt
 
 Key = TypeVar("Key")
 Item = TypeVar("Item")

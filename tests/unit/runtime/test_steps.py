@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tdo_plugin.data.steps import Facts, Step, Steps, described
 from tdo_plugin.errors import UserError
+from tdo_plugin.runtime.steps import Facts, Step, Steps, described
 
 
 def write(text: str, folder: Path) -> Facts:

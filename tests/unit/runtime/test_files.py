@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tdo_compat.errors import named_when_full, one_line
-from tdo_plugin.data.files import complete_file, replaced, write_text
+from tdo_plugin.runtime.files import complete_file, replaced, write_text
 
 LIMIT = 1 << 16
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tdo_plugin.cli import main
-from tdo_plugin.data.lock import LOCK, alone
 from tdo_plugin.errors import UserError
+from tdo_plugin.runtime.lock import LOCK, alone
 
 
 def test_two_runs_do_not_write_to_one_folder(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from tdo_plugin.cli import main
-from tdo_plugin.data.signals import GOES_ON, ended_by_sigterm
+from tdo_plugin.runtime.signals import GOES_ON, ended_by_sigterm
 
 
 @pytest.mark.parametrize(
