@@ -24,7 +24,7 @@ from speed.jobs import Job
 from speed.plan import Setting
 from speed.systems import shared_words, words
 from tdo_plugin.errors import UserError
-from tdo_plugin.runtime.workers import run_jobs
+from tdo_plugin.runtime.jobs import run_jobs
 from tdo_plugin.tasks.language_ids import LanguageIdDataManager
 
 TINY = Setting(model_dim=8, ffn_dim=8, heads=2, depth=2, vocabulary=50)

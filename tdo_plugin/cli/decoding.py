@@ -175,7 +175,7 @@ def run_stages(
     """Do jobs on the machine, and show how far they are.
 
     Args:
-        stages: of jobs; see `pool.run_jobs`.
+        stages: of jobs; see `pool.decode_all`.
         work: what the workers need.
         args: the machine's options.
         unit: what a job is called.
@@ -184,7 +184,7 @@ def run_stages(
     Returns:
         How many failed.
     """
-    from tdo_plugin.evaluation.decoding.pool import run_jobs
+    from tdo_plugin.evaluation.decoding.pool import decode_all
     from tdo_plugin.evaluation.decoding.progress import ProgressDisplay
 
     jobs = [job for stage in stages for job in stage]
@@ -193,7 +193,7 @@ def run_stages(
     devices, environment = _machine(args, max(map(len, stages)))
     display = ProgressDisplay(jobs, unit=unit)
     failed = 0
-    for event in run_jobs(stages, work, devices, environment):
+    for event in decode_all(stages, work, devices, environment):
         seen(event)
         display.show(event)
         failed += event.kind == "failed"

@@ -29,8 +29,8 @@ from tdo_plugin.data.sampling import draw
 from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.metrics.textform import TextForm
 from tdo_plugin.runtime.files import complete_file, write_text
+from tdo_plugin.runtime.jobs import map_in_order
 from tdo_plugin.runtime.steps import Step, described
-from tdo_plugin.runtime.workers import map_in_order
 
 CHUNK = 10_000  # rows that a process tokenizes at once
 TOKENS, TEXTS = "tokens", "held-out"

@@ -28,8 +28,8 @@ from tdo_plugin.data.textfolder import read_lines as data_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.textform import TextForm, read_text_form
 from tdo_plugin.runtime.files import complete_file, sha256
+from tdo_plugin.runtime.jobs import map_in_order
 from tdo_plugin.runtime.steps import Facts, Step, Steps
-from tdo_plugin.runtime.workers import map_in_order
 
 RULES = ("empty", "unreadable", "duplicates")  # those of one's own training text
 HELD_OUT = "held-out"

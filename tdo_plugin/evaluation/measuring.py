@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +11,7 @@ from tdo_plugin.evaluation.outputs import Texts
 from tdo_plugin.metrics.language_id import Identifier, Shares, shares
 from tdo_plugin.metrics.sacrebleu_scores import text_metric
 from tdo_plugin.metrics.statistics import Statistics, mean_of_segments
-from tdo_plugin.runtime.workers import end_with_parent
+from tdo_plugin.runtime.jobs import map_spawned
 
 TEXT_METRICS = ("bleu", "chrf", "ter")
 
@@ -67,18 +65,8 @@ def measure_all(plan: Plan, texts: Sequence[Texts], workers: int) -> Iterator[Me
         for one in texts:
             yield measure(plan, one)
         return
-    with ProcessPoolExecutor(
-        min(workers, len(texts)),
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=_begin,
-        initargs=(plan,),
-    ) as pool:
-        try:
-            for counts in pool.map(_measure_here, texts):
-                yield _with_corpus(plan, *counts)
-        except BaseException:  # what has not begun need not
-            pool.shutdown(cancel_futures=True)
-            raise
+    for counts in map_spawned(_measure_here, texts, workers, _begin, plan):
+        yield _with_corpus(plan, *counts)
 
 
 def measure(plan: Plan, texts: Texts) -> Measured:
@@ -108,7 +96,6 @@ _plan: Plan | None = None  # a worker process keeps it between directions
 
 def _begin(plan: Plan) -> None:
     global _plan
-    end_with_parent()
     _plan = plan
 
 

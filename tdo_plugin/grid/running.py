@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.grid.children import Children
 from tdo_plugin.grid.folder import NOT_BEGUN, TRAINED, OtherTraining, RunFolder
 from tdo_plugin.launch.environment import visible_gpu
+from tdo_plugin.runtime.commands import Commands
 from tdo_plugin.runtime.lock import FolderInUse, alone
 from tdo_plugin.runtime.signals import GOES_ON, ended_by_sigterm
 
@@ -107,7 +107,7 @@ def run_all(folders: Sequence[RunFolder], plan: Plan, say: Say) -> dict[str, str
     Returns:
         By name of those that are not done, why not. They do not keep others from being done.
     """
-    children, troubles = Children(), {}
+    commands, troubles = Commands(), {}
     free: queue.SimpleQueue[tuple[int, ...]] = queue.SimpleQueue()
     for slot in plan.slots:
         free.put(slot)
@@ -117,7 +117,7 @@ def run_all(folders: Sequence[RunFolder], plan: Plan, say: Say) -> dict[str, str
         slot = free.get()
         busy[folder.run.name] = folder
         try:
-            _make(folder, plan, slot, children, say)
+            _make(folder, plan, slot, commands, say)
         finally:
             del busy[folder.run.name]
             free.put(slot)
@@ -131,7 +131,7 @@ def run_all(folders: Sequence[RunFolder], plan: Plan, say: Say) -> dict[str, str
                     say(f"{name}: {error}")
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            children.stop()
+            commands.stop()
             raise
     return troubles
 
@@ -152,7 +152,7 @@ def _ended(
             yield waiting[future], error
 
 
-def _make(folder: RunFolder, plan: Plan, slot: Sequence[int], children: Children, say: Say) -> None:
+def _make(folder: RunFolder, plan: Plan, slot: Sequence[int], commands: Commands, say: Say) -> None:
     """Train and translate one run, as far as that is not done.
 
     Raises:
@@ -162,7 +162,7 @@ def _make(folder: RunFolder, plan: Plan, slot: Sequence[int], children: Children
     name = folder.run.name
 
     def tdo(words: Sequence[str], log: Path, what: str) -> None:
-        code = children.run([*TDO, *words], log, plan.environment(slot), lock)
+        code = commands.run([*TDO, *words], log, plan.environment(slot), lock)
         if code:
             raise UserError(f"{what} ended with {code}: {last_line(log)} (all of it: {log})")
 

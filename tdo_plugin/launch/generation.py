@@ -7,9 +7,7 @@ import os
 import queue
 import shlex
 import shutil
-import subprocess
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -20,6 +18,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.launch.environment import visible_gpu
 from tdo_plugin.launch.training import PLUGIN
 from tdo_plugin.launch.training_config import Config
+from tdo_plugin.runtime.commands import Commands
 
 # what generation must know of the task that trained the model, where that is fairseq's own; ours
 # takes it from the checkpoint
@@ -105,14 +104,12 @@ def generate_all(
     devices: queue.SimpleQueue[int] = queue.SimpleQueue()
     for device in itertools.islice(itertools.cycle(range(max(1, decoding.gpus))), jobs):
         devices.put(device)
-    running: set[subprocess.Popen[bytes]] = set()
-    stop = threading.Event()
+    programs = Commands()
 
     def work(direction: str) -> str:
         device = devices.get()
         try:
-            if not stop.is_set():
-                _generate(direction, commands[direction], decoding, variables, device, running)
+            _generate(direction, commands[direction], decoding, variables, device, programs)
         finally:
             devices.put(device)
         return direction
@@ -123,9 +120,8 @@ def generate_all(
             for future in as_completed(futures):
                 done(future.result())
         except BaseException:
-            stop.set()
-            for process in list(running):
-                process.terminate()
+            pool.shutdown(wait=False, cancel_futures=True)
+            programs.stop()
             raise
 
 
@@ -135,24 +131,14 @@ def _generate(
     decoding: Decoding,
     variables: dict[str, str],
     device: int,
-    running: set[subprocess.Popen[bytes]],
+    programs: Commands,
 ) -> None:
     partial, final = decoding.out / f"{direction}.partial", decoding.out / direction
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
-    environment = {**os.environ, **variables}
-    if decoding.gpus:
-        environment["CUDA_VISIBLE_DEVICES"] = visible_gpu(device)
+    own = {"CUDA_VISIBLE_DEVICES": visible_gpu(device)} if decoding.gpus else {}
     log = partial / "log.txt"
-    with log.open("wb") as stream:
-        process = subprocess.Popen(
-            program(words), stdout=stream, stderr=subprocess.STDOUT, env=environment
-        )
-        running.add(process)
-        try:
-            code = process.wait()
-        finally:
-            running.discard(process)
+    code = programs.run(program(words), log, {**variables, **own})
     if code:
         lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
         last = next((line for line in reversed(lines) if line.strip()), "no message")

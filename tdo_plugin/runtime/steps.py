@@ -23,7 +23,7 @@ from typing import Any
 
 from tdo_compat.errors import named_when_full
 from tdo_plugin.runtime.files import write_text
-from tdo_plugin.runtime.workers import Job, run_jobs
+from tdo_plugin.runtime.jobs import Job, run_jobs
 from tdo_plugin.typed import read_json, typed
 
 Facts = dict[str, Any]

@@ -111,14 +111,14 @@ def test_it_goes_on_where_it_was(importance, tmp_path, monkeypatch):
 
     def failing(stages, *others):
         kept = [[job for job in stage if job.name != "fr-en"] for stage in stages]
-        yield from run_jobs(kept, *others)
+        yield from decode_all(kept, *others)
         for stage in stages:
             for job in stage:
                 if job.name == "fr-en":
                     yield pool.Event("failed", job, text="lost")
 
-    run_jobs = pool.run_jobs
-    monkeypatch.setattr(pool, "run_jobs", failing)
+    decode_all = pool.decode_all
+    monkeypatch.setattr(pool, "decode_all", failing)
     _, said = importance(out, *SMALL, code=1)
     assert "1 of 4 pairs failed; the same command goes on" in said
     monkeypatch.undo()

@@ -20,8 +20,8 @@ from tdo_plugin.data.databin import DataFolder, read_data_folder
 from tdo_plugin.launch.training import Machine, train_words
 from tdo_plugin.launch.training_config import read_config
 from tdo_plugin.runtime import steps
+from tdo_plugin.runtime.jobs import Job
 from tdo_plugin.runtime.steps import Step
-from tdo_plugin.runtime.workers import Job
 
 UNNAMED = ("work", ".lock", "prepare.json")  # what need not be equal in equal folders
 

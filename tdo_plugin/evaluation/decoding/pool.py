@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import multiprocessing
 import os
 import signal
 import sys
@@ -25,7 +24,7 @@ from tdo_plugin.evaluation.decoding.decoded_checkpoints import describe
 from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.jobs import AnyJob
 from tdo_plugin.evaluation.decoding.order import Waiting
-from tdo_plugin.runtime.workers import end_with_parent
+from tdo_plugin.runtime.processes import ended_with, start
 
 if TYPE_CHECKING:
     from tdo_plugin.evaluation.decoding.translator import Translator
@@ -91,19 +90,10 @@ class _Worker:
     """One process, the connection to it, and the job that it has."""
 
     def __init__(self, work: AnyWork, device: str) -> None:
-        context = multiprocessing.get_context("spawn")
         self.device = device
-        self.connection, other = context.Pipe()
         self.job: AnyJob | None = None
         self.began = 0.0  # when it got the job, or could begin it
-        self.process = context.Process(target=_serve, args=(other, work, device), daemon=True)
-        # the parent ends its workers: an interrupt from the keyboard must not reach them
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            self.process.start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        other.close()
+        self.connection, self.process = start(_serve, work, device, method="spawn", daemon=True)
 
     def give(self, job: AnyJob) -> bool:
         """Send a job; False where the process is gone."""
@@ -177,7 +167,7 @@ class _Pool:
             worker.wait()
 
 
-def run_jobs(
+def decode_all(
     stages: Sequence[Sequence[AnyJob]],
     work: AnyWork,
     devices: Sequence[str],
@@ -222,9 +212,7 @@ def _receive(pool: _Pool, worker: _Worker) -> Event:
     try:
         kind, value = worker.connection.recv()
     except (EOFError, OSError):
-        worker.process.join()
-        code = worker.process.exitcode or 0
-        what = f"signal {-code}" if code < 0 else f"exit code {code}"
+        what = ended_with(worker.process)
         kind, value = "failed", f"its worker ended with {what}; out of memory?"
     if kind == "ready":
         pool.ready = True
@@ -258,8 +246,6 @@ def _serve(connection: Connection, work: AnyWork, device: str) -> None:
 
     An end that goes with words of this one unread resets the connection instead of closing it.
     """
-    end_with_parent()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends its workers
     signal.signal(signal.SIGTERM, _end)
     try:
         loaded = work.load(device)

@@ -16,7 +16,6 @@ from tdo_plugin.corpora.pair_rows import (
 )
 from tdo_plugin.corpora.rows.cleaning import HeldOut
 from tdo_plugin.metrics.textform import TextForm
-from tdo_plugin.runtime import workers
 from tdo_plugin.runtime.steps import Steps
 
 PAIR = ("de", "en")
@@ -201,7 +200,7 @@ def test_the_bytes_do_not_depend_on_the_number_of_processes(making, monkeypatch)
 )
 def test_no_process_is_begun_needlessly(form, processes, tokens, monkeypatch):
     monkeypatch.setattr(module, "CHUNK", 2)
-    monkeypatch.delattr(workers, "_start")
+    monkeypatch.delattr(jobs, "start")
     row = ("Ein Wort.", "A word.")
     assert list(tokenized([row] * 9, PAIR, form, processes)) == [(*tokens, *row)] * 9
 

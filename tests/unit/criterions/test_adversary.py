@@ -8,7 +8,7 @@ import torch
 from tdo_plugin.criterions.adversary import BETAS, Adversary
 from tdo_plugin.criterions.loss_terms import Update
 from tdo_plugin.errors import UserError
-from tdo_plugin.runtime.workers import run_jobs
+from tdo_plugin.runtime.jobs import run_jobs
 
 WIDTH = 4
 

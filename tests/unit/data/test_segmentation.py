@@ -77,7 +77,7 @@ TWICE = """
 import sys
 from pathlib import Path
 from tdo_plugin.data.segmentation import SegmentationSettings, train_model
-from tdo_plugin.runtime.workers import run_jobs
+from tdo_plugin.runtime.jobs import run_jobs
 text, out = map(Path, sys.argv[1:])
 def learn(name):
     train_model([text], out / name, SegmentationSettings(vocab_size=80, sentences=2500))

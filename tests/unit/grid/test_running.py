@@ -14,9 +14,10 @@ from support.grid_bench import ALL, ONE, STAND_IN, Bench, cell, stand_in
 from support.grids import AXES
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.grid import children, running
+from tdo_plugin.grid import running
 from tdo_plugin.grid.folder import BEGUN, NOT_BEGUN, TRAINED, TRANSLATED
 from tdo_plugin.grid.running import check, deal, run_all
+from tdo_plugin.runtime import commands
 from tdo_plugin.runtime.lock import alone
 
 
@@ -211,9 +212,10 @@ import sys
 from pathlib import Path
 from support.grid_bench import Bench, ONE, cell
 from tdo_plugin.cli import main
-from tdo_plugin.grid import children, running
+from tdo_plugin.grid import running
+from tdo_plugin.runtime import commands
 running.TDO = (sys.executable, "-S", sys.argv[2])
-children.GRACE = 1.0
+commands.GRACE = 1.0
 bench = object.__new__(Bench)
 bench.root, bench.said = Path(sys.argv[1]), []
 sys.exit(bool(bench.run(bench.folders(*ONE, **cell("--waits 1")))))
@@ -278,10 +280,10 @@ def test_a_training_whose_runner_was_killed_keeps_its_folder(bench: Bench) -> No
 def test_what_runs_is_asked_to_end_and_made_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, grace: float, code: int
 ) -> None:
-    monkeypatch.setattr(children, "GRACE", grace)
+    monkeypatch.setattr(commands, "GRACE", grace)
     text = f"import signal, sys, time; signal.signal(signal.SIGTERM, {answer})\n"
     text += "print('ready', flush=True); time.sleep(100)"
-    ran, codes = children.Children(), []
+    ran, codes = commands.Commands(), []
     log = tmp_path / "log"
 
     def run() -> None:
@@ -293,7 +295,7 @@ def test_what_runs_is_asked_to_end_and_made_to(
     ran.stop()
     worker.join()
     assert codes == [code]
-    with pytest.raises(children.Stopped):
+    with pytest.raises(commands.Stopped):
         ran.run(["true"], log, {}, 2)
 
 

@@ -7,7 +7,7 @@ import torch
 from support.data import CROSS_ENTROPY, TAG, TASK, TDO, TRAIN, built, iterate
 from support.ddp import in_torch_s_wrapper
 
-from tdo_plugin.runtime.workers import run_jobs
+from tdo_plugin.runtime.jobs import run_jobs
 from tdo_plugin.tasks.step_hooks import batches_of, summed, unsynchronized, unwrapped
 
 FLAGS = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, *TDO, *CROSS_ENTROPY, "--dropout", "0")

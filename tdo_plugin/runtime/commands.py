@@ -17,7 +17,7 @@ class Stopped(Exception):
     """No more commands are begun."""
 
 
-class Children:
+class Commands:
     """Commands that several threads run, and one ends.
 
     Each is the head of a process group, so that what it has begun ends with it.
@@ -29,7 +29,11 @@ class Children:
         self._stopped = False
 
     def run(
-        self, words: Sequence[str], log: Path, environment: Mapping[str, str], lock: int
+        self,
+        words: Sequence[str],
+        log: Path,
+        environment: Mapping[str, str],
+        lock: int | None = None,
     ) -> int:
         """Run a command to its end; what it says goes behind what is in the log.
 
@@ -37,7 +41,7 @@ class Children:
             words: the command.
             log: file for both of its outputs.
             environment: variables that it has beside this process'.
-            lock: descriptor that it keeps open as long as it lives.
+            lock: descriptor that it keeps open as long as it lives, if there is one.
 
         Returns:
             Its exit code; minus the number of the signal that ended it.
@@ -54,7 +58,7 @@ class Children:
                 stdout=stream,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, **environment},
-                pass_fds=(lock,),
+                pass_fds=() if lock is None else (lock,),
                 start_new_session=True,
             )
             self._running.add(process)

@@ -1,24 +1,24 @@
-"""Jobs in processes of their own, several at a time, which end with the process that began them."""
+"""Jobs in processes of their own, several at a time; see :mod:`~tdo_plugin.runtime.processes`."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
-import signal
 import sys
-import threading
-import time
 import traceback
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from itertools import islice
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any, NoReturn, TypeVar
+from typing import Any, TypeVar
 
 from tdo_compat.errors import one_line
 from tdo_plugin.errors import UserError
+from tdo_plugin.runtime.processes import ended_with, follow, start, stop
 from tdo_plugin.runtime.signals import no_interrupt
 
 Key = TypeVar("Key")
@@ -26,7 +26,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 Job = Callable[[], Any]
 
-BEAT = 0.2  # seconds between two looks at whether the parent is there
+NO_MEMORY = "`--workers` must leave each process its memory; one ended{}, out of memory?"
 
 
 def run_jobs(
@@ -51,7 +51,7 @@ def run_jobs(
         while True:
             for key, job in islice(waiting, workers - len(running)):
                 with no_interrupt():  # which would leave a process that is not known here
-                    connection, process = _start(job)
+                    connection, process = start(_do, job, method="fork")
                     running[connection] = key, process
             if not running:
                 return
@@ -60,7 +60,7 @@ def run_jobs(
                 key, process = running.pop(ready)
                 yield key, _result(ready, process)
     finally:
-        _stop([process for _, process in running.values()])
+        stop(process for _, process in running.values())
 
 
 def map_in_order(
@@ -86,34 +86,59 @@ def map_in_order(
         for item in waiting:
             # where this process ends early it ends its daemons; for others it would wait
             with no_interrupt():
-                running.append(_start(partial(function, item), daemon=True))
+                running.append(start(_do, partial(function, item), method="fork", daemon=True))
             if len(running) == workers:
                 yield _result(*running.popleft())
         while running:
             yield _result(*running.popleft())
     finally:
-        _stop([process for _, process in running])
+        stop(process for _, process in running)
 
 
-def _start(job: Job, daemon: bool = False) -> tuple[Connection, BaseProcess]:
-    context = multiprocessing.get_context("fork")
-    connection, other = context.Pipe(duplex=False)
-    process = context.Process(target=_serve, args=(other, job, os.getpid()), daemon=daemon)
-    process.start()
-    other.close()
-    return connection, process
+def map_spawned(
+    function: Callable[[Item], Result],
+    items: Sequence[Item],
+    workers: int,
+    begin: Callable[..., None],
+    *args: Any,
+) -> Iterator[Result]:
+    """Yields `function` of each item, in their order, from spawned processes that do several each.
+
+    Args:
+        function: of one item; known by its module and name.
+        items: each passes between processes, as does what `function` returns.
+        workers: processes.
+        begin: called in each process first, with `args`.
+
+    Raises:
+        UserError: a process was ended from outside. What `function` raises is raised likewise, and
+            what has not begun is not begun then.
+    """
+    with ProcessPoolExecutor(
+        min(workers, len(items)),
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_begin,
+        initargs=(os.getpid(), begin, args),
+    ) as pool:
+        try:
+            yield from pool.map(function, items)
+        except BrokenProcessPool:
+            raise UserError(NO_MEMORY.format("")) from None
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _begin(parent: int, begin: Callable[..., None], args: tuple[Any, ...]) -> None:
+    follow(parent)
+    begin(*args)
 
 
 def _result(connection: Connection, process: BaseProcess) -> Any:
     try:
         error, value = connection.recv()
-    except EOFError:
-        process.join()
-        code = process.exitcode or 0
-        what = f"signal {-code}" if code < 0 else f"exit code {code}"
-        raise UserError(
-            f"`--workers` must leave each process its memory; one ended with {what}, out of memory?"
-        ) from None
+    except (EOFError, ConnectionError):
+        raise UserError(NO_MEMORY.format(f" with {ended_with(process)}")) from None
     finally:
         connection.close()
     process.join()
@@ -122,17 +147,7 @@ def _result(connection: Connection, process: BaseProcess) -> Any:
     return value
 
 
-def _stop(processes: list[BaseProcess]) -> None:
-    for process in processes:
-        process.terminate()
-    for process in processes:
-        process.join()
-
-
-def _serve(connection: Connection, job: Job, parent: int) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+def _do(connection: Connection, job: Job) -> None:
     answer: tuple[Exception | None, Any]
     try:
         answer = None, job()
@@ -141,25 +156,3 @@ def _serve(connection: Connection, job: Job, parent: int) -> None:
             traceback.print_exception(error, file=sys.stderr)
         answer = error, None
     connection.send(answer)
-
-
-def end_with_parent() -> None:
-    """Let this process, spawned by another, end with that one, which may be killed.
-
-    Whatever it does then, nobody would get it.
-    """
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        threading.Thread(target=_end_after, args=(parent,), daemon=True).start()
-
-
-def _end_after(parent: Any) -> NoReturn:
-    parent.join()
-    os._exit(1)
-
-
-def _end_with(parent: int) -> NoReturn:
-    """End this process soon after its parent, which may have been killed."""
-    while os.getppid() == parent:
-        time.sleep(BEAT)
-    os._exit(1)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.runtime.workers import map_in_order, run_jobs
+from tdo_plugin.runtime.jobs import map_in_order, run_jobs
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
@@ -121,7 +121,7 @@ def test_a_job_that_fails_does_not_wait_for_its_own_processes() -> None:
 LONG = """
 import os, sys, time
 from pathlib import Path
-from tdo_plugin.runtime.workers import map_in_order, run_jobs
+from tdo_plugin.runtime.jobs import map_in_order, run_jobs
 
 def work(number):
     if number:
