@@ -16,6 +16,7 @@ from tdo_plugin.corpora.pair_rows import (
 )
 from tdo_plugin.corpora.rows.cleaning import HeldOut
 from tdo_plugin.metrics.textform import TextForm
+from tdo_plugin.runtime import jobs
 from tdo_plugin.runtime.steps import Steps
 
 PAIR = ("de", "en")
