@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tdo_plugin.corpora import making as module
+from tdo_plugin.corpora import pair_rows as module
 from tdo_plugin.corpora.description import Member, load
 from tdo_plugin.corpora.description.parsing import parse
 from tdo_plugin.corpora.pair_rows import (
