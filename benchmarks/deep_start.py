@@ -91,7 +91,7 @@ def measure(model: TranslationModel, batch: tuple[Tensor, Tensor, Tensor]) -> St
     loss(model, *batch).backward()
     for side, layers in SIDES.items():
         norms = [
-            sum(float(one.grad.square().sum()) for one in layer.parameters()) ** 0.5
+            sum(float(parameter.grad.square().sum()) for parameter in layer.parameters()) ** 0.5
             for layer in getattr(model.stack, layers)
         ]
         start.gradients[side] = [norm / norms[-1] for norm in norms]
@@ -112,8 +112,8 @@ def table(layers: int, numbers: dict[str, object], sentences: int, every: int) -
     start = measure(model(layers, **numbers), pairs(sentences))
     shown = [0, *range(every - 1, layers, every)]
     yield f"{'layer':36}" + "".join(f"{place + 1:>18}" for place in shown)
-    for kind, found in start.outputs.items():
-        cells = [f"{found[place]:.4f} of {start.streams[kind][place]:.3f}" for place in shown]
+    for kind, variances in start.outputs.items():
+        cells = [f"{variances[place]:.4f} of {start.streams[kind][place]:.3f}" for place in shown]
         yield f"{kind:36}" + "".join(f"{cell:>18}" for cell in cells)
     for side, norms in start.gradients.items():
         cells = [f"{norms[place]:.3f}" for place in shown]

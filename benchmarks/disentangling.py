@@ -39,12 +39,12 @@ METRIC = "update with TPDM"
 def trainings(case: in_turns.Case, size: str, folder: Path) -> dict[str, Training]:
     """Each system, ready for its first update."""
     extra = shlex.split(case.options)
-    found = {}
+    systems = {}
     for name, config in SYSTEMS.items():
         place = folder / name
         place.mkdir()
-        found[name] = Training(case.job(str(CONFIGS / f"{config}-{size}.conf"), *extra), place)
-    return found
+        systems[name] = Training(case.job(str(CONFIGS / f"{config}-{size}.conf"), *extra), place)
+    return systems
 
 
 def measure(args: Namespace, case: in_turns.Case, say: Callable[[str], None]) -> in_turns.Seconds:

@@ -52,13 +52,13 @@ def measure(path: Path, data: DataFolder, direction: str, sentences: int) -> lis
     real = tokens.ne(core.padding_idx)
     with torch.no_grad():
         state = core.stack.bridge(extra["source"].layer_outputs[entry])[real]
-        own = tokens[real]
-        found = core.logits(state).argmax(-1).eq(own).float().mean()
-        cosine = torch.cosine_similarity(state, core.embeddings.source(own)).mean()
+        real_tokens = tokens[real]
+        own_word = core.logits(state).argmax(-1).eq(real_tokens).float().mean()
+        cosine = torch.cosine_similarity(state, core.embeddings.source(real_tokens)).mean()
     stages = gradients(core, entry)
     return [
         updates,
-        100 * found.item(),
+        100 * own_word.item(),
         cosine.item(),
         stages[0] / stages[1],
         nll.item() / math.log(2) / sample["ntokens"],
@@ -97,8 +97,8 @@ def main() -> None:
     rows = sorted(measure(path, data, args.direction, args.sentences) for path in args.checkpoints)
     print("| " + " | ".join(HEAD) + " |")
     print("|---" * len(HEAD) + "|")
-    for update, own, cosine, gradient, bits in rows:
-        print(f"| {update:.0f} | {own:.1f} | {cosine:.2f} | {gradient:.3f} | {bits:.2f} |")
+    for update, own_word, cosine, gradient, bits in rows:
+        print(f"| {update:.0f} | {own_word:.1f} | {cosine:.2f} | {gradient:.3f} | {bits:.2f} |")
 
 
 if __name__ == "__main__":

@@ -44,8 +44,8 @@ def main() -> None:
             parser.error(f"TEXT must be Latin, up to U+{RANGE - 1:04X}; {path} has other letters")
     arguments.out.mkdir(parents=True)
     for path, text in texts.items():
-        own = moved(text, languages.index(path.suffix))
-        (arguments.out / path.name).write_text(own, encoding="utf-8")
+        moved_text = moved(text, languages.index(path.suffix))
+        (arguments.out / path.name).write_text(moved_text, encoding="utf-8")
     for path in arguments.text.glob("*.json"):
         shutil.copy(path, arguments.out)
 

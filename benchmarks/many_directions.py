@@ -102,11 +102,11 @@ def main() -> None:
         "hypotheses_unlike_translate": differing,
         "rows": rows,
     }
-    for one in rows:
-        low, high = one["spread"]
+    for figures in rows:
+        low, high = figures["spread"]
         print(
-            f"{one['way']:>12}: {one['seconds']:6.1f} s, {one['ratio']:.2f} times translate "
-            f"({low:.2f} to {high:.2f})"
+            f"{figures['way']:>12}: {figures['seconds']:6.1f} s, "
+            f"{figures['ratio']:.2f} times translate ({low:.2f} to {high:.2f})"
         )
     print(f"hypotheses unlike translate's, by repetition: {differing}")
     if args.json:
@@ -115,7 +115,9 @@ def main() -> None:
 
 def row(way: str, seconds: dict[str, list[float]]) -> dict[str, object]:
     """Median seconds of a way, and its ratio to `translate`, taken within each repetition."""
-    ratios = [own / base for own, base in zip(seconds[way], seconds["translate"], strict=True)]
+    ratios = [
+        duration / base for duration, base in zip(seconds[way], seconds["translate"], strict=True)
+    ]
     return {
         "way": way,
         "seconds": statistics.median(seconds[way]),

@@ -56,15 +56,15 @@ def trainings(case: in_turns.Case, folder: Path) -> dict[str, Training]:
     shape = case.setting
     layers = ("--tdo-encoder-layers", shape.depth // 2, "--tdo-decoder-layers", shape.depth // 2)
     sizes = ("--tdo-model-dim", shape.model_dim, "--tdo-ffn-dim", shape.ffn_dim)
-    own = (*layers, *sizes, "--tdo-heads", shape.heads)
-    extra = [*map(str, own), *shlex.split(case.options)]
+    shape_options = (*layers, *sizes, "--tdo-heads", shape.heads)
+    extra = [*map(str, shape_options), *shlex.split(case.options)]
     plain, masked, file = folder / "plain", folder / "masked", folder / "masks"
     for place in (plain, masked):
         place.mkdir()
-    found = {"plain": Training(case.job(str(CONFIG), *extra), plain)}
-    write_masks(file, found["plain"], ["-".join(pair) for pair in case.text.directions])
+    systems = {"plain": Training(case.job(str(CONFIG), *extra), plain)}
+    write_masks(file, systems["plain"], ["-".join(pair) for pair in case.text.directions])
     extra += ["--tdo-neuron-masks", str(file)]
-    return {**found, "masked": Training(case.job(str(CONFIG), *extra), masked)}
+    return {**systems, "masked": Training(case.job(str(CONFIG), *extra), masked)}
 
 
 def measure(args: Namespace, case: in_turns.Case, say: Callable[[str], None]) -> in_turns.Seconds:

@@ -36,7 +36,7 @@ LONGEST, TOKENS = 256, 4000
 
 def losses(model: EvalModel, samples: Sequence[dict[str, Any]], smoothing: float) -> list[Any]:
     """Of each batch its real positions, and what computes its loss."""
-    found = []
+    batches = []
     for sample in samples:
         fed, target, pad = unlike_sides(model, sample)
         real = RealPositions(fed["src_tokens"].ne(pad), fed["prev_output_tokens"].ne(pad))
@@ -44,8 +44,8 @@ def losses(model: EvalModel, samples: Sequence[dict[str, Any]], smoothing: float
         def loss(fed: Any = fed, target: Any = target) -> torch.Tensor:
             return model.model(**fed, smoothed_target=(target, smoothing))[1]["cross_entropy"][0]
 
-        found.append((real, loss))
-    return found
+        batches.append((real, loss))
+    return batches
 
 
 def removed(model: EvalModel, batches: Sequence[Any], name: str, neuron: int) -> float:
@@ -82,9 +82,9 @@ def sampled(widths: Mapping[str, int], count: int, seed: int) -> list[tuple[str,
         kinds.setdefault(kind_of(name), []).extend((name, neuron) for neuron in range(width))
     drawn = np.random.default_rng(seed)
     return [
-        one[place]
-        for one in kinds.values()
-        for place in sorted(drawn.permutation(len(one))[:count].tolist())
+        neurons[place]
+        for neurons in kinds.values()
+        for place in sorted(drawn.permutation(len(neurons))[:count].tolist())
     ]
 
 
@@ -95,7 +95,7 @@ def ranks(values: Sequence[float]) -> np.ndarray:
     return (ends - (counts + 1) / 2)[place]
 
 
-def correlations(told: Sequence[float], change: Sequence[float]) -> dict[str, float | None]:
+def correlations(predicted: Sequence[float], change: Sequence[float]) -> dict[str, float | None]:
     """Spearman's and Pearson's; None where either does not vary."""
 
     def pearson(x: np.ndarray, y: np.ndarray) -> float | None:
@@ -104,23 +104,23 @@ def correlations(told: Sequence[float], change: Sequence[float]) -> dict[str, fl
         return float(np.corrcoef(x, y)[0, 1])
 
     return {
-        "spearman": pearson(ranks(told), ranks(change)),
-        "pearson": pearson(np.asarray(told), np.asarray(change)),
+        "spearman": pearson(ranks(predicted), ranks(change)),
+        "pearson": pearson(np.asarray(predicted), np.asarray(change)),
     }
 
 
 def measure(args: argparse.Namespace, say: Callable[[str], None]) -> list[dict[str, Any]]:
     """A record of each neuron that was removed."""
-    found = Importance.read(args.importance, "--importance")
-    if args.pair not in found.pairs:
-        raise UserError(f"`--pair` must be one of {', '.join(found.pairs)}; it is {args.pair}")
-    row = list(found.pairs).index(args.pair)
+    importance = Importance.read(args.importance, "--importance")
+    if args.pair not in importance.pairs:
+        raise UserError(f"`--pair` must be one of {', '.join(importance.pairs)}; it is {args.pair}")
+    row = list(importance.pairs).index(args.pair)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     # differences of losses want more digits than single precision has
     model = EvalModel(args.path, read_data_folder(args.data.resolve()), device, torch.float64)
     sampling = Sampling(args.sentences, LONGEST, args.seed)
     samples = list(model.samples(args.pair, Cut(args.split), sampling, TOKENS))
-    batches = losses(model, samples, found.about["settings"]["label_smoothing"])
+    batches = losses(model, samples, importance.about["settings"]["label_smoothing"])
     signed = NeuronMeans(points(model.core.stack), SIGNED)
     before = sum(signed.add(*batch) for batch in batches)
     means = signed.means
@@ -128,14 +128,14 @@ def measure(args: argparse.Namespace, say: Callable[[str], None]) -> list[dict[s
     records = []
     for number, (name, neuron) in enumerate(neurons, start=1):
         change = removed(model, batches, name, neuron) - before
-        told = float(means[name][neuron]) * signed.positions[name]
+        signed_sum = float(means[name][neuron]) * signed.positions[name]
         records.append(
             {
                 "module": name,
                 "neuron": neuron,
                 "change": change,
-                "theta": float(found.modules[name][row, neuron]),
-                "signed": abs(told),
+                "theta": float(importance.modules[name][row, neuron]),
+                "signed": abs(signed_sum),
             }
         )
         if number % 100 == 0:
@@ -151,13 +151,16 @@ def summary(records: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
             kinds.setdefault(kind, []).append(record)
     return {
         kind: {
-            "neurons": len(own),
+            "neurons": len(kind_records),
             **{
-                what: correlations([one[what] for one in own], [abs(one["change"]) for one in own])
+                what: correlations(
+                    [record[what] for record in kind_records],
+                    [abs(record["change"]) for record in kind_records],
+                )
                 for what in ("theta", "signed")
             },
         }
-        for kind, own in sorted(kinds.items(), key=lambda item: item[0] == "all")
+        for kind, kind_records in sorted(kinds.items(), key=lambda item: item[0] == "all")
     }
 
 
@@ -175,16 +178,16 @@ def main() -> None:
     add("--json", type=Path)
     args = parser.parse_args()
     records = measure(args, lambda line: print(line, flush=True))
-    found = summary(records)
+    by_kind = summary(records)
     print(f"{'kind':38}{'neurons':>8}{'theta: rho':>12}{'r':>7}{'|sum|: rho':>12}{'r':>7}")
-    for kind, one in found.items():
-        cells = [one[what][name] for what in ("theta", "signed") for name in one[what]]
+    for kind, figures in by_kind.items():
+        cells = [figures[what][name] for what in ("theta", "signed") for name in figures[what]]
         shown = ["-" if cell is None else f"{cell:.3f}" for cell in cells]
         widths = zip(shown, (12, 7, 12, 7), strict=True)
         row = "".join(cell.rjust(width) for cell, width in widths)
-        print(f"{kind:38}{one['neurons']:>8}{row}")
+        print(f"{kind:38}{figures['neurons']:>8}{row}")
     if args.json:
-        content = {"summary": found, "neurons": records}
+        content = {"summary": by_kind, "neurons": records}
         args.json.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 

@@ -93,12 +93,12 @@ def generate(work: Path, pairs: int) -> Path:
     folder = work / f"text-{pairs}"
     if folder.is_dir():
         return folder
-    made = work / "generated"
-    command = [sys.executable, "-m", "tdo_plugin", "corpus", "--out", str(made), "--force"]
+    generated = work / "generated"
+    command = [sys.executable, "-m", "tdo_plugin", "corpus", "--out", str(generated), "--force"]
     command += ["--languages", ",".join(LANGUAGES), "--train", str(pairs)]
     subprocess.run(command, check=True)
     for language in LANGUAGES:
-        source = made / f"train.{PAIR}.{language}"
+        source = generated / f"train.{PAIR}.{language}"
         unfinished = source.with_suffix(".partial")
         with source.open("rb") as lines, unfinished.open("wb") as stream:
             for number, line in enumerate(lines):
@@ -106,7 +106,7 @@ def generate(work: Path, pairs: int) -> Path:
                 if number % REPEATED == 0:
                     stream.write(line)
         unfinished.replace(source)
-    made.rename(folder)
+    generated.rename(folder)
     return folder
 
 
@@ -147,11 +147,11 @@ def run(lines: str) -> None:
     subprocess.run(["bash", "-euo", "pipefail", "-c", lines], check=True)
 
 
-def differing(one: Path, other: Path) -> list[str]:
+def differing(first: Path, second: Path) -> list[str]:
     """Names of binarised files that are not the same in two folders."""
     sides = [f"{split}.{PAIR}.{language}" for split in SPLITS for language in LANGUAGES]
     names = [f"{side}.{suffix}" for side in sides for suffix in ("bin", "idx")]
-    return [name for name in names if not filecmp.cmp(one / name, other / name, shallow=False)]
+    return [name for name in names if not filecmp.cmp(first / name, second / name, shallow=False)]
 
 
 def below(process: int) -> Iterator[int]:
@@ -212,14 +212,14 @@ def main() -> None:
     work = args.work.resolve()
     work.mkdir(parents=True, exist_ok=True)
     text = generate(work, args.pairs)
-    found = {}
+    measurements = {}
     for name, way in (("prepare", prepare), ("tools", by_tools)):
         shutil.rmtree(work / name, ignore_errors=True)
-        found[name] = measure(partial(way, text, work / name, args), args.pairs)
-        one = found[name]
+        measurements[name] = measure(partial(way, text, work / name, args), args.pairs)
+        measured = measurements[name]
         print(
-            f"{name:>8}: {one.seconds:8.1f} s, {one.pairs_per_second:9,.0f} pairs/s, "
-            f"peak {one.peak_mib:7,.0f} MiB",
+            f"{name:>8}: {measured.seconds:8.1f} s, {measured.pairs_per_second:9,.0f} pairs/s, "
+            f"peak {measured.peak_mib:7,.0f} MiB",
             flush=True,
         )
     if names := differing(work / "prepare", work / "tools"):
@@ -227,7 +227,7 @@ def main() -> None:
     if args.json:
         settings = {key: value for key, value in vars(args).items() if not isinstance(value, Path)}
         machine = platform.processor() or platform.machine()
-        ways = {name: asdict(one) for name, one in found.items()}
+        ways = {name: asdict(measured) for name, measured in measurements.items()}
         report = {**settings, "machine": machine, "cores": cores(), "ways": ways}
         args.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 

@@ -132,7 +132,7 @@ def forget(folder: Path) -> None:
 
 def steps(words: Sequence[str]) -> Figures:
     """Run fairseq-train until its first update; seconds from its start to the end of each step."""
-    begin, used, found, lines = time.monotonic(), children_seconds(), {}, []
+    begin, used, reached, lines = time.monotonic(), children_seconds(), {}, []
     process = subprocess.Popen(
         [sys.executable, "-m", "fairseq_cli.train", *words],
         stdout=subprocess.PIPE,
@@ -144,14 +144,14 @@ def steps(words: Sequence[str]) -> Figures:
         lines.append(line)
         for step, mark in STEPS.items():
             if mark in line:
-                found.setdefault(step, time.monotonic() - begin)
-        if "update" in found:
+                reached.setdefault(step, time.monotonic() - begin)
+        if "update" in reached:
             break
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-    if "update" not in found:
+    if "update" not in reached:
         raise SystemExit("".join(lines[-20:]))
-    return {**found, "cpu": children_seconds() - used}
+    return {**reached, "cpu": children_seconds() - used}
 
 
 def children_seconds() -> float:
@@ -200,30 +200,30 @@ def measure(
     before: Callable[[], object],
 ) -> dict[str, list[Figures]]:
     """Each system's figures, round after round; every other round goes backwards."""
-    found: dict[str, list[Figures]] = {system: [] for system in systems}
+    measured: dict[str, list[Figures]] = {system: [] for system in systems}
     for number in range(rounds):
         for system in list(systems)[:: (-1) ** number]:
             before()
             figures = run([*words, *systems[system]])
             shown = ", ".join(f"{name} {figure:.2f}" for name, figure in figures.items())
             print(f"round {number + 1}, {system}: {shown}", flush=True)
-            found[system].append(figures)
-    return found
+            measured[system].append(figures)
+    return measured
 
 
-def rows(found: Mapping[str, Sequence[Figures]], unit: str) -> list[dict[str, object]]:
+def rows(measured: Mapping[str, Sequence[Figures]], unit: str) -> list[dict[str, object]]:
     """A row for each system and figure: its median, and stock's over its own, round by round."""
     result = []
-    for system, own in found.items():
-        for name in own[0]:
-            pairs = zip(found["stock"], own, strict=True)
+    for system, system_figures in measured.items():
+        for name in system_figures[0]:
+            pairs = zip(measured["stock"], system_figures, strict=True)
             ratios = [stock[name] / mine[name] for stock, mine in pairs]
             result.append(
                 {
                     "system": system,
                     "baseline": "stock",
                     "metric": f"{name}, {'GiB' if name == 'memory' else unit}",
-                    "median": statistics.median(one[name] for one in own),
+                    "median": statistics.median(figures[name] for figures in system_figures),
                     "ratio": statistics.median(ratios),
                     "spread": [min(ratios), max(ratios)],
                 }
@@ -250,12 +250,12 @@ def main() -> None:
             make_data(folder, languages, sentences, args.vocabulary)
             words = [name, "--langs", ",".join(languages), "--lang-pairs", pairs, *COMMON]
             before = partial(forget, folder) if args.cold else lambda: None
-            found = measure(steps, SYSTEMS, words, args.rounds, before)
-            lines = rows(found, "seconds from the start")
+            measured = measure(steps, SYSTEMS, words, args.rounds, before)
+            lines = rows(measured, "seconds from the start")
             if size := args.virtual_epoch_size:
                 words += ["--virtual-epoch-size", str(size)]
-                found = measure(epochs, VIRTUAL, words, args.rounds, before)
-                lines += rows(found, "seconds")
+                measured = measure(epochs, VIRTUAL, words, args.rounds, before)
+                lines += rows(measured, "seconds")
         settings = {**vars(args), "sentences": sentences, "json": None}
         settings["machine"] = platform.processor() or platform.machine()
         report += [{**line, "settings": settings} for line in lines]

@@ -62,8 +62,8 @@ def main() -> None:
         states = {}
         for source, target in (pair for x, y in pairs for pair in ((x, y), (hub, y))):
             batches = model.readings(f"{source}-{target}", lines[source], LONGEST, 8000)
-            found = pooled_outputs(model.core, batches, layers, len(lines[source]))
-            states[source, target] = found
+            outputs = pooled_outputs(model.core, batches, layers, len(lines[source]))
+            states[source, target] = outputs
         for layer in layers:
             rows = [compare(states[x, y][layer], states[hub, y][layer]) for x, y in pairs]
             same, shift = (sum(column) / len(rows) for column in zip(*rows, strict=True))

@@ -213,10 +213,10 @@ def check_other_side(prefix: str, count: int) -> None:
     start, source, target, language = match.groups()
     if language not in (source, target) or source == target:
         return
-    other = target if language == source else source
-    other = os.path.join(os.path.dirname(prefix), f"{start}{source}-{target}.{other}")
-    if os.path.isfile(f"{other}.idx") and (found := _read_header(other)[1]) != count:
-        raise damaged(prefix, "idx", f"it has {count} sentences, {other}.idx {found}")
+    opposite = target if language == source else source
+    other_side = os.path.join(os.path.dirname(prefix), f"{start}{source}-{target}.{opposite}")
+    if os.path.isfile(f"{other_side}.idx") and (sentences := _read_header(other_side)[1]) != count:
+        raise damaged(prefix, "idx", f"it has {count} sentences, {other_side}.idx {sentences}")
 
 
 # --- the dictionary ----------------------------------------------------------------------------
@@ -237,8 +237,8 @@ def words_of(prefix: str, dictionary: Any = None) -> Words | None:
     path = dictionary_of(prefix)
     counts = [] if dictionary is None else [len(dictionary)]
     if os.path.isfile(path):
-        found = os.stat(path)
-        counts.append(SPECIALS + _lines(path, found.st_mtime_ns, found.st_size))
+        status = os.stat(path)
+        counts.append(SPECIALS + _lines(path, status.st_mtime_ns, status.st_size))
     end = END if dictionary is None else dictionary.eos()
     return Words(min(counts), end) if counts else None
 

@@ -34,13 +34,13 @@ class CheckpointError(RuntimeError):
 def _allowed_globals() -> list[Any]:
     """(object, dotted name) of all that a checkpoint of fairseq may hold besides tensors."""
     core = getattr(numpy, "_core", None) or numpy.core
-    found: list[Any] = [argparse.Namespace, collections.defaultdict]
-    found += [dict, list, tuple, set, int, float, bool, str, bytes, numpy.dtype, numpy.ndarray]
-    found += [type(numpy.dtype(code)) for code in "?bBhHiIlLqQefdSU"]
-    found += [omegaconf.DictConfig, omegaconf.ListConfig]
-    found += [omegaconf.base.Metadata, omegaconf.base.ContainerMetadata]
-    found += [getattr(omegaconf, name) for name in vars(omegaconf) if name.endswith("Node")]
-    pairs = [(one, f"{one.__module__}.{one.__qualname__}") for one in found]
+    classes: list[Any] = [argparse.Namespace, collections.defaultdict]
+    classes += [dict, list, tuple, set, int, float, bool, str, bytes, numpy.dtype, numpy.ndarray]
+    classes += [type(numpy.dtype(code)) for code in "?bBhHiIlLqQefdSU"]
+    classes += [omegaconf.DictConfig, omegaconf.ListConfig]
+    classes += [omegaconf.base.Metadata, omegaconf.base.ContainerMetadata]
+    classes += [getattr(omegaconf, name) for name in vars(omegaconf) if name.endswith("Node")]
+    pairs = [(kind, f"{kind.__module__}.{kind.__qualname__}") for kind in classes]
     pairs.append((Any, "typing.Any"))
     broadcast = sys.modules.get("fairseq.distributed.utils")
     if broadcast is not None:  # stands for a tensor while rank 0 sends a checkpoint to the others

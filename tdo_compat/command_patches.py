@@ -38,23 +38,25 @@ def _user_dir_by_name(module: Any) -> None:
         try:
             return original(args)
         except FileNotFoundError:
-            given = str(args.user_dir)
-            if os.path.exists(given):  # found; the plugin itself misses a file
+            folder = str(args.user_dir)
+            if os.path.exists(folder):  # found; the plugin itself misses a file
                 raise
         except ImportError as error:
             if "not globally unique" not in str(error):
                 raise
             name = os.path.basename(os.path.abspath(args.user_dir))
-            there = next(iter(getattr(sys.modules.get(name), "__path__", [])), "another one")
+            imported_from = next(
+                iter(getattr(sys.modules.get(name), "__path__", [])), "another one"
+            )
             raise UserDirError(
-                f"`--user-dir` must be the {name} that is imported already, {there}; it is "
+                f"`--user-dir` must be the {name} that is imported already, {imported_from}; it is "
                 f"{args.user_dir}"
             ) from None
-        spec = importlib.util.find_spec(given) if given.isidentifier() else None
+        spec = importlib.util.find_spec(folder) if folder.isidentifier() else None
         folders = list(spec.submodule_search_locations or ()) if spec else []
         if not folders:
             raise UserDirError(
-                f"`--user-dir` must be a folder or an installed package; {given} is neither"
+                f"`--user-dir` must be a folder or an installed package; {folder} is neither"
             )
         return original(argparse.Namespace(user_dir=folders[0]))
 

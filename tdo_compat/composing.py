@@ -82,12 +82,12 @@ def without_hydra(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """
     quiet = logging.Logger("quiet")
     quiet.disabled = True  # what is refused here is said by hydra
-    own = {
+    replacements = {
         "compose": composed,
         "initialize": lambda **_: contextlib.nullcontext(),
         "logger": quiet,
     }
-    return types.FunctionType(convert.__code__, {**convert.__globals__, **own})
+    return types.FunctionType(convert.__code__, {**convert.__globals__, **replacements})
 
 
 def with_less_hydra(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -44,8 +44,8 @@ def check_digests(prefix: str) -> None:
         expected = _digest_of(path)
         if expected is None or not os.path.isfile(path):
             continue
-        found = os.stat(path)
-        if found.st_size > CHEAP or _sha256(path, found.st_mtime_ns, found.st_size) == expected:
+        status = os.stat(path)
+        if status.st_size > CHEAP or _sha256(path, status.st_mtime_ns, status.st_size) == expected:
             continue
         raise _changed(path)
 
@@ -62,14 +62,16 @@ def check_folder(root: str) -> int:
     Raises:
         DamagedData: one is another, or missing.
     """
-    known = {name: one for mark in MARKS for name, one in digests(os.path.join(root, mark)).items()}
-    for name, expected in known.items():
+    recorded = {
+        name: digest for mark in MARKS for name, digest in digests(os.path.join(root, mark)).items()
+    }
+    for name, expected in recorded.items():
         path = os.path.join(root, name)
         if not os.path.isfile(path):
             raise DamagedData(f"`data` must hold whole files; {path} is missing")
         if name not in MARKS and sha256(path) != expected:  # marks were looked at when read
             raise _changed(path)
-    return len(known)
+    return len(recorded)
 
 
 def check_file(path: str) -> None:
@@ -81,8 +83,10 @@ def check_file(path: str) -> None:
 
 def seal(content: dict[str, Any]) -> str:
     """The digest of all that a mark says of its folder, but for this one, which stands there."""
-    others = {name: one for name, one in content.get(DIGESTS, {}).items() if name not in MARKS}
-    text = json.dumps({**content, DIGESTS: others}, sort_keys=True, ensure_ascii=False)
+    file_digests = {
+        name: digest for name, digest in content.get(DIGESTS, {}).items() if name not in MARKS
+    }
+    text = json.dumps({**content, DIGESTS: file_digests}, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -111,10 +115,10 @@ def digests(mark: str) -> dict[str, str]:
         DamagedData: what should say it cannot be read.
     """
     try:
-        found = os.stat(mark)
+        status = os.stat(mark)
     except OSError:
         return {}
-    return _digests(mark, found.st_mtime_ns, found.st_size)
+    return _digests(mark, status.st_mtime_ns, status.st_size)
 
 
 @functools.lru_cache(maxsize=64)
@@ -124,12 +128,14 @@ def _digests(mark: str, *_: int) -> dict[str, str]:
             content = json.load(stream)
     except (ValueError, RecursionError):
         content = None
-    known = content.get(DIGESTS, {}) if isinstance(content, dict) else None
-    if not isinstance(known, dict) or not all(isinstance(one, str) for one in known.values()):
+    recorded = content.get(DIGESTS, {}) if isinstance(content, dict) else None
+    if not isinstance(recorded, dict) or not all(
+        isinstance(digest, str) for digest in recorded.values()
+    ):
         raise DamagedData(f"`data` must hold whole files; {mark} is none: it is damaged")
-    if known.get(os.path.basename(mark), seal(content)) != seal(content):
+    if recorded.get(os.path.basename(mark), seal(content)) != seal(content):
         raise _changed(mark)
-    return known
+    return recorded
 
 
 def sha256(path: str) -> str:

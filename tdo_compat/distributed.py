@@ -167,10 +167,10 @@ def handing_signals_on(spawn: Callable[..., Any]) -> Callable[..., Any]:
     def handing_on(*args: Any, **options: Any) -> Any:
         if threading.current_thread() is not threading.main_thread():
             return spawn(*args, **options)  # whoever has that one answers signals
-        told: list[int] = []
+        signals: list[int] = []
 
         def tell(number: int, _: Any) -> None:
-            told.append(number)
+            signals.append(number)
             for worker in multiprocessing.active_children():
                 with contextlib.suppress(ProcessLookupError):
                     assert worker.pid is not None  # it has begun
@@ -180,7 +180,7 @@ def handing_signals_on(spawn: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return spawn(*args, **options)
         except ProcessExitedException as error:
-            if not told or not _is_signals([error.exit_code]):
+            if not signals or not _is_signals([error.exit_code]):
                 raise
             raise SystemExit(ENDED) from None
         finally:
@@ -223,12 +223,12 @@ def end_like_workers(module: Any) -> None:
 
 def _backend(words: Sequence[str]) -> str:
     """What a command line chooses."""
-    option, found = "--distributed-backend", NCCL
+    option, backend = "--distributed-backend", NCCL
     for word, behind in zip(words, [*words[1:], ""], strict=True):
         name, _, value = word.partition("=")
         if name == option:
-            found = value or behind
-    return found
+            backend = value or behind
+    return backend
 
 
 def _run(original: Callable[[Any], None], args: Any) -> None:
@@ -266,7 +266,7 @@ def _noting_codes(codes: list[int | None]) -> Iterator[None]:
     @functools.wraps(close)
     def noting(self: Any, *args: Any, **options: Any) -> None:
         close(self, *args, **options)
-        codes[:] = [one.proc.returncode for one in self.subprocess_handlers.values()]
+        codes[:] = [handler.proc.returncode for handler in self.subprocess_handlers.values()]
 
     SubprocessContext.close = noting  # type: ignore[method-assign]
     try:

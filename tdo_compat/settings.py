@@ -199,10 +199,10 @@ def _knowing(setup_registry: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(setup_registry)
     def setup(option: str, *args: Any, **options: Any) -> Any:
-        made = setup_registry(option, *args, **options)
-        if made is None:  # it was there
+        registry = setup_registry(option, *args, **options)
+        if registry is None:  # it was there
             return None
-        build, register, names, settings = made
+        build, register, names, settings = registry
         kind = option.removeprefix("--").replace("-", "_")
         return _known(kind, build, (names,), kind, "_name"), register, names, settings
 
@@ -210,7 +210,7 @@ def _knowing(setup_registry: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _known(
-    kind: str, build: Callable[..., Any], names: Sequence[Collection[str]], *said: str
+    kind: str, build: Callable[..., Any], names: Sequence[Collection[str]], *setting_names: str
 ) -> Callable[..., Any]:
     """A function of fairseq's that builds a part by its name, and refuses names without one.
 
@@ -218,14 +218,14 @@ def _known(
         kind: of the part, for messages, such as `task`.
         build: gets settings, or the name itself, first.
         names: of all parts that have been registered.
-        said: settings by the first of which, where it is text, the name goes; omegaconf's form of
-            the settings has `_name`.
+        setting_names: settings by the first of which, where it is text, the name goes; omegaconf's
+            form of the settings has `_name`.
     """
 
     @functools.wraps(build)
     def checked(cfg: Any, *args: Any, **options: Any) -> Any:
-        found = [cfg, *(getattr(cfg, setting, None) for setting in said)]
-        name = next((value for value in found if isinstance(value, str)), None)
+        candidates = [cfg, *(getattr(cfg, setting, None) for setting in setting_names)]
+        name = next((value for value in candidates if isinstance(value, str)), None)
         if name is not None and not any(name in registry for registry in names):
             raise SettingError(
                 f"`{kind}` must be one of fairseq's or of `--user-dir`; {shown(name)} is none"

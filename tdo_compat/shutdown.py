@@ -28,10 +28,10 @@ def going_on(cfg: Any, suffix: str = "") -> str:
     name = os.path.join(cfg.checkpoint.save_dir, f"checkpoint_last{suffix}.pt")
     if not os.path.exists(name):
         return f"there is no {name} to go on from"
-    asked = {"--restore-file": cfg.checkpoint.restore_file != FIRST}
+    flags = {"--restore-file": cfg.checkpoint.restore_file != FIRST}
     for what in ("optimizer", "lr-scheduler", "meters", "dataloader"):
-        asked[f"--reset-{what}"] = getattr(cfg.checkpoint, f"reset_{what.replace('-', '_')}")
-    left_out = ", ".join(f"`{option}`" for option, given in asked.items() if given)
+        flags[f"--reset-{what}"] = getattr(cfg.checkpoint, f"reset_{what.replace('-', '_')}")
+    left_out = ", ".join(f"`{option}`" for option, is_set in flags.items() if is_set)
     return f"the same command{left_out and f' without {left_out}'} goes on from {name}"
 
 
@@ -68,8 +68,8 @@ def end_when_told(trainer: Any) -> None:
 
     @functools.wraps(aggregate)
     def with_signals(self: Any, logs: Any, *sums: Any, ignore: bool = False) -> Any:
-        logs, (*sums, told) = aggregate(self, logs, *sums, len(self._told), ignore=ignore)
-        self._agreed = told
+        logs, (*sums, signal_count) = aggregate(self, logs, *sums, len(self._told), ignore=ignore)
+        self._agreed = signal_count
         return logs, sums
 
     def step(original: Any) -> Any:
@@ -105,17 +105,17 @@ def end_when_told(trainer: Any) -> None:
 
 def _listen(trainer: Any) -> list[int]:
     """The signals that come from now on, for as long as the trainer is there."""
-    told: list[int] = []
+    signals: list[int] = []
     try:
         before: dict[int, Any] = {
-            number: signal.signal(number, lambda number, _: told.append(number))
+            number: signal.signal(number, lambda number, _: signals.append(number))
             for number in SIGNALS
         }
     except ValueError:  # not the main thread: whoever has that one answers signals
-        return told
+        return signals
     trainer._restoring = weakref.finalize(trainer, _restore, before)
     trainer._restoring.atexit = False
-    return told
+    return signals
 
 
 def _restore(before: dict[int, Any]) -> None:

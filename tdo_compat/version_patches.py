@@ -35,8 +35,8 @@ class _HashableDataclasses:
             return cls
 
         def dataclass(cls: Any = None, /, **options: Any) -> Any:
-            made = original(cls, **options)
-            return mark(made) if cls is not None else lambda later: mark(made(later))
+            result = original(cls, **options)
+            return mark(result) if cls is not None else lambda later: mark(result(later))
 
         dataclasses.dataclass = dataclass
 

@@ -102,19 +102,19 @@ def regular(folder: Path, option: str = "--path") -> list[Path]:
     Raises:
         UserError: where it has none.
     """
-    found = _by_updates(folder)
-    if not found:
+    checkpoints = _by_updates(folder)
+    if not checkpoints:
         raise UserError(f"`{option}` must be a folder with checkpoints; {folder} has none")
-    return found
+    return checkpoints
 
 
 def _by_updates(folder: Path) -> list[Path]:
-    found: dict[int, Path] = {}
+    by_updates: dict[int, Path] = {}
     for path in sorted(folder.iterdir()):
         if match := REGULAR.fullmatch(path.name):
-            known = match["updates"]
-            found[int(known) if known else describe(path, read(path)).updates] = path
-    return [found[updates] for updates in sorted(found)]
+            stated = match["updates"]
+            by_updates[int(stated) if stated else describe(path, read(path)).updates] = path
+    return [by_updates[updates] for updates in sorted(by_updates)]
 
 
 def best_of(folder: Path, count: int, option: str = "--best", since: int = 0) -> list[Path]:
@@ -126,38 +126,38 @@ def best_of(folder: Path, count: int, option: str = "--best", since: int = 0) ->
     Raises:
         UserError: where fewer have a validation loss.
     """
-    found: dict[int, Candidate] = {}
+    candidates: dict[int, Candidate] = {}
     paths = sorted(folder.iterdir())
     for names in (REGULAR, CHOSEN):
         for path in (path for path in paths if names.fullmatch(path.name)):
-            one = describe(path, read(path))
-            if one.loss is not None and one.updates >= since:
-                found.setdefault(one.updates, one)
-    ranked = sorted(found.values(), key=_rank)
+            candidate = describe(path, read(path))
+            if candidate.loss is not None and candidate.updates >= since:
+                candidates.setdefault(candidate.updates, candidate)
+    ranked = sorted(candidates.values(), key=_rank)
     what = f"checkpoints with validation in {folder}" + (
         f" from update {since} on" if since else ""
     )
-    return _enough(option, [one.path for one in ranked], count, what)
+    return _enough(option, [candidate.path for candidate in ranked], count, what)
 
 
-def _rank(one: Candidate) -> tuple[float, int]:
+def _rank(candidate: Candidate) -> tuple[float, int]:
     """Better first; of equals the later."""
-    assert one.loss is not None
-    return -one.loss if one.maximize else one.loss, -one.updates
+    assert candidate.loss is not None
+    return -candidate.loss if candidate.maximize else candidate.loss, -candidate.updates
 
 
-def _enough(option: str, found: list[Path], count: int, what: str) -> list[Path]:
+def _enough(option: str, paths: list[Path], count: int, what: str) -> list[Path]:
     if count < 1:
         raise UserError(f"`{option}` must be at least 1; it is {count}")
-    if count > len(found):
+    if count > len(paths):
         raise UserError(
-            f"`{option}` must be at most {len(found)}, the number of {what}; it is {count}"
+            f"`{option}` must be at most {len(paths)}, the number of {what}; it is {count}"
         )
-    return found[:count]
+    return paths[:count]
 
 
 def average(
-    paths: Sequence[Path], progress: Callable[[Candidate], None] = lambda one: None
+    paths: Sequence[Path], progress: Callable[[Candidate], None] = lambda candidate: None
 ) -> State:
     """The mean of the parameters, in float64, as a checkpoint in the inputs' own type.
 
@@ -181,14 +181,14 @@ def average(
         _compare(paths[0], reference, path, state)
         inputs.append(describe(path, state))
         ties.append(_first_of_storage(state["model"]))
-    newest = max(inputs, key=lambda one: one.updates)
+    newest = max(inputs, key=lambda candidate: candidate.updates)
     names = {name: tuple(tie[name] for tie in ties) for name in reference["model"]}
     del reference, state
 
     sums: dict[tuple[str, ...], Tensor] = {}
-    for one in inputs:
-        progress(one)
-        _add(_read_upgraded(one.path)["model"], names, sums, one.path)
+    for candidate in inputs:
+        progress(candidate)
+        _add(_read_upgraded(candidate.path)["model"], names, sums, candidate.path)
     return _result(_read_upgraded(newest.path), inputs, names, sums)
 
 
@@ -246,7 +246,8 @@ def _result(
         model[name] = means.get(tie, model[name])
     extra = newest.get("extra_state") or {}
     averaged = [
-        {"name": one.path.name, "num_updates": one.updates, "val_loss": one.loss} for one in inputs
+        {"name": candidate.path.name, "num_updates": candidate.updates, "val_loss": candidate.loss}
+        for candidate in inputs
     ]
     kept = ("args", "cfg", "criterion", "made_by", "optimizer_history", "task_state")
     return {
@@ -263,20 +264,25 @@ def _result(
 def _compare(first_path: Path, first: State, path: Path, state: State) -> None:
     """Raise UserError unless both are checkpoints of one model."""
     differs = f"`--inputs` must be checkpoints of one model; {first_path} and {path} differ in "
-    own, other = options(first), options(state)
-    if own.keys() != other.keys():  # an older one lacks the newer options, which were off
-        own, other = ({**_defaults(), **one} for one in (own, other))
-    for key in sorted({*own, *other}):
-        if own.get(key) != other.get(key):
-            raise UserError(f"{differs}{key}: {own.get(key)} and {other.get(key)}")
-    model, others = first["model"], state["model"]
-    if name := next(iter(sorted(set(model) ^ set(others))), None):
+    first_options, second_options = options(first), options(state)
+    # an older one lacks the newer options, which were off
+    if first_options.keys() != second_options.keys():
+        first_options, second_options = (
+            {**_defaults(), **stored} for stored in (first_options, second_options)
+        )
+    for key in sorted({*first_options, *second_options}):
+        if first_options.get(key) != second_options.get(key):
+            raise UserError(
+                f"{differs}{key}: {first_options.get(key)} and {second_options.get(key)}"
+            )
+    model, second_model = first["model"], state["model"]
+    if name := next(iter(sorted(set(model) ^ set(second_model))), None):
         raise UserError(f"{differs}{name}, which only one of them has")
     for name, value in model.items():
-        pair = [f"{_kind(one)} {list(one.shape)}" for one in (value, others[name])]
+        pair = [f"{_kind(tensor)} {list(tensor.shape)}" for tensor in (value, second_model[name])]
         if pair[0] != pair[1]:
             raise UserError(f"{differs}{name}: {pair[0]} and {pair[1]}")
-    tasks = [one.get("task_state") or {} for one in (first, state)]
+    tasks = [checkpoint.get("task_state") or {} for checkpoint in (first, state)]
     # of an older one the options say it, which were compared
     ours = {"remembered"} | ({*tasks[0]} ^ {*tasks[1]}) & {"text", "text_form"}
     for key in sorted({*tasks[0], *tasks[1]} - ours):
@@ -300,12 +306,12 @@ def _kind(value: Tensor) -> str:
 
 def options(state: State) -> dict[str, str]:
     """The options of a checkpoint that decide what its parameters mean, each as text."""
-    given = state["cfg"]["model"] if state.get("cfg") else state.get("args")
+    config = state["cfg"]["model"] if state.get("cfg") else state.get("args")
     pairs: Iterable[tuple[str, Any]] = ()
-    if isinstance(given, Namespace):
-        pairs = vars(given).items()
-    elif isinstance(given, Mapping):
-        pairs = given.items()
+    if isinstance(config, Namespace):
+        pairs = vars(config).items()
+    elif isinstance(config, Mapping):
+        pairs = config.items()
     return {
         key: json.dumps(value, default=str, sort_keys=True)
         for key, value in pairs

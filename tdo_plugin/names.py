@@ -61,7 +61,7 @@ def check_directions(names: Iterable[object], place: str) -> None:
 
 def on_one_line(text: str) -> bool:
     """Whether text has no control characters, nor others that end a line."""
-    return not any(unicodedata.category(one) in _CONTROL for one in text)
+    return not any(unicodedata.category(character) in _CONTROL for character in text)
 
 
 def check_line(option: str, *texts: object) -> None:

@@ -55,11 +55,11 @@ def place_of(module: str) -> Place:
     Raises:
         ValueError: there are no neurons of that name.
     """
-    found = MODULE.fullmatch(module)
-    if not found:
+    match = MODULE.fullmatch(module)
+    if not match:
         raise ValueError(f"{module} is no module with neurons")
-    stack = found["stack"].removesuffix("_layers")
-    return Place(stack, int(found["index"]) + 1, found["part"], found["neurons"])
+    stack = match["stack"].removesuffix("_layers")
+    return Place(stack, int(match["index"]) + 1, match["part"], match["neurons"])
 
 
 def digest_of(parameters: Mapping[str, Tensor]) -> str:
@@ -215,11 +215,11 @@ def _read(path: Path, kind: str, option: str) -> tuple[dict[str, Tensor], dict[s
         raise UserError(f"`{option}` must be a file of {kind}; {path} is none")
     try:
         with safe_open(path, "pt") as stream:
-            found = stream.metadata() or {}
-            if (found.get("kind"), found.get("version")) != (kind, VERSION):
-                said = found.get("kind") or "something else"
-                raise UserError(f"`{option}` must be a file of {kind}; {path} is {said}")
-            header: dict[str, Any] = json.loads(found["description"])
+            metadata = stream.metadata() or {}
+            if (metadata.get("kind"), metadata.get("version")) != (kind, VERSION):
+                actual_kind = metadata.get("kind") or "something else"
+                raise UserError(f"`{option}` must be a file of {kind}; {path} is {actual_kind}")
+            header: dict[str, Any] = json.loads(metadata["description"])
             tensors = {name: stream.get_tensor(name) for name in header["modules"]}
     except (SafetensorError, KeyError, json.JSONDecodeError) as error:
         raise UserError(f"`{option}` must be a file of {kind}; {path}: {error}") from None

@@ -61,17 +61,17 @@ def apply(settings: Settings, args: Namespace) -> None:
     args.langtoks = {**(getattr(args, "langtoks", None) or {}), "main": (source, target)}
 
 
-def check_settings(own: Settings, stored: Settings, hint: str = "") -> None:
+def check_settings(current: Settings, stored: Settings, hint: str = "") -> None:
     """Hold settings against those of a checkpoint; what one of them lacks is not compared.
 
     Raises:
         UserError: on the first that differs; ``hint`` ends its line.
     """
     for name, value in stored.items():
-        if own.get(name, value) != value:
+        if current.get(name, value) != value:
             raise UserError(
                 f"`--{name.replace('_', '-')}` must be the checkpoint's, {shown(value)}; "
-                f"it is {shown(own[name])}{hint}"
+                f"it is {shown(current[name])}{hint}"
             )
 
 
@@ -83,15 +83,15 @@ def check_members(members: Mapping[Path, State]) -> None:
     """
     (first, state), *others = members.items()
     expected = {**settings_of(task_options(state)), "langs": fixed_languages(state)}
-    for path, other in others:
-        found = {**settings_of(task_options(other)), "langs": fixed_languages(other)}
+    for path, other_state in others:
+        actual = {**settings_of(task_options(other_state)), "langs": fixed_languages(other_state)}
         for name, value in expected.items():
-            free = name == "langs" and None in (value, found[name])
-            if found[name] != value and not free:
+            free = name == "langs" and None in (value, actual[name])
+            if actual[name] != value and not free:
                 raise UserError(
                     "`--path` must name checkpoints whose text was made alike; "
                     f"`--{name.replace('_', '-')}` is {shown(value)} for {first}, "
-                    f"{shown(found[name])} for {path}"
+                    f"{shown(actual[name])} for {path}"
                 )
 
 
@@ -169,14 +169,14 @@ def shown(value: Any) -> str:
 
 def _tags(args: Namespace) -> tuple[Any, Any]:
     """What a source and a target begin with, such as `tgt`; None for nothing."""
-    given = getattr(args, "langtoks", None) or {}
-    main = given.get("main") if isinstance(given, Mapping) else given
+    langtoks = getattr(args, "langtoks", None) or {}
+    main = langtoks.get("main") if isinstance(langtoks, Mapping) else langtoks
     if main is not None:
         tags = main if isinstance(main, list | tuple) else ()
         if len(tags) != 2 or not all(tag is None or isinstance(tag, str) for tag in tags):
             raise UserError(
                 "`--langtoks` must say with which tags a source and a target begin, such as "
-                f"{{'main': ('tgt', None)}}; it is {_cut(given)}"
+                f"{{'main': ('tgt', None)}}; it is {_cut(langtoks)}"
             )
         return tags[0] or None, tags[1] or None
     target = "tgt" if getattr(args, "decoder_langtok", False) else None

@@ -43,15 +43,15 @@ def typed(value: Any, kind: Any, where: str) -> Any:
         return _record(value, kind, where)
     if origin is tuple:
         return tuple(
-            typed(one, parts[0], f"{where}[{n}]") for n, one in enumerate(_of(list, value, where))
+            typed(item, parts[0], f"{where}[{n}]") for n, item in enumerate(_of(list, value, where))
         )
     if origin is dict:
         items = _of(dict, value, where).items()
-        return {key: typed(one, parts[1], f"{where}.{key}") for key, one in items}
+        return {key: typed(item, parts[1], f"{where}.{key}") for key, item in items}
     if origin in (Union, types.UnionType):
         if value is None:
             return None
-        return typed(value, next(one for one in parts if one is not type(None)), where)
+        return typed(value, next(part for part in parts if part is not type(None)), where)
     if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
         if not -1e18 < value < 1e18 or math.isnan(value):
             raise ValueError(f"{where} must be a finite number; it is {shown(repr(value))}")
@@ -67,14 +67,14 @@ def _of(kind: type, value: Any, where: str) -> Any:
 
 def _record(value: Any, kind: Any, where: str) -> Any:
     hints = get_type_hints(kind)
-    given = _of(dict, value, where)
+    values = _of(dict, value, where)
     optional = {
         field.name
         for field in fields(kind)
         if field.default is not MISSING or field.default_factory is not MISSING
     }
-    if other := sorted((set(given) ^ set(hints)) - (optional - set(given))):
+    if mismatched := sorted((set(values) ^ set(hints)) - (optional - set(values))):
         raise ValueError(
-            f"{where} must have {', '.join(sorted(hints))}; {shown(other[0])} is not so"
+            f"{where} must have {', '.join(sorted(hints))}; {shown(mismatched[0])} is not so"
         )
-    return kind(**{name: typed(given[name], hints[name], f"{where}.{name}") for name in given})
+    return kind(**{name: typed(values[name], hints[name], f"{where}.{name}") for name in values})

@@ -40,8 +40,8 @@ class Validated:
 
     def scores(self) -> dict[str, float]:
         """Those that were measured."""
-        found = ((key, getattr(self, key)) for key in SCORES)
-        return {key: value for key, value in found if value is not None}
+        values = ((key, getattr(self, key)) for key in SCORES)
+        return {key: value for key, value in values if value is not None}
 
 
 Validations = dict[int, dict[str, Validated]]
@@ -59,7 +59,7 @@ def read_validations(files: Sequence[Path]) -> Validations:
         ValueError: one is none, or a direction is not there at each validation of its group: a
             mean over fewer would pass for one over all.
     """
-    found: Validations = {}
+    by_update: Validations = {}
     for path in files:
         for number, text in enumerate(_lines(path), 1):
             where = f"{path} line {number}"
@@ -68,8 +68,8 @@ def read_validations(files: Sequence[Path]) -> Validations:
                 _check(row)
             except ValueError as error:
                 raise ValueError(f"{where} is not one: {error}") from None
-            found.setdefault(row.update, {})[row.direction] = row
-    rows = dict(sorted(found.items()))
+            by_update.setdefault(row.update, {})[row.direction] = row
+    rows = dict(sorted(by_update.items()))
     for what in _missing(rows):
         raise ValueError(f"{', '.join(map(str, files))} lacks {what}")
     return rows
@@ -95,18 +95,18 @@ def _check(row: Validated) -> None:
 
 def _missing(rows: Validations) -> Iterator[str]:
     """What a validation does not have that others have, or another direction of it has."""
-    every = [row for one in rows.values() for row in one.values()]
+    every = [row for by_direction in rows.values() for row in by_direction.values()]
     groups = {row.direction: row.group for row in every}
     measured = {(row.direction, key) for row in every for key in row.scores()}
-    for update, one in rows.items():
-        peers = {row.group for row in one.values()}
+    for update, by_direction in rows.items():
+        peers = {row.group for row in by_direction.values()}
         for direction, group in groups.items():
-            row = one.get(direction)
+            row = by_direction.get(direction)
             if row is None and group in peers:
                 yield f"{direction} of update {update}, which other updates have"
             if row is not None and row.group != group:
                 yield f"one group of {direction}: it has {row.group} and {group}"
-        for key in {key for row in one.values() for key in row.scores()}:
-            for direction, row in one.items():
+        for key in {key for row in by_direction.values() for key in row.scores()}:
+            for direction, row in by_direction.items():
                 if (direction, key) in measured and key not in row.scores():
                     yield f"{key} of {direction} of update {update}, which other updates have"

@@ -83,8 +83,8 @@ class ReadingLayer(JointLayer):
     def target(self, x: Tensor, ctx: DecoderContext, index: int) -> Tensor:
         context, mask, source_kv = ctx.tokens, ctx.mask, ctx.source_kv[index]
         normed = self.attention_residual.before(x, context)
-        query, own = self.attention.queries(normed), self.attention.keys_values(normed)
-        attended = self.attention.attend(query, own, mask.over_target)
+        query, target_kv = self.attention.queries(normed), self.attention.keys_values(normed)
+        attended = self.attention.attend(query, target_kv, mask.over_target)
         if self.reading_residual is None:
             read = self.reading.attend(self.reading.queries(normed), source_kv, mask.over_source)
             x = self.attention_residual.after(x, attended + read, context)
@@ -104,12 +104,12 @@ class ReadingBuilder(ReferenceBuilder):
 
     def second_stage_layer(self, number: int) -> ReadingLayer:
         reading = READINGS[variant()]
-        attention, other = self.attention(), self.attention()
+        attention, reading_attention = self.attention(), self.attention()
         for name in set(ALL) - set(reading.own):
-            setattr(other, name, getattr(attention, name))
+            setattr(reading_attention, name, getattr(attention, name))
         feed_forward = self.feed_forward(self.spec.stage2_ffn_dim)
         residuals = [self.residual(BOTH) for _ in range(3)]
-        return ReadingLayer(attention, other, reading.after, feed_forward, *residuals)
+        return ReadingLayer(attention, reading_attention, reading.after, feed_forward, *residuals)
 
 
 def variant() -> str:

@@ -85,7 +85,9 @@ def write_dictionary(path: Path, batches: Iterable[Batch], size: int) -> None:
     that no sentence has.
     """
     sentences = chain.from_iterable(batches)
-    counts = Counter(word for one in sentences for word in (*one.source, *one.target))
+    counts = Counter(
+        word for sentence in sentences for word in (*sentence.source, *sentence.target)
+    )
     words = [word for word, _ in counts.most_common() if word not in SPECIAL]
     filling = (f"unused-{number}" for number in range(size))
     kept = [*words, *filling][: size - len(SPECIAL)]

@@ -67,21 +67,21 @@ def _say(line: str) -> None:
 def texts(data: Path | None) -> Callable[[Contest], Text]:
     """Whose text a contest has: the table's is the user's, where there is some."""
     generated = cache(embedded)
-    found = own(data) if data else None
+    user_text = own(data) if data else None
     return lambda contest: (
-        found if found and not contest.axis else generated(contest.setting.languages)
+        user_text if user_text and not contest.axis else generated(contest.setting.languages)
     )
 
 
 def contests(args: Namespace, device: str) -> Sequence[tuple[Contest, int]]:
     """What is to be measured, and in how many rounds."""
     if args.growth:
-        return [(one, args.rounds or GROWTH_ROUNDS) for one in plan.growth(args.size)]
+        return [(contest, args.rounds or GROWTH_ROUNDS) for contest in plan.growth(args.size)]
     if args.each:
-        return [(one, args.rounds or TABLE_ROUNDS) for one in plan.each(args.size, device)]
-    table = [(one, args.rounds or TABLE_ROUNDS) for one in plan.table(args.size, device)]
+        return [(contest, args.rounds or TABLE_ROUNDS) for contest in plan.each(args.size, device)]
+    table = [(contest, args.rounds or TABLE_ROUNDS) for contest in plan.table(args.size, device)]
     series = plan.plotted(args.size) if args.plot else []
-    return [*table, *((one, PLOT_ROUNDS) for one in series)]
+    return [*table, *((contest, PLOT_ROUNDS) for contest in series)]
 
 
 def _measure(
@@ -90,7 +90,7 @@ def _measure(
     facts: dict[str, object],
     args: Namespace,
 ) -> None:
-    found: list[Row] = []
+    report: list[Row] = []
     series: list[Measurement] = []
     for contest, rounds in planned:
         measurement = arena.measure(contest, rounds)
@@ -99,10 +99,10 @@ def _measure(
         used = utilisation.rows(measurement, arena.batches(contest), noted)
         new = [*rows(measurement, noted), *used]
         print(*map(line, new), sep="\n", flush=True)
-        found += new
+        report += new
         series += [measurement] if contest.axis else []
         if args.json:  # what is measured is kept, whatever comes next
-            write_text(args.json, [json.dumps([asdict(row) for row in found], indent=1)])
+            write_text(args.json, [json.dumps([asdict(row) for row in report], indent=1)])
     if args.json:
         print(args.json.resolve())
     if args.plot:

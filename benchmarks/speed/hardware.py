@@ -26,33 +26,33 @@ PEAKS = (
 )
 
 
-def device(wanted: str | None) -> str:
-    """`cpu` or `cuda`: the wanted one, else a GPU where there is one.
+def device(requested: str | None) -> str:
+    """`cpu` or `cuda`: the requested one, else a GPU where there is one.
 
     Raises:
         UserError: a GPU is wanted, and there is none.
     """
-    if wanted == "cpu":
+    if requested == "cpu":
         return "cpu"
-    found = bool(gpus_here(Namespace(cpu=False, gpus=None)))
-    if wanted == "cuda" and not found:
+    has_gpu = bool(gpus_here(Namespace(cpu=False, gpus=None)))
+    if requested == "cuda" and not has_gpu:
         raise UserError("`--device` must be cpu where torch finds no GPU; it is cuda")
-    return "cuda" if found else "cpu"
+    return "cuda" if has_gpu else "cpu"
 
 
-def precision(device: str, wanted: str | None) -> str:
-    """The number format: the wanted one, else single on a CPU, on a GPU bf16 where it has it.
+def precision(device: str, requested: str | None) -> str:
+    """The number format: the requested one, else single on a CPU, on a GPU bf16 where it has it.
 
     Raises:
         UserError: another one than fp32 is wanted on a CPU.
     """
     if device == "cpu":
-        if wanted not in (None, "fp32"):
-            raise UserError(f"`--precision` must be fp32 on a CPU; it is {wanted}")
+        if requested not in (None, "fp32"):
+            raise UserError(f"`--precision` must be fp32 on a CPU; it is {requested}")
         return "fp32"
     import torch
 
-    return wanted or ("bf16" if torch.cuda.get_device_capability() >= (8, 0) else "fp16")
+    return requested or ("bf16" if torch.cuda.get_device_capability() >= (8, 0) else "fp16")
 
 
 def name(device: str) -> str:
@@ -62,8 +62,8 @@ def name(device: str) -> str:
 
         return torch.cuda.get_device_name()
     info = Path("/proc/cpuinfo")
-    found = re.search(r"^model name\s*:\s*(.+)$", info.read_text(), re.M) if info.exists() else None
-    return found[1] if found else platform.processor() or platform.machine()
+    match = re.search(r"^model name\s*:\s*(.+)$", info.read_text(), re.M) if info.exists() else None
+    return match[1] if match else platform.processor() or platform.machine()
 
 
 def facts(device: str, precision: str) -> dict[str, object]:

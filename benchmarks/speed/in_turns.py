@@ -58,26 +58,26 @@ def turns(
         rounds: how many count.
         say: is told of every update.
     """
-    found: Seconds = {name: [] for name in ways}
+    times: Seconds = {name: [] for name in ways}
     for number in range(rounds + 1):
         for name in [*ways][:: (-1) ** number]:
             seconds = ways[name](number)
             say(f"round {number}, {name}: {seconds:.2f} s")
             if number:
-                found[name].append(seconds)
-    return found
+                times[name].append(seconds)
+    return times
 
 
-def rows(found: Seconds, metric: str, settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def rows(seconds: Seconds, metric: str, settings: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """A row for each way but the plain one: its time over the plain update's."""
-    baseline, *others = found
+    baseline, *others = seconds
     for name in others:
-        pairs = zip(found[name], found[baseline], strict=True)
+        pairs = zip(seconds[name], seconds[baseline], strict=True)
         ratios = [mine / plain for mine, plain in pairs]
         figures = {
             "unit": "seconds of an update",
-            "cost": statistics.median(found[name]),
-            "baseline_cost": statistics.median(found[baseline]),
+            "cost": statistics.median(seconds[name]),
+            "baseline_cost": statistics.median(seconds[baseline]),
             "rounds": len(ratios),
         }
         yield {
@@ -114,16 +114,16 @@ def run(
         measure: is given the command line and the case, and says how it goes.
     """
     args = _arguments(about, list(sizes))
-    wanted = environment(int(args.device == "cuda"))
-    if any(name not in os.environ for name in wanted):  # the C library reads them as it starts
-        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **wanted})
+    variables = environment(int(args.device == "cuda"))
+    if any(name not in os.environ for name in variables):  # the C library reads them as it starts
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **variables})
     case = _case(args, sizes[args.size])
     begin = time.monotonic()
-    found = measure(args, case, lambda one: print(one, file=sys.stderr))
+    seconds = measure(args, case, lambda message: print(message, file=sys.stderr))
     facts = _facts(case, (time.monotonic() - begin) / 60)
-    report = list(rows(found, metric, facts))
-    plain, *_ = found
-    print(f"{plain:<12} {statistics.median(found[plain]):8.3f} s an update")
+    report = list(rows(seconds, metric, facts))
+    plain, *_ = seconds
+    print(f"{plain:<12} {statistics.median(seconds[plain]):8.3f} s an update")
     print(*map(line, report), sep="\n")
     if args.json:
         args.json.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
@@ -145,12 +145,12 @@ def _arguments(about: str, sizes: Sequence[str]) -> Namespace:
 
 
 def _case(args: Namespace, size: Setting) -> Case:
-    given = {
+    overrides = {
         name: value
         for name in ("batch_tokens", "sentence_length", "vocabulary")
         if (value := getattr(args, name)) is not None
     }
-    setting = replace(size, **given)
+    setting = replace(size, **overrides)
     text = own(args.data) if args.data else embedded(setting.languages)
     device = hardware.device(None if args.device == "auto" else args.device)
     return Case(

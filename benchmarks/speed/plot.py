@@ -51,7 +51,9 @@ def _figure(measurements: Sequence[Measurement], title: str) -> Figure:
 
     series = [
         list(group)
-        for _, group in groupby(measurements, lambda one: (one.contest.kind, one.contest.axis))
+        for _, group in groupby(
+            measurements, lambda measurement: (measurement.contest.kind, measurement.contest.axis)
+        )
     ]
     columns = min(COLUMNS, len(series))
     rows = -(-len(series) // columns)
@@ -76,10 +78,10 @@ def _draw(panel: Any, points: Sequence[Measurement]) -> None:
     style = {"marker": "o", "markersize": 3, "linewidth": 1.2, "capsize": 2}
     for system in contest.systems:
         costs = [sorted(cost / unit for cost in point.costs[system]) for point in points]
-        middle = [statistics.median(one) for one in costs]
+        middle = [statistics.median(spread) for spread in costs]
         reach = [
-            [half - one[0] for half, one in zip(middle, costs, strict=True)],
-            [one[-1] - half for half, one in zip(middle, costs, strict=True)],
+            [half - spread[0] for half, spread in zip(middle, costs, strict=True)],
+            [spread[-1] - half for half, spread in zip(middle, costs, strict=True)],
         ]
         panel.errorbar(values, middle, reach, label=system, color=COLOURS[system], **style)
     panel.set_xscale("log")

@@ -30,11 +30,11 @@ class SystemProcess:
     def __init__(self, environment: Mapping[str, str], folder: Path) -> None:
         folder.mkdir(exist_ok=True)
         context = multiprocessing.get_context("spawn")
-        self._connection, other = context.Pipe()
-        self._process = context.Process(target=_serve, args=(other, folder))
+        self._connection, child_end = context.Pipe()
+        self._process = context.Process(target=_serve, args=(child_end, folder))
         with _variables(environment), no_interrupt():
             self._process.start()
-        other.close()
+        child_end.close()
 
     def ask(self, what: str, argument: Any) -> None:
         """Have a method of `running.Stand` called."""

@@ -48,19 +48,19 @@ def rows(measurement: Measurement, facts: Mapping[str, Any]) -> Iterator[Row]:
     """
     contest, costs = measurement.contest, measurement.costs
     ours, *others = contest.systems
-    for other in others:
-        pairs = zip(costs[ours], costs[other], strict=True)
+    for baseline in others:
+        pairs = zip(costs[ours], costs[baseline], strict=True)
         memory = contest.kind == "memory"
-        ratios = [own / base if memory else base / own for own, base in pairs]
+        ratios = [cost / base if memory else base / cost for cost, base in pairs]
         figures = {
             "unit": UNITS[contest.kind],
             "cost": statistics.median(costs[ours]),
-            "baseline_cost": statistics.median(costs[other]),
+            "baseline_cost": statistics.median(costs[baseline]),
             "rounds": len(ratios),
         }
         yield Row(
             system=ours,
-            baseline=other,
+            baseline=baseline,
             metric=contest.metric,
             title=contest.title,
             ratio=statistics.median(ratios),

@@ -63,8 +63,8 @@ def embedded(count: int) -> Text:
     """
     spoken = dict(zip(_names(count), cycle(LANGUAGES), strict=False))
     center, *others = spoken
-    ways = [(center, other) for other in others]
-    directions = tuple(one for way in ways for one in (way, way[::-1]))
+    ways = [(center, language) for language in others]
+    directions = tuple(direction for way in ways for direction in (way, way[::-1]))
 
     def read() -> Iterator[Sentence]:
         for (source, target), meaning in zip(cycle(directions), draw("train", 1), strict=False):
@@ -86,27 +86,27 @@ def own(folder: Path) -> Text:
         UserError: it is neither.
     """
     try:
-        found = read_text_folder(folder / "pieces" if (folder / MARK).is_file() else folder)
+        corpus = read_text_folder(folder / "pieces" if (folder / MARK).is_file() else folder)
     except UserError as error:
         raise UserError(f"`--data` must be a text folder or a data folder: {error}") from None
 
     def pair(first: str, second: str) -> Iterator[Sentence]:
-        sides = [read_lines(path) for path in found.sides("train", (first, second))]
-        for number, (one, other) in enumerate(zip(*sides, strict=True)):
-            there = Sentence((first, second), tuple(one.split()), tuple(other.split()))
-            back = Sentence((second, first), there.target, there.source)
-            yield back if number % 2 else there
+        sides = [read_lines(path) for path in corpus.sides("train", (first, second))]
+        for number, (line, translation) in enumerate(zip(*sides, strict=True)):
+            forth = Sentence((first, second), tuple(line.split()), tuple(translation.split()))
+            back = Sentence((second, first), forth.target, forth.source)
+            yield back if number % 2 else forth
 
     def read() -> Iterator[Sentence]:
-        waiting = [pair(*names) for names in found.pairs]
+        waiting = [pair(*names) for names in corpus.pairs]
         while waiting:
-            for one in tuple(waiting):
-                if (sentence := next(one, None)) is None:
-                    waiting.remove(one)
+            for reader in tuple(waiting):
+                if (sentence := next(reader, None)) is None:
+                    waiting.remove(reader)
                 else:
                     yield sentence
 
-    return Text(folder.resolve().name, tuple(found.directions()), read)
+    return Text(folder.resolve().name, tuple(corpus.directions()), read)
 
 
 def of_length(sentences: Iterator[Sentence], length: int) -> Iterator[Sentence]:

@@ -258,8 +258,8 @@ class FlopModel:
         """The target of one row through its layers, and its logits."""
         spec, length = self.spec, target_length
         count = spec.decoder_layers or spec.num_layers - spec.target_layer
-        own, products = TARGET_LAYERS[spec.topology, spec.decoder_attention]
-        pairs = length * source_length + own * length * (length + 1) // 2
+        self_attends, products = TARGET_LAYERS[spec.topology, spec.decoder_attention]
+        pairs = length * source_length + self_attends * length * (length + 1) // 2
         layer = Flops(
             layers=length * (2 * products * self._unit + self._ffn(spec.stage2_ffn_dim)),
             attention=4 * pairs * spec.model_dim,

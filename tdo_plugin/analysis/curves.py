@@ -42,8 +42,8 @@ def read_curve(files: Sequence[Path], group: str) -> Curve:
     except ValueError as error:
         raise UserError(f"`NAME=FILE` must be a validation.jsonl of a training; {error}") from None
     curve = {
-        update: _means([row.scores() for row in one.values() if row.group == _stored(group)])
-        for update, one in rows.items()
+        update: _means([row.scores() for row in directions.values() if row.group == _stored(group)])
+        for update, directions in rows.items()
     }
     if not any(curve.values()):
         names = ", ".join(map(str, files))
@@ -61,7 +61,7 @@ def _means(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
         metric: [100 - row[key] if metric == "accuracy" else row[key] for row in rows if key in row]
         for metric, key in METRICS.items()
     }
-    return {metric: fmean(found) for metric, found in values.items() if found}
+    return {metric: fmean(scores) for metric, scores in values.items() if scores}
 
 
 def draw_curves(
@@ -86,7 +86,7 @@ def _figure(curves: Mapping[str, Curve], metrics: Sequence[str], title: str) -> 
     axes = figure.subplots(len(metrics), 1, squeeze=False, sharex=True)[:, 0]
     for axis, metric in zip(axes, metrics, strict=True):
         for name, curve in curves.items():
-            points = [(update, one[metric]) for update, one in curve.items() if metric in one]
+            points = [(update, means[metric]) for update, means in curve.items() if metric in means]
             axis.plot(*zip(*points, strict=True), marker="o", markersize=3, label=name)
         axis.set_ylabel(NAMES[metric])
         axis.set_ylim(bottom=0)

@@ -52,12 +52,12 @@ def panel(width: float, title: str) -> tuple[Figure, Axes]:
 
 def whiskers(scores: Sequence[Score]) -> list[list[float]] | None:
     """Down and up from the means; None where each is of one alone."""
-    if all(one.least == one.most or math.isnan(one.mean) for one in scores):
+    if all(score.least == score.most or math.isnan(score.mean) for score in scores):
         return None
     # a mean of equal numbers may lie beside them by its rounding
     return [
-        [max(0.0, one.mean - one.least) for one in scores],
-        [max(0.0, one.most - one.mean) for one in scores],
+        [max(0.0, score.mean - score.least) for score in scores],
+        [max(0.0, score.most - score.mean) for score in scores],
     ]
 
 

@@ -48,12 +48,12 @@ def draw_curves(
         paths: `.svg` or `.png`; each appears only complete.
     """
     figure, axis = panel(NARROWEST, title)
-    names, groups = (list(dict.fromkeys(one)) for one in zip(*lines, strict=True))
+    names, groups = (list(dict.fromkeys(column)) for column in zip(*lines, strict=True))
     for (name, group), points in lines.items():
         scores, number = list(points.values()), names.index(name)
         axis.errorbar(
             list(points),
-            [one.mean for one in scores],
+            [score.mean for score in scores],
             whiskers(scores),
             marker=MARKERS[number % len(MARKERS)],
             markersize=4,
@@ -93,10 +93,10 @@ def draw_bars(
     width = FILLED / len(bars)
     for number, (name, values) in enumerate(bars.items()):
         shift = (number - (len(bars) - 1) / 2) * width
-        scores = [values[one] for one in directions]
+        scores = [values[direction] for direction in directions]
         axis.bar(
             [place + shift for place in range(len(directions))],
-            [one.mean for one in scores],
+            [score.mean for score in scores],
             0.92 * width,
             yerr=whiskers(scores),
             error_kw={"elinewidth": 0.8, "ecolor": "0.3"},

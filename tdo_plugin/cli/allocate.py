@@ -153,13 +153,13 @@ def _table(summary: Summary) -> Table:
         Row(
             (pair,),
             (
-                Cell(f"{one.specific:,}"),
-                Cell(f"{one.alone:,}"),
-                Cell(number(100 * one.share, 1)),
-                Cell(str(one.without_specific)),
+                Cell(f"{counts.specific:,}"),
+                Cell(f"{counts.alone:,}"),
+                Cell(number(100 * counts.share, 1)),
+                Cell(str(counts.without_specific)),
             ),
         )
-        for pair, one in summary.pairs.items()
+        for pair, counts in summary.pairs.items()
     ]
     columns = tuple(Column("", name) for name in names)
     return Table("allocation", "", ("pair",), columns, (Block(tuple(rows)),))
@@ -167,9 +167,9 @@ def _table(summary: Summary) -> Table:
 
 def _warnings(summary: Summary) -> list[str]:
     silent = [
-        f"{pair} in {name}" for pair, one in summary.pairs.items() for name in one.without_any
+        f"{pair} in {name}" for pair, counts in summary.pairs.items() for name in counts.without_any
     ]
-    poor = [pair for pair, one in summary.pairs.items() if not one.specific]
+    poor = [pair for pair, counts in summary.pairs.items() if not counts.specific]
     lines = []
     if silent:
         lines.append(f"no neuron at all: {_some(silent)}")

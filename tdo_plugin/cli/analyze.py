@@ -55,14 +55,14 @@ def run(args: argparse.Namespace) -> int:
 
     out = args.out.resolve()
     # said before all is computed; the lock is taken when there is something to write
-    there = next(one for one in (out, *out.parents) if one.exists())
-    if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
+    existing = next(path for path in (out, *out.parents) if path.exists())
+    if not (existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)):
         raise UserError(f"`--out` must be a folder to write to; {args.out} is none")
     if not args.no_figures:
         check(args.out / "figure.png", "--out")
-    found = args.analyze(args)
-    show(found)
+    analysis = args.analyze(args)
+    show(analysis)
     with alone(out):
-        for path in write(found, out, not args.no_figures):
+        for path in write(analysis, out, not args.no_figures):
             print(path, flush=True)
     return 0

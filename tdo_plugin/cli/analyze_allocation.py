@@ -42,21 +42,21 @@ def run(args: argparse.Namespace) -> Analysis:
     masks = Masks.read(args.file, "MASKS")
     pairs = masks.pairs
     layers = by_layer(masks)
-    modules = {place_of(name): one for name, one in by_module(masks).items()}
-    if not any(one.neurons for one in layers.values()):
+    modules = {place_of(name): module for name, module in by_module(masks).items()}
+    if not any(layer.neurons for layer in layers.values()):
         raise UserError(f"`MASKS` must have specific neurons; all of {args.file} are general")
     tables = [_layers_table(layers, pairs), _modules_table(modules)]
     numbers = {"layers": _layers_numbers(layers, pairs), "modules": _modules_numbers(modules)}
     pictures = {
         "layers": partial(
             neuron_figures.draw_layers,
-            {key: one.scores for key, one in layers.items()},
+            {key: layer.scores for key, layer in layers.items()},
             pairs,
             "each pair's share of a layer's specific neurons",
         ),
         "modules": partial(
             neuron_figures.draw_modules,
-            {key: one.mean for key, one in modules.items()},
+            {key: module.mean for key, module in modules.items()},
             "pairs' mean share of a module's specific neurons",
         ),
     }
@@ -103,8 +103,14 @@ def _modules_table(modules: Modules) -> Table:
     ):
         rows = []
         for _, layer in members:
-            own = {place[2:]: one for place, one in modules.items() if place[:2] == (stack, layer)}
-            cells = [cell(own[kind].mean, 3) if kind in own else Cell(ABSENT) for kind in kinds]
+            by_kind = {
+                place[2:]: module
+                for place, module in modules.items()
+                if place[:2] == (stack, layer)
+            }
+            cells = [
+                cell(by_kind[kind].mean, 3) if kind in by_kind else Cell(ABSENT) for kind in kinds
+            ]
             rows.append(Row((str(layer),), tuple(cells)))
         blocks.append(Block(tuple(rows), stack))
     columns = tuple(Column(part.replace("_", " "), neurons) for part, neurons in kinds)
@@ -115,9 +121,9 @@ def _layers_numbers(layers: Layers, pairs: Sequence[str]) -> Numbers:
     from tdo_plugin.cli.analyze_output import Numbers
 
     rows = [
-        (*key, pair, count, one.neurons, score)
-        for key, one in layers.items()
-        for pair, count, score in zip(pairs, one.of_pairs, one.scores, strict=True)
+        (*key, pair, count, layer.neurons, score)
+        for key, layer in layers.items()
+        for pair, count, score in zip(pairs, layer.of_pairs, layer.scores, strict=True)
     ]
     return Numbers(("stack", "layer", "pair", "neurons", "of", "lscore"), rows)
 
@@ -125,7 +131,7 @@ def _layers_numbers(layers: Layers, pairs: Sequence[str]) -> Numbers:
 def _modules_numbers(modules: Modules) -> Numbers:
     from tdo_plugin.cli.analyze_output import Numbers
 
-    rows = [(*place, one.neurons, one.mean) for place, one in modules.items()]
+    rows = [(*place, module.neurons, module.mean) for place, module in modules.items()]
     return Numbers(("stack", "layer", "part", "neurons", "of", "mscore"), rows)
 
 
@@ -135,7 +141,7 @@ def _tree_numbers(tree: Tree, pairs: Sequence[str]) -> Numbers:
 
     names = [*pairs, *(f"step {number}" for number in range(1, len(tree.steps) + 1))]
     rows = [
-        (number, names[one], names[other], distance, count)
-        for number, (one, other, distance, count) in enumerate(tree.steps, start=1)
+        (number, names[first], names[second], distance, count)
+        for number, (first, second, distance, count) in enumerate(tree.steps, start=1)
     ]
     return Numbers(("step", "one", "other", "distance", "pairs"), rows)

@@ -85,13 +85,13 @@ def wanted_modules(importance: Importance, pattern: str | None) -> list[str]:
         UserError: a pattern that fits none.
     """
     if pattern is not None:
-        found = [name for name in importance.modules if fnmatchcase(name, pattern)]
-        if not found:
+        names = [name for name in importance.modules if fnmatchcase(name, pattern)]
+        if not names:
             raise UserError(
                 f"`--modules` must fit modules such as {next(iter(importance.modules))}; "
                 f"{pattern} fits none"
             )
-        return found
+        return names
     last = {
         importance.sides[name]: name
         for name in importance.modules
@@ -104,9 +104,14 @@ def _numbers(alike: Mapping[Kind, Tensor], importance: Importance) -> Numbers:
     from tdo_plugin.cli.analyze_output import Numbers
 
     rows = [
-        (*kind, importance.pairs[one], importance.pairs[other], float(found[one, other]))
-        for kind, found in alike.items()
-        for one, other in combinations(range(len(importance.pairs)), 2)
+        (
+            *kind,
+            importance.pairs[first],
+            importance.pairs[second],
+            float(correlations[first, second]),
+        )
+        for kind, correlations in alike.items()
+        for first, second in combinations(range(len(importance.pairs)), 2)
     ]
     return Numbers(("stack", "part", "neurons", "pair", "other", "spearman"), rows)
 
@@ -119,11 +124,13 @@ def _tables(alike: Mapping[Kind, Tensor], importance: Importance) -> list[Table]
 
     mean = torch.stack(list(alike.values())).nanmean(0)
     rows = []
-    for kind, found in alike.items():
+    for kind, correlations in alike.items():
         values = {
-            f"{importance.pairs[one]} {importance.pairs[other]}": float(found[one, other])
-            for one, other in combinations(range(len(importance.pairs)), 2)
-            if not found[one, other].isnan()
+            f"{importance.pairs[first]} {importance.pairs[second]}": float(
+                correlations[first, second]
+            )
+            for first, second in combinations(range(len(importance.pairs)), 2)
+            if not correlations[first, second].isnan()
         }
         least, most = (take(values, key=values.__getitem__, default="") for take in (min, max))
         average = sum(values.values()) / len(values) if values else float("nan")

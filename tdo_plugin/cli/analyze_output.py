@@ -42,22 +42,22 @@ class Analysis:
     pictures: Mapping[str, Callable[[Sequence[Path]], None]]
 
 
-def show(found: Analysis) -> None:
+def show(analysis: Analysis) -> None:
     """Print the tables, and how to read them."""
     width = shutil.get_terminal_size((100, 24)).columns
-    for table in found.tables:
+    for table in analysis.tables:
         print(table.title, "", terminal(table, width, bold=False), "", sep="\n")
-    for line in found.remarks:
+    for line in analysis.remarks:
         print(line)
 
 
-def write(found: Analysis, out: Path, figures: bool) -> Iterator[Path]:
+def write(analysis: Analysis, out: Path, figures: bool) -> Iterator[Path]:
     """Write all files, each of which appears only complete; yields each path."""
-    for name, numbers in found.numbers.items():
+    for name, numbers in analysis.numbers.items():
         path = out / f"{name}.csv"
         write_rows(path, numbers.head, ([*map(_entry, row)] for row in numbers.rows))
         yield path
-    for name, draw in found.pictures.items() if figures else ():
+    for name, draw in analysis.pictures.items() if figures else ():
         paths = [out / f"{name}{suffix}" for suffix in SUFFIXES]
         draw(paths)
         yield from paths

@@ -113,14 +113,14 @@ def run(args: argparse.Namespace) -> Analysis:
             f"`--longest` must leave sentences; none has at most {args.longest} tokens in "
             f"{', '.join(lines)}"
         )
-    wanted = forms(args.variance)
-    chosen = {name: wanted[name] for name in TITLES if args.form in ("both", name)}
+    all_forms = forms(args.variance)
+    chosen = {name: all_forms[name] for name in TITLES if args.form in ("both", name)}
     device = torch.device("cuda:0" if gpus_here(args) else "cpu")
-    found = {}
+    by_model = {}
     with quiet_libraries():
         for name, path in models.items():
-            found[name] = _measure(args, name, path, data, lines, pairs, chosen, device)
-    return _analysis(found, pairs, count, list(chosen))
+            by_model[name] = _measure(args, name, path, data, lines, pairs, chosen, device)
+    return _analysis(by_model, pairs, count, list(chosen))
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -156,9 +156,9 @@ def _measure(
     layers = range(1, model.spec.source_layers + 1)
 
     def read(language: str, tag: str) -> Mapping[int, torch.Tensor]:
-        own = lines[language]
-        batches = model.readings(f"{language}-{tag}", own, args.longest, args.max_tokens)
-        states = pooled_outputs(model.core, batches, layers, len(own))
+        sentences = lines[language]
+        batches = model.readings(f"{language}-{tag}", sentences, args.longest, args.max_tokens)
+        states = pooled_outputs(model.core, batches, layers, len(sentences))
         for layer, vectors in states.items():
             if not vectors.isfinite().all():
                 raise UserError(
@@ -175,12 +175,15 @@ def _measure(
 
 
 def _analysis(
-    found: Mapping[str, Measured], pairs: Sequence[str], count: int, forms: Sequence[str]
+    by_model: Mapping[str, Measured], pairs: Sequence[str], count: int, forms: Sequence[str]
 ) -> Analysis:
     from tdo_plugin.analysis.preference.figure import draw_preference
     from tdo_plugin.cli.analyze_output import Analysis
 
-    of_form = {form: {name: _by_layer(one, form) for name, one in found.items()} for form in forms}
+    of_form = {
+        form: {name: _by_layer(measured, form) for name, measured in by_model.items()}
+        for form in forms
+    }
     over = f"{len(pairs)} pair{'s' * (len(pairs) > 1)}, {count} sentence{'s' * (count > 1)}"
     pictures = {
         form: partial(
@@ -194,37 +197,37 @@ def _analysis(
         for form, models in of_form.items()
     }
     remarks = [f"Over {over}; above 0.5 a state is more like the target language."]
-    chance = max(one.chance for one in found.values())
+    chance = max(measured.chance for measured in by_model.values())
     if "svcca" in forms:
         few = "warning: few sentences for so many dimensions; " * (chance > MOST_BY_CHANCE)
         remarks.append(f"{few}SVCCA would find up to {chance:.2f} in unrelated states.")
     return Analysis(
         [_table(form, models) for form, models in of_form.items()],
         remarks,
-        {"pairs": _pairs_numbers(found), "layers": _layers_numbers(of_form)},
+        {"pairs": _pairs_numbers(by_model), "layers": _layers_numbers(of_form)},
         pictures,
     )
 
 
 def _by_layer(measured: Measured, form: str) -> dict[int, list[Preference]]:
     """The pairs of each layer."""
-    found: dict[int, list[Preference]] = {}
-    for one in measured.preferences:
-        if one.form == form:
-            found.setdefault(one.layer, []).append(one)
-    return found
+    layers: dict[int, list[Preference]] = {}
+    for preference in measured.preferences:
+        if preference.form == form:
+            layers.setdefault(preference.layer, []).append(preference)
+    return layers
 
 
 def _ends(members: Sequence[Preference]) -> tuple[Preference, Preference]:
     """The pairs with the lowest and with the highest score."""
-    return min(members, key=lambda one: one.score), max(members, key=lambda one: one.score)
+    return min(members, key=lambda pair: pair.score), max(members, key=lambda pair: pair.score)
 
 
 def _score(members: Sequence[Preference]) -> Score:
     from tdo_plugin.analysis.figure_files import Score
 
-    mean = sum(one.score for one in members) / len(members)
-    return Score(mean, *(one.score for one in _ends(members)))
+    mean = sum(preference.score for preference in members) / len(members)
+    return Score(mean, *(preference.score for preference in _ends(members)))
 
 
 def _table(form: str, models: Mapping[str, Mapping[int, Sequence[Preference]]]) -> Table:
@@ -234,13 +237,16 @@ def _table(form: str, models: Mapping[str, Mapping[int, Sequence[Preference]]]) 
     def cells(members: Sequence[Preference] | None) -> tuple[Cell, ...]:
         if members is None:  # a model of fewer layers than another
             return (Cell(ABSENT),) * 3
-        ends = [(one, cell(one.score, DIGITS)) for one in _ends(members)]
-        named = (Cell(f"{one.pair} {shown.text}", shown.value) for one, shown in ends)
+        ends = [(preference, cell(preference.score, DIGITS)) for preference in _ends(members)]
+        named = (Cell(f"{preference.pair} {shown.text}", shown.value) for preference, shown in ends)
         return cell(_score(members).mean, DIGITS), *named
 
-    layers = sorted({layer for one in models.values() for layer in one})
+    layers = sorted({layer for by_layer in models.values() for layer in by_layer})
     rows = [
-        Row((str(layer),), tuple(c for one in models.values() for c in cells(one.get(layer))))
+        Row(
+            (str(layer),),
+            tuple(c for by_layer in models.values() for c in cells(by_layer.get(layer))),
+        )
         for layer in layers
     ]
     columns = [Column(name, what) for name in models for what in ("mean", "lowest", "highest")]
@@ -248,10 +254,14 @@ def _table(form: str, models: Mapping[str, Mapping[int, Sequence[Preference]]]) 
     return Table(form, title, ("layer",), tuple(columns), (Block(tuple(rows)),))
 
 
-def _pairs_numbers(found: Mapping[str, Measured]) -> Numbers:
+def _pairs_numbers(by_model: Mapping[str, Measured]) -> Numbers:
     from tdo_plugin.cli.analyze_output import Numbers
 
-    rows = [(name, *one) for name, measured in found.items() for one in measured.preferences]
+    rows = [
+        (name, *preference)
+        for name, measured in by_model.items()
+        for preference in measured.preferences
+    ]
     return Numbers(("model", "layer", "form", "pair", "rho_source", "rho_target", "score"), rows)
 
 
@@ -262,7 +272,7 @@ def _layers_numbers(
 
     head = ("model", "layer", "form", "mean", "lowest", "highest", "lowest_pair", "highest_pair")
     rows = [
-        (name, layer, form, *_score(members), *(one.pair for one in _ends(members)))
+        (name, layer, form, *_score(members), *(preference.pair for preference in _ends(members)))
         for form, models in of_form.items()
         for name, layers in models.items()
         for layer, members in layers.items()

@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> Analysis:
     systems = placed(args.x, sheet)
     baseline = members(args.baseline, sheet, "--baseline") if args.baseline else ()
     measure = "ratio" if args.ratio else "difference" if baseline else "score"
-    found = points(sheet, systems, args.metric, baseline, measure, args.group)
+    scored_points = points(sheet, systems, args.metric, baseline, measure, args.group)
     groups = list(groups_of(sheet, args.group))
     label = METRICS[args.metric].name
     against = ""
@@ -79,10 +79,10 @@ def run(args: argparse.Namespace) -> Analysis:
     pictures: dict[str, Draw]
     if numeric(systems) and not args.per_direction:
         lines: dict[tuple[str, str], dict[float, Score]] = {}
-        for one in found:
+        for point in scored_points:
             for group in groups:
                 style = group if args.group else ""
-                lines.setdefault((one.line, style), {})[float(one.value)] = _score(one, group)
+                lines.setdefault((point.line, style), {})[float(point.value)] = _score(point, group)
         title = f"mean over {over}{against}"
         pictures = {"curve": partial(draw_curves, lines, args.x_label, label, title)}
     elif args.group:
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> Analysis:
         pictures = {
             f"bars-{slug}": partial(
                 draw_bars,
-                _side_by_side(found, group),
+                _side_by_side(scored_points, group),
                 "",
                 label,
                 f"mean over {group}{against}",
@@ -100,22 +100,28 @@ def run(args: argparse.Namespace) -> Analysis:
         }
     else:
         shown = [*sheet.directions, *groups]
-        bars = {one.name: {each: _score(one, each) for each in shown} for one in found}
+        bars = {
+            point.name: {each: _score(point, each) for each in shown} for point in scored_points
+        }
         pictures = {"bars": partial(draw_bars, bars, args.x_label, label, f"by direction{against}")}
-    tables = [_table(found, f"{label} by direction{against}", args.x_label, bool(baseline), groups)]
-    return Analysis(tables, [], {"sweep": _numbers(found)}, pictures)
+    tables = [
+        _table(
+            scored_points, f"{label} by direction{against}", args.x_label, bool(baseline), groups
+        )
+    ]
+    return Analysis(tables, [], {"sweep": _numbers(scored_points)}, pictures)
 
 
 def _side_by_side(points: Sequence[Point], group: str) -> dict[str, dict[str, Score]]:
     """Scores by line and value; of a line without one there is none to be seen."""
     from tdo_plugin.analysis.figure_files import Score
 
-    values = dict.fromkeys(one.value for one in points)
+    values = dict.fromkeys(point.value for point in points)
     nothing = dict.fromkeys(values, Score(math.nan, math.nan, math.nan))
-    found: dict[str, dict[str, Score]] = {}
-    for one in points:
-        found.setdefault(one.line, dict(nothing))[one.value] = _score(one, group)
-    return found
+    by_line: dict[str, dict[str, Score]] = {}
+    for point in points:
+        by_line.setdefault(point.line, dict(nothing))[point.value] = _score(point, group)
+    return by_line
 
 
 def _score(point: Point, direction: str) -> Score:
@@ -131,18 +137,18 @@ def _table(
     from tdo_plugin.evaluation.report.table import ABSENT, Block, Cell, Column, Row, Table, number
 
     last = groups[-1]
-    seeds = any(len(one.scores[last]) > 1 for one in points)
+    seeds = any(len(point.scores[last]) > 1 for point in points)
 
-    def row(one: Point) -> Row:
-        cells = [cell(one.mean(direction), DIGITS, signed) for direction in one.scores]
+    def row(point: Point) -> Row:
+        cells = [cell(point.mean(direction), DIGITS, signed) for direction in point.scores]
         ends = ABSENT
-        if len(one.scores[last]) > 1:
-            ends = " to ".join(number(end, DIGITS, signed) for end in one.spread(last))
-        return Row((one.value,), (*cells, Cell(ends)) if seeds else tuple(cells))
+        if len(point.scores[last]) > 1:
+            ends = " to ".join(number(end, DIGITS, signed) for end in point.spread(last))
+        return Row((point.value,), (*cells, Cell(ends)) if seeds else tuple(cells))
 
     blocks = [
-        Block(tuple(row(one) for one in points if one.line == line), line)
-        for line in dict.fromkeys(one.line for one in points)
+        Block(tuple(row(point) for point in points if point.line == line), line)
+        for line in dict.fromkeys(point.line for point in points)
     ]
     names = [*points[0].scores, *(["seeds' means"] if seeds else [])]
     columns = tuple(Column("", name) for name in names)
@@ -153,8 +159,15 @@ def _numbers(points: Sequence[Point]) -> Numbers:
     from tdo_plugin.cli.analyze_output import Numbers
 
     rows = [
-        (one.line, one.value, direction, len(scores), one.mean(direction), *one.spread(direction))
-        for one in points
-        for direction, scores in one.scores.items()
+        (
+            point.line,
+            point.value,
+            direction,
+            len(scores),
+            point.mean(direction),
+            *point.spread(direction),
+        )
+        for point in points
+        for direction, scores in point.scores.items()
     ]
     return Numbers(("line", "value", "direction", "systems", "mean", "least", "most"), rows)

@@ -62,9 +62,9 @@ def _run(args: argparse.Namespace) -> int:
         raise UserError(f"`--output` must be none of the inputs; it is {args.output}")
     print(f"averaging {len(paths)} checkpoint{'s' if len(paths) > 1 else ''}", flush=True)
 
-    def progress(one: Candidate) -> None:
-        loss = "no validation" if one.loss is None else f"validation {one.loss:.4g}"
-        print(f"  {one.path}: {one.updates} updates, {loss}", flush=True)
+    def progress(candidate: Candidate) -> None:
+        loss = "no validation" if candidate.loss is None else f"validation {candidate.loss:.4g}"
+        print(f"  {candidate.path}: {candidate.updates} updates, {loss}", flush=True)
 
     state = average(paths, progress)
     make_folder(args.output)

@@ -132,7 +132,7 @@ def _pairs(args: argparse.Namespace, texts: LoneTexts) -> list[tuple[str, str]]:
                 f"`--into` must name languages of {texts.data.root}, "
                 f"{', '.join(texts.data.languages)}; it has {language}"
             )
-    pairs = [(one, text) for text in texts.files for one in args.into if one != text]
+    pairs = [(source, text) for text in texts.files for source in args.into if source != text]
     for text in texts.files:
         if text not in {target for _, target in pairs}:
             raise UserError(
@@ -178,12 +178,12 @@ def _make(
     work = Work(options, texts.data, out, args.user_dir)
     if failed := run_stages([todo], work, args, unit="parts"):
         return failed
-    made = [
+    translated = [
         Translated(pair, place(out, pair[1]), [job.place for job in parts], key)
         for pair, (key, parts) in jobs.items()
     ]
     ways = args.max_ratio, args.max_pieces, workers, tell
-    outcome = make_synthetic(folder, texts.data.root, made, *ways)
+    outcome = make_synthetic(folder, texts.data.root, translated, *ways)
     how = {
         "checkpoints": [describe(path) for path in options.checkpoints],
         **made_by(shlex.join(["tdo", *sys.argv[1:]])),
@@ -209,6 +209,6 @@ def _check_languages(options: DecodingOptions, pairs: Iterable[tuple[str, str]])
     from tdo_plugin.evaluation.decoding.loading import check_languages, known_languages
 
     for path in options.checkpoints:
-        known = known_languages(path)
+        languages = known_languages(path)
         for source, target in pairs:
-            check_languages(known, f"{target}-{source}")
+            check_languages(languages, f"{target}-{source}")

@@ -129,19 +129,19 @@ def _positive(text: str) -> int:
 
 
 def _codes(text: str) -> tuple[str, ...]:
-    found = tuple(filter(None, text.split(",")))
-    if len({*found}) < len(found):
+    codes = tuple(filter(None, text.split(",")))
+    if len({*codes}) < len(codes):
         raise argparse.ArgumentTypeError(f"must name each language once; it is {text}")
-    return found
+    return codes
 
 
 def _languages(text: str) -> dict[str, str]:
     """The original's names by those that are wanted."""
-    pairs = [one.partition("=") for one in _codes(text)]
-    found = {name: original or name for name, _, original in pairs}
-    if len(found) < len(pairs) or len({*found.values()}) < len(pairs):
+    pairs = [code.partition("=") for code in _codes(text)]
+    originals = {name: original or name for name, _, original in pairs}
+    if len(originals) < len(pairs) or len({*originals.values()}) < len(pairs):
         raise argparse.ArgumentTypeError(f"must name each language once; it is {text}")
-    return found
+    return originals
 
 
 def run(args: argparse.Namespace) -> int:
@@ -164,7 +164,7 @@ def _run(args: argparse.Namespace) -> int:
     names = args.languages or {}
     original = original.named({old: new for new, old in names.items()})
     languages = list(names) or list(original.tags)
-    languages += [one for one in args.new_languages if one not in languages]
+    languages += [language for language in args.new_languages if language not in languages]
     design = Design(
         args.to,
         args.layers,
@@ -174,13 +174,13 @@ def _run(args: argparse.Namespace) -> int:
         languages,
         args.seed,
     )
-    made = convert(original, design)
+    converted = convert(original, design)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
             unfinished, earlier = Path(folder, "new"), Path(folder, "earlier")
             unfinished.mkdir()
-            facts = write(original, made, design, unfinished)
+            facts = write(original, converted, design, unfinished)
             try:
                 if out.exists():
                     out.rename(earlier)
@@ -208,10 +208,10 @@ def _check_out(out: Path, force: bool) -> None:
 
 def _read(args: argparse.Namespace) -> Original:
     path = args.original
-    own = {"--dict": args.dict, "--spm": args.spm}
+    files = {"--dict": args.dict, "--spm": args.spm}
     if path.is_dir():
-        if given := [option for option, value in own.items() if value]:
-            raise UserError(f"`{given[0]}` must be left out: {path} has its own")
+        if options := [option for option, value in files.items() if value]:
+            raise UserError(f"`{options[0]}` must be left out: {path} has its own")
         try:
             from tdo_plugin.pretrained import hugging_face
 
@@ -225,7 +225,7 @@ def _read(args: argparse.Namespace) -> Original:
 
     if not path.is_file():
         raise UserError(f"`CHECKPOINT` must be a file or folder that exists; {path} is neither")
-    if missing := [option for option, value in own.items() if not value]:
+    if missing := [option for option, value in files.items() if not value]:
         raise UserError(
             f"`{missing[0]}` must be given with a checkpoint of fairseq's own; it is not"
         )
@@ -266,8 +266,8 @@ def _stacks(args: argparse.Namespace) -> dict[str, Layers]:
     from tdo_plugin.pretrained.design import STACKS
     from tdo_plugin.pretrained.parameter_origins import Layers
 
-    given = {name: (option, getattr(args, option[2:])) for name, option in STACKS.items()}
-    return {name: Layers.parse(text, option) for name, (option, text) in given.items() if text}
+    stacks = {name: (option, getattr(args, option[2:])) for name, option in STACKS.items()}
+    return {name: Layers.parse(text, option) for name, (option, text) in stacks.items() if text}
 
 
 def _print(facts: dict[str, Any], out: Path) -> None:
@@ -279,7 +279,7 @@ def _print(facts: dict[str, Any], out: Path) -> None:
         f"entries, {original['languages']} languages"
     )
     stacks = "; ".join(
-        f"{name.replace('_', ' ')} of {one}" for name, one in facts["stacks"].items()
+        f"{name.replace('_', ' ')} of {layers}" for name, layers in facts["stacks"].items()
     )
     print(f"taken:   {_millions(facts['taken'])} ({stacks}; embeddings, norms)")
     for word in ("dropped", "new"):

@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         check(args.out, "--out")
     curves = {name: read_curve(files, args.group) for name, files in _named(args.trainings).items()}
     for metric in metrics:
-        if not all(metric in one for curve in curves.values() for one in curve.values()):
+        if not all(metric in scores for curve in curves.values() for scores in curve.values()):
             raise UserError(
                 f"`--metrics` must have been measured at every validation; {metric} was not"
             )
@@ -61,24 +61,26 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _named(given: Sequence[str]) -> dict[str, list[Path]]:
-    found: dict[str, list[Path]] = {}
-    for text in given:
+def _named(trainings: Sequence[str]) -> dict[str, list[Path]]:
+    by_name: dict[str, list[Path]] = {}
+    for text in trainings:
         name, mark, files = text.partition("=")
         if not (name and mark and files):
             raise UserError(f"`NAME=FILE` must name a line and its file; it is {text}")
-        if name in found:
+        if name in by_name:
             raise UserError(f"`NAME=FILE` must name each line once; {name} is there twice")
         check_titles([name], "`NAME=FILE`")
-        found[name] = [Path(one) for one in files.split(":")]
-    return found
+        by_name[name] = [Path(path) for path in files.split(":")]
+    return by_name
 
 
 def _table(curves: dict[str, Curve], metrics: Sequence[str], names: dict[str, str]) -> list[str]:
     width = max(len("training"), *map(len, curves))
-    lines = ["  ".join([f"{'training':{width}}", " updates", *(names[one] for one in metrics)])]
+    lines = [
+        "  ".join([f"{'training':{width}}", " updates", *(names[metric] for metric in metrics)])
+    ]
     for name, curve in curves.items():
         for update, scores in curve.items():
-            cells = [f"{scores[one]:{len(names[one])}.1f}" for one in metrics]
+            cells = [f"{scores[metric]:{len(names[metric])}.1f}" for metric in metrics]
             lines.append("  ".join([f"{name:{width}}", f"{update:8d}", *cells]))
     return lines

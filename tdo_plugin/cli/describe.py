@@ -122,8 +122,8 @@ def describe(args: argparse.Namespace) -> dict[str, Any]:
     fill(args, PRESETS[args.arch])
     counts = {"languages": args.num_languages, "pairs": args.num_pairs}
     for option in OPTIONS.values():
-        given = getattr(args, destination(option.flag)) != option.off
-        if given and counts.get(option.needs or "") == 0:
+        switched_on = getattr(args, destination(option.flag)) != option.off
+        if switched_on and counts.get(option.needs or "") == 0:
             raise UserError(f"`--num-{option.needs}` must be given with `{option.flag}`; it is not")
     spec = spec_from_args(args, args.num_languages, args.num_pairs)
     target_vocabulary = args.target_vocab_size or args.vocab_size
@@ -171,13 +171,13 @@ def _check(args: argparse.Namespace, names: Sequence[str]) -> None:
             raise UserError(f"`{option}` must be at most {most:,}; it is {value:,}")
 
 
-def _instrucl_layer(spec: ModelSpec, asked: int | None) -> int | None:
+def _instrucl_layer(spec: ModelSpec, requested: int | None) -> int | None:
     """The layer that is contrasted; None where the model cannot read targets as source."""
     from tdo_plugin.criterions.instrucl import instrucl_layer
 
-    if spec.share_embeddings != "all" and asked is None:
+    if spec.share_embeddings != "all" and requested is None:
         return None
-    return instrucl_layer(spec, asked)
+    return instrucl_layer(spec, requested)
 
 
 def table(description: dict[str, Any]) -> str:

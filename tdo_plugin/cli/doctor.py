@@ -55,8 +55,8 @@ def check_requirements() -> list[Check]:
     except metadata.PackageNotFoundError:
         root = Path(__file__).resolve().parents[2]
         return [Check("tdo_plugin", "wrong", "is not installed", f"pip install -e {root}")]
-    own = Check("tdo_plugin", "ok", metadata.version("tdo_plugin"))
-    return [own, *(check_requirement(line) for line in lines if "extra ==" not in line)]
+    plugin = Check("tdo_plugin", "ok", metadata.version("tdo_plugin"))
+    return [plugin, *(check_requirement(line) for line in lines if "extra ==" not in line)]
 
 
 def check_requirement(line: str) -> Check:
@@ -86,8 +86,8 @@ def check_evaluation() -> Check:
         lines = metadata.requires("tdo_plugin") or []
     except metadata.PackageNotFoundError:
         lines = []
-    asked = [line.split(";")[0] for line in lines if re.search(r"extra == .eval\b", line)]
-    checks = [check_requirement(line) for line in (*asked, *BESIDE_EVAL)]
+    requirements = [line.split(";")[0] for line in lines if re.search(r"extra == .eval\b", line)]
+    checks = [check_requirement(line) for line in (*requirements, *BESIDE_EVAL)]
     faults = [f"{check.name} {check.detail}" for check in checks if check.status != "ok"]
     if not faults:
         return Check("evaluation", "ok", f"whole: {len(checks)} packages, {COMET}")
@@ -131,9 +131,9 @@ def check_patches() -> Check:
 
 def check_compiler() -> Check:
     """A C++ compiler, which fairseq's own set-up needs."""
-    found = next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))), None)
-    if found:
-        return Check("C++ compiler", "ok", found)
+    compiler = next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))), None)
+    if compiler:
+        return Check("C++ compiler", "ok", compiler)
     return Check("C++ compiler", "warn", "not found", "apt-get install g++ (or another compiler)")
 
 

@@ -69,8 +69,8 @@ def _run(args: argparse.Namespace) -> int:
         )
     pair = args.pair and _pair(args.pair, state.get("task_state", {}).get("languages", []))
     stored = {name: state["model"][PREFIX + name] for name in KEPT}
-    found, gone = erased(stored, Erasure(args.general, args.specific, pair, args.seed))
-    model = {**state["model"], **{PREFIX + name: value for name, value in found.items()}}
+    buffers, gone = erased(stored, Erasure(args.general, args.specific, pair, args.seed))
+    model = {**state["model"], **{PREFIX + name: value for name, value in buffers.items()}}
     make_folder(args.output)
     save_whole({**_elsewhere(state, args), "model": model}, str(args.output))
     print(f"{gone} of {stored['masks'].size(1)} neurons are erased")

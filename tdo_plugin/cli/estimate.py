@@ -104,15 +104,16 @@ def run(args: argparse.Namespace) -> int:
     _check(args)
     trainings = list(_trainings(args.configs))
     counts = Counter(path for path, _ in trainings)
-    found = {path: _estimate(path, config, args) for path, config in dict(trainings).items()}
-    width = max(len("config"), *(len(one.name) for one in found.values()))
+    estimates = {path: _estimate(path, config, args) for path, config in dict(trainings).items()}
+    width = max(len("config"), *(len(estimate.name) for estimate in estimates.values()))
     print(f"times  {'config':{width}}  parameters   updates  EFLOP each  GPU hours each")
-    for path, one in found.items():
+    for path, estimate in estimates.items():
         print(
-            f"{counts[path]:5}  {one.name:{width}}  {one.parameters / 1e6:9.1f}M"
-            f"  {one.updates:8,}  {_short(one.flops / 1e18):>10}  {_short(one.hours):>14}"
+            f"{counts[path]:5}  {estimate.name:{width}}  {estimate.parameters / 1e6:9.1f}M"
+            f"  {estimate.updates:8,}  {_short(estimate.flops / 1e18):>10}"
+            f"  {_short(estimate.hours):>14}"
         )
-    total = sum(counts[path] * one.hours for path, one in found.items())
+    total = sum(counts[path] * estimate.hours for path, estimate in estimates.items())
     print(
         f"{len(trainings)} trainings, {_short(total)} GPU hours: an estimate, of sentences of "
         f"{args.source_length} and {args.target_length} tokens, batches without padding, and "
@@ -179,8 +180,8 @@ def _estimate(path: Path, config: Config, args: argparse.Namespace) -> Estimate:
     sizes = ["--vocab-size", args.vocab_size, "--num-languages", args.num_languages]
     sizes += ["--num-pairs", args.num_pairs]
     words = [*config.words(), *sizes, *lengths, "--beam", 1]
-    known, _ = parser.parse_known_args(list(map(str, words)))
-    model = describe.describe(known)
+    options, _ = parser.parse_known_args(list(map(str, words)))
+    model = describe.describe(options)
     flops = model["flops"]
     each = flops["training"]["total"]
     each += sum(flops[term]["total"] for term in _terms(config) if flops.get(term))
@@ -216,5 +217,5 @@ def _terms(config: Config) -> list[str]:
     flags = config.flags
     (criterion,) = flags.get("--criterion", [""])
     named = ",".join(flags.get("--loss-terms", [])).split(",")
-    found = [term for term in (*named, CRITERIONS.get(criterion, "")) if term]
-    return [one for one in found if flags.get(f"--{one}-weight") not in (["0"], ["0.0"])]
+    terms = [term for term in (*named, CRITERIONS.get(criterion, "")) if term]
+    return [term for term in terms if flags.get(f"--{term}-weight") not in (["0"], ["0.0"])]

@@ -116,7 +116,7 @@ def _state(state: dict[str, Any], arguments: Namespace, model: Any, task: Any) -
     }
     iterator = (state.get("extra_state") or {}).get("train_iterator")
     stored = state.get("task_state") or {}
-    remembered = {key: one for key, one in stored.items() if key == "remembered"}
+    remembered = {key: value for key, value in stored.items() if key == "remembered"}
     return {
         **kept,
         "cfg": cfg,

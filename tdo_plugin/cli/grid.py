@@ -152,8 +152,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _list(cells: Sequence[Cell], runs: Sequence[Run]) -> int:
     for number, run in enumerate(runs):
-        others = f"  = {', '.join(run.cells[1:])}" if run.cells[1:] else ""
-        print(f"{number:4}  {run.name}{others}")
+        other_cells = f"  = {', '.join(run.cells[1:])}" if run.cells[1:] else ""
+        print(f"{number:4}  {run.name}{other_cells}")
     print(f"{len(cells)} cells, {len(runs)} trainings")
     return 0
 
@@ -167,9 +167,9 @@ def _behind(
         UserError: an option that there is not, or a flag that the runner sets.
     """
     words = list(args.rest)
-    own = words[: words.index("--")] if "--" in words else words
-    behind = words[len(own) + 1 :]
-    args.rest = own
+    grid_words = words[: words.index("--")] if "--" in words else words
+    behind = words[len(grid_words) + 1 :]
+    args.rest = grid_words
     if unknown := own_and_stock(args, declare):
         raise UserError(
             f"`{unknown[0]}` must be an option of tdo grid {args.action}, or stand behind -- as a "
@@ -216,19 +216,22 @@ def _run(args: argparse.Namespace, grid: Grid, runs: tuple[Run, ...], behind: Se
     gpus, workers = _machine(args, len(chosen))
     threads = None if gpus else threads_each(workers)
     plan = Plan(data.root, tuple(behind), deal(workers, gpus, args.gpus_each), threads, args.fresh)
-    found = folders(grid, chosen, args.out.resolve(), data.root, behind)
+    run_folders = folders(grid, chosen, args.out.resolve(), data.root, behind)
     if args.dry_run:
-        return _show(found, plan)
-    check(found, args.fresh)
+        return _show(run_folders, plan)
+    check(run_folders, args.fresh)
     begun = time.monotonic()
 
     def say(line: str) -> None:
         seconds = int(time.monotonic() - begun)
         print(f"[{seconds // 60:3}:{seconds % 60:02}] {line}", flush=True)
 
-    say(f"{len(found)} runs, {workers} at a time, {f'{gpus} GPU(s)' if gpus else 'on the CPU'}")
-    troubles = run_all(found, plan, say)
-    say(f"{len(found) - len(troubles)} of {len(found)} runs are done")
+    say(
+        f"{len(run_folders)} runs, {workers} at a time, "
+        f"{f'{gpus} GPU(s)' if gpus else 'on the CPU'}"
+    )
+    troubles = run_all(run_folders, plan, say)
+    say(f"{len(run_folders) - len(troubles)} of {len(run_folders)} runs are done")
     for name, why in troubles.items():
         tell(f"error: {name}: {why}")
     return 1 if troubles else 0
@@ -254,8 +257,8 @@ def _at_least_one(args: argparse.Namespace, *options: str) -> None:
             raise UserError(f"`--{option.replace('_', '-')}` must be at least 1; it is {value}")
 
 
-def _show(found: Sequence[RunFolder], plan: Plan) -> int:
-    for folder in found:
+def _show(run_folders: Sequence[RunFolder], plan: Plan) -> int:
+    for folder in run_folders:
         gpus = len(plan.slots[0])
         try:
             state = folder.state()

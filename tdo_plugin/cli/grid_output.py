@@ -38,11 +38,13 @@ def collect(
 
     axes = _axes(args.best_by, grid)
     data = read_data_folder(args.data.resolve())
-    found = folders(grid, runs, args.out.resolve(), data.root, None)
-    states = {folder.run.name: _state(folder) for folder in found}
-    done = [folder for folder in found if states[folder.run.name] == folder.final]
+    run_folders = folders(grid, runs, args.out.resolve(), data.root, None)
+    states = {folder.run.name: _state(folder) for folder in run_folders}
+    done = [folder for folder in run_folders if states[folder.run.name] == folder.final]
     if not done:
-        raise UserError(f"`--out` must have a run that is {found[0].final}; {args.out} has none")
+        raise UserError(
+            f"`--out` must have a run that is {run_folders[0].final}; {args.out} has none"
+        )
     with alone(args.out):
         sheet = _scored(grid, data, done, args.out.resolve())
         results = gather(
@@ -50,7 +52,7 @@ def collect(
             cells,
             {cell: run.name for run in runs for cell in run.cells},
             states,
-            {folder.run.name: folder.parameters() for folder in found},
+            {folder.run.name: folder.parameters() for folder in run_folders},
             sheet,
             args.published or grid.published,
         )
@@ -65,10 +67,10 @@ def collect(
     return 1 if sheet.failures or sheet.missing else 0
 
 
-def _axes(wanted: str | None, grid: Grid) -> list[str]:
-    if wanted is None:
+def _axes(best_by: str | None, grid: Grid) -> list[str]:
+    if best_by is None:
         return [] if grid.mean_over else list(grid.axes)
-    names = [name.strip() for name in wanted.split(",")]
+    names = [name.strip() for name in best_by.split(",")]
     for name in names:
         if name not in grid.axes:
             raise UserError(f"`--best-by` must be of {', '.join(grid.axes)}; it has {name}")
@@ -123,8 +125,8 @@ def _remarks(done: Sequence[RunFolder], table: str | None, beside: bool) -> list
     behind = {tuple(folder.behind()) for folder in done}
     remarks = []
     if len(behind) > 1:
-        said = "; ".join(" ".join(words) or "nothing" for words in sorted(behind))
-        remarks.append(f"Not all runs were trained with the same flags behind --: {said}.")
+        flags = "; ".join(" ".join(words) or "nothing" for words in sorted(behind))
+        remarks.append(f"Not all runs were trained with the same flags behind --: {flags}.")
     if table and not beside:
         remarks.append(f"{table} has no column that was measured.")
     return remarks

@@ -91,9 +91,9 @@ def run(args: argparse.Namespace) -> int:
     data = read_data_folder(args.data.resolve())
     work = _work(args, data, sentences, out.with_name(out.name + ".parts"))
     if out.exists() and not args.fresh:
-        found = _same(out, work)
+        importance = _same(out, work)
         tell("it is done already")
-        _show(found, out)
+        _show(importance, out)
         return 0
     jobs = [_job(work, pair) for pair in work.settings.pairs]
     with alone(work.out), ended_by_sigterm(hint=GOES_ON):
@@ -158,10 +158,10 @@ def _work(
 
     path = args.path.absolute()
     state = read(path, "--path")
-    known = known_languages(path)
+    languages = known_languages(path)
     pairs = _pairs(args, data)
     for pair in pairs:
-        check_languages(known, pair)
+        check_languages(languages, pair)
     smoothing = args.label_smoothing
     settings = Settings(
         args.split,
@@ -187,25 +187,25 @@ def _pairs(args: argparse.Namespace, data: DataFolder) -> tuple[str, ...]:
     if args.pairs is None:
         check_sets(data, data.directions, Cut(args.split), " (`--pairs` can name others)")
         return data.directions
-    there = [
-        one
-        for one in dict.fromkeys((*data.directions, *data.test_directions))
-        if has_set(data, args.split, one)
+    available = [
+        direction
+        for direction in dict.fromkeys((*data.directions, *data.test_directions))
+        if has_set(data, args.split, direction)
     ]
-    found = {one.strip(): matching(one, there) for one in args.pairs.split(",")}
-    for name, pairs in found.items():
+    matches = {pattern.strip(): matching(pattern, available) for pattern in args.pairs.split(",")}
+    for name, pairs in matches.items():
         if not pairs:
             raise UserError(
                 f"`--pairs` must be pairs with a {args.split} set in {data.root}; {name} is not one"
             )
-    return tuple(dict.fromkeys(pair for pairs in found.values() for pair in pairs))
+    return tuple(dict.fromkeys(pair for pairs in matches.values() for pair in pairs))
 
 
 def _smoothing_of(state: dict[str, Any]) -> float:
     """Of the criterion that a checkpoint was trained by; 0 if it has none."""
     cfg = state.get("cfg") or {}
-    given = cfg.get("criterion") if cfg else state.get("args")
-    options = given if isinstance(given, Mapping) else vars(given) if given else {}
+    stored = cfg.get("criterion") if cfg else state.get("args")
+    options = stored if isinstance(stored, Mapping) else vars(stored) if stored else {}
     return float(options.get("label_smoothing") or 0.0)
 
 
@@ -226,20 +226,22 @@ def _same(path: Path, work: ImportanceWork) -> Importance:
     """
     from tdo_plugin.neuron_files import Importance
 
-    found = Importance.read(path, "--out")
-    own: dict[str, Any] = {
+    importance = Importance.read(path, "--out")
+    expected: dict[str, Any] = {
         "checkpoint": work.checkpoint, "method": work.method, **work.settings.as_dict()
     }  # fmt: skip
     before = {
-        "checkpoint": found.checkpoint, "method": found.method, **found.about.get("settings", {})
-    }  # fmt: skip
-    differing = [name for name, value in own.items() if before.get(name) != value]
+        "checkpoint": importance.checkpoint,
+        "method": importance.method,
+        **importance.about.get("settings", {}),
+    }
+    differing = [name for name, value in expected.items() if before.get(name) != value]
     if differing:
         raise UserError(
             f"`--out` must be a new file, or --fresh given; {path} was made with other "
             f"{', '.join(differing)}"
         )
-    return found
+    return importance
 
 
 def _join(jobs: list[ImportanceJob], work: ImportanceWork, data: DataFolder) -> Importance:
@@ -268,12 +270,12 @@ def _join(jobs: list[ImportanceJob], work: ImportanceWork, data: DataFolder) -> 
     )
 
 
-def _show(found: Importance, out: Path) -> None:
+def _show(importance: Importance, out: Path) -> None:
     """Print what was measured, and where it is."""
     rows = [("pair", "sentences", "positions", "seconds", "loss per token")]
-    for pair, one in found.about["of_pairs"].items():
-        counts = [f"{one[name]:,}" for name in ("sentences", "positions")]
-        rows.append((pair, *counts, f"{one['seconds']:.1f}", f"{one['loss']:.3f}"))
+    for pair, facts in importance.about["of_pairs"].items():
+        counts = [f"{facts[name]:,}" for name in ("sentences", "positions")]
+        rows.append((pair, *counts, f"{facts['seconds']:.1f}", f"{facts['loss']:.3f}"))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         print("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)))

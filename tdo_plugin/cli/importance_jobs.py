@@ -137,7 +137,7 @@ class Measurer:
 
         work, settings = self._work, self._work.settings
         scale = FP16_SCALE if settings.precision == "fp16" else 1.0
-        found = NeuronMeans(points(self._model.core.stack), METHODS[work.method], scale)
+        neuron_means = NeuronMeans(points(self._model.core.stack), METHODS[work.method], scale)
         sentences = positions = tokens = 0
         loss = 0.0
         sampling = Sampling(settings.sentences, settings.longest, settings.seed)
@@ -146,9 +146,9 @@ class Measurer:
             fed, target, pad = unlike_sides(self._model, sample)
             real = fed["src_tokens"].ne(pad), fed["prev_output_tokens"].ne(pad)
             smoothed = target, settings.label_smoothing
-            loss += found.add(RealPositions(*real), lambda: self._loss(fed, smoothed))  # noqa: B023
+            loss += neuron_means.add(RealPositions(*real), lambda: self._loss(fed, smoothed))  # noqa: B023
             sentences += len(target)
-            positions += sum(int(one.sum()) for one in real)
+            positions += sum(int(mask.sum()) for mask in real)
             tokens += int(target.ne(pad).sum())
             progress(len(target))
         if not sentences:
@@ -156,7 +156,7 @@ class Measurer:
                 f"`--data` must have a {settings.split} sentence of at most {settings.longest} "
                 "tokens (`--longest`); it has none"
             )
-        means = found.means
+        means = neuron_means.means
         bad = [name for name, theta in means.items() if not torch.isfinite(theta).all()]
         if bad:
             raise UserError(

@@ -69,8 +69,8 @@ def run(args: argparse.Namespace) -> int:
     if args.batches is not None:
         _print_batches(_words(args, data, extra), args.batches)
     if args.plot:
-        found = by_direction(sets, "train")
-        sides = {name: found[name][0] for name in data.directions if name in found}
+        train_sides = by_direction(sets, "train")
+        sides = {name: train_sides[name][0] for name in data.directions if name in train_sides}
         sizes = {
             "sentences": {name: side.sentences for name, side in sides.items()},
             "source tokens": {name: side.tokens for name, side in sides.items()},

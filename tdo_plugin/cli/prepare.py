@@ -136,10 +136,10 @@ def run(args: argparse.Namespace) -> int:
         return _check([args.name] if args.name else names(), args.variant)
     _check_options(args)
     with TemporaryDirectory() as scratch:
-        corpus, given = _corpus(args, Path(scratch))
+        corpus, files = _corpus(args, Path(scratch))
         if args.show:
             return _show(corpus)
-        return _prepare(args, corpus, given)
+        return _prepare(args, corpus, files)
 
 
 def _check_options(args: argparse.Namespace) -> None:
@@ -178,12 +178,12 @@ def _list() -> int:
     return 0
 
 
-def _check(wanted: list[str], variant: str | None) -> int:
+def _check(names: list[str], variant: str | None) -> int:
     from tdo_plugin.corpora.description import load
     from tdo_plugin.corpora.sources.fetch import check
 
     good = True
-    for name in wanted:
+    for name in names:
         for status in check(load(name, variant).archives_needed().values()):
             size = "" if status.bytes is None else f" ({status.bytes:,} bytes)"
             address = f"{status.url}: " if status.url else ""
@@ -200,8 +200,10 @@ def _show(corpus: Corpus) -> int:
     )
     for archive in corpus.archives_needed().values():
         size = f"{archive.bytes:,} bytes" if archive.bytes else "size unknown"
-        known = "SHA-256 known" if archive.sha256 else "MD5 known" if archive.md5 else "no checksum"
-        print_line(f"archive {archive.name}: {size}, {known}")
+        checksum = (
+            "SHA-256 known" if archive.sha256 else "MD5 known" if archive.md5 else "no checksum"
+        )
+        print_line(f"archive {archive.name}: {size}, {checksum}")
         for url in (*archive.urls, *(url for part in archive.parts for url in part.urls)):
             print_line(f"    {url}")
     for note in corpus.notes:
@@ -229,22 +231,25 @@ def _corpus(args: argparse.Namespace, scratch: Path) -> tuple[Corpus, dict[str, 
     if args.own is not None:
         settings = {"model_type": "unigram", "vocab_size": 8000, **changes}
         text = rearranged(args.own, args, "--from", scratch, tell)
-        corpus, given = describe(text, args.centre, settings, not args.no_cleaning)
+        corpus, files = describe(text, args.centre, settings, not args.no_cleaning)
     elif args.name == TOY:
         settings = {"model_type": "unigram", "vocab_size": 1000, **changes}
-        corpus, given = describe(_toy(scratch), "en", settings, clean=False)
+        corpus, files = describe(_toy(scratch), "en", settings, clean=False)
         corpus = replace(corpus, name=TOY, title="The embedded grammar", licence="the project's")
     else:
         corpus = load(args.name, args.variant)
-        given = _given(corpus, args.from_file)
+        files = _given(corpus, args.from_file)
         corpus = replace(corpus, segmentation=replace(corpus.segmentation, **changes))
     if args.sentences:
         corpus = replace(corpus, segmentation=replace(corpus.segmentation, bounded=False))
     if args.rows is not None:
         seed = corpus.sample.seed if corpus.sample else 1
-        alone = [replace(one, rows=min(one.rows, args.rows)) for one in corpus.monolingual]
+        alone = [
+            replace(monolingual, rows=min(monolingual.rows, args.rows))
+            for monolingual in corpus.monolingual
+        ]
         corpus = replace(corpus, sample=Sample(args.rows, seed), monolingual=tuple(alone))
-    return corpus, given
+    return corpus, files
 
 
 def _toy(scratch: Path) -> Path:
@@ -266,23 +271,25 @@ def _given(corpus: Corpus, paths: Sequence[Path]) -> dict[str, Path]:
     archives = corpus.archives_needed().values()
     names = Counter(name for archive in archives for name in accepted_names(archive))
     # what several addresses end with, such as `download`, does not say which archive it is
-    known = {name for name, count in names.items() if count == 1}
-    given: dict[str, Path] = {}
+    unique = {name for name, count in names.items() if count == 1}
+    files: dict[str, Path] = {}
     for path in paths:
         if not path.exists():
             raise UserError(f"`--from-file` must be a file or a folder; {path} is not there")
-        found = [one for one in (path.iterdir() if path.is_dir() else [path]) if one.name in known]
-        if not found:
+        matching = [
+            entry for entry in (path.iterdir() if path.is_dir() else [path]) if entry.name in unique
+        ]
+        if not matching:
             what = "hold an archive" if path.is_dir() else "be named as an archive"
             raise UserError(
                 f"`--from-file` must {what} of {corpus.name} (--show lists them); {path} "
                 f"{'does' if path.is_dir() else 'is'} not"
             )
-        given |= {one.name: one for one in found}
-    return given
+        files |= {archive.name: archive for archive in matching}
+    return files
 
 
-def _prepare(args: argparse.Namespace, corpus: Corpus, given: dict[str, Path]) -> int:
+def _prepare(args: argparse.Namespace, corpus: Corpus, files: dict[str, Path]) -> int:
     from tdo_plugin.corpora import preparing
     from tdo_plugin.corpora.sources.fetch import default_cache
     from tdo_plugin.launch.environment import cores
@@ -292,5 +299,5 @@ def _prepare(args: argparse.Namespace, corpus: Corpus, given: dict[str, Path]) -
     tell(f"{corpus.title}. Licence: {corpus.licence}")
     cache = args.cache or default_cache()
     out, shards = args.out.resolve(), args.shard_sentences
-    preparing.prepare(corpus, cache, given, out, workers, args.fresh, tell, shards, args.model_of)
+    preparing.prepare(corpus, cache, files, out, workers, args.fresh, tell, shards, args.model_of)
     return 0

@@ -106,17 +106,17 @@ def run(args: argparse.Namespace) -> int:
     directions = data.select(args.directions)
     if args.out is None:
         with quiet_libraries():
-            found, test = _probe(args, models, data, directions)
-        show(found, against, test)
+            outcomes, test = _probe(args, models, data, directions)
+        show(outcomes, against, test)
         return 0
     out = args.out.resolve()
     if out == data.root or (out.exists() and not out.is_dir()):
         raise UserError(f"`--out` must be a folder of its own; it is {args.out}")
     with alone(out):
         with quiet_libraries():
-            found, test = _probe(args, models, data, directions)
-        show(found, against, test)
-        for path in write(out, found, against, test, args):
+            outcomes, test = _probe(args, models, data, directions)
+        show(outcomes, against, test)
+        for path in write(out, outcomes, against, test, args):
             print(path, flush=True)
     return 0
 
@@ -130,7 +130,7 @@ def _check(args: argparse.Namespace) -> None:
             raise UserError(f"`--{name}` must be at least {least}; it is {getattr(args, option)}")
     if args.layers not in (None, "all"):
         numbers = args.layers.split(",")
-        if not all(one.isdecimal() and int(one) for one in numbers):
+        if not all(number.isdecimal() and int(number) for number in numbers):
             raise UserError(
                 f"`--layers` must be all or layers from 1 such as 2,4; it is {args.layers}"
             )
@@ -138,18 +138,18 @@ def _check(args: argparse.Namespace) -> None:
         check(args.out / "updates.png", "--out")
 
 
-def named(given: Sequence[str]) -> dict[str, list[Path]]:
+def named(texts: Sequence[str]) -> dict[str, list[Path]]:
     """Models and their checkpoints, in order.
 
     Raises:
         UserError: a name is there twice, or missing beside another model.
     """
-    found = {}
-    for name, files in by_name(given, MANY).items():
+    models = {}
+    for name, files in by_name(texts, MANY).items():
         if not all(files.split(",")):
             raise UserError(f"`--path` must be [NAME=]{MANY}; it has {files}")
-        found[name] = [Path(one) for one in files.split(",")]
-    return found
+        models[name] = [Path(path) for path in files.split(",")]
+    return models
 
 
 def _checkpoints(models: dict[str, list[Path]]) -> dict[str, list[tuple[int, Path]]]:
@@ -160,19 +160,25 @@ def _checkpoints(models: dict[str, list[Path]]) -> dict[str, list[tuple[int, Pat
     """
     from tdo_plugin.checkpoints import describe, options, read, regular
 
-    found: dict[str, list[tuple[int, Path]]] = {}
-    for name, given in models.items():
+    checkpoints: dict[str, list[tuple[int, Path]]] = {}
+    for name, entries in models.items():
         paths = [
-            path for one in given for path in (regular(one) if one.is_dir() else [one.resolve()])
+            path
+            for entry in entries
+            for path in (regular(entry) if entry.is_dir() else [entry.resolve()])
         ]
         first: dict[str, str] | None = None
         by_updates: dict[int, Path] = {}
         for path in paths:
             state = read(path, "--path")
-            own = options(state)
-            first = first or own
-            if own != first:
-                key = next(key for key in sorted({*own, *first}) if own.get(key) != first.get(key))
+            model_options = options(state)
+            first = first or model_options
+            if model_options != first:
+                key = next(
+                    key
+                    for key in sorted({*model_options, *first})
+                    if model_options.get(key) != first.get(key)
+                )
                 raise UserError(
                     f"`--path` must name checkpoints of one model as {name}; {paths[0]} and "
                     f"{path} differ in {key}"
@@ -184,8 +190,8 @@ def _checkpoints(models: dict[str, list[Path]]) -> dict[str, list[tuple[int, Pat
                     f"{by_updates[seen]} and {path} have seen {seen}"
                 )
             by_updates[seen] = path
-        found[name] = sorted(by_updates.items())
-    return found
+        checkpoints[name] = sorted(by_updates.items())
+    return checkpoints
 
 
 def _probe(
@@ -206,13 +212,13 @@ def _probe(
     fit_cut, test_cut = _cuts(args, data, directions)
     device = torch.device("cuda:0" if gpus_here(args) else "cpu")
     seeds = range(args.seed, args.seed + args.probes)
-    found: dict[str, list[CheckpointOutcome]] = {}
+    by_model: dict[str, list[CheckpointOutcome]] = {}
     tokens: TestTokens | None = None
     for name, checkpoints in models.items():
         for updates, path in checkpoints:
             model = EvalModel(path, data, device)
-            own = own_layer(model.spec.entry_layer, model.spec.source_layers)
-            layers = wanted_layers(args.layers, own, model.spec.source_layers, path)
+            default_layer = own_layer(model.spec.entry_layer, model.spec.source_layers)
+            layers = wanted_layers(args.layers, default_layer, model.spec.source_layers, path)
             fit = _states(model, directions, fit_cut, args.sentences, args, layers)
             test = _states(model, directions, test_cut, args.test_sentences, args, layers)
             if tokens is None:
@@ -225,10 +231,10 @@ def _probe(
             del model
             tell(f"{name} after {updates} updates")
             outcomes = probe_layers(fit, test, seeds, lambda line: tell(f"  {line}"))
-            layer = own if own in outcomes else layers[-1]
-            found.setdefault(name, []).append(CheckpointOutcome(path, updates, layer, outcomes))
+            layer = default_layer if default_layer in outcomes else layers[-1]
+            by_model.setdefault(name, []).append(CheckpointOutcome(path, updates, layer, outcomes))
     assert tokens is not None
-    return found, tokens
+    return by_model, tokens
 
 
 def own_layer(entry: int, layers: int) -> int:
@@ -240,15 +246,19 @@ def own_layer(entry: int, layers: int) -> int:
     return entry or max(1, layers - 1)
 
 
-def wanted_layers(text: str | None, own: int, count: int, path: Path) -> tuple[int, ...]:
+def wanted_layers(text: str | None, default_layer: int, count: int, path: Path) -> tuple[int, ...]:
     """What `--layers` means for a model.
 
     Raises:
         UserError: it has no such layer.
     """
     if text is None:
-        return (own,)
-    chosen = range(1, count + 1) if text == "all" else sorted({int(one) for one in text.split(",")})
+        return (default_layer,)
+    chosen = (
+        range(1, count + 1)
+        if text == "all"
+        else sorted({int(number) for number in text.split(",")})
+    )
     if chosen[-1] > count:
         raise UserError(
             f"`--layers` must be at most {count}, the source's layers of {path}; it has "

@@ -36,8 +36,8 @@ def write(
     out: Path, models: Models, against: str, test: TestTokens, args: argparse.Namespace
 ) -> Iterator[Path]:
     """Write all files, each of which appears only complete, the record last; yields each path."""
-    found = _all_rows(models, against, test)
-    for name, rows in found.items():
+    all_rows = _all_rows(models, against, test)
+    for name, rows in all_rows.items():
         path = out / f"{name}.csv"
         with complete_file(path) as stream:
             writer = csv.writer(stream, lineterminator="\n")
@@ -45,8 +45,10 @@ def write(
             writer.writerows(rows.rows)
         yield path
     if not args.no_figures:
-        yield from _draw(out, models, found, test, args)
-    record = json.dumps(_record(models, against, test, found, args), ensure_ascii=False, indent=1)
+        yield from _draw(out, models, all_rows, test, args)
+    record = json.dumps(
+        _record(models, against, test, all_rows, args), ensure_ascii=False, indent=1
+    )
     write_text(out / RECORD, [record])
     yield out / RECORD
 
@@ -65,15 +67,19 @@ def _all_rows(models: Models, against: str, test: TestTokens) -> dict[str, Rows]
 
 
 def _accuracy(models: Models, test: TestTokens) -> Table:
-    layers = sorted({layer for one in models.values() for each in one for layer in each.layers})
+    layers = sorted(
+        {layer for outcomes in models.values() for each in outcomes for layer in each.layers}
+    )
     rows = []
     for name, outcomes in models.items():
-        for one in outcomes:
+        for checkpoint in outcomes:
             cells = [
-                _spread(one.layers[layer].accuracies) if layer in one.layers else Cell(ABSENT)
+                _spread(checkpoint.layers[layer].accuracies)
+                if layer in checkpoint.layers
+                else Cell(ABSENT)
                 for layer in layers
             ]
-            rows.append(Row((name, str(one.updates)), tuple(cells)))
+            rows.append(Row((name, str(checkpoint.updates)), tuple(cells)))
     return Table(
         key="accuracy",
         title="Positions found, % of tokens",
@@ -84,21 +90,21 @@ def _accuracy(models: Models, test: TestTokens) -> Table:
 
 
 def _spread(accuracies: tuple[float, ...]) -> Cell:
-    percent = [100 * one for one in accuracies]
+    percent = [100 * accuracy for accuracy in accuracies]
     mean = sum(percent) / len(percent)
     spread = f" ({min(percent):.1f} to {max(percent):.1f})" * (len(percent) > 1)
     return Cell(f"{mean:.1f}{spread}", mean)
 
 
 def _classes(models: Models, test: TestTokens) -> Table:
-    found = probing_tables.classes(models, test)
-    groups = dict.fromkeys(row[0] for row in found.rows)
+    classes = probing_tables.classes(models, test)
+    groups = dict.fromkeys(row[0] for row in classes.rows)
     blocks = [
         Block(
             tuple(
-                Row((name,), (Cell(f"{tokens:,}"), *(Cell(number(one, 1)) for one in values)))
-                for own, name, tokens, *values in found.rows
-                if own == group
+                Row((name,), (Cell(f"{tokens:,}"), *(Cell(number(value, 1)) for value in values)))
+                for row_group, name, tokens, *values in classes.rows
+                if row_group == group
             ),
             "" if group == "all" else group,
         )
@@ -111,24 +117,24 @@ def _classes(models: Models, test: TestTokens) -> Table:
 
 
 def _shares(models: Models, against: str, test: TestTokens) -> Table:
-    found = probing_tables.type_shares(models, against, test)
+    shares = probing_tables.type_shares(models, against, test)
     rows = [
-        Row((name,), (Cell(f"{count:,}"), *(Cell(number(one, 2)) for one in values)))
-        for name, count, *values in found.rows
+        Row((name,), (Cell(f"{count:,}"), *(Cell(number(value, 2)) for value in values)))
+        for name, count, *values in shares.rows
     ]
     return Table(
         key="shares",
         title="Classes among types of the vocabulary, %",
         heads=("among",),
-        columns=tuple(Column("", name) for name in found.head[1:]),
+        columns=tuple(Column("", name) for name in shares.head[1:]),
         blocks=(Block(tuple(rows)),),
     )
 
 
 def _remarks(models: Models, test: TestTokens) -> Iterator[str]:
     layers = {name: outcomes[-1].layer for name, outcomes in models.items()}
-    said = ", ".join(f"{layer} of {name}" for name, layer in layers.items())
-    yield f"Classes and types are of layer {said}."
+    layers_text = ", ".join(f"{layer} of {name}" for name, layer in layers.items())
+    yield f"Classes and types are of layer {layers_text}."
     yield (
         "Without any state: the most frequent position is right for "
         f"{_mean(test.most_frequent):.1f} % of the tokens, each word's own most frequent one for "
@@ -151,7 +157,7 @@ def _mean(right: Any) -> float:
 def _draw(
     out: Path,
     models: Models,
-    found: Mapping[str, Rows],
+    all_rows: Mapping[str, Rows],
     test: TestTokens,
     args: argparse.Namespace,
 ) -> Iterator[Path]:
@@ -168,13 +174,13 @@ def _draw(
         ("layers", 2, "layer", "by layer"),
     ):
         lines = {
-            model: [(row[column], row[3]) for row in found[name].rows if row[0] == model]
+            model: [(row[column], row[3]) for row in all_rows[name].rows if row[0] == model]
             for model in models
         }
         if max(map(len, lines.values())) > 1:
             probing_figures.draw_lines(lines, guess, xlabel, title + head, paths(name))
             yield from paths(name)
-    rows = found["classes"].rows
+    rows = all_rows["classes"].rows
     columns = {
         model: {row[1]: row[place] for row in rows} for place, model in enumerate(models, start=3)
     }
@@ -190,7 +196,7 @@ def _record(
     models: Models,
     against: str,
     test: TestTokens,
-    found: Mapping[str, Rows],
+    all_rows: Mapping[str, Rows],
     args: argparse.Namespace,
 ) -> dict[str, Any]:
     from tdo_plugin.evaluation.decoding.decoded_checkpoints import describe
@@ -201,14 +207,14 @@ def _record(
         "models": {
             name: [
                 {
-                    **describe(one.path),
-                    "layer": one.layer,
+                    **describe(checkpoint.path),
+                    "layer": checkpoint.layer,
                     "accuracies": {
                         layer: [100 * each for each in outcome.accuracies]
-                        for layer, outcome in one.layers.items()
+                        for layer, outcome in checkpoint.layers.items()
                     },
                 }
-                for one in outcomes
+                for checkpoint in outcomes
             ]
             for name, outcomes in models.items()
         },
@@ -222,7 +228,7 @@ def _record(
         "guesses": {"most_frequent": _mean(test.most_frequent), "by_word": _mean(test.by_word)},
         **{
             name: [dict(zip(rows.head, row, strict=True)) for row in rows.rows]
-            for name, rows in found.items()
+            for name, rows in all_rows.items()
         },
         **made_by(shlex.join(["tdo", *sys.argv[1:]])),
     }

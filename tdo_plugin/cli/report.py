@@ -61,17 +61,27 @@ def run(args: argparse.Namespace) -> int:
             f"it is {args.protocol}"
         )
     published = args.published or ([args.protocol] if args.protocol else [])
-    found = {key: beside(key, sheet) for key in chosen(published, sheet)}
-    besides = list({one.key: one for ones in found.values() for one in ones}.values())
+    by_key = {key: beside(key, sheet) for key in chosen(published, sheet)}
+    besides = list(
+        {
+            comparison.key: comparison
+            for comparisons in by_key.values()
+            for comparison in comparisons
+        }.values()
+    )
     width = shutil.get_terminal_size((100, 24)).columns
     bold = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    asked = besides if published else []
+    requested = besides if published else []
     seeds = report_tables.seeds(sheet)
     shown = [report_tables.summary(sheet), *([seeds] if seeds else [])]
-    for table in (*shown, *(beside_table(one, sheet) for one in asked)):
+    for table in (*shown, *(beside_table(comparison, sheet) for comparison in requested)):
         lines = notes.reading(sheet) if table.key == "scores" else [table.caption]
         print(table.title, "", terminal(table, width, bold), "", *lines, "", sep="\n")
-    apart = [f"{key} has no column that was measured" for key, ones in found.items() if not ones]
+    apart = [
+        f"{key} has no column that was measured"
+        for key, comparisons in by_key.items()
+        if not comparisons
+    ]
     print(*notes.results(sheet), *apart, "", sep="\n")
     for path in write_report(sheet, besides, args.out):
         print(path.resolve(), flush=True)

@@ -195,11 +195,11 @@ def _check(args: argparse.Namespace) -> None:
 
         text_metric("bleu", "en", args.tokenizer)
     single = ("hyp", "ref", "src", "source_lang", "target_lang")
-    given = [option for option in single if getattr(args, option)]
-    if given and (args.systems or args.directions):
-        other = "NAME=DIR" if args.systems else "--directions"
-        name = given[0].replace("_", "-")
-        raise UserError(f"`--{name}` must be left out with {other}; both are given")
+    options = [option for option in single if getattr(args, option)]
+    if options and (args.systems or args.directions):
+        alternative = "NAME=DIR" if args.systems else "--directions"
+        name = options[0].replace("_", "-")
+        raise UserError(f"`--{name}` must be left out with {alternative}; both are given")
 
 
 def _settings(
@@ -248,10 +248,10 @@ def _settings(
     )
 
 
-def _metrics(wanted: str | None, chosen: Protocol) -> tuple[str, ...]:
-    if wanted is None:
+def _metrics(requested: str | None, chosen: Protocol) -> tuple[str, ...]:
+    if requested is None:
         return chosen.metrics
-    names = tuple(METRICS) if wanted == "all" else tuple(wanted.split(","))
+    names = tuple(METRICS) if requested == "all" else tuple(requested.split(","))
     for name in names:
         if name not in METRICS:
             raise UserError(f"`--metrics` must be all or of {', '.join(METRICS)}; it has {name}")
@@ -275,9 +275,9 @@ def _detector(
     for system in systems:
         for direction, texts in system.texts.items():
             references.setdefault(languages_of(direction)[1], []).extend(texts.references)
-    wanted = args.lid or protocol(args.protocol).detector
+    detector = args.lid or protocol(args.protocol).detector
     try:
-        return identifier(wanted, data, references, args.download), ""
+        return identifier(detector, data, references, args.download), ""
     except UserError as error:
         if args.lid or args.download:
             raise
@@ -317,7 +317,7 @@ def _groups(
         languages = {language for direction in directions for language in direction.split("-")}
         hub = args.hub or ("en" if "en" in languages else None)
         named = args.supervised.split(",") if args.supervised else []
-        trained = {"-".join(languages_of(one, "--supervised")) for one in named} or None
+        trained = {"-".join(languages_of(direction, "--supervised")) for direction in named} or None
     _check_hub(args.hub, trained if args.supervised else None, directions)
     groups = standard_groups(directions, trained, hub)
     if args.sizes or (chosen.size_groups and data is not None):
@@ -332,10 +332,10 @@ def _groups(
         groups |= families
         if unknown:
             tell(f"note: no language family is known for {', '.join(unknown)}")
-    own = user_groups(args.group, directions)
-    if clash := [name for name in own if name in groups]:
+    custom = user_groups(args.group, directions)
+    if clash := [name for name in custom if name in groups]:
         raise UserError(f"`--group` must have names of its own; {clash[0]} is there already")
-    return groups | own
+    return groups | custom
 
 
 def _size_bounds(text: str) -> tuple[int, int]:

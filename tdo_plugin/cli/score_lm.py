@@ -90,7 +90,7 @@ class Figures:
         """For JSON and the table: counts, and perplexities of a token."""
         from tdo_plugin.evaluation.decoding.likelihood import perplexity
 
-        found: dict[str, Any] = {
+        row: dict[str, Any] = {
             "set": self.name,
             "sentences": self.sentences,
             "target_tokens": self.target_tokens,
@@ -98,10 +98,10 @@ class Figures:
         }
         if self.source is not None and self.source_tokens:
             both = self.target_tokens + self.source_tokens
-            found["source_tokens"] = self.source_tokens
-            found["source_perplexity"] = perplexity(self.source, self.source_tokens)
-            found["joint_perplexity"] = perplexity(self.source + self.target, both)
-        return found
+            row["source_tokens"] = self.source_tokens
+            row["source_perplexity"] = perplexity(self.source, self.source_tokens)
+            row["joint_perplexity"] = perplexity(self.source + self.target, both)
+        return row
 
 
 def run(args: argparse.Namespace) -> int:
@@ -123,20 +123,26 @@ def run(args: argparse.Namespace) -> int:
         lines = stack.enter_context(complete_file(args.sentences)) if args.sentences else None
         summed = []
         for name, task, dataset, source in _sets(args, data, translator, texts, tells):
-            found = sorted(
-                translator.likelihoods(task, dataset, source), key=lambda one: one.number
+            likelihoods = sorted(
+                translator.likelihoods(task, dataset, source),
+                key=lambda likelihood: likelihood.number,
             )
-            summed.append(_summed(name, found))
-            for one in found if lines else ():
-                told = "" if one.source is None else f"{one.source:.6f}\t{one.source_tokens}"
+            summed.append(_summed(name, likelihoods))
+            for likelihood in likelihoods if lines else ():
+                source_columns = (
+                    ""
+                    if likelihood.source is None
+                    else f"{likelihood.source:.6f}\t{likelihood.source_tokens}"
+                )
                 print(
-                    f"{name}\t{one.number + 1}\t{one.target:.6f}\t{one.target_tokens}\t{told}",
+                    f"{name}\t{likelihood.number + 1}\t{likelihood.target:.6f}\t"
+                    f"{likelihood.target_tokens}\t{source_columns}",
                     file=lines,
                 )
-    rows = [one.as_dict() for one in summed]
+    rows = [figures.as_dict() for figures in summed]
     if args.json:
         with complete_file(args.json) as stream:
-            sets = [{name: _finite(one) for name, one in row.items()} for row in rows]
+            sets = [{name: _finite(value) for name, value in row.items()} for row in rows]
             content = {"checkpoints": [str(path) for path in paths], "sets": sets}
             json.dump(content, stream, indent=1)
             stream.write("\n")
@@ -163,10 +169,10 @@ def _check(args: argparse.Namespace) -> list[tuple[str, Path]]:
         if path and (path.is_dir() or not path.absolute().parent.is_dir()):
             raise UserError(f"`--{option}` must be a file in a folder that is there; it is {path}")
     texts = []
-    for one in args.text:
-        language, _, file = one.partition("=")
+    for text in args.text:
+        language, _, file = text.partition("=")
         if not (language and file and Path(file).is_file()):
-            raise UserError(f"`--text` must be LANG=FILE with a file that is there; it is {one}")
+            raise UserError(f"`--text` must be LANG=FILE with a file that is there; it is {text}")
         texts.append((language, Path(file)))
     return texts
 
@@ -191,10 +197,12 @@ def _sets(
         return
     split = args.split or "test"
     chosen = data.select(args.pairs or "all", option="--pairs")
-    known = [one for one in chosen if args.pairs or has_set(data, split, one)]
-    if not known:
+    directions = [
+        direction for direction in chosen if args.pairs or has_set(data, split, direction)
+    ]
+    if not directions:
         raise UserError(f"`--split` must be one that DATA has; it has no {split} set")
-    for direction in known:
+    for direction in directions:
         task = translator.set_of(split, direction)
         yield direction, task, task.dataset(split), tells is None
 
@@ -220,15 +228,15 @@ def _tells_sources(paths: Sequence[Path], translator: Translator) -> str | None:
     return None
 
 
-def _summed(name: str, found: Sequence[Likelihood]) -> Figures:
-    sources = [one.source for one in found if one.source is not None]
+def _summed(name: str, likelihoods: Sequence[Likelihood]) -> Figures:
+    sources = [likelihood.source for likelihood in likelihoods if likelihood.source is not None]
     return Figures(
         name,
-        len(found),
-        math.fsum(one.target for one in found),
-        sum(one.target_tokens for one in found),
+        len(likelihoods),
+        math.fsum(likelihood.target for likelihood in likelihoods),
+        sum(likelihood.target_tokens for likelihood in likelihoods),
         math.fsum(sources) if sources else None,
-        sum(one.source_tokens for one in found),
+        sum(likelihood.source_tokens for likelihood in likelihoods),
     )
 
 

@@ -34,15 +34,17 @@ def make_monolingual(
         say(f"{out} is whole already")
         return
     facts = texts.write(out, workers)
-    sets = [TextSet("train", (one, one), (place(out, one),)) for one in texts.files]
+    sets = [
+        TextSet("train", (language, language), (place(out, language),)) for language in texts.files
+    ]
     dropped = make_further(folder, texts.data.root, sets, max_pieces, workers)
     outcome = {}
-    for one in sets:
-        language, left = one.pair[0], dropped[one.name]
-        found = facts[language]
-        found["taken"] |= {"without pieces": left.empty, "too long": left.long}
-        found["kept"] = left.kept
-        outcome[language] = found
-        say(line_of(language, found))
-    names = {f"{one}-{one}": outcome[one]["kept"] for one in outcome}
+    for text_set in sets:
+        language, left = text_set.pair[0], dropped[text_set.name]
+        language_facts = facts[language]
+        language_facts["taken"] |= {"without pieces": left.empty, "too long": left.long}
+        language_facts["kept"] = left.kept
+        outcome[language] = language_facts
+        say(line_of(language, language_facts))
+    names = {f"{language}-{language}": outcome[language]["kept"] for language in outcome}
     folder.finish(settings, {"sets": names, "lines": outcome})

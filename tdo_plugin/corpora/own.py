@@ -83,22 +83,22 @@ def describe(
             f"`--from` must hold train.X-Y.X and train.X-Y.Y, or train.X for each language, or "
             f"train.tsv; {folder} does not{advice}"
         )
-    languages = [*dict.fromkeys(one for source in sources for one in source.languages)]
+    languages = [*dict.fromkeys(language for source in sources for language in source.languages)]
     if centre is not None:
         if centre not in languages:
             raise UserError(
                 f"`--centre` must be a language of the text, {', '.join(languages)}; it is {centre}"
             )
-        languages = [centre, *(one for one in languages if one != centre)]
+        languages = [centre, *(language for language in languages if language != centre)]
     called: dict[frozenset[str], Sequence[str]] = {}
-    sets = [one for source in sources for one in _sets(source, centre, languages, called)]
+    sets = [entry for source in sources for entry in _sets(source, centre, languages, called)]
     of = {
-        split: Counter(name for one in sets if one["split"] == split for name in one["pairs"])
+        split: Counter(name for entry in sets if entry["split"] == split for name in entry["pairs"])
         for split in SPLITS
     }
     name = folder.resolve().name
-    given = {file: folder / file for source in sources for file in source.files.values()}
-    _check(languages, of, given)
+    paths = {file: folder / file for source in sources for file in source.files.values()}
+    _check(languages, of, paths)
     document = {
         "title": f"text of {name}",
         "paper": "none",
@@ -110,7 +110,7 @@ def describe(
         "test": [*of["test"]],
         "archives": {
             file: {"urls": [], "sha256": sha256(path), "source": "a folder of one's own"}
-            for file, path in given.items()
+            for file, path in paths.items()
         },
         "sets": sets,
         "clean": {
@@ -120,11 +120,11 @@ def describe(
         "form": {"casing": "cased", "tokenization": "none"},
         "segmentation": segmentation,
     }
-    return parse(name, document), given
+    return parse(name, document), paths
 
 
 def _check(
-    languages: Iterable[str], of: Mapping[str, Counter[str]], given: Mapping[str, Path]
+    languages: Iterable[str], of: Mapping[str, Counter[str]], paths: Mapping[str, Path]
 ) -> None:
     """Refuse what could not be prepared, or not as it looks."""
     for split in ("valid", "test"):
@@ -139,7 +139,7 @@ def _check(
         raise UserError(
             f"`--from` must hold training text of each language; {', '.join(lacking)} has none"
         )
-    for file, path in given.items():
+    for file, path in paths.items():
         if not path.stat().st_size:
             raise UserError(f"`--from` must hold text; {file} is empty")
 
@@ -201,8 +201,8 @@ def _sets(
     called: dict[frozenset[str], Sequence[str]],
 ) -> Iterator[dict[str, Any]]:
     """One set for each pair; `called` says how pairs are called that have been there before."""
-    for found in _pairs(source, centre, order):
-        pair = called.setdefault(frozenset(found), found)
+    for languages in _pairs(source, centre, order):
+        pair = called.setdefault(frozenset(languages), languages)
         archives = [source.files[language] for language in pair]
         table = source.form == "multiway-tsv"
         yield {
@@ -217,5 +217,5 @@ def _pairs(source: _Source, centre: str | None, order: Sequence[str]) -> Iterabl
     if source.pair:
         return [source.languages]
     if centre and centre in source.languages and source.split != "test":
-        return [(centre, one) for one in source.languages if one != centre]
+        return [(centre, language) for language in source.languages if language != centre]
     return combinations(sorted(source.languages, key=order.index), 2)

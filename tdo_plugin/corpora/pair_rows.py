@@ -132,7 +132,7 @@ def _key(making: Making, split: str, pair: Pair, seen: str) -> str:
     """A digest of everything that the rows depend on."""
     corpus = making.corpus
     sources = [split] if not _is_held(corpus, split, pair) else ["train"]
-    sets = [one for source in sources for one in corpus.sets_of(source, pair)]
+    sets = [concrete_set for source in sources for concrete_set in corpus.sets_of(source, pair)]
     form = corpus.form
     chosen = (corpus.clean, corpus.sample, corpus.hold_out, corpus.limit)
     parts = (sets, *chosen, form, form.tokenizers(pair))
@@ -160,12 +160,12 @@ def _read(
     pair: Pair,
     rules: list[Rule],
     counts: Counter[str],
-    wanted: Callable[[int], bool],
+    is_selected: Callable[[int], bool],
 ) -> Iterator[Item]:
     """Rows of the source, drawn, cleaned by what a row shows alone, tokenized.
 
-    `wanted` says by its number, from 0, which of the rows that are clean to yield. Only those are
-    tokenized, unless a rule is on tokens.
+    `is_selected` says by its number, from 0, which of the rows that are clean to yield. Only those
+    are tokenized, unless a rule is on tokens.
     """
     corpus = making.corpus
     cleaner = Cleaner(rules, pair, None, making.work)
@@ -180,19 +180,19 @@ def _read(
     rows = cleaner.before_tokens(rows)
     on_tokens = any(rule.unit == "tokens" for rule in rules)
     if not on_tokens:
-        rows = _numbered(rows, wanted)
+        rows = _numbered(rows, is_selected)
     items = cleaner.after_tokens(tokenized(rows, pair, corpus.form, making.processes))
-    yield from _numbered(items, wanted) if on_tokens else items
+    yield from _numbered(items, is_selected) if on_tokens else items
     counts.update(cleaner.counts)
 
 
-def _numbered(items: Iterable[Any_], wanted: Callable[[int], bool]) -> Iterator[Any_]:
-    return (item for number, item in enumerate(items) if wanted(number))
+def _numbered(items: Iterable[Any_], is_selected: Callable[[int], bool]) -> Iterator[Any_]:
+    return (item for number, item in enumerate(items) if is_selected(number))
 
 
 def _rows(making: Making, split: str, pair: Pair) -> Iterator[Row]:
-    for one in making.corpus.sets_of(split, pair):
-        yield from read(one, making.files, making.work)
+    for concrete_set in making.corpus.sets_of(split, pair):
+        yield from read(concrete_set, making.files, making.work)
 
 
 def _counted(rows: Iterable[Row], counts: Counter[str]) -> Iterator[Row]:
@@ -252,9 +252,9 @@ def _chosen(making: Making, pair: Pair) -> dict[str, set[int]]:
     path = making.work / "chosen" / f"{'-'.join(pair)}.json"
     key = _key(making, "train", pair, "held-out")
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if found["key"] == key:
-            return {split: set(numbers) for split, numbers in found["rows"].items()}
+        stored = json.loads(path.read_text(encoding="utf-8"))
+        if stored["key"] == key:
+            return {split: set(numbers) for split, numbers in stored["rows"].items()}
     except (OSError, ValueError):
         pass
     rules = _loose(corpus.clean["train"])

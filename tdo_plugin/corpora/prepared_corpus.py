@@ -37,14 +37,14 @@ def check_made(out: Path, key: str, fresh: bool) -> bool:
         for name in (OUTCOME, MARK):
             (out / name).unlink(missing_ok=True)
     try:
-        made = json.loads((out / OUTCOME).read_text(encoding="utf-8"))["key"]
+        stored_key = json.loads((out / OUTCOME).read_text(encoding="utf-8"))["key"]
     except (OSError, ValueError, KeyError):
-        made = None
-    if made is None and ((out / SPLITS).is_dir() or not (out / MARK).exists()):
+        stored_key = None
+    if stored_key is None and ((out / SPLITS).is_dir() or not (out / MARK).exists()):
         for name in (OUTCOME, MARK):  # text was binarised, perhaps with other settings
             (out / name).unlink(missing_ok=True)
         return False
-    if made != key:
+    if stored_key != key:
         raise UserError(
             f"`--out` must be a new folder, or `--fresh` given; {out} was made of another corpus "
             "or with other settings"

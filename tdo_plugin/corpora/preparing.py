@@ -33,7 +33,7 @@ Say = Callable[[str], None]
 
 
 def gather(
-    corpus: Corpus, cache: Path, given: Mapping[str, Path], work: Path, say: Say
+    corpus: Corpus, cache: Path, user_files: Mapping[str, Path], work: Path, say: Say
 ) -> tuple[dict[Member, tuple[Path, ...]], str]:
     """Fetch the archives and unpack what is wanted of them.
 
@@ -47,10 +47,10 @@ def gather(
     digest = hashlib.sha256()
     archives = corpus.archives_needed()
     for name, members in corpus.members_needed().items():
-        found = fetch(archives[name], cache, given, say)
-        known = archives[name].sha256
-        digest.update(repr([known or sha256(path) for path in found]).encode())
-        texts = unpack(archives[name], found, members, work / "raw" / name, say)
+        paths = fetch(archives[name], cache, user_files, say)
+        checksum = archives[name].sha256
+        digest.update(repr([checksum or sha256(path) for path in paths]).encode())
+        texts = unpack(archives[name], paths, members, work / "raw" / name, say)
         files |= {Member(name, member): texts[member] for member in members}
     return files, digest.hexdigest()
 
@@ -68,13 +68,13 @@ def make_splits(making: Making, workers: int, say: Say) -> list[Record]:
     with Steps(making.out, workers, "splits") as steps:
         for split in reversed(SPLITS):
             looks = _looks(corpus, split)
-            own = replace(making, processes=max(1, workers // max(1, len(pairs[split]))))
+            split_making = replace(making, processes=max(1, workers // max(1, len(pairs[split]))))
             seen = _digest_of(making, records) if looks else ""
-            wanted = [
-                (pair, split_step(own, split, pair, held_out if looks else None, seen))
+            pair_steps = [
+                (pair, split_step(split_making, split, pair, held_out if looks else None, seen))
                 for pair in pairs[split]
             ]
-            records += _make_split(split, wanted, steps, say)
+            records += _make_split(split, pair_steps, steps, say)
             if split != "train" and any(_looks(corpus, later) for later in SPLITS):
                 for pair in pairs[split]:
                     remember(making, split, pair, held_out)
@@ -82,19 +82,21 @@ def make_splits(making: Making, workers: int, say: Say) -> list[Record]:
 
 
 def _make_split(
-    split: str, wanted: Sequence[tuple[Pair, Step]], steps: Steps, say: Say
+    split: str, pair_steps: Sequence[tuple[Pair, Step]], steps: Steps, say: Say
 ) -> list[Record]:
     """Do the steps of all pairs, several at a time."""
-    pairs = {step.name: pair for pair, step in wanted}
+    pairs = {step.name: pair for pair, step in pair_steps}
 
     def record(step: Step) -> Record:
         return Record(split, pairs[step.name], **(steps.facts(step) or {}))
 
-    steps.run((step for _, step in wanted), ended=lambda step: say(line_of(record(step))))
-    records = [record(step) for _, step in wanted]
-    for one in records:
-        if not one.kept:
-            raise UserError(f"`{'-'.join(one.pair)}` must have {split} text; nothing is left")
+    steps.run((step for _, step in pair_steps), ended=lambda step: say(line_of(record(step))))
+    records = [record(step) for _, step in pair_steps]
+    for pair_record in records:
+        if not pair_record.kept:
+            raise UserError(
+                f"`{'-'.join(pair_record.pair)}` must have {split} text; nothing is left"
+            )
     return records
 
 
@@ -158,7 +160,7 @@ def load_tokenizers(corpus: Corpus) -> None:
 def prepare(
     corpus: Corpus,
     cache: Path,
-    given: Mapping[str, Path],
+    user_files: Mapping[str, Path],
     out: Path,
     workers: int,
     fresh: bool,
@@ -171,7 +173,7 @@ def prepare(
     Args:
         corpus: the description.
         cache: where archives are kept.
-        given: files of the user's by the name of the archive.
+        user_files: files of the user's by the name of the archive.
         out: the data folder.
         workers: processes.
         fresh: begin anew, but for the archives.
@@ -193,7 +195,7 @@ def prepare(
         if fresh:
             shutil.rmtree(work, ignore_errors=True)
         load_tokenizers(corpus)
-        files, source = gather(corpus, cache, given, work, say)
+        files, source = gather(corpus, cache, user_files, work, say)
         making = Making(corpus, files, source, out)
         records = make_splits(making, workers, say)
         text = write_texts(making, records, workers, say)

@@ -94,7 +94,7 @@ class LoneTexts:
         settings = self.settings
         processes = max(1, workers // len(self.files))
         with Steps(out, workers, "texts") as steps:
-            wanted = {}
+            language_steps = {}
             for language, paths in self.files.items():
                 held_out = _held_out_files(self.data, language)
                 depends = {
@@ -103,14 +103,14 @@ class LoneTexts:
                     "held_out": [sha256(path) for path in held_out],
                 }
                 make = partial(_write, paths, language, form, self.data.root, held_out, processes)
-                wanted[language] = Step(f"text.{language}", depends, make)
-            made = steps.run(wanted.values())
-            steps.forget(*(step.name for step in wanted.values()))
-        facts = {language: made[step.name] for language, step in wanted.items()}
-        for language, found in facts.items():
-            if not found["kept"]:
+                language_steps[language] = Step(f"text.{language}", depends, make)
+            step_facts = steps.run(language_steps.values())
+            steps.forget(*(step.name for step in language_steps.values()))
+        facts = {language: step_facts[step.name] for language, step in language_steps.items()}
+        for language, language_facts in facts.items():
+            if not language_facts["kept"]:
                 raise UserError(
-                    f"`--text` must leave a line of {language}; {line_of(language, found)}"
+                    f"`--text` must leave a line of {language}; {line_of(language, language_facts)}"
                 )
         return facts
 
@@ -130,8 +130,8 @@ def line_of(name: str, facts: Facts) -> str:
 def _held_out_files(data: DataFolder, language: str) -> list[Path]:
     """Validation and test text of a language, in pieces."""
     pieces = data.root / "pieces"
-    found = (pieces.glob(f"{split}.*{language}") for split in ("valid", "test"))
-    return [path for path in sorted(chain(*found)) if path.suffix == f".{language}"]
+    matches = (pieces.glob(f"{split}.*{language}") for split in ("valid", "test"))
+    return [path for path in sorted(chain(*matches)) if path.suffix == f".{language}"]
 
 
 def _write(
@@ -147,10 +147,10 @@ def _write(
     target.parent.mkdir(parents=True)
     pair, counts = (language, language), Counter({"read": 0, "kept": 0})
     cleaner = Cleaner([Rule(rule) for rule in RULES], pair, None, folder / "work")
-    known = HeldOut()
+    held_out_lines = HeldOut()
     for path in held_out:
         for line in data_lines(path):
-            known.add(language, _alike(join_pieces(line)))
+            held_out_lines.add(language, _alike(join_pieces(line)))
 
     def rows() -> Iterator[tuple[str, str]]:
         for path in paths:
@@ -165,7 +165,7 @@ def _write(
         for line in chain.from_iterable(map_in_order(prepare, in_chunks(lines), processes)):
             if not line.strip():  # tokenization drops characters
                 taken["empty"] += 1
-            elif known.has_side(pair, (_alike(line),) * 2):
+            elif held_out_lines.has_side(pair, (_alike(line),) * 2):
                 taken[HELD_OUT] += 1
             else:
                 counts["kept"] += 1

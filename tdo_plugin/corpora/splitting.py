@@ -99,10 +99,10 @@ def split_folder(
         raise UserError(f"`{option}` must be a folder of text files; {folder} is not one")
     files = text_files(folder, option)
     refuse_clashes(files, option)
-    if there := [path.name for path in files if is_split_file(path.name)]:
+    if already_split := [path.name for path in files if is_split_file(path.name)]:
         raise UserError(
             f"`--split-valid` and `--split-test` must come with text that is not split; {folder} "
-            f"has {there[0]}"
+            f"has {already_split[0]}"
         )
     groups: dict[tuple[str, ...], list[Files]] = {}
     corpora = unsplit(files)
@@ -121,7 +121,7 @@ def split_folder(
     if sum(len(languages) > 2 for languages in groups) > 1:
         raise UserError(
             f"`{option}` must hold corpora of one set of languages where they are of more than "
-            f"two; it has {' and '.join(','.join(one) for one in groups if len(one) > 2)}"
+            f"two; it has {' and '.join(','.join(codes) for codes in groups if len(codes) > 2)}"
         )
     used = {path for sides in corpora.values() for path in sides.values()}
     if alone := [path.name for path in files if corpus_name(path.name) and path not in used]:
@@ -171,19 +171,19 @@ def _split(
             f"`--split-valid` and `--split-test` must leave training text; {pair} has none left"
         )
     again = f"; {repeated} repetitions of held-out pairs are left out" if repeated else ""
-    told = ", ".join(f"{count} {split}" for split, count in counts.items())
+    summary = ", ".join(f"{count} {split}" for split, count in counts.items())
     sources = ", ".join(path.name for files in corpora for path in files.values())
-    say(f"{pair}: {told} of {sources}{again}")
+    say(f"{pair}: {summary} of {sources}{again}")
 
 
 def _names(languages: tuple[str, ...], sizes: HeldOutSizes) -> dict[str, list[str]]:
     """The files of each split that there is."""
     middle = f".{'-'.join(languages)}" if len(languages) == 2 else ""
-    there = {"train": True, "valid": sizes.valid, "test": sizes.test}
+    included = {"train": True, "valid": sizes.valid, "test": sizes.test}
     return {
         split: [f"{split}{middle}.{language}" for language in languages]
         for split in SPLITS
-        if there[split]
+        if included[split]
     }
 
 

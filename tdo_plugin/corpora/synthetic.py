@@ -77,45 +77,54 @@ def make_synthetic(
         UserError: nothing is left of a direction.
     """
     with Steps(folder.root, workers, "pairs") as steps:
-        wanted = {
-            one.name: Step(
-                f"pairs.{one.name}",
-                {"key": one.key, "max_ratio": max_ratio},
-                partial(_write, one, model_of, max_ratio),
+        direction_steps = {
+            translated.name: Step(
+                f"pairs.{translated.name}",
+                {"key": translated.key, "max_ratio": max_ratio},
+                partial(_write, translated, model_of, max_ratio),
             )
-            for one in texts
+            for translated in texts
         }
-        made = steps.run(wanted.values())
-        steps.forget(*(step.name for step in wanted.values()))
-    facts = {name: made[step.name] for name, step in wanted.items()}
-    for name, found in facts.items():
-        if not found["kept"]:
-            raise UserError(f"`--text` must leave a pair of {name}; {line_of(name, found)}")
+        step_facts = steps.run(direction_steps.values())
+        steps.forget(*(step.name for step in direction_steps.values()))
+    facts = {name: step_facts[step.name] for name, step in direction_steps.items()}
+    for name, direction_facts in facts.items():
+        if not direction_facts["kept"]:
+            raise UserError(
+                f"`--text` must leave a pair of {name}; {line_of(name, direction_facts)}"
+            )
     sets = [
-        TextSet("train", one.pair, [_place(folder.root, one, side) for side in one.pair])
-        for one in texts
+        TextSet(
+            "train",
+            translated.pair,
+            [_place(folder.root, translated, side) for side in translated.pair],
+        )
+        for translated in texts
     ]
     dropped = make_further(folder, model_of, sets, max_pieces, workers)
-    for one, of_set in zip(texts, sets, strict=True):
-        left, found = dropped[of_set.name], facts[one.name]
-        found["taken"] |= {"without pieces": left.empty, "too long": left.long}
-        found["kept"] = left.kept
-        say(line_of(one.name, found))
-    return {"sets": {name: found["kept"] for name, found in facts.items()}, "lines": facts}
+    for translated, of_set in zip(texts, sets, strict=True):
+        left, direction_facts = dropped[of_set.name], facts[translated.name]
+        direction_facts["taken"] |= {"without pieces": left.empty, "too long": left.long}
+        direction_facts["kept"] = left.kept
+        say(line_of(translated.name, direction_facts))
+    return {
+        "sets": {name: direction_facts["kept"] for name, direction_facts in facts.items()},
+        "lines": facts,
+    }
 
 
-def _place(out: Path, one: Translated, language: str) -> Path:
-    return out / "work" / "pairs.text" / f"{one.name}.{language}"
+def _place(out: Path, translated: Translated, language: str) -> Path:
+    return out / "work" / "pairs.text" / f"{translated.name}.{language}"
 
 
-def _write(one: Translated, model_of: Path, max_ratio: float, folder: Path) -> Facts:
-    targets = [_place(folder, one, language) for language in one.pair]
+def _write(translated: Translated, model_of: Path, max_ratio: float, folder: Path) -> Facts:
+    targets = [_place(folder, translated, language) for language in translated.pair]
     targets[0].parent.mkdir(parents=True)
     model = load_model(model_of / "spm.model")
     taken = Counter(dict.fromkeys(REASONS, 0))
     kept = 0
     with complete_file(targets[0]) as sources, complete_file(targets[1]) as texts:
-        for source, text, reason in judged(one, model, max_ratio):
+        for source, text, reason in judged(translated, model, max_ratio):
             if reason is not None:
                 taken[reason] += 1
                 continue
@@ -126,11 +135,11 @@ def _write(one: Translated, model_of: Path, max_ratio: float, folder: Path) -> F
 
 
 def judged(
-    one: Translated, model: SentencePieceProcessor, max_ratio: float
+    translated: Translated, model: SentencePieceProcessor, max_ratio: float
 ) -> Iterator[tuple[str, str, str | None]]:
     """Each synthetic source with its text, and why it is left out, if it is."""
-    translations = chain.from_iterable(map(read_lines, one.parts))
-    for chunk in in_chunks(zip(translations, read_lines(one.text), strict=True)):
+    translations = chain.from_iterable(map(read_lines, translated.parts))
+    for chunk in in_chunks(zip(translations, read_lines(translated.text), strict=True)):
         sides = [list(side) for side in zip(*chunk, strict=True)]
         pieces = [model.encode(side, out_type=int, num_threads=1) for side in sides]
         for (source, text), *sizes in zip(chunk, *(map(len, side) for side in pieces), strict=True):

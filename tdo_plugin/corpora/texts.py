@@ -50,22 +50,24 @@ def write_texts(
         for language in record.pair
     }
     with Steps(making.out, workers, "texts") as steps:
-        alone = [_monolingual_step(making, one) for one in making.corpus.monolingual]
-        wanted = alone
+        alone = [
+            _monolingual_step(making, monolingual) for monolingual in making.corpus.monolingual
+        ]
+        kept_steps = alone
         if truecased := making.corpus.form.casing == "truecased":
             models = _truecaser_steps(making, sides)
             steps.run(models)
             cased = [_cased_step(making, path, language) for path, (_, language) in sides.items()]
             steps.run(cased)
-            wanted = [*alone, *models, *cased]
+            kept_steps = [*alone, *models, *cased]
         for name, facts in steps.run(alone).items():
             _, language = name.split(".")
             say(f"{language} alone: {facts['read']:,} lines, {facts['kept']:,} kept")
-        steps.forget(*(step.name for step in wanted))
-        known = steps.files()
+        steps.forget(*(step.name for step in kept_steps))
+        recorded_files = steps.files()
     for pattern in ("truecase.*", "mono/*", f"{CASED}/*"):
         for path in making.out.glob(pattern):
-            if path.relative_to(making.out).as_posix() not in known:
+            if path.relative_to(making.out).as_posix() not in recorded_files:
                 path.unlink()
     return _link_all(making, sides, truecased)
 
@@ -129,12 +131,16 @@ def _write_cased(path: Path, language: str, form: TextForm, models: Path, folder
     return {}
 
 
-def _monolingual_step(making: Making, one: Monolingual) -> Step:
-    depends = {"source": making.source, "what": described(one)}
-    return Step(f"mono.{one.language}", depends, partial(_draw_lines, making.files[one.text], one))
+def _monolingual_step(making: Making, monolingual: Monolingual) -> Step:
+    depends = {"source": making.source, "what": described(monolingual)}
+    return Step(
+        f"mono.{monolingual.language}",
+        depends,
+        partial(_draw_lines, making.files[monolingual.text], monolingual),
+    )
 
 
-def _draw_lines(files: Sequence[Path], one: Monolingual, folder: Path) -> Facts:
+def _draw_lines(files: Sequence[Path], monolingual: Monolingual, folder: Path) -> Facts:
     """Lines drawn at random, in their order."""
 
     def lines() -> Iterator[str]:
@@ -143,8 +149,10 @@ def _draw_lines(files: Sequence[Path], one: Monolingual, folder: Path) -> Facts:
         )
 
     total = sum(1 for _ in lines())
-    chance = generator(one.seed, (one.language, one.language), "monolingual")
-    target = folder / "mono" / f"mono.{one.language}"
+    chance = generator(
+        monolingual.seed, (monolingual.language, monolingual.language), "monolingual"
+    )
+    target = folder / "mono" / f"mono.{monolingual.language}"
     target.parent.mkdir()
-    write_text(target, draw(lines(), total, min(one.rows, total), chance))
+    write_text(target, draw(lines(), total, min(monolingual.rows, total), chance))
     return {"read": total, "kept": count_lines(target)}

@@ -42,7 +42,7 @@ class Adversary:
     def guess(self, embeddings: Tensor, padding: Tensor) -> Tensor:
         """What the generator makes of embeddings, whose gradient passes it and leaves it alone."""
         self._join(embeddings)
-        weights = {name: one.detach() for name, one in self.generator.named_parameters()}
+        weights = {name: weight.detach() for name, weight in self.generator.named_parameters()}
         guessed: Tensor = functional_call(self.generator, weights, (embeddings, padding))
         return guessed
 
@@ -70,16 +70,16 @@ class Adversary:
             total = loss(self.generator(embeddings, padding))
         gradients = torch.autograd.grad(total, parameters)
         tokens = (~padding).sum().to(total)[None]
-        summed = torch.cat([*(one.flatten() for one in gradients), tokens])
+        summed = torch.cat([*(gradient.flatten() for gradient in gradients), tokens])
         if update.dummy:
             summed.zero_()
         if distributed.get_data_parallel_world_size() > 1:
             distributed.all_reduce(summed, group=distributed.get_data_parallel_group())
         if not (summed.isfinite().all() & (summed[-1] > 0)):  # asks the device once
             return
-        mean = (summed[:-1] / summed[-1]).split([one.numel() for one in parameters])
-        for one, gradient in zip(parameters, mean, strict=True):
-            one.grad = gradient.view_as(one)
+        mean = (summed[:-1] / summed[-1]).split([parameter.numel() for parameter in parameters])
+        for parameter, gradient in zip(parameters, mean, strict=True):
+            parameter.grad = gradient.view_as(parameter)
         for group in self.optimizer.param_groups:
             group["lr"] = self.lr or update.lr
         self.optimizer.step()
@@ -102,9 +102,9 @@ class Adversary:
         Raises:
             UserError: it remembers none, or one of another size, and none may begin anew.
         """
-        own = {name: one.shape for name, one in self.generator.state_dict().items()}
+        shapes = {name: tensor.shape for name, tensor in self.generator.state_dict().items()}
         stored = {} if state is None else state["generator"]
-        if state is None or own != {name: one.shape for name, one in stored.items()}:
+        if state is None or shapes != {name: tensor.shape for name, tensor in stored.items()}:
             if self.anew:
                 return
             raise UserError(

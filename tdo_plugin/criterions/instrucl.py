@@ -70,8 +70,8 @@ def default_layer(spec: ModelSpec) -> int:
     return math.ceil(0.75 * spec.num_layers)
 
 
-def instrucl_layer(spec: ModelSpec | None, asked: int | None) -> int:
-    """The layer to contrast: ``asked``, or the default.
+def instrucl_layer(spec: ModelSpec | None, requested: int | None) -> int:
+    """The layer to contrast: ``requested``, or the default.
 
     Raises:
         UserError: on another model (None), one with two source embeddings, or a missing layer.
@@ -83,7 +83,7 @@ def instrucl_layer(spec: ModelSpec | None, asked: int | None) -> int:
             "`--tdo-share-embeddings` must be all for InstruCL, which reads targets as source; it "
             f"is {spec.share_embeddings}"
         )
-    layer = default_layer(spec) if asked is None else asked
+    layer = default_layer(spec) if requested is None else requested
     if not 1 <= layer <= spec.source_layers:
         raise UserError(
             f"`--instrucl-layer` must be from 1 to {spec.source_layers}, the layers that the "

@@ -92,9 +92,9 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
         return cls(task, cfg, named)
 
     @contextmanager
-    def in_update(self, **known: Any) -> Iterator[None]:
+    def in_update(self, **details: Any) -> Iterator[None]:
         """Let the terms know of an update, whose batches come inside (see :class:`Update`)."""
-        self.update = Update(**known)
+        self.update = Update(**details)
         try:
             yield
         finally:
@@ -114,12 +114,12 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
         requests = {
             name: term.request(model, sample, self.update) for name, term in self.terms.items()
         }
-        asked = combined(list(requests.values()))
+        model_options = combined(list(requests.values()))
         if self.fused and reduce and isinstance(getattr(model, "core", None), TranslationModel):
             scored = scored_target(sample["target"], self.ignore_prefix_size, self.padding_idx)
-            asked["smoothed_target"] = scored, self.eps
-        net_output = model(**sample["net_input"], **asked)
-        if "smoothed_target" in asked:
+            model_options["smoothed_target"] = scored, self.eps
+        net_output = model(**sample["net_input"], **model_options)
+        if "smoothed_target" in model_options:
             cross_entropy, nll = net_output[1]["cross_entropy"]
         else:
             cross_entropy, nll = self.compute_loss(model, net_output, sample, reduce=reduce)
@@ -167,9 +167,9 @@ class LabelSmoothedCrossEntropyTerms(LabelSmoothedCrossEntropyCriterion):
         size = total("sample_size")
         metrics.log_scalar("objective", total("objective") / size / math.log(2), size, round=3)
         for name in TERMS:
-            own = [key for key in logging_outputs[0] if key.startswith(f"{name}_")]
+            keys = [key for key in logging_outputs[0] if key.startswith(f"{name}_")]
             tokens = total(f"{name}_ntokens")
-            for key in own:
+            for key in keys:
                 if not key.endswith(("_nll_loss", "_ntokens")):
                     sentences = total("nsentences")
                     digits = 6 if key.endswith("_weight") else 3  # one that falls is small soon

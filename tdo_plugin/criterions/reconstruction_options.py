@@ -114,7 +114,7 @@ def check_reconstruction_options(options: Namespace, updates: int) -> None:
             raise UserError(f"`--reconstruction-{name}` must be {must}; it is {value}")
 
     def left_out(where: str, *names: str) -> None:
-        wholes = [f"reconstruction_{one}" for one in names]
+        wholes = [f"reconstruction_{name}" for name in names]
         reject_unused_options(options, ReconstructionOptions, where, wholes)
 
     for name in ("weight", "slope"):

@@ -109,24 +109,26 @@ class TPDM:
         with torch.autocast(device, enabled=False):
             return self._loss(whole, padding, update)
 
-    def _aligned(self, found: Disentangled, src_tokens: Tensor) -> tuple[Disentangled, Tensor]:
+    def _aligned(self, captured: Disentangled, src_tokens: Tensor) -> tuple[Disentangled, Tensor]:
         """Embeddings in at least single precision, and padding, with padding on the right."""
         padding = src_tokens.eq(self.padding_idx)
         order = left_aligned(padding)
-        dtype = torch.promote_types(found.positional.dtype, torch.float32)
-        places = order[..., None].expand_as(found.positional)
-        semantic, positional = (one.to(dtype).gather(1, places) for one in found[:2])
-        gate = None if found.gate is None else found.gate.to(dtype).gather(1, order)
+        dtype = torch.promote_types(captured.positional.dtype, torch.float32)
+        places = order[..., None].expand_as(captured.positional)
+        semantic, positional = (embedding.to(dtype).gather(1, places) for embedding in captured[:2])
+        gate = None if captured.gate is None else captured.gate.to(dtype).gather(1, order)
         return Disentangled(semantic, positional, gate), padding.gather(1, order)
 
-    def _loss(self, found: Disentangled, padding: Tensor, update: Update | None) -> LossOutput:
-        total = found.positional.new_zeros(())
+    def _loss(self, captured: Disentangled, padding: Tensor, update: Update | None) -> LossOutput:
+        total = captured.positional.new_zeros(())
         logged: dict[str, Tensor] = {}  # (B, S), zero at padding
         if self.adversary is not None:
-            bounds, logged["g"] = self._mutual_information(self.adversary, found, padding, update)
-            if found.gate is not None:
+            bounds, logged["g"] = self._mutual_information(
+                self.adversary, captured, padding, update
+            )
+            if captured.gate is not None:
                 draws = update is not None
-                gates, divergence, shown = self._drawn(found.gate, padding, draws)
+                gates, divergence, shown = self._drawn(captured.gate, padding, draws)
                 bounds = gates * bounds  # equation 10
                 total = total + divergence.sum() * self.options.tpdm_gate_weight
                 logged |= shown
@@ -134,8 +136,8 @@ class TPDM:
             logged["d"] = bounds
         if self.options.tpdm_position_weight:
             losses = position_loss(
-                found.positional,
-                self._anchors(found.positional, padding),
+                captured.positional,
+                self._anchors(captured.positional, padding),
                 padding,
                 self.options.tpdm_temperature,
             )
@@ -144,7 +146,7 @@ class TPDM:
         tokens = (~padding).sum(1).clamp(min=1)
         return LossOutput(
             total,
-            {name: (one.detach().sum(1) / tokens).sum() for name, one in logged.items()},
+            {name: (values.detach().sum(1) / tokens).sum() for name, values in logged.items()},
         )
 
     def _disentangle_weight(self, update: Update | None) -> float:
@@ -156,19 +158,19 @@ class TPDM:
         return weight * min(max(counted / (self.options.tpdm_disentangle_warmup or 1), 0.0), 1.0)
 
     def _mutual_information(
-        self, adversary: Adversary, found: Disentangled, padding: Tensor, update: Update | None
+        self, adversary: Adversary, captured: Disentangled, padding: Tensor, update: Update | None
     ) -> tuple[Tensor, Tensor]:
         """Of each token, and the generator's loss with which it was measured; (B, S) both."""
-        tau, still = self.options.tpdm_temperature, found.positional.detach()
+        tau, still = self.options.tpdm_temperature, captured.positional.detach()
 
         def loss(guessed: Tensor) -> Tensor:
             return generator_loss(log_likelihood(guessed, still, padding, tau), padding).sum()
 
         if update is not None and update.first:
             for _ in range(self.options.tpdm_generator_steps):
-                adversary.step(found.semantic.detach(), padding, loss, update)
-        guessed = adversary.guess(found.semantic, padding)
-        positional = still if self.options.tpdm_detach_positional else found.positional
+                adversary.step(captured.semantic.detach(), padding, loss, update)
+        guessed = adversary.guess(captured.semantic, padding)
+        positional = still if self.options.tpdm_detach_positional else captured.positional
         likelihood = log_likelihood(guessed, positional, padding, tau)
         return mutual_information(likelihood, padding), generator_loss(likelihood, padding)
 

@@ -92,7 +92,7 @@ def check_tpdm_options(options: Namespace, updates: int = 0) -> None:
         value = getattr(options, name)
         check(name, value >= LOWEST and math.isfinite(value), f"at least {LOWEST} and finite")
     numbers = ("disentangle_weight", "position_weight", "generator_lr", "gate_weight")
-    for name in (f"tpdm_{one}" for one in numbers):
+    for name in (f"tpdm_{suffix}" for suffix in numbers):
         value = getattr(options, name)
         check(name, value >= 0 and math.isfinite(value), "finite and not negative")
     for name in ("tpdm_disentangle_start", "tpdm_disentangle_warmup"):
@@ -134,4 +134,4 @@ def check_tpdm_model(spec: ModelSpec | None, options: Namespace) -> ModelSpec:
 
 def _left_out(options: Namespace, names: Sequence[str], where: str) -> None:
     """Refuse options that would do nothing."""
-    reject_unused_options(options, TPDMOptions, where, [f"tpdm_{one}" for one in names])
+    reject_unused_options(options, TPDMOptions, where, [f"tpdm_{name}" for name in names])

@@ -23,7 +23,7 @@ def reject_unused_options(
     Raises:
         UserError: one is given.
     """
-    defaults = {one.name: one.default for one in fields(kind) if one.name != "_name"}
+    defaults = {option.name: option.default for option in fields(kind) if option.name != "_name"}
     for name in defaults if names is None else names:
         value = getattr(options, name, defaults[name])
         if value != defaults[name]:

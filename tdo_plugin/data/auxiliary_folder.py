@@ -76,15 +76,15 @@ class FurtherFolder:
         Raises:
             UserError: it is whole, but was made with other settings, or is no such folder.
         """
-        if not fresh and (made := _read(self.mark)) is not None:
-            if made["settings"] == settings:
+        if not fresh and (stored := _read(self.mark)) is not None:
+            if stored["settings"] == settings:
                 return True
             raise UserError(
                 f"`--out` must be a new folder, or `--fresh` given; {self.root} was made of other "
                 "text or with other settings"
             )
-        others = [path for path in self.root.glob("*") if not path.name.startswith(".")]
-        if others and not (self.begun.is_file() or self.mark.is_file()):
+        contents = [path for path in self.root.glob("*") if not path.name.startswith(".")]
+        if contents and not (self.begun.is_file() or self.mark.is_file()):
             raise UserError(
                 f"`--out` must be a new folder, or one of {self.kind.command}; {self.root} has "
                 "something else"
@@ -103,9 +103,9 @@ class FurtherFolder:
             settings: that it was made with.
             outcome: what came of it, `sets` among it: rows by name (`de-en`).
         """
-        known = [path.name for path in self.root.iterdir() if path.is_file()]
+        names = [path.name for path in self.root.iterdir() if path.is_file()]
         content: dict[str, Any] = {"settings": settings, **outcome}
-        content[DIGESTS] = digests_of(self.root, known)
+        content[DIGESTS] = digests_of(self.root, names)
         content[DIGESTS][self.mark.name] = seal(content)
         write_text(self.mark, [json.dumps(content, indent=1, ensure_ascii=False)])
 
@@ -118,12 +118,12 @@ def read_further(root: Path, kind: Kind) -> dict[str, int]:
         DamagedData: what says so is not as it was written.
     """
     digests(str(FurtherFolder(root, kind).mark))
-    made = _read(FurtherFolder(root, kind).mark)
-    if made is None:
+    stored = _read(FurtherFolder(root, kind).mark)
+    if stored is None:
         raise UserError(
             f"`{kind.option}` must be a folder that {kind.command} finished; {root} is not one"
         )
-    sets: dict[str, int] = made["sets"]
+    sets: dict[str, int] = stored["sets"]
     check_directions(sets, f"`{FurtherFolder(root, kind).mark}`")
     return sets
 
@@ -155,9 +155,9 @@ def make_further(
             folder.root, load_model(model), sha256(model), max_pieces, False, sha256
         )
         dropped = make_sets(sets, encoding, [""], steps, begun=lambda step: None)
-        steps.forget(taken.name, *(one.name for one in sets))
-        known = steps.files()
-    remove_strays(folder.root, known)
+        steps.forget(taken.name, *(text_set.name for text_set in sets))
+        files = steps.files()
+    remove_strays(folder.root, files)
     return dropped
 
 
@@ -168,5 +168,5 @@ def _read(path: Path) -> dict[str, Any] | None:
         typed(content["sets"], dict[str, int], "it")
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    made: dict[str, Any] = content
-    return made
+    stored: dict[str, Any] = content
+    return stored

@@ -59,10 +59,10 @@ def _command(
     pair: Pair, prefixes: Mapping[str, Path], dictionary: Path, out: Path, workers: int
 ) -> list[str]:
     inputs = [word for split, path in prefixes.items() for word in (f"--{split}pref", str(path))]
-    other = ("--only-source",) if pair[0] == pair[1] else ("--tgtdict", str(dictionary))
+    target_options = ("--only-source",) if pair[0] == pair[1] else ("--tgtdict", str(dictionary))
     return [
         *("--source-lang", pair[0], "--target-lang", pair[1], *inputs),
-        *("--srcdict", str(dictionary), *other),
+        *("--srcdict", str(dictionary), *target_options),
         *("--destdir", str(out), "--workers", str(workers)),
     ]
 

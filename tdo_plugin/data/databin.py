@@ -38,8 +38,12 @@ SHARD = re.compile(r"shard\d+", re.ASCII)
 
 def matching(patterns: str, directions: Iterable[str]) -> tuple[str, ...]:
     """The directions, in their order, that fit one of several patterns such as `en-*,de-fr`."""
-    wanted = [pattern.strip() for pattern in patterns.split(",")]
-    return tuple(one for one in directions if any(fnmatchcase(one, each) for each in wanted))
+    alternatives = [pattern.strip() for pattern in patterns.split(",")]
+    return tuple(
+        direction
+        for direction in directions
+        if any(fnmatchcase(direction, each) for each in alternatives)
+    )
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ class DataFolder:
         """Trained directions whose pair has a validation set."""
         pairs = [path.name.split(".")[1] for path in self.root.glob("valid.*-*.*.idx")]
         both = {*pairs, *("-".join(reversed(pair.split("-"))) for pair in pairs)}
-        return tuple(one for one in self.directions if one in both)
+        return tuple(direction for direction in self.directions if direction in both)
 
     def kind(self, direction: str) -> str:
         """`supervised` when the direction is trained, else `zero-shot`."""
@@ -74,36 +78,38 @@ class DataFolder:
         return next((language for language in self.languages if language in shared), None)
 
     def select(
-        self, wanted: str, option: str = "--directions", among: Sequence[str] | None = None
+        self, selection: str, option: str = "--directions", among: Sequence[str] | None = None
     ) -> tuple[str, ...]:
         """Directions by `all`, `supervised`, `zero-shot` or a list such as `en-de,de-*`.
 
         Args:
-            wanted: which.
+            selection: which.
             option: that says so, for messages.
             among: these; by default those with a test set.
 
         Raises:
             UserError: a direction that is none of them, or nothing left.
         """
-        known = self.test_directions if among is None else tuple(among)
-        if wanted == "all":
-            chosen = known
-        elif wanted in ("supervised", "zero-shot"):
-            chosen = tuple(d for d in known if self.kind(d) == wanted)
+        eligible = self.test_directions if among is None else tuple(among)
+        if selection == "all":
+            chosen = eligible
+        elif selection in ("supervised", "zero-shot"):
+            chosen = tuple(d for d in eligible if self.kind(d) == selection)
         else:
-            found = {one.strip(): matching(one, known) for one in wanted.split(",")}
-            for name, directions in found.items():
+            matches = {
+                pattern.strip(): matching(pattern, eligible) for pattern in selection.split(",")
+            }
+            for name, directions in matches.items():
                 if not directions:
-                    there = f"directions with a test set in {self.root}"
+                    tested = f"directions with a test set in {self.root}"
                     raise UserError(
                         f"`{option}` must be all, supervised, zero-shot or "
-                        f"{there if among is None else f'of {known[0]}, ..., {known[-1]}'}; "
+                        f"{tested if among is None else f'of {eligible[0]}, ..., {eligible[-1]}'}; "
                         f"{name} is not one"
                     )
-            chosen = tuple(dict.fromkeys(itertools.chain.from_iterable(found.values())))
+            chosen = tuple(dict.fromkeys(itertools.chain.from_iterable(matches.values())))
         if not chosen:
-            raise UserError(f"`{option}` must leave at least one direction; {wanted} has none")
+            raise UserError(f"`{option}` must leave at least one direction; {selection} has none")
         return chosen
 
     def training_sizes(self) -> dict[str, int]:
@@ -167,7 +173,7 @@ def read_data_folder(root: Path) -> DataFolder:
     if not trained:
         raise UserError(f"`{root / 'pairs.txt'}` must have a direction; it has none")
     shards = tuple(read_lines(root / SHARDS)) if (root / SHARDS).is_file() else ()
-    if strange := [one for one in shards if not SHARD.fullmatch(one)]:
+    if strange := [shard for shard in shards if not SHARD.fullmatch(shard)]:
         raise UserError(
             f"`{root / SHARDS}` must name folders such as shard2; it has {shown(strange[0])}"
         )
@@ -181,9 +187,9 @@ def read_data_folder(root: Path) -> DataFolder:
 def settings_of(root: Path) -> dict[str, object] | None:
     """The settings a folder was made with; None when it is not complete."""
     try:
-        made = read_json(root / MARK)
+        content = read_json(root / MARK)
     except (OSError, ValueError):
         return None
-    if not isinstance(made, dict):
+    if not isinstance(content, dict):
         return None
-    return {name: value for name, value in made.items() if name != DIGESTS}
+    return {name: value for name, value in content.items() if name != DIGESTS}

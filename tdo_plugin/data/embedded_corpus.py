@@ -50,15 +50,15 @@ class CorpusSettings:
     share_center: bool = False
 
     def __post_init__(self) -> None:
-        known = ", ".join(LANGUAGES)
+        available = ", ".join(LANGUAGES)
         for position, language in enumerate(self.languages):
             if language not in LANGUAGES:
-                raise UserError(f"`--languages` must be among {known}; one is {language!r}")
+                raise UserError(f"`--languages` must be among {available}; one is {language!r}")
             if language in self.languages[:position]:
                 raise UserError(f"`--languages` must name each language once; {language} is twice")
         if len(self.languages) < 2:
             named = ",".join(self.languages) or "empty"
-            raise UserError(f"`--languages` must name at least two of {known}; it is {named}")
+            raise UserError(f"`--languages` must name at least two of {available}; it is {named}")
         if self.center not in self.languages:
             listed = ", ".join(self.languages)
             raise UserError(
@@ -144,10 +144,10 @@ def _write_pairs(folder: Path, settings: CorpusSettings, split: str, counter: _C
         }
         for _ in range(getattr(settings, split)):
             meaning = next(meanings) if shared else None
-            for language, (center, other) in files.items():
-                said = meaning or next(meanings)
-                center.write(linearize(said, settings.center) + "\n")
-                other.write(linearize(said, language) + "\n")
+            for language, (center, translation) in files.items():
+                line_meaning = meaning or next(meanings)
+                center.write(linearize(line_meaning, settings.center) + "\n")
+                translation.write(linearize(line_meaning, language) + "\n")
             counter.add(len(files))
 
 
@@ -191,16 +191,16 @@ def _write_all(folder: Path, settings: CorpusSettings, counter: _Counter) -> Non
     (folder / "corpus.json").write_text(text, encoding="utf-8")
 
 
-def _publish(made: Path, out: Path) -> None:
+def _publish(finished: Path, out: Path) -> None:
     """Puts the finished folder in place; what stood there goes only when the new one is there."""
-    made.chmod(0o755)
+    finished.chmod(0o755)
     if not out.exists():
-        made.replace(out)
+        finished.replace(out)
         return
-    old = made.with_name(made.name + ".old")
+    old = finished.with_name(finished.name + ".old")
     out.replace(old)
     try:
-        made.replace(out)
+        finished.replace(out)
     except BaseException:
         old.replace(out)
         raise
@@ -231,13 +231,13 @@ def write_corpus(
     try:
         parent = out.parent
         parent.mkdir(parents=True, exist_ok=True)
-        made = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=parent))
+        scratch = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=parent))
         try:
             with named_when_full(out):
-                _write_all(made, settings, counter)
-            _publish(made, out)
+                _write_all(scratch, settings, counter)
+            _publish(scratch, out)
         finally:
-            shutil.rmtree(made, ignore_errors=True)
+            shutil.rmtree(scratch, ignore_errors=True)
     except OSError as error:
         raise UserError(f"`--out` must be writable; {out}: {error.strerror or error}") from error
     finally:

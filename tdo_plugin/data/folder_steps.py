@@ -155,16 +155,23 @@ def make_sets(
         UserError: nothing is left of a set.
     """
     joins = [
-        (one, partial(joining_step, one, encoding, shards if one.split == "train" else [""]))
-        for one in sets
+        (
+            text_set,
+            partial(
+                joining_step, text_set, encoding, shards if text_set.split == "train" else [""]
+            ),
+        )
+        for text_set in sets
     ]
     parts = {
-        one.name: part_steps(one, encoding) for one, join in joins if steps.facts(join([])) is None
+        text_set.name: part_steps(text_set, encoding)
+        for text_set, join in joins
+        if steps.facts(join([])) is None
     }
     facts = steps.run(chain.from_iterable(parts.values()), begun)
-    made = {name: [facts[step.name] for step in of_set] for name, of_set in parts.items()}
-    for name, found in made.items():
-        if not any(part["kept"] for part in found):
+    facts_by_set = {name: [facts[step.name] for step in of_set] for name, of_set in parts.items()}
+    for name, part_facts in facts_by_set.items():
+        if not any(part["kept"] for part in part_facts):
             raise UserError(
                 f"`{name}` must have lines that are neither empty nor longer than "
                 f"{encoding.max_pieces} pieces; it has none"
@@ -173,5 +180,7 @@ def make_sets(
     def ended(step: Step) -> None:
         shutil.rmtree(encoding.root / PARTS / step.name)
 
-    facts = steps.run([join(made.get(one.name, [])) for one, join in joins], begun, ended)
-    return {one.name: sp.Dropped(**facts[one.name]) for one in sets}
+    facts = steps.run(
+        [join(facts_by_set.get(text_set.name, [])) for text_set, join in joins], begun, ended
+    )
+    return {text_set.name: sp.Dropped(**facts[text_set.name]) for text_set in sets}

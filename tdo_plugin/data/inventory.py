@@ -77,16 +77,16 @@ def read_sets(folders: Sequence[Path]) -> list[BinarisedSet]:
         UserError: there is none, or a side is missing.
         DamagedData: a file is not as it was written.
     """
-    found: dict[tuple[str, tuple[str, str]], BinarisedSet] = {}
+    sets: dict[tuple[str, tuple[str, str]], BinarisedSet] = {}
     for folder in folders:
-        for one in _sets_of(folder):
-            if folder != folders[0] and not one.split.startswith("train"):
+        for binarised in _sets_of(folder):
+            if folder != folders[0] and not binarised.split.startswith("train"):
                 continue
-            key = one.split, one.pair
-            found[key] = _together(found[key], one) if key in found else one
-    if not found:
+            key = binarised.split, binarised.pair
+            sets[key] = _together(sets[key], binarised) if key in sets else binarised
+    if not sets:
         raise UserError(f"`DATA` must hold binarised sets; {folders[0]} has none")
-    return [found[key] for key in sorted(found)]
+    return [sets[key] for key in sorted(sets)]
 
 
 def _sets_of(folder: Path) -> Iterator[BinarisedSet]:
@@ -98,9 +98,9 @@ def _sets_of(folder: Path) -> Iterator[BinarisedSet]:
         yield BinarisedSet(split, pair, sides)
 
 
-def _together(one: BinarisedSet, other: BinarisedSet) -> BinarisedSet:
-    sides = {language: side + other.sides[language] for language, side in one.sides.items()}
-    return replace(one, sides=sides)
+def _together(first: BinarisedSet, second: BinarisedSet) -> BinarisedSet:
+    sides = {language: side + second.sides[language] for language, side in first.sides.items()}
+    return replace(first, sides=sides)
 
 
 def read_side(prefix: Path) -> Side:
@@ -145,11 +145,11 @@ def _blocks(tokens: np.ndarray) -> Iterator[np.ndarray]:
 def by_language(sets: Iterable[BinarisedSet], split: str) -> dict[str, Side]:
     """Each language's side of a split over all pairs; the same text in two pairs counts twice."""
     sides: dict[str, list[Side]] = {}
-    for one in sets:
-        if one.split == split:
-            for language, side in one.sides.items():
+    for binarised in sets:
+        if binarised.split == split:
+            for language, side in binarised.sides.items():
                 sides.setdefault(language, []).append(side)
-    return {language: reduce(add, found) for language, found in sides.items()}
+    return {language: reduce(add, parts) for language, parts in sides.items()}
 
 
 def by_direction(sets: Iterable[BinarisedSet], split: str) -> dict[str, tuple[Side, Side]]:
@@ -158,17 +158,17 @@ def by_direction(sets: Iterable[BinarisedSet], split: str) -> dict[str, tuple[Si
     Where both ways have sets of their own, each has its own, as in fairseq.
     """
     result = {}
-    for one in sets:
-        if one.split == split:
-            first, second = (one.sides[language] for language in one.pair)
-            result["-".join(one.pair)] = first, second
-            result.setdefault("-".join(one.pair[::-1]), (second, first))
+    for binarised in sets:
+        if binarised.split == split:
+            first, second = (binarised.sides[language] for language in binarised.pair)
+            result["-".join(binarised.pair)] = first, second
+            result.setdefault("-".join(binarised.pair[::-1]), (second, first))
     return result
 
 
 def as_json(data: DataFolder, sets: Sequence[BinarisedSet]) -> dict[str, Any]:
     """All numbers, by direction and by language."""
-    splits = list(dict.fromkeys(one.split for one in sets))
+    splits = list(dict.fromkeys(binarised.split for binarised in sets))
     directions: dict[str, dict[str, Any]] = {}
     for split in splits:
         for direction, (source, target) in by_direction(sets, split).items():

@@ -36,8 +36,8 @@ def join_valids(
         named = pair if pair in valids else pair[::-1]
         if named in valids:
             files = dict(zip(named, valids[named], strict=True))
-            for language, other in (pair, pair[::-1]):
-                sides.setdefault(language, {})[other] = files
+            for language, partner in (pair, pair[::-1]):
+                sides.setdefault(language, {})[partner] = files
     covered = {frozenset(pair) for pair in (*folder.pairs, *valids)}
     for first, second in combinations(sides, 2):
         if frozenset((first, second)) in covered:
@@ -55,13 +55,17 @@ def join_valids(
             yield (first, second), (paths[0], paths[1])
 
 
-def _join(one: tuple[str, Sides], other: tuple[str, Sides], between: str) -> list[tuple[str, str]]:
+def _join(
+    first: tuple[str, Sides], second: tuple[str, Sides], between: str
+) -> list[tuple[str, str]]:
     """Lines of two languages, each with its set, whose lines in `between` are the same."""
-    found: list[dict[tuple[str, int], str]] = []
-    for language, files in (one, other):
+    tables: list[dict[tuple[str, int], str]] = []
+    for language, files in (first, second):
         keys = _numbered(read_lines(files[between]))
-        found.append(dict(zip(keys, read_lines(files[language]), strict=True)))
-    return [(line, found[1][key]) for key, line in found[0].items() if key[0] and key in found[1]]
+        tables.append(dict(zip(keys, read_lines(files[language]), strict=True)))
+    return [
+        (line, tables[1][key]) for key, line in tables[0].items() if key[0] and key in tables[1]
+    ]
 
 
 def _numbered(lines: Iterator[str]) -> Iterator[tuple[str, int]]:

@@ -32,11 +32,11 @@ def parallel_lines(
     if languages is not None:
         _check(data, languages)
     folder = data.root / "pieces"
-    own = {language: folder / f"{split}.{language}" for language in data.languages}
-    own = {language: path for language, path in own.items() if path.is_file()}
-    wanted = (own if len(own) > 1 else None) if languages is None else languages
-    if wanted is not None and own.keys() >= set(wanted):
-        return _aligned({language: own[language] for language in wanted})
+    paths = {language: folder / f"{split}.{language}" for language in data.languages}
+    paths = {language: path for language, path in paths.items() if path.is_file()}
+    chosen = (paths if len(paths) > 1 else None) if languages is None else languages
+    if chosen is not None and paths.keys() >= set(chosen):
+        return _aligned({language: paths[language] for language in chosen})
     return _through_hub(data, split, languages)
 
 
@@ -45,9 +45,9 @@ def within(lines: Parallel, pieces: int, sentences: int | None) -> Parallel:
     kept = [
         number
         for number, same in enumerate(zip(*lines.values(), strict=True))
-        if max(len(one.split()) for one in same) <= pieces
+        if max(len(line.split()) for line in same) <= pieces
     ][:sentences]
-    return {language: [own[number] for number in kept] for language, own in lines.items()}
+    return {language: [text[number] for number in kept] for language, text in lines.items()}
 
 
 def _aligned(paths: dict[str, Path]) -> Parallel:
@@ -58,21 +58,21 @@ def _aligned(paths: dict[str, Path]) -> Parallel:
     """
     lines = {language: list(read_lines(path)) for language, path in paths.items()}
     first, *others = lines
-    for other in others:
-        if len(lines[other]) != len(lines[first]):
+    for language in others:
+        if len(lines[language]) != len(lines[first]):
             raise UserError(
-                f"`{paths[other]}` must have as many lines as {paths[first].name}, "
-                f"{len(lines[first])}; it has {len(lines[other])}"
+                f"`{paths[language]}` must have as many lines as {paths[first].name}, "
+                f"{len(lines[first])}; it has {len(lines[language])}"
             )
     return lines
 
 
 def _check(data: DataFolder, languages: Sequence[str]) -> None:
-    known = f"`--languages` must be two or more of {', '.join(data.languages)}, each once"
-    if unknown := [one for one in languages if one not in data.languages]:
-        raise UserError(f"{known}; it has {unknown[0]}")
+    requirement = f"`--languages` must be two or more of {', '.join(data.languages)}, each once"
+    if unknown := [language for language in languages if language not in data.languages]:
+        raise UserError(f"{requirement}; it has {unknown[0]}")
     if len(set(languages)) < max(2, len(languages)):
-        raise UserError(f"{known}; it is {','.join(languages)}")
+        raise UserError(f"{requirement}; it is {','.join(languages)}")
 
 
 def _through_hub(data: DataFolder, split: str, languages: Sequence[str] | None) -> Parallel:
@@ -83,29 +83,37 @@ def _through_hub(data: DataFolder, split: str, languages: Sequence[str] | None) 
             f"all trained pairs; {data.root} has neither"
         )
     chosen = data.languages if languages is None else languages
-    sets = {one: _set(data.root / "pieces", split, hub, one) for one in chosen if one != hub}
-    there = {one: paths for one, paths in sets.items() if paths}
-    missing = [one for one in sets if one not in there]
-    if missing and (languages is not None or not there):
+    sets = {
+        language: _set(data.root / "pieces", split, hub, language)
+        for language in chosen
+        if language != hub
+    }
+    available = {language: paths for language, paths in sets.items() if paths}
+    missing = [language for language in sets if language not in available]
+    if missing and (languages is not None or not available):
         raise UserError(
             f"`--data` must hold a {split} set of {hub} with {missing[0]}, as text in pieces; "
             f"{data.root / 'pieces'} has none"
         )
     # by language, the first of its lines that stands beside a line of the hub
-    found: dict[str, dict[str, str]] = {one: {} for one in there}
-    for one, (path, other) in there.items():
-        lines = _aligned({hub: path, one: other})
-        for line, translation in zip(lines[hub], lines[one], strict=True):
-            found[one].setdefault(line, translation)
-    first, *others = found.values()
-    common = [line for line in first if all(line in other for other in others)]
+    translations: dict[str, dict[str, str]] = {language: {} for language in available}
+    for language, (hub_path, path) in available.items():
+        lines = _aligned({hub: hub_path, language: path})
+        for line, translation in zip(lines[hub], lines[language], strict=True):
+            translations[language].setdefault(line, translation)
+    first, *others = translations.values()
+    common = [line for line in first if all(line in table for table in others)]
     if not common:
         raise UserError(
             f"`--languages` must be such that their {split} sets share lines in {hub}; "
-            f"{', '.join(there)} share none"
+            f"{', '.join(available)} share none"
         )
-    found[hub] = {line: line for line in common}
-    return {one: [found[one][line] for line in common] for one in chosen if one in found}
+    translations[hub] = {line: line for line in common}
+    return {
+        language: [translations[language][line] for line in common]
+        for language in chosen
+        if language in translations
+    }
 
 
 def _set(folder: Path, split: str, hub: str, language: str) -> tuple[Path, Path] | None:

@@ -148,12 +148,12 @@ def preprocess(
             settings cannot be used.
     """
     out = out.resolve()
-    stored, made = settings.stored(folder), settings_of(out)
+    stored, earlier = settings.stored(folder), settings_of(out)
     digest = cache(sha256)
-    if not fresh and made == stored and _is_of(out, folder, digest):
+    if not fresh and earlier == stored and _is_of(out, folder, digest):
         say(f"{out} is whole already")
         return
-    if made is not None and not fresh:
+    if earlier is not None and not fresh:
         raise UserError(
             f"`DATA` must be a new folder, or `--fresh` given; {out} was made of other text or "
             "with other settings"
@@ -180,12 +180,12 @@ def preprocess(
                     f"with more than {settings.max_pieces} pieces"
                 )
         steps.run(tests, begun)
-        done = [*(one.name for one in sets), *(step.name for step in (*texts, *tests))]
+        done = [*(text_set.name for text_set in sets), *(step.name for step in (*texts, *tests))]
         steps.forget("model", *done)
-        known = steps.files()
-    remove_strays(out, known)
+        files = steps.files()
+    remove_strays(out, files)
     _write_lists(folder, out, shards, digest)
-    _write_mark(out, stored, known)
+    _write_mark(out, stored, files)
     _say_what_is_there(out, say)
 
 
@@ -201,11 +201,11 @@ def _say_what_is_there(out: Path, say: Say) -> None:
 
 def left_out(out: Path) -> dict[str, sp.Dropped]:
     """What a whole data folder leaves out of each training and validation set (`train.en-de`)."""
-    found = {}
+    dropped = {}
     for path in sorted((out / "work" / "steps").glob("*.*-*.json")):
         if facts := _facts(path):
-            found[path.stem] = typed(facts, sp.Dropped, f"the facts of {path.name}")
-    return found
+            dropped[path.stem] = typed(facts, sp.Dropped, f"the facts of {path.name}")
+    return dropped
 
 
 def model_facts(out: Path) -> dict[str, Any]:
@@ -241,8 +241,8 @@ def _valids(
 
 def _lacking(folder: TextFolder, valids: Iterable[Pair]) -> str:
     """What to say of trained pairs without a validation set; nothing where there are none."""
-    there = {frozenset(pair) for pair in valids}
-    names = [f"{a}-{b}" for a, b in folder.pairs if {a, b} not in there]
+    validated = {frozenset(pair) for pair in valids}
+    names = [f"{a}-{b}" for a, b in folder.pairs if {a, b} not in validated]
     if len(names) == len(folder.pairs):
         return "no trained pair has a validation set: training goes without validation"
     if names:
@@ -280,8 +280,8 @@ def _train_model(
     def begun(_: Step) -> None:
         say(f"SentencePiece ({joint.model_type}) on {len(sides)} files")
         if drawn:
-            wanted = settings.segmentation.sentences
-            bound = f" of at most {wanted:,}" if wanted else ""
+            requested = settings.segmentation.sentences
+            bound = f" of at most {requested:,}" if requested else ""
             say(
                 f"for memory's sake it draws {most:,} sentences{bound} (--sentences N draws N, "
                 "whatever memory that takes)"
@@ -318,31 +318,31 @@ def _announcing(commands: Iterable[Sequence[str]], say: Say) -> Callable[[Step],
     return begun
 
 
-def remove_strays(out: Path, known: Collection[str]) -> None:
+def remove_strays(out: Path, kept: Collection[str]) -> None:
     """Remove what is no longer needed, and what only an earlier run made, of other text or shards.
 
     Args:
         out: the data folder.
-        known: files below it that stay.
+        kept: files below it that stay.
     """
     shutil.rmtree(out / PARTS, ignore_errors=True)
     for path in (*out.glob("*"), *out.glob("*/*")):
         name = path.relative_to(out).as_posix()
-        if _MADE.fullmatch(name) and name not in known:
+        if _MADE.fullmatch(name) and name not in kept:
             path.unlink()
     for path in out.glob("shard*"):
         if re.fullmatch(r"shard\d+", path.name) and not any(path.iterdir()):
             path.rmdir()
 
 
-def digests_of(out: Path, known: Collection[str]) -> dict[str, str]:
+def digests_of(out: Path, files: Collection[str]) -> dict[str, str]:
     """Of the files that trainings and translations read, so that damage to them is seen.
 
     Args:
         out: the folder.
-        known: files below it; what only further preprocessing reads is left out.
+        files: files below it; what only further preprocessing reads is left out.
     """
-    return {name: sha256(out / name) for name in sorted(known) if _READ.fullmatch(name)}
+    return {name: sha256(out / name) for name in sorted(files) if _READ.fullmatch(name)}
 
 
 def _write_lists(
@@ -363,9 +363,9 @@ def _write_lists(
     write_text(out / TEXTS, [json.dumps(texts, indent=1)])
 
 
-def _write_mark(out: Path, stored: Mapping[str, Any], known: Collection[str]) -> None:
+def _write_mark(out: Path, stored: Mapping[str, Any], step_files: Collection[str]) -> None:
     """What a whole folder has: how it was made, and the digests of that and of its files."""
-    files = {*known, *(name for name in (*LISTS, SHARDS) if (out / name).is_file())}
+    files = {*step_files, *(name for name in (*LISTS, SHARDS) if (out / name).is_file())}
     content = {**stored, DIGESTS: digests_of(out, files)}
     content[DIGESTS][MARK] = seal(content)
     write_text(out / MARK, [json.dumps(content, indent=1, ensure_ascii=False)])

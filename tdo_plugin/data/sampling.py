@@ -55,10 +55,10 @@ def sample(
 
     sizes = {language: sum(1 for _ in lines(language)) for language in files}
     total = sum(sizes.values())
-    wanted = quotas(sizes, min(sentences or total, total), temperature)
+    counts = quotas(sizes, min(sentences or total, total), temperature)
     for language, size in sizes.items():
         drawn = random.Random(f"{seed} {language}")
-        yield from draw(lines(language), size, wanted[language], drawn)
+        yield from draw(lines(language), size, counts[language], drawn)
 
 
 def quotas(sizes: Mapping[str, int], total: int, temperature: float) -> dict[str, int]:
@@ -78,15 +78,15 @@ def quotas(sizes: Mapping[str, int], total: int, temperature: float) -> dict[str
     return result
 
 
-def draw(items: Iterable[Item], size: int, wanted: int, drawn: random.Random) -> Iterator[Item]:
-    """Exactly `wanted` of `size` items in their order, each subset with equal chances.
+def draw(items: Iterable[Item], size: int, count: int, drawn: random.Random) -> Iterator[Item]:
+    """Exactly `count` of `size` items in their order, each subset with equal chances.
 
     Selection sampling (Knuth, The Art of Computer Programming 2, 3.4.2, algorithm S), so nothing is
     held. Where more are wanted than there are, all come as often as they can before any is drawn.
     """
     if not size:
         return
-    copies, left = divmod(wanted, size)
+    copies, left = divmod(count, size)
     for number, item in enumerate(items):
         chosen = drawn.random() * (size - number) < left
         left -= chosen

@@ -133,8 +133,8 @@ def _watched(lines: Iterable[str], failed: list[UserError]) -> Iterator[str]:
 def _reason(error: Exception, settings: SegmentationSettings) -> str:
     text = " ".join(str(error).split())
     if limit := re.search(r"value <= (\d+)", text):
-        most, asked = limit[1], settings.vocab_size
-        return f"`--vocab-size` must be at most {most} for this text; it is {asked}"
+        most, requested = limit[1], settings.vocab_size
+        return f"`--vocab-size` must be at most {most} for this text; it is {requested}"
     return f"`--vocab-size` must suit the text; SentencePiece says: {text}"
 
 

@@ -74,67 +74,73 @@ class Encoding:
         }
 
 
-def part_steps(one: TextSet, encoding: Encoding) -> list[Step]:
+def part_steps(text_set: TextSet, encoding: Encoding) -> list[Step]:
     """The steps that cut each part into pieces and binarise it."""
-    starts = list(zip(*(line_starts(path, PART) for path in one.sources), strict=True))
+    starts = list(zip(*(line_starts(path, PART) for path in text_set.sources), strict=True))
     return [
         Step(
-            f"{one.name}.{number:05}",
-            {**encoding.depends(one.sources), "part": number, "lines": PART},
-            partial(_make_part, one, encoding, at, _place(one, number)),
+            f"{text_set.name}.{number:05}",
+            {**encoding.depends(text_set.sources), "part": number, "lines": PART},
+            partial(_make_part, text_set, encoding, at, _place(text_set, number)),
         )
         for number, at in enumerate(starts)
     ]
 
 
-def _place(one: TextSet, number: int) -> Path:
-    return PARTS / one.name / f"{number:05}"
+def _place(text_set: TextSet, number: int) -> Path:
+    return PARTS / text_set.name / f"{number:05}"
 
 
 def _make_part(
-    one: TextSet, encoding: Encoding, starts: Sequence[int], place: Path, folder: Path
+    text_set: TextSet, encoding: Encoding, starts: Sequence[int], place: Path, folder: Path
 ) -> Facts:
     out = folder / place
     out.mkdir(parents=True)
-    targets = [out / f"pieces.{language}" for language in one.languages]
+    targets = [out / f"pieces.{language}" for language in text_set.languages]
     dropped = encode_sides(
-        encoding.model, one.sources, targets, encoding.max_pieces, encoding.lowercase, starts, PART
+        encoding.model,
+        text_set.sources,
+        targets,
+        encoding.max_pieces,
+        encoding.lowercase,
+        starts,
+        PART,
     )
-    binarise(one.split, one.pair, out / "pieces", encoding.root / "dict.txt", out)
+    binarise(text_set.split, text_set.pair, out / "pieces", encoding.root / "dict.txt", out)
     return asdict(dropped)
 
 
 def joining_step(
-    one: TextSet, encoding: Encoding, shards: Sequence[str], parts: Sequence[Facts]
+    text_set: TextSet, encoding: Encoding, shards: Sequence[str], parts: Sequence[Facts]
 ) -> Step:
     """The step that puts the parts together.
 
     Args:
-        one: the set.
+        text_set: the set.
         encoding: what all sets share.
         shards: folders below the data folder to deal the sentences out to.
         parts: facts of the parts' steps, in their order; not needed where this step is done.
     """
     return Step(
-        one.name,
-        {**encoding.depends(one.sources), "shards": len(shards)},
-        partial(_join, one, encoding.root, parts, shards),
+        text_set.name,
+        {**encoding.depends(text_set.sources), "shards": len(shards)},
+        partial(_join, text_set, encoding.root, parts, shards),
     )
 
 
 def _join(
-    one: TextSet, root: Path, parts: Sequence[Facts], shards: Sequence[str], folder: Path
+    text_set: TextSet, root: Path, parts: Sequence[Facts], shards: Sequence[str], folder: Path
 ) -> Facts:
     from tdo_plugin.data.sharding import join_parts
 
-    places = [root / _place(one, number) for number in range(len(parts))]
+    places = [root / _place(text_set, number) for number in range(len(parts))]
     (folder / "pieces").mkdir()
-    for language in one.languages:
-        with (folder / "pieces" / f"{one.name}.{language}").open("wb") as stream:
+    for language in text_set.languages:
+        with (folder / "pieces" / f"{text_set.name}.{language}").open("wb") as stream:
             for place in places:
                 with (place / f"pieces.{language}").open("rb") as text:
                     shutil.copyfileobj(text, stream, 1 << 20)
-        name = f"{one.name}.{language}"
+        name = f"{text_set.name}.{language}"
         join_parts([place / name for place in places], [folder / s / name for s in shards])
         for shard in shards:
             if (folder / shard / f"{name}.idx").exists():

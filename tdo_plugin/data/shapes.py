@@ -55,9 +55,9 @@ def matching(what: str, pattern: str) -> Kind:
 
 def template(*names: str) -> Kind:
     """Text that may hold {name} for some names."""
-    known = ", ".join(f"{{{name}}}" for name in names)
+    allowed = ", ".join(f"{{{name}}}" for name in names)
     return leaf(
-        f"text with no other placeholders than {known}",
+        f"text with no other placeholders than {allowed}",
         lambda value: isinstance(value, str) and placeholders(value) <= set(names),
     )
 
@@ -102,10 +102,10 @@ def list_of(kind: Kind, least: int = 0) -> Kind:
     return check
 
 
-def list_or(items: Kind, other: Kind, least: int = 1) -> Kind:
+def list_or(items: Kind, single: Kind, least: int = 1) -> Kind:
     """A list of at least `least` values of one kind, or a single value of another."""
     several = list_of(items, least)
-    return lambda value, where: (several if isinstance(value, list) else other)(value, where)
+    return lambda value, where: (several if isinstance(value, list) else single)(value, where)
 
 
 def map_of(kind: Kind, keys: Kind = TEXT) -> Kind:
@@ -140,8 +140,8 @@ def record(needed: Mapping[str, Kind], optional: Mapping[str, Kind] | None = Non
     return check
 
 
-def _without(keys: Collection[str], known: Collection[str]) -> list[str]:
-    return [key for key in keys if key not in known]
+def _without(keys: Collection[str], excluded: Collection[str]) -> list[str]:
+    return [key for key in keys if key not in excluded]
 
 
 def chosen_by(key: str, kinds: Mapping[str, Kind]) -> Kind:

@@ -40,13 +40,13 @@ def join_parts(parts: Sequence[Path], targets: Sequence[Path]) -> int:
     for shard, target in enumerate(targets[: max(1, total)]):
         target.parent.mkdir(parents=True, exist_ok=True)
         begin, rows = 0, []
-        for one in lengths:
+        for sizes in lengths:
             rows.append(slice((shard - begin) % len(targets), None, len(targets)))
-            begin += len(one)
+            begin += len(sizes)
         with _file(target, "bin").open("wb") as stream:
             for side, chosen in zip(sides, rows, strict=True):
                 stream.write(_tokens(side, chosen).tobytes())
-        taken = [one[chosen] for one, chosen in zip(lengths, rows, strict=True)]
+        taken = [sizes[chosen] for sizes, chosen in zip(lengths, rows, strict=True)]
         _write_index(taken, kind, _file(target, "idx"))
     return total
 
@@ -68,10 +68,10 @@ def _write_index(lengths: Sequence[np.ndarray], kind: np.dtype, path: Path) -> N
     with path.open("wb") as stream:
         (code,) = [code for code, name in TYPES.items() if np.dtype(name) == kind]
         stream.write(HEADER.pack(*MAGIC, code, sum(map(len, lengths))))
-        for one in lengths:
-            stream.write(one.tobytes())
+        for sizes in lengths:
+            stream.write(sizes.tobytes())
         place, width = 0, kind.itemsize
-        for one in lengths:
-            ends = place + np.cumsum(one, dtype=np.int64) * width
+        for sizes in lengths:
+            ends = place + np.cumsum(sizes, dtype=np.int64) * width
             stream.write(np.concatenate(([place], ends))[:-1].astype("<i8").tobytes())
             place = int(ends[-1]) if len(ends) else place

@@ -77,21 +77,21 @@ class TextFolder:
 
         Each pair comes once, but for one whose directions have test sets of their own.
         """
-        own = {frozenset(pair) for pair in self.pair_tests}
+        tested = {frozenset(pair) for pair in self.pair_tests}
         for pair in self.pair_tests:
             yield pair, f"test.{pair[0]}-{pair[1]}"
         for pair in combinations(self.parallel_tests, 2):
-            if frozenset(pair) not in own:
+            if frozenset(pair) not in tested:
                 yield pair, "test"
 
     def valids(self) -> Iterator[tuple[Pair, tuple[Path, Path]]]:
         """Every pair that has validation text, with its two files, each pair once."""
-        own = {frozenset(pair) for pair in self.pair_valids}
+        validated = {frozenset(pair) for pair in self.pair_valids}
         trained = {frozenset(pair): pair for pair in self.pairs}
         for pair in self.pair_valids:
             yield pair, self.sides("valid", pair)
         for both in combinations(self.parallel_valids, 2):
-            if frozenset(both) not in own:
+            if frozenset(both) not in validated:
                 first, second = trained.get(frozenset(both), both)
                 yield (first, second), (self.root / f"valid.{first}", self.root / f"valid.{second}")
 
@@ -121,10 +121,10 @@ class TextFolder:
         They are of languages without training text, or another file of the same pair goes before.
         """
         used = {*self.files()}
-        there = sorted(path for path in self.root.iterdir() if path.is_file())
+        paths = sorted(path for path in self.root.iterdir() if path.is_file())
         plain = sorted((self.root / PLAIN).iterdir()) if self.has_plain else []
-        split = [path for path in (*there, *plain) if is_split_file(path.name)]
-        further = [path for found in unsplit(there).values() for path in found.values()]
+        split = [path for path in (*paths, *plain) if is_split_file(path.name)]
+        further = [path for files in unsplit(paths).values() for path in files.values()]
         return [self.named(path) for path in (*split, *further) if path not in used]
 
 
@@ -159,17 +159,19 @@ def read_text_folder(root: Path, languages: Sequence[str] | None = None) -> Text
             f"`TEXT` must hold train.X-Y.X and train.X-Y.Y; {root} has no such file{advice}"
         )
     train = sorted(pairs["train"])
-    known = list(dict.fromkeys(language for pair in train for language in pair))
+    trained = list(dict.fromkeys(language for pair in train for language in pair))
     # where a trained pair has a validation set under its own name, another one does not count
     turned_round = {(b, a) for a, b in pairs["train"] & pairs["valid"]} - pairs["train"]
     folder = TextFolder(
         root=root,
-        languages=_ordered(known, languages),
+        languages=_ordered(trained, languages),
         pairs=tuple(train),
-        pair_tests=tuple(sorted(p for p in pairs["test"] if set(p) <= set(known))),
-        parallel_tests=tuple(language for language in known if language in parallel["test"]),
-        pair_valids=tuple(sorted(p for p in pairs["valid"] - turned_round if set(p) <= set(known))),
-        parallel_valids=tuple(language for language in known if language in parallel["valid"]),
+        pair_tests=tuple(sorted(p for p in pairs["test"] if set(p) <= set(trained))),
+        parallel_tests=tuple(language for language in trained if language in parallel["test"]),
+        pair_valids=tuple(
+            sorted(p for p in pairs["valid"] - turned_round if set(p) <= set(trained))
+        ),
+        parallel_valids=tuple(language for language in trained if language in parallel["valid"]),
         has_plain=(root / PLAIN).is_dir(),
     )
     _check(folder)
@@ -194,14 +196,14 @@ def _check_names(names: Sequence[str]) -> None:
         )
 
 
-def _ordered(known: list[str], wanted: Sequence[str] | None) -> tuple[str, ...]:
-    if wanted is None:
-        return tuple(known)
-    if sorted(wanted) != sorted(known):
+def _ordered(languages: list[str], order: Sequence[str] | None) -> tuple[str, ...]:
+    if order is None:
+        return tuple(languages)
+    if sorted(order) != sorted(languages):
         raise UserError(
-            f"`--languages` must name each of {', '.join(known)} once; it is {','.join(wanted)}"
+            f"`--languages` must name each of {', '.join(languages)} once; it is {','.join(order)}"
         )
-    return tuple(wanted)
+    return tuple(order)
 
 
 def _check(folder: TextFolder) -> None:

@@ -137,7 +137,7 @@ def refuse_unfit(files: Sequence[str], option: str) -> None:
     if not files:
         return
     fits = {file: fit_name(file) for file in files}
-    told = enumerated([f"{file} ({fit})" if fit else file for file, fit in fits.items()])
+    listed = enumerated([f"{file} ({fit})" if fit else file for file, fit in fits.items()])
     advice = "rename or remove them"
     if any(fits.values()):
         advice = "the names in brackets would be; --rename takes the files as if they had them"
@@ -145,7 +145,7 @@ def refuse_unfit(files: Sequence[str], option: str) -> None:
             advice += ", others must be renamed or removed"
     raise UserError(
         f"`{option}` must hold files named as train.X-Y.X, where X and Y are codes of letters, "
-        f"digits and _; these are not: {told}; {advice}"
+        f"digits and _; these are not: {listed}; {advice}"
     )
 
 
@@ -165,7 +165,7 @@ def renamed_files(files: Iterable[Path], option: str) -> dict[str, Path]:
     Raises:
         UserError: two files would have one name, or a train, valid or test file can have none.
     """
-    found: dict[str, Path] = {}
+    renamed: dict[str, Path] = {}
     unfit = []
     for path in files:
         name = path.name
@@ -175,14 +175,14 @@ def renamed_files(files: Iterable[Path], option: str) -> dict[str, Path]:
                 unfit.append(name)
                 continue
             name = fit
-        if name in found:
+        if name in renamed:
             raise UserError(
-                f"`{option}` must hold one file for {name}; it has {found[name].name} and "
+                f"`{option}` must hold one file for {name}; it has {renamed[name].name} and "
                 f"{path.name}"
             )
-        found[name] = path
+        renamed[name] = path
     refuse_unfit(unfit, option)
-    return found
+    return renamed
 
 
 def text_files(folder: Path, option: str) -> list[Path]:
@@ -222,8 +222,12 @@ def unsplit(files: Iterable[Path]) -> Corpora:
             sides.setdefault((name.split, name.pair), {})[name.language] = path
         elif name is not None:
             parallel.setdefault(name.split, {})[name.language] = path
-    multi = {(name, tuple(sorted(found))): found for name, found in parallel.items()}
-    return {key: found for key, found in (sides | multi).items() if len(found) > 1}
+    multi = {
+        (name, tuple(sorted(by_language))): by_language for name, by_language in parallel.items()
+    }
+    return {
+        key: by_language for key, by_language in (sides | multi).items() if len(by_language) > 1
+    }
 
 
 def corpus_name(file: str) -> TextName | None:
@@ -282,9 +286,9 @@ def refuse_clashes(files: Iterable[Path], option: str) -> None:
         name = corpus_name(path.name)
         if name is None:
             continue
-        other = seen.setdefault((name.split, name.pair, name.language.casefold()), path)
-        if other is not path:
+        earlier = seen.setdefault((name.split, name.pair, name.language.casefold()), path)
+        if earlier is not path:
             raise UserError(
                 f"`{option}` must hold one file of a corpus for each language; it has "
-                f"{other.name} and {path.name}"
+                f"{earlier.name} and {path.name}"
             )

@@ -62,8 +62,12 @@ def _in_pieces(texts: Texts) -> bool:
 
 
 def _language_notes(measured: Mapping[tuple[str, str], Measured]) -> list[str]:
-    targets = {direction.split("-")[1]: one for (_, direction), one in measured.items()}
-    unknown = sorted(target for target, one in targets.items() if one.shares is None)
+    targets = {
+        direction.split("-")[1]: measurement for (_, direction), measurement in measured.items()
+    }
+    unknown = sorted(
+        target for target, measurement in targets.items() if measurement.shares is None
+    )
     notes = []
     if unknown:
         notes.append(

@@ -48,8 +48,8 @@ def standard_groups(
     if trained not in groups.values():
         groups[SUPERVISED] = trained
     names = (f"{hub} → X", f"X → {hub}", SUPERVISED, "X → Y", TRAINED_OTHERS, "zero-shot")
-    found = {name: tuple(groups[name]) for name in names if groups.get(name)}
-    return {**found, "all": tuple(directions)} if len(found) > 1 else found
+    nonempty = {name: tuple(groups[name]) for name in names if groups.get(name)}
+    return {**nonempty, "all": tuple(directions)} if len(nonempty) > 1 else nonempty
 
 
 def _standard_group(direction: str, supervised: Collection[str] | None, hub: str | None) -> str:
@@ -80,17 +80,17 @@ def size_groups(
         bounds: sentence pairs from which on a direction is High, and from which on Medium, below
             which it is Low; the paper's are 0.9 and 0.1 million.
     """
-    known = {
+    size_by_pair = {
         frozenset(pair.split("-")) if isinstance(pair, str) else pair: size
         for pair, size in sizes.items()
     }
     groups: Groups = {}
     for side in (f"{hub} → X", f"X → {hub}"):
         rows = [
-            (direction, known[pair])
+            (direction, size_by_pair[pair])
             for direction in directions
             if _beside_hub(direction, hub) == side
-            and (pair := frozenset(direction.split("-"))) in known
+            and (pair := frozenset(direction.split("-"))) in size_by_pair
         ]
         for name in ("High", "Medium", "Low"):
             if members := tuple(row for row, size in rows if _size_class(size, bounds) == name):
@@ -164,10 +164,10 @@ def _read_spec(spec: str) -> dict[str, list[str]]:
     if spec.startswith("@"):
         return _read_file(Path(spec[1:]))
     name, _, patterns = spec.partition("=")
-    wanted = [pattern.strip() for pattern in patterns.split(",")]
-    if not name.strip() or not all(wanted):
+    stripped = [pattern.strip() for pattern in patterns.split(",")]
+    if not name.strip() or not all(stripped):
         raise UserError(f"`--group` must be NAME=PATTERN,... or @FILE; it is {spec}")
-    return {name.strip(): wanted}
+    return {name.strip(): stripped}
 
 
 def _read_file(path: Path) -> dict[str, list[str]]:
@@ -189,7 +189,9 @@ def _lists_patterns(content: Any) -> bool:
     if not isinstance(content, dict) or not content:
         return False
     return all(
-        isinstance(patterns, list) and patterns and all(isinstance(one, str) for one in patterns)
+        isinstance(patterns, list)
+        and patterns
+        and all(isinstance(pattern, str) for pattern in patterns)
         for patterns in content.values()
     )
 

@@ -158,7 +158,7 @@ class EvalModel:
             dictionary.encode_line(line, add_if_not_exist=False, append_eos=True).long()
             for line in lines
         ]
-        dataset = task.build_dataset_for_inference(encoded, [len(one) for one in encoded])
+        dataset = task.build_dataset_for_inference(encoded, [len(line) for line in encoded])
         lengths: dict[int, tuple[int, ...]] = {
             number: (len(dataset[number]["source"]),) for number in range(len(encoded))
         }
@@ -219,9 +219,9 @@ class EvalModel:
         )
         limits = self.spec.max_source_positions, self.spec.max_target_positions
         # of each side that is there the longest
-        longest = [max(side) for side in zip(*(lengths[one] for one in chosen), strict=True)]
-        for side, limit, found in zip(("source", "target"), limits, longest, strict=False):
-            if found > limit:
+        longest = [max(side) for side in zip(*(lengths[number] for number in chosen), strict=True)]
+        for side, limit, length in zip(("source", "target"), limits, longest, strict=False):
+            if length > limit:
                 raise UserError(
                     f"`--longest` must be at most {limit}, the longest {side} that {self.path} "
                     f"takes; it is {sampling.longest}"
@@ -236,7 +236,7 @@ class EvalModel:
 
 def check_sets(data: DataFolder, directions: tuple[str, ...], cut: Cut, hint: str) -> None:
     """Raise UserError where a direction has no such set; `hint` says what helps."""
-    missing = [one for one in directions if not has_set(data, cut.split, one)]
+    missing = [direction for direction in directions if not has_set(data, cut.split, direction)]
     if missing:
         raise UserError(
             f"`--data` must hold a {cut.split} set of each direction; {data.root} has none of "
@@ -251,7 +251,7 @@ def lines_of(data: DataFolder, split: str, direction: str) -> int:
     source, target = direction.split("-")
     pairs = (direction, f"{target}-{source}")
     prefixes = [str(data.root / f"{split}.{pair}.{source}") for pair in pairs]
-    (prefix, *_) = [one for one in prefixes if Path(f"{one}.idx").is_file()]
+    (prefix, *_) = [candidate for candidate in prefixes if Path(f"{candidate}.idx").is_file()]
     return len(indexed_dataset.make_dataset(prefix, indexed_dataset.infer_dataset_impl(prefix)))
 
 

@@ -62,8 +62,8 @@ def measure_all(plan: Plan, texts: Sequence[Texts], workers: int) -> Iterator[Me
         UserError: a tokenizer is not to be had.
     """
     if min(workers, len(texts)) <= 1:
-        for one in texts:
-            yield measure(plan, one)
+        for direction_texts in texts:
+            yield measure(plan, direction_texts)
         return
     for counts in map_spawned(_measure_here, texts, workers, _begin, plan):
         yield _with_corpus(plan, *counts)
@@ -78,17 +78,17 @@ def measure(plan: Plan, texts: Texts) -> Measured:
         metric = text_metric(key, target, plan.tokenizer, plan.lowercase)
         statistics[key] = metric.statistics(texts.hypotheses, texts.references)
         signatures[key] = metric.signature
-    found, detector = None, plan.detector
+    language_shares, detector = None, plan.detector
     if detector is not None:
         languages = detector.identify(texts.hypotheses)
-        found = shares(languages, source, target, detector, plan.english)
+        language_shares = shares(languages, source, target, detector, plan.english)
         signatures["off"] = detector.signature
-        if found is not None:
+        if language_shares is not None:
             label = detector.label(target)
             statistics["off"] = mean_of_segments(
                 np.array([100.0 * (language != label) for language in languages])
             )
-    return Measured(statistics, signatures, found)
+    return Measured(statistics, signatures, language_shares)
 
 
 _plan: Plan | None = None  # a worker process keeps it between directions
@@ -105,7 +105,7 @@ def _measure_here(
     """A result without the functions that cannot pass between processes."""
     assert _plan is not None
     result = measure(_plan, texts)
-    rows = {key: one.rows for key, one in result.statistics.items()}
+    rows = {key: statistic.rows for key, statistic in result.statistics.items()}
     return texts.direction, rows, result.signatures, result.shares
 
 
@@ -114,7 +114,7 @@ def _with_corpus(
     direction: str,
     rows: dict[str, np.ndarray],
     signatures: dict[str, str],
-    found: Shares | None,
+    language_shares: Shares | None,
 ) -> Measured:
     target = direction.split("-")[1]
     statistics = {}
@@ -124,4 +124,4 @@ def _with_corpus(
             statistics[key] = Statistics(counts, metric.corpus)
         else:
             statistics[key] = mean_of_segments(counts[:, 0])
-    return Measured(statistics, signatures, found)
+    return Measured(statistics, signatures, language_shares)

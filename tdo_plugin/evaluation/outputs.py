@@ -68,18 +68,18 @@ def directions_of(folder: Path) -> list[str]:
     Raises:
         UserError: there are none.
     """
-    found = [path.stem for path in folder.glob("*.hyp") if DIRECTION.fullmatch(path.stem)]
-    found += [
+    directions = [path.stem for path in folder.glob("*.hyp") if DIRECTION.fullmatch(path.stem)]
+    directions += [
         path.parent.name
         for path in folder.glob(f"*/{GENERATED}")
         if DIRECTION.fullmatch(path.parent.name)
     ]
-    if not found:
+    if not directions:
         raise UserError(
             "`NAME=DIR` must name a folder with SOURCE-TARGET.hyp (or the folders of "
             f"fairseq-generate); {folder} has none"
         )
-    return sorted(set(found))
+    return sorted(set(directions))
 
 
 def languages_of(direction: str, option: str = "--directions") -> tuple[str, str]:
@@ -137,9 +137,9 @@ def check_counts(texts: Texts) -> None:
 def _side(
     folder: Path, direction: str, suffix: str, language: str, data: DataFolder | None
 ) -> tuple[str, ...] | None:
-    own = folder / f"{direction}.{suffix}"
-    if own.is_file():
-        return tuple(read_lines(own))
+    path = folder / f"{direction}.{suffix}"
+    if path.is_file():
+        return tuple(read_lines(path))
     if data is None:
         return None
     return data_side(data, direction, language)
@@ -165,9 +165,9 @@ def _plain(path: Path, form: TextForm, language: str) -> tuple[str, ...]:
 def _hypotheses(
     folder: Path, direction: str, count: int, data: DataFolder | None
 ) -> tuple[str, ...]:
-    own = folder / f"{direction}.hyp"
-    if own.is_file():
-        return tuple(read_lines(own))
+    path = folder / f"{direction}.hyp"
+    if path.is_file():
+        return tuple(read_lines(path))
     lines = read_generated(folder / direction / GENERATED, count)
     form = read_text_form(data.root) if data else TextForm()
     return tuple(form.plain(lines, direction.split("-")[1]))
@@ -189,7 +189,7 @@ def read_generated(path: Path, count: int) -> list[str]:
     """
     if not path.is_file():
         raise UserError(f"`{path}` must be the output of fairseq-generate; there is no such file")
-    found: dict[int, str] = {}
+    hypotheses: dict[int, str] = {}
     for line in read_lines(path):
         if not line.startswith("H-"):
             continue
@@ -197,12 +197,12 @@ def read_generated(path: Path, count: int) -> list[str]:
         number = fields[0][2:]
         if len(fields) < 2 or not number.isdigit():
             raise UserError(f"`{path}` must hold H-ID<tab>score<tab>text; it has: {line[:60]}")
-        found.setdefault(int(number), fields[2] if len(fields) > 2 else "")
-    missing = next((number for number in range(count) if number not in found), None)
-    if missing is not None or len(found) != count:
+        hypotheses.setdefault(int(number), fields[2] if len(fields) > 2 else "")
+    missing = next((number for number in range(count) if number not in hypotheses), None)
+    if missing is not None or len(hypotheses) != count:
         detail = f", sentence {missing} is missing" if missing is not None else ""
-        raise UserError(f"`{path}` must hold {count} hypotheses; it has {len(found)}{detail}")
-    texts = [found[number] for number in range(count)]
+        raise UserError(f"`{path}` must hold {count} hypotheses; it has {len(hypotheses)}{detail}")
+    texts = [hypotheses[number] for number in range(count)]
     in_pieces = any("▁" in text for text in texts)
     return [join_pieces(text) if in_pieces else text.strip() for text in texts]
 
@@ -244,8 +244,8 @@ def write_summary(folder: Path, direction: str, summary: dict[str, Any]) -> None
 
 def has_others_hypotheses(folder: Path) -> bool:
     """Whether there are hypotheses that `tdo translate` did not write."""
-    found = [path for path in folder.glob("*.hyp") if DIRECTION.fullmatch(path.stem)]
-    return any(not path.with_suffix(".jsonl").is_file() for path in found)
+    paths = [path for path in folder.glob("*.hyp") if DIRECTION.fullmatch(path.stem)]
+    return any(not path.with_suffix(".jsonl").is_file() for path in paths)
 
 
 def remove_translations(folder: Path) -> None:
@@ -290,7 +290,7 @@ def _known(path: Path, kind: type) -> dict[str, Any]:
         if not isinstance(content, dict):
             raise ValueError("it must be an object")
         names = {field.name for field in fields(kind)}
-        typed({name: one for name, one in content.items() if name in names}, kind, "it")
+        typed({name: value for name, value in content.items() if name in names}, kind, "it")
     except ValueError as error:
         raise UserError(
             f"`{path}` must be of tdo translate, whose --fresh makes it anew; {error}"
@@ -300,7 +300,7 @@ def _known(path: Path, kind: type) -> dict[str, Any]:
 
 def _read_json(path: Path) -> dict[str, Any] | None:
     try:
-        found = read_json(path)
+        content = read_json(path)
     except (OSError, ValueError):
         return None
-    return found if isinstance(found, dict) else None
+    return content if isinstance(content, dict) else None

@@ -186,9 +186,13 @@ class ScoreSheet:
 
     def comparison(self, system: str, baseline: str, metric: str) -> Comparison | None:
         """The comparison of two systems in one metric, if it was made."""
-        wanted = (system, baseline, metric)
+        key = (system, baseline, metric)
         return next(
-            (one for one in self.comparisons if (one.system, one.baseline, one.metric) == wanted),
+            (
+                comparison
+                for comparison in self.comparisons
+                if (comparison.system, comparison.baseline, comparison.metric) == key
+            ),
             None,
         )
 
@@ -201,9 +205,9 @@ def mean(values: Sequence[float], skip_zeros: bool = False) -> float | None:
     return fmean(counted) if counted else 0.0
 
 
-def skips_zeros(metric: str, wanted: bool) -> bool:
+def skips_zeros(metric: str, skip_zeros: bool) -> bool:
     """Whether a metric's means leave out zeros: where 0 is the best score, it is no failure."""
-    return wanted and METRICS[metric].higher_is_better
+    return skip_zeros and METRICS[metric].higher_is_better
 
 
 def as_json(sheet: ScoreSheet) -> dict[str, Any]:
@@ -248,7 +252,11 @@ def read_sheet(path: Path) -> ScoreSheet:
 
 def _check_names(sheet: ScoreSheet, path: Path) -> None:
     """Raise UserError where the file has names that no run of `tdo score` gives."""
-    compared = [name for one in sheet.comparisons for name in (one.system, one.baseline)]
+    compared = [
+        name
+        for comparison in sheet.comparisons
+        for name in (comparison.system, comparison.baseline)
+    ]
     check_titles([*(system.name for system in sheet.systems), *compared], f"`{path.name}`")
     check_titles(sheet.groups, f"`{path.name}`")
     rows = [row.direction for system in sheet.systems for row in system.directions]
@@ -276,40 +284,54 @@ def _check(sheet: ScoreSheet) -> None:
     named = {
         "metrics": ({*sheet.metrics, *sheet.missing, *sheet.signatures, *measured}, METRICS),
         "directions of groups": (
-            {one for ones in sheet.groups.values() for one in ones},
+            {direction for members in sheet.groups.values() for direction in members},
             sheet.directions,
         ),
         "directions of systems": (
             {row.direction for system in sheet.systems for row in system.directions},
             sheet.directions,
         ),
-        "directions of examples": ({one.direction for one in sheet.examples}, sheet.directions),
+        "directions of examples": (
+            {example.direction for example in sheet.examples},
+            sheet.directions,
+        ),
         "systems of examples": (
-            {name for one in sheet.examples for name in (*one.hypotheses, *one.chrf)},
+            {name for example in sheet.examples for name in (*example.hypotheses, *example.chrf)},
             names,
         ),
         "systems of comparisons": (
-            {name for one in sheet.comparisons for name in (one.system, one.baseline)},
+            {
+                name
+                for comparison in sheet.comparisons
+                for name in (comparison.system, comparison.baseline)
+            },
             names,
         ),
-        "metrics of comparisons": ({one.metric for one in sheet.comparisons}, METRICS),
+        "metrics of comparisons": (
+            {comparison.metric for comparison in sheet.comparisons},
+            METRICS,
+        ),
         "directions of comparisons": (
-            {name for one in sheet.comparisons for name in one.directions},
+            {name for comparison in sheet.comparisons for name in comparison.directions},
             sheet.directions,
         ),
         "groups of comparisons": (
-            {name for one in sheet.comparisons for name in (*one.groups, *one.win_ratio)},
+            {
+                name
+                for comparison in sheet.comparisons
+                for name in (*comparison.groups, *comparison.win_ratio)
+            },
             sheet.groups,
         ),
         "groups of systems": (
-            {name for one in sheet.systems for name in (*one.pooled, *one.correlations)},
+            {name for system in sheet.systems for name in (*system.pooled, *system.correlations)},
             sheet.groups,
         ),
     }
-    for what, (used, known) in named.items():
-        if unknown := sorted(used - set(known)):
+    for what, (used, allowed) in named.items():
+        if unknown := sorted(used - set(allowed)):
             raise ValueError(
-                f"its {what} must be among {', '.join(known)}; {shown(unknown[0])} is not"
+                f"its {what} must be among {', '.join(allowed)}; {shown(unknown[0])} is not"
             )
     for values in (sheet.directions, names):
         if len(set(values)) < len(values) or any(not value for value in values):
@@ -330,8 +352,8 @@ def merge(sheets: Iterable[ScoreSheet]) -> ScoreSheet:
         names = {system.name for system in merged.systems}
         differing = [
             METRICS[key].name
-            for key, own in sheet.signatures.items()
-            if set(merged.signatures.get(key, own)) != set(own)
+            for key, signatures in sheet.signatures.items()
+            if set(merged.signatures.get(key, signatures)) != set(signatures)
         ]
         measures = tuple(f"Not all systems' {name} has the same signatures." for name in differing)
         for system in sheet.systems:

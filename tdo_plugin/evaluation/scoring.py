@@ -107,10 +107,10 @@ def score(
     measured: dict[tuple[str, str], Measured] = {}
     signatures: dict[str, dict[str, None]] = {}
     results = measure_all(settings.plan, [texts for *_, texts in units], settings.workers)
-    for number, ((name, direction, _), one) in enumerate(zip(units, results, strict=True), 1):
-        measured[name, direction] = one
-        table[name][direction] = dict(one.statistics)
-        for key, signature in one.signatures.items():
+    for number, ((name, direction, _), result) in enumerate(zip(units, results, strict=True), 1):
+        measured[name, direction] = result
+        table[name][direction] = dict(result.statistics)
+        for key, signature in result.signatures.items():
             signatures.setdefault(key, {})[signature] = None
         say(f"{number} of {len(units)}: {name} {direction}")
     for metric in opened:
@@ -161,8 +161,8 @@ def _reason(error: Exception) -> str:
     if os.environ.get(TRACEBACK) == "1" and not isinstance(error, Unavailable):
         raise error
     text = str(error).partition("\n")[0]
-    known = isinstance(error, Unavailable) or getattr(error, "one_line", False)
-    return text if known else f"{type(error).__name__}: {text}"
+    one_line = isinstance(error, Unavailable) or getattr(error, "one_line", False)
+    return text if one_line else f"{type(error).__name__}: {text}"
 
 
 def _add_neural(
@@ -200,18 +200,22 @@ def _system(
 ) -> SystemScores:
     rows = []
     for direction, statistics in table.items():
-        scores = {key: one.score() for key, one in statistics.items() if key in settings.metrics}
+        scores = {
+            key: statistic.score()
+            for key, statistic in statistics.items()
+            if key in settings.metrics
+        }
         if "perplexity" in settings.metrics and direction in system.perplexities:
             scores["perplexity"] = system.perplexities[direction]
-        found = measured[system.name, direction].shares
+        shares = measured[system.name, direction].shares
         rows.append(
             DirectionScores(
                 direction=direction,
                 sentences=len(system.texts[direction].references),
                 scores=scores,
-                shares=found.shares if found else {},
-                languages=found.languages if found else {},
-                confused=found.confused if found else 0.0,
+                shares=shares.shares if shares else {},
+                languages=shares.languages if shares else {},
+                confused=shares.confused if shares else 0.0,
             )
         )
     return SystemScores(
@@ -241,9 +245,11 @@ def _correlations(rows: Sequence[DirectionScores], groups: Groups) -> dict[str, 
     result = {}
     for group, members in groups.items():
         both = [r.scores for r in rows if r.direction in members and {"off", "bleu"} <= {*r.scores}]
-        found = pearson([100 - one["off"] for one in both], [one["bleu"] for one in both])
-        if found is not None:
-            result[group] = found
+        correlation = pearson(
+            [100 - scores["off"] for scores in both], [scores["bleu"] for scores in both]
+        )
+        if correlation is not None:
+            result[group] = correlation
     return result
 
 
@@ -257,21 +263,24 @@ def _comparisons(
     result = []
     for name in table:
         for metric in metrics:
-            own, other = (
+            system_statistics, baseline_statistics = (
                 {d: stats[metric] for d, stats in table[system].items() if metric in stats}
                 for system in (name, settings.baseline)
             )
-            if name == settings.baseline or not own.keys() & other.keys():
+            if (
+                name == settings.baseline
+                or not system_statistics.keys() & baseline_statistics.keys()
+            ):
                 continue
             names = (name, settings.baseline, metric)
             if not settings.samples:
-                ratios = win_ratios(metric, own, other, settings.groups)
+                ratios = win_ratios(metric, system_statistics, baseline_statistics, settings.groups)
                 result.append(Comparison(*names, directions={}, groups={}, win_ratio=ratios))
                 continue
             say(f"{name} against {settings.baseline}: {METRICS[metric].name}")
             result.append(
                 compare(
-                    *(*names, own, other, settings.groups),
+                    *(*names, system_statistics, baseline_statistics, settings.groups),
                     samples=settings.samples,
                     seed=settings.seed,
                     skip_zeros=settings.skip_zeros,
@@ -287,15 +296,15 @@ def _examples(
     """Sentences where the systems that have the direction differ most."""
     result: list[Example] = []
     for direction in directions:
-        here = [one for one in systems if direction in one.texts]
+        here = [system for system in systems if direction in system.texts]
         if not settings.examples or "chrf" not in settings.plan.metrics or not here:
             continue
         scores: dict[str, np.ndarray] = {
-            one.name: sentence_scores(table[one.name][direction]["chrf"]) for one in here
+            system.name: sentence_scores(table[system.name][direction]["chrf"]) for system in here
         }
-        texts = {one.name: one.texts[direction] for one in here}
+        texts = {system.name: system.texts[direction] for system in here}
         first = texts[here[0].name]
-        hypotheses = {name: one.hypotheses for name, one in texts.items()}
+        hypotheses = {name: system_texts.hypotheses for name, system_texts in texts.items()}
         result += pick(
             direction, first.sources, first.references, hypotheses, scores, settings.examples
         )

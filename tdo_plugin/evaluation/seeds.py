@@ -17,11 +17,11 @@ SEED = re.compile(r"(?P<name>.+), seed \d+")
 
 def by_seed(sheet: ScoreSheet) -> dict[str, tuple[str, ...]]:
     """The systems that are trainings of one, by its name; a name without a seed is its only one."""
-    found: dict[str, list[str]] = {}
+    trainings: dict[str, list[str]] = {}
     for system in sheet.systems:
         seed = SEED.fullmatch(system.name)
-        found.setdefault(seed["name"] if seed else system.name, []).append(system.name)
-    return {name: tuple(members) for name, members in found.items()}
+        trainings.setdefault(seed["name"] if seed else system.name, []).append(system.name)
+    return {name: tuple(members) for name, members in trainings.items()}
 
 
 def has_seeds(sheet: ScoreSheet) -> bool:
@@ -52,22 +52,24 @@ def over_seeds(sheet: ScoreSheet) -> ScoreSheet:
 def _mean(name: str, trainings: Sequence[SystemScores]) -> SystemScores:
     if len(trainings) == 1:
         return replace(trainings[0], name=name)
-    rows = ([one.of(row.direction) for one in trainings] for row in trainings[0].directions)
+    rows = (
+        [training.of(row.direction) for training in trainings] for row in trainings[0].directions
+    )
     return SystemScores(
         name=name,
         directions=tuple(
             DirectionScores(
                 row[0].direction,
                 row[0].sentences,
-                _means(one.scores for one in row),
-                _means(one.shares for one in row),
-                confused=fmean(one.confused for one in row),
+                _means(entry.scores for entry in row),
+                _means(entry.shares for entry in row),
+                confused=fmean(entry.confused for entry in row),
             )
-            for found in rows
-            if (row := [one for one in found if one]) and len(row) == len(trainings)
+            for entries in rows
+            if (row := [entry for entry in entries if entry]) and len(row) == len(trainings)
         ),
         pooled={
-            group: _means(one.pooled.get(group, {}) for one in trainings)
+            group: _means(training.pooled.get(group, {}) for training in trainings)
             for group in trainings[0].pooled
         },
     )
@@ -76,5 +78,5 @@ def _mean(name: str, trainings: Sequence[SystemScores]) -> SystemScores:
 def _means(scores: Iterable[dict[str, float]]) -> dict[str, float]:
     """Of the keys that all have."""
     first, *others = scores
-    shared = [key for key in first if all(key in one for one in others)]
-    return {key: fmean(one[key] for one in (first, *others)) for key in shared}
+    shared = [key for key in first if all(key in training for training in others)]
+    return {key: fmean(training[key] for training in (first, *others)) for key in shared}

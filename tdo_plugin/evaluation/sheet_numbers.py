@@ -59,7 +59,7 @@ def _bounded(sheet: ScoreSheet) -> Iterator[tuple[str, float, tuple[float, float
             yield from (("languages", count, (0.0, row.sentences)) for count in counts)
     for comparison in sheet.comparisons:
         yield from (("win ratios", ratio, PERCENT) for ratio in comparison.win_ratio.values())
-        yield from (("p", one.p, (0.0, 1.0)) for one in _differences(comparison))
+        yield from (("p", difference.p, (0.0, 1.0)) for difference in _differences(comparison))
     for example in sheet.examples:
         yield "examples' chrF++", max(example.chrf.values(), default=0.0), PERCENT
         yield "examples' chrF++", min(example.chrf.values(), default=0.0), PERCENT
@@ -90,10 +90,13 @@ def _check_languages(row: DirectionScores) -> None:
         )
 
 
-def _check_difference(one: Difference) -> None:
-    if abs(one.system - one.baseline - one.difference) > ROUNDING or one.low > one.high:
+def _check_difference(difference: Difference) -> None:
+    if (
+        abs(difference.system - difference.baseline - difference.difference) > ROUNDING
+        or difference.low > difference.high
+    ):
         raise ValueError(
             "its comparisons must have the difference of their two scores, and an interval; "
-            f"one has {one.difference} of {one.system} and {one.baseline}, from {one.low} to "
-            f"{one.high}"
+            f"one has {difference.difference} of {difference.system} and {difference.baseline}, "
+            f"from {difference.low} to {difference.high}"
         )

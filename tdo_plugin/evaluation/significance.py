@@ -19,8 +19,8 @@ def compare(
     system: str,
     baseline: str,
     metric: str,
-    own: Mapping[str, Statistics],
-    other: Mapping[str, Statistics],
+    system_statistics: Mapping[str, Statistics],
+    baseline_statistics: Mapping[str, Statistics],
     groups: Mapping[str, Sequence[str]],
     samples: int = 1000,
     seed: int = 12345,
@@ -43,8 +43,8 @@ def compare(
         system: name.
         baseline: name.
         metric: key of `METRICS`.
-        own: the system's statistics by direction.
-        other: the baseline's.
+        system_statistics: the system's statistics by direction.
+        baseline_statistics: the baseline's.
         groups: directions by group; a group without a shared direction is left out.
         samples: number of resamples.
         seed: SacreBLEU's is 12345.
@@ -55,9 +55,14 @@ def compare(
         ValueError: a direction has different numbers of sentences in the two.
     """
     skip_zeros = skips_zeros(metric, skip_zeros)
-    shared = [direction for direction in own if direction in other]
-    scores = {row: (own[row].score(), other[row].score()) for row in shared}
-    drawn = {row: resample(own[row], other[row], samples, seed) for row in shared}
+    shared = [direction for direction in system_statistics if direction in baseline_statistics]
+    scores = {
+        row: (system_statistics[row].score(), baseline_statistics[row].score()) for row in shared
+    }
+    drawn = {
+        row: resample(system_statistics[row], baseline_statistics[row], samples, seed)
+        for row in shared
+    }
     shuffled = {
         row: drawn[row] if row in parallel else _shuffle(drawn[row], row, seed) for row in shared
     }
@@ -84,12 +89,16 @@ def compare(
 
 def win_ratios(
     metric: str,
-    own: Mapping[str, Statistics],
-    other: Mapping[str, Statistics],
+    system_statistics: Mapping[str, Statistics],
+    baseline_statistics: Mapping[str, Statistics],
     groups: Mapping[str, Sequence[str]],
 ) -> dict[str, float]:
     """By group, percent of the directions that both have on which a system beats the baseline."""
-    scores = {row: (own[row].score(), other[row].score()) for row in own if row in other}
+    scores = {
+        row: (system_statistics[row].score(), baseline_statistics[row].score())
+        for row in system_statistics
+        if row in baseline_statistics
+    }
     return _win_ratios(metric, scores, groups)
 
 
@@ -105,22 +114,30 @@ def _win_ratios(
     return result
 
 
-def resample(own: Statistics, other: Statistics, samples: int, seed: int) -> np.ndarray:
+def resample(
+    system_statistics: Statistics, baseline_statistics: Statistics, samples: int, seed: int
+) -> np.ndarray:
     """Scores of both systems on the same resamples of a test set, (2, samples).
 
     Raises:
         ValueError: different numbers of sentences.
     """
-    if len(own.rows) != len(other.rows):
-        raise ValueError(f"{len(own.rows)} sentences against {len(other.rows)}")
-    width = own.rows.shape[1]
-    rows = np.concatenate([own.rows, other.rows], axis=1).astype(np.float64)
+    if len(system_statistics.rows) != len(baseline_statistics.rows):
+        raise ValueError(
+            f"{len(system_statistics.rows)} sentences against {len(baseline_statistics.rows)}"
+        )
+    width = system_statistics.rows.shape[1]
+    rows = np.concatenate([system_statistics.rows, baseline_statistics.rows], axis=1).astype(
+        np.float64
+    )
     times = _times(len(rows), samples, seed)
     scores = []
     for start in range(0, samples, BLOCK):
         # exact for whole numbers, whatever the order of the sums: doubles hold them up to 2**53
         for total in times[start : start + BLOCK] @ rows:
-            scores.append((own.corpus(total[:width]), other.corpus(total[width:])))
+            scores.append(
+                (system_statistics.corpus(total[:width]), baseline_statistics.corpus(total[width:]))
+            )
     transposed: np.ndarray = np.array(scores).T
     return transposed
 

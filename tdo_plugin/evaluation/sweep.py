@@ -44,11 +44,11 @@ class Point:
         return min(self.scores[direction]), max(self.scores[direction])
 
 
-def placed(given: Sequence[str], sheet: ScoreSheet) -> Placed:
+def placed(specs: Sequence[str], sheet: ScoreSheet) -> Placed:
     """Where systems stand.
 
     Args:
-        given: `SYSTEM=[LINE:]VALUE` of each; a system called `NAME, seed N` is also meant by NAME.
+        specs: `SYSTEM=[LINE:]VALUE` of each; a system called `NAME, seed N` is also meant by NAME.
         sheet: their scores.
 
     Returns:
@@ -58,24 +58,26 @@ def placed(given: Sequence[str], sheet: ScoreSheet) -> Placed:
     Raises:
         UserError: a mistake in what was given.
     """
-    found: Placed = {}
-    for text in given:
+    by_value: Placed = {}
+    for text in specs:
         name, mark, place = text.rpartition("=")
         line, _, value = place.rpartition(":")
         if not (name and mark and value):
             raise UserError(f"`--x` must be SYSTEM=[LINE:]VALUE; it is {text}")
         systems = members(name, sheet, "--x")
-        taken = {one for own in found.values() for one in own}
+        taken = {system for names in by_value.values() for system in names}
         if twice := taken.intersection(systems):
             raise UserError(f"`--x` must name each system once; {min(twice)} is there twice")
-        found.setdefault((line, value), []).extend(systems)
-    if not numeric(found):
-        return found
-    lines = list(dict.fromkeys(line for line, _ in found))
+        by_value.setdefault((line, value), []).extend(systems)
+    if not numeric(by_value):
+        return by_value
+    lines = list(dict.fromkeys(line for line, _ in by_value))
     ordered: Placed = {}
-    for line, value in sorted(found, key=lambda one: (lines.index(one[0]), float(one[1]))):
+    for line, value in sorted(
+        by_value, key=lambda position: (lines.index(position[0]), float(position[1]))
+    ):
         # 0.7 and 0.70 are one value, all of whose digits count
-        ordered.setdefault((line, f"{float(value):.15g}"), []).extend(found[line, value])
+        ordered.setdefault((line, f"{float(value):.15g}"), []).extend(by_value[line, value])
     return ordered
 
 
@@ -111,18 +113,18 @@ MEASURES: dict[str, Measure] = {
 }
 
 
-def groups_of(sheet: ScoreSheet, wanted: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def groups_of(sheet: ScoreSheet, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """The directions of groups by their names; of none of them all directions' mean.
 
     Raises:
         UserError: the sheet has no such group.
     """
-    for name in wanted:
+    for name in names:
         if name not in sheet.groups:
             raise UserError(
                 f"`--group` must be of {', '.join(sheet.groups)}; {name} is none of them"
             )
-    return {name: sheet.groups[name] for name in wanted} or {MEAN: sheet.directions}
+    return {name: sheet.groups[name] for name in names} or {MEAN: sheet.directions}
 
 
 def points(
@@ -148,8 +150,11 @@ def points(
     """
     if not sheet.directions:
         raise UserError("`SCORES` must have scores of a direction; they have none")
-    wanted = groups_of(sheet, groups)
-    base = {key: fmean(one) for key, one in _scores(sheet, baseline, metric, wanted).items()}
+    directions_by_group = groups_of(sheet, groups)
+    base = {
+        key: fmean(scores)
+        for key, scores in _scores(sheet, baseline, metric, directions_by_group).items()
+    }
     held = MEASURES[measure]
     return [
         Point(
@@ -157,10 +162,10 @@ def points(
             value,
             {
                 key: tuple(held(score, base.get(key, 0.0)) for score in scores)
-                for key, scores in _scores(sheet, own, metric, wanted).items()
+                for key, scores in _scores(sheet, names, metric, directions_by_group).items()
             },
         )
-        for (line, value), own in systems.items()
+        for (line, value), names in systems.items()
     ]
 
 
@@ -173,7 +178,7 @@ def _scores(
     """By direction, then the means of groups."""
     if not systems:
         return {}
-    found = {
+    by_direction = {
         direction: tuple(_score(sheet, name, direction, metric) for name in systems)
         for direction in sheet.directions
     }
@@ -181,11 +186,11 @@ def _scores(
     means = {
         name: tuple(
             mean(column, skip) or 0.0
-            for column in zip(*(found[one] for one in directions), strict=True)
+            for column in zip(*(by_direction[direction] for direction in directions), strict=True)
         )
         for name, directions in groups.items()
     }
-    return {**found, **means}
+    return {**by_direction, **means}
 
 
 def _score(sheet: ScoreSheet, name: str, direction: str, metric: str) -> float:

@@ -35,33 +35,33 @@ class SystemTexts:
 
 
 def read_systems(
-    given: Sequence[str], wanted: str | None, data: DataFolder | None, failures: list[str]
+    specs: Sequence[str], directions: str | None, data: DataFolder | None, failures: list[str]
 ) -> list[SystemTexts]:
     """All that can be read of the systems; what cannot goes to `failures`, a line each.
 
     Args:
-        given: `NAME=DIR` of each.
-        wanted: all, supervised or zero-shot (with `data`), a list of directions, patterns such as
-            `en-*` of what is there, or None for all that is there.
+        specs: `NAME=DIR` of each.
+        directions: all, supervised or zero-shot (with `data`), a list of directions, patterns such
+            as `en-*` of what is there, or None for all that is there.
         data: the data folder that was decoded, if it is known.
         failures: gets the lines.
 
     Raises:
         UserError: a mistake in what was asked for.
     """
-    if not given:
+    if not specs:
         raise UserError("`NAME=DIR` must be given, or --hyp and --ref; nothing is")
     systems = []
-    for name, folder in _named(given).items():
+    for name, folder in _named(specs).items():
         texts = {}
         try:
             present = directions_of(folder)
         except UserError as error:
             failures.append(f"{name}: {error}")
             present = []
-        chosen = _wanted(wanted, data, present)
+        chosen = _wanted(directions, data, present)
         if present and not chosen:
-            failures.append(f"{name}: none of {', '.join(present)} fits {wanted}")
+            failures.append(f"{name}: none of {', '.join(present)} fits {directions}")
         for direction in chosen:
             try:
                 texts[direction] = read_texts(folder, direction, data)
@@ -79,39 +79,39 @@ def read_systems(
     return systems
 
 
-def _named(given: Iterable[str]) -> dict[str, Path]:
-    found: dict[str, Path] = {}
-    for text in given:
+def _named(specs: Iterable[str]) -> dict[str, Path]:
+    folders: dict[str, Path] = {}
+    for text in specs:
         name, folder = _divided(text)
         if not (name and folder):
             raise UserError(f"`NAME=DIR` must name a system and its folder; it is {text}")
         check_titles([name], "`NAME=DIR`")
-        if name in found:
+        if name in folders:
             raise UserError(f"`NAME=DIR` must name each system once; {name} is there twice")
         if not Path(folder).is_dir():
             raise UserError(f"`NAME=DIR` must name a folder; {folder} is not one")
-        found[name] = Path(folder)
-    return found
+        folders[name] = Path(folder)
+    return folders
 
 
 def _divided(text: str) -> tuple[str, str]:
     """Name and folder; either may have a ``=``, the first one with a folder behind it is meant."""
     words = text.split("=")
     cuts = [("=".join(words[:cut]), "=".join(words[cut:])) for cut in range(1, len(words))]
-    there = (cut for cut in cuts if cut[1] and Path(cut[1]).is_dir())
-    return next(there, cuts[0] if cuts else (text, ""))
+    existing = (cut for cut in cuts if cut[1] and Path(cut[1]).is_dir())
+    return next(existing, cuts[0] if cuts else (text, ""))
 
 
-def _wanted(wanted: str | None, data: DataFolder | None, present: list[str]) -> list[str]:
-    if wanted is None:
+def _wanted(directions: str | None, data: DataFolder | None, present: list[str]) -> list[str]:
+    if directions is None:
         return present
-    if "*" in wanted:
-        return list(matching(wanted, present))
+    if "*" in directions:
+        return list(matching(directions, present))
     if data is not None:
-        return list(data.select(wanted))
-    if wanted in ("all", "supervised", "zero-shot"):
-        raise UserError(f"`--directions` must be a list without --data; it is {wanted}")
-    return ["-".join(languages_of(direction)) for direction in wanted.split(",")]
+        return list(data.select(directions))
+    if directions in ("all", "supervised", "zero-shot"):
+        raise UserError(f"`--directions` must be a list without --data; it is {directions}")
+    return ["-".join(languages_of(direction)) for direction in directions.split(",")]
 
 
 def single_system(
@@ -145,10 +145,10 @@ def single_system(
 def in_order(systems: list[SystemTexts], data: DataFolder | None) -> list[str]:
     """Every direction that a system has: in the data folder's order, others behind, sorted."""
     present = {direction for system in systems for direction in system.texts}
-    known = [
+    ordered = [
         direction for direction in (data.test_directions if data else ()) if direction in present
     ]
-    return known + sorted(present.difference(known))
+    return ordered + sorted(present.difference(ordered))
 
 
 def same_references(systems: Sequence[SystemTexts], failures: list[str]) -> list[SystemTexts]:
@@ -162,8 +162,8 @@ def same_references(systems: Sequence[SystemTexts], failures: list[str]) -> list
     for system in systems:
         kept = {}
         for direction, texts in system.texts.items():
-            name, other = first.setdefault(direction, (system.name, texts))
-            if other.references == texts.references:
+            name, first_texts = first.setdefault(direction, (system.name, texts))
+            if first_texts.references == texts.references:
                 kept[direction] = texts
             else:
                 line = f"`{direction}.ref` must be that of {name}; it differs"
@@ -180,4 +180,6 @@ def parallel_directions(systems: Sequence[SystemTexts]) -> frozenset[str]:
             for side in (texts.sources, texts.references):
                 if side is not None:
                     by_text.setdefault(side, set()).add(direction)
-    return frozenset().union(*(found for found in by_text.values() if len(found) > 1))
+    return frozenset().union(
+        *(directions for directions in by_text.values() if len(directions) > 1)
+    )

@@ -46,9 +46,9 @@ def cells_of(grid: Grid) -> tuple[Cell, ...]:
     Raises:
         UserError: a config or a line that is not understood; two cells of one name.
     """
-    found = (*_further(grid), *_combined(grid))
+    cells = (*_further(grid), *_combined(grid))
     taken: dict[str, str] = {}
-    for cell in found:
+    for cell in cells:
         name = cell.name.casefold()  # names become folders, whose case may not count
         if name.partition(".")[0] in OWN:
             raise UserError(
@@ -61,7 +61,7 @@ def cells_of(grid: Grid) -> tuple[Cell, ...]:
                 f"{cell.name} do not"
             )
         taken[name] = cell.name
-    return found
+    return cells
 
 
 def _further(grid: Grid) -> Iterator[Cell]:
@@ -76,7 +76,9 @@ def _combined(grid: Grid) -> Iterator[Cell]:
     base = _base(grid.base, f"`{grid.path.name}` base")
     for chosen in itertools.product(*grid.axes.values()):
         values = dict(zip(grid.axes, chosen, strict=True))
-        dropped = {axis for own, name in values.items() for axis in grid.axes[own][name].drops}
+        dropped = {
+            axis for dropping, name in values.items() for axis in grid.axes[dropping][name].drops
+        }
         config = base
         for axis, name in values.items():
             if axis not in dropped:
@@ -94,14 +96,14 @@ def _base(path: Path, where: str) -> Config:
 
 def runs_of(cells: tuple[Cell, ...]) -> tuple[Run, ...]:
     """A run for all cells with the same config, whatever the order of its flags."""
-    found: list[tuple[Config, list[str]]] = []
+    grouped: list[tuple[Config, list[str]]] = []
     for cell in cells:
-        names = next((names for config, names in found if config == cell.config), None)
+        names = next((names for config, names in grouped if config == cell.config), None)
         if names is None:
-            found.append((cell.config, [cell.name]))
+            grouped.append((cell.config, [cell.name]))
         else:
             names.append(cell.name)
-    return tuple(Run(names[0], config, tuple(names)) for config, names in found)
+    return tuple(Run(names[0], config, tuple(names)) for config, names in grouped)
 
 
 def chosen_runs(runs: tuple[Run, ...], only: str | None, task: int | None) -> tuple[Run, ...]:
@@ -116,9 +118,9 @@ def chosen_runs(runs: tuple[Run, ...], only: str | None, task: int | None) -> tu
         return (runs[task],)
     if only is None:
         return runs
-    wanted = [name.strip() for name in only.split(",")]
-    known = {cell for run in runs for cell in run.cells}
-    for name in wanted:
-        if name not in known:
+    requested = [name.strip() for name in only.split(",")]
+    cell_names = {cell for run in runs for cell in run.cells}
+    for name in requested:
+        if name not in cell_names:
             raise UserError(f"`--only` must name cells (tdo grid list has them); {name} is none")
-    return tuple(run for run in runs if set(run.cells).intersection(wanted))
+    return tuple(run for run in runs if set(run.cells).intersection(requested))

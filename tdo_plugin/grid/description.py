@@ -138,12 +138,12 @@ def read_grid(path: Path) -> Grid:
 
 def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """An object, in which JSON itself would let the last of equal keys win."""
-    found: dict[str, Any] = {}
+    content: dict[str, Any] = {}
     for key, value in pairs:
-        if key in found:
+        if key in content:
             raise _Repeated(key)
-        found[key] = value
-    return found
+        content[key] = value
+    return content
 
 
 def _contradictions(document: Mapping[str, Any]) -> Iterator[str]:
@@ -154,11 +154,11 @@ def _contradictions(document: Mapping[str, Any]) -> Iterator[str]:
         if not values:
             yield f"axes.{axis} must have at least one value"
         for name, value in values.items():
-            others = [one for one in axes if one != axis]
+            other_axes = [other for other in axes if other != axis]
             for dropped in value["drops"] if isinstance(value, dict) else ():
-                if dropped not in others:
-                    known = ", ".join(others) or "there is none"
-                    yield f"axes.{axis}.{name}.drops must be other axes ({known}); it has {dropped}"
+                if dropped not in other_axes:
+                    legal = ", ".join(other_axes) or "there is none"
+                    yield f"axes.{axis}.{name}.drops must be other axes ({legal}); it has {dropped}"
     if unknown := k.placeholders(document.get("row", "")) - set(axes):
         yield f"row must have no other placeholders than axes; it has {{{min(unknown)}}}"
     for axis, named in document.get("best", {}).items():
@@ -178,7 +178,7 @@ def _contradictions(document: Mapping[str, Any]) -> Iterator[str]:
             yield f"{key} must be left out where measure is validation: papers report test sets"
     for command, options in MANAGED.items():
         words = [word.partition("=")[0] for word in _words(document.get(command, ()))]
-        for option in [one for one in options if one in words]:
+        for option in [managed for managed in options if managed in words]:
             yield f"{command} must go without {option}, which tdo grid sets"
         if IMPORTING in words:
             yield f"{command} must go without {IMPORTING}, which runs code"
@@ -218,8 +218,8 @@ def _grid(path: Path, document: Mapping[str, Any]) -> Grid:
         return path.parent / name
 
     texts = ("measure", "directions", "mean_over", "published", "row")
-    given = {key: document[key] for key in texts if key in document}
-    given |= {key: tuple(document[key]) for key in ("metrics", "groups") if key in document}
+    optional = {key: document[key] for key in texts if key in document}
+    optional |= {key: tuple(document[key]) for key in ("metrics", "groups") if key in document}
     return Grid(
         path=path,
         title=document.get("title", path.stem),
@@ -239,5 +239,5 @@ def _grid(path: Path, document: Mapping[str, Any]) -> Grid:
         translate=_words(document.get("translate", ())),
         score=_words(document.get("score", ())),
         best={axis: Beside(**named) for axis, named in document.get("best", {}).items()},
-        **given,
+        **optional,
     )

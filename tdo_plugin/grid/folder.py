@@ -127,16 +127,16 @@ class RunFolder:
     def _differing(self, record: Mapping[str, Any]) -> list[str]:
         """What a record was made of that is not as asked for."""
         before = record["training"]
-        found = [
+        differences = [
             f"{name} {_shown(before['config'].get(name))} instead of {_shown(value)}"
             for name, value in _both(before["config"], self.training["config"])
             if before["config"].get(name) != value
         ]
-        asked = self.training["behind"]
-        if asked is not None and before["behind"] != asked:
-            words = [" ".join(flags) or "nothing" for flags in (before["behind"], asked)]
-            found.append(f"{words[0]} behind `--` instead of {words[1]}")
-        return [*found, *(["other data"] if before["data"] != self.training["data"] else [])]
+        requested = self.training["behind"]
+        if requested is not None and before["behind"] != requested:
+            words = [" ".join(flags) or "nothing" for flags in (before["behind"], requested)]
+            differences.append(f"{words[0]} behind `--` instead of {words[1]}")
+        return [*differences, *(["other data"] if before["data"] != self.training["data"] else [])]
 
     def begin(self) -> None:
         """Make it ready for a training; what is there already stays."""
@@ -173,8 +173,8 @@ class RunFolder:
 
     def parameters(self) -> int | None:
         """The model's, as the training said them."""
-        found = _search(self.train_log, PARAMETERS)
-        return int(found[1].replace(b",", b"")) if found else None
+        match = _search(self.train_log, PARAMETERS)
+        return int(match[1].replace(b",", b"")) if match else None
 
     def _read(self) -> dict[str, Any]:
         path = self.path / "run.json"
@@ -208,7 +208,7 @@ def folders(
     """
     digest = sha256(data / MARK)
     translation = {"options": list(grid.translate), "directions": grid.directions}
-    asked = translation if grid.measure == "test" else None
+    requested = translation if grid.measure == "test" else None
     return [
         RunFolder(
             run,
@@ -218,7 +218,7 @@ def folders(
                 "behind": None if behind is None else list(behind),
                 "data": digest,
             },
-            asked,
+            requested,
         )
         for run in runs
     ]
@@ -248,7 +248,7 @@ def _search(log: Path, pattern: re.Pattern[bytes], from_end: bool = False) -> An
         with log.open("rb") as stream:
             if from_end:
                 stream.seek(max(0, log.stat().st_size - PART))
-            found = list(pattern.finditer(stream.read(PART)))
+            matches = list(pattern.finditer(stream.read(PART)))
     except OSError:
         return None
-    return found[-1 if from_end else 0] if found else None
+    return matches[-1 if from_end else 0] if matches else None

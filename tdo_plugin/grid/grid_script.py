@@ -36,8 +36,8 @@ def sbatch_script(
     check_line("--out", log)
     check_line("GRID", name)
     limit = f"%{at_most}" if at_most else ""
-    asked = [f"--job-name={name}", f"--array=0-{tasks - 1}{limit}", f"--output={log}"]
-    asked += [f"--gpus={gpus}"] if gpus else []
+    directives = [f"--job-name={name}", f"--array=0-{tasks - 1}{limit}", f"--output={log}"]
+    directives += [f"--gpus={gpus}"] if gpus else []
     words = [word if word == TASK else quoted(word) for word in command]
     # exec: the signal that Slurm ends a task with reaches the run itself
-    return script([*asked, *options], [f"exec {' '.join(words)}"])
+    return script([*directives, *options], [f"exec {' '.join(words)}"])

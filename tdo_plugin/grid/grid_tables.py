@@ -31,14 +31,14 @@ from tdo_plugin.runtime.files import write_text
 def all_cells(results: Results) -> Table:
     """A row for each cell, the axes being labels; what was not measured is shown as absent."""
     axes = tuple(results.grid.axes)
-    theirs = _published(results.published, [one.cell.row for one in results.cells])
+    theirs = _published(results.published, [result.cell.row for result in results.cells])
     rows = [
-        Row(_labels(one, axes), (*own, *paper))
-        for one, own, paper in zip(
+        Row(_labels(result, axes), (*measured, *paper))
+        for result, measured, paper in zip(
             results.cells, _columns(results, results.cells), theirs, strict=True
         )
     ]
-    further = sum(not one.cell.values for one in results.cells)
+    further = sum(not result.cell.values for result in results.cells)
     blocks = (Block(tuple(rows[:further])), Block(tuple(rows[further:])))
     return Table(
         "grid",
@@ -59,14 +59,16 @@ def tables_of(results: Results, axes: Sequence[str]) -> list[Table]:
 
 def best_by(results: Results, axis: str) -> Table:
     """For each value of an axis the best cell, with the others' values, below the further cells."""
-    axes = (axis, *(one for one in results.grid.axes if one != axis))
-    further = [one for one in results.cells if not one.cell.values]
+    axes = (axis, *(name for name in results.grid.axes if name != axis))
+    further = [result for result in results.cells if not result.cell.values]
     best = results.best(axis)
-    chosen = [*further, *(one.result for one in best)]
-    counts = ["" for _ in further] + [f"{one.scored}/{one.of}" for one in best]
-    names = [None for _ in further] + [one.value for one in best]
+    chosen = [*further, *(entry.result for entry in best)]
+    counts = ["" for _ in further] + [f"{entry.scored}/{entry.of}" for entry in best]
+    names = [None for _ in further] + [entry.value for entry in best]
     printed = results.best_published.get(axis, Printed())
-    theirs = _published(printed, [one.cell.row for one in further] + [one.row for one in best])
+    theirs = _published(
+        printed, [result.cell.row for result in further] + [entry.row for entry in best]
+    )
     rows = [
         Row(
             _labels(result, axes) if result else (str(name), *[ABSENT] * (len(axes) - 1)),
@@ -116,26 +118,26 @@ def means_over(results: Results, axis: str) -> Table:
         f"mean-{axis}",
         f"{results.grid.title}: means over {axis}",
         (*(name for name in results.grid.axes if name != axis), "cells"),
-        tuple(one.column(results.sheet) for one in results.quantities),
+        tuple(quantity.column(results.sheet) for quantity in results.quantities),
         (Block(tuple(rows)),),
         f"Means over {axis}, ± the standard deviation of one training (n − 1).",  # noqa: RUF001
     )
 
 
-def _labels(one: CellResult, axes: Sequence[str]) -> tuple[str, ...]:
-    if not one.cell.values:
-        return (one.cell.name, *[ABSENT] * (len(axes) - 1))
-    return tuple(one.cell.values[axis] for axis in axes)
+def _labels(result: CellResult, axes: Sequence[str]) -> tuple[str, ...]:
+    if not result.cell.values:
+        return (result.cell.name, *[ABSENT] * (len(axes) - 1))
+    return tuple(result.cell.values[axis] for axis in axes)
 
 
 def _headings(results: Results) -> list[Column]:
-    own = [one.column(results.sheet) for one in results.quantities]
-    return [*own, Column("model", "parameters (M)")]
+    measured = [quantity.column(results.sheet) for quantity in results.quantities]
+    return [*measured, Column("model", "parameters (M)")]
 
 
 def _published_headings(results: Results, printed: Printed) -> list[Column]:
     source = printed.title.partition(": ")[0]
-    columns = [one.column(results.sheet) for one in printed.quantities]
+    columns = [quantity.column(results.sheet) for quantity in printed.quantities]
     return [Column(f"{source}: {column.over}", column.name) for column in columns]
 
 
@@ -143,11 +145,12 @@ def _columns(results: Results, chosen: Sequence[CellResult | None]) -> list[list
     """The cells of each row: scores, the best of a column marked, then parameters."""
     scores = [
         score_cells(
-            [one.score(quantity) if one else None for one in chosen], MEASURES[quantity.metric]
+            [result.score(quantity) if result else None for result in chosen],
+            MEASURES[quantity.metric],
         )
         for quantity in results.quantities
     ]
-    sizes = [_size(one.parameters if one else None) for one in chosen]
+    sizes = [_size(result.parameters if result else None) for result in chosen]
     return [list(row) for row in zip(*scores, sizes, strict=True)]
 
 
@@ -171,10 +174,16 @@ def _published(printed: Printed, names: Sequence[str]) -> list[list[Cell]]:
 def _caption(results: Results) -> Iterator[str]:
     if results.grid.measure == "validation":
         yield "Scores are of validation sets, as the trainings measured them."
-    missing = [f"{one.cell.name} ({one.state})" for one in results.cells if not _whole(one)]
+    missing = [
+        f"{result.cell.name} ({result.state})" for result in results.cells if not _whole(result)
+    ]
     if missing:
         yield f"Without scores: {', '.join(missing)}."
-    shared = [f"{one.cell.name} = {one.run}" for one in results.cells if one.cell.name != one.run]
+    shared = [
+        f"{result.cell.name} = {result.run}"
+        for result in results.cells
+        if result.cell.name != result.run
+    ]
     if shared:
         yield f"Cells with the same flags, trained once: {', '.join(shared)}."
     yield from _of_the_paper(results.published)
@@ -187,8 +196,8 @@ def _of_the_paper(printed: Printed) -> Iterator[str]:
         yield printed.note
 
 
-def _whole(one: CellResult) -> bool:
-    return any(value is not None for value in one.scores.values())
+def _whole(result: CellResult) -> bool:
+    return any(value is not None for value in result.scores.values())
 
 
 def write(results: Results, axes: Sequence[str], folder: Path) -> Iterator[Path]:
@@ -215,17 +224,17 @@ def _markdown(table: Table) -> str:
 def as_rows(results: Results) -> tuple[list[str], list[list[object]]]:
     """A head, and a row for each cell, not rounded; blank where there is nothing."""
     axes = list(results.grid.axes)
-    paper = [f"published {_key(one)}" for one in results.published.quantities]
+    paper = [f"published {_key(quantity)}" for quantity in results.published.quantities]
     head = [*COLUMNS[:3], *axes, *map(_key, results.quantities), COLUMNS[3], *paper]
     rows: list[list[object]] = [
         [
-            *(one.cell.name, one.run, one.state),
-            *(one.cell.values.get(axis) for axis in axes),
-            *(one.score(quantity) for quantity in results.quantities),
-            one.parameters,
-            *map(results.published.row(one.cell.row).get, results.published.quantities),
+            *(result.cell.name, result.run, result.state),
+            *(result.cell.values.get(axis) for axis in axes),
+            *(result.score(quantity) for quantity in results.quantities),
+            result.parameters,
+            *map(results.published.row(result.cell.row).get, results.published.quantities),
         ]
-        for one in results.cells
+        for result in results.cells
     ]
     return head, rows
 
@@ -248,15 +257,15 @@ def as_json(results: Results, axes: Sequence[str]) -> dict[str, Any]:
         "published": results.published.title or None,
         "cells": [
             {
-                "cell": one.cell.name,
-                "run": one.run,
-                "state": one.state,
-                "values": one.cell.values,
-                "scores": _keyed(one.scores),
-                "parameters": one.parameters,
-                "published": _keyed(results.published.row(one.cell.row)),
+                "cell": result.cell.name,
+                "run": result.run,
+                "state": result.state,
+                "values": result.cell.values,
+                "scores": _keyed(result.scores),
+                "parameters": result.parameters,
+                "published": _keyed(results.published.row(result.cell.row)),
             }
-            for one in results.cells
+            for result in results.cells
         ],
         "means": [
             {"values": mean.values, "cells": [cell.cell.name for cell in mean.cells]}

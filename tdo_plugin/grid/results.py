@@ -102,33 +102,38 @@ class Results:
 
         Where the first quantity is equal the next decides; of equal cells it is the first.
         """
-        found = []
+        entries = []
         beside = self.grid.best.get(axis)
         for value in self.grid.axes[axis]:
-            cells = [one for one in self.cells if one.cell.values.get(axis) == value]
-            scored = [one for one in cells if one.score(self.quantities[0]) is not None]
+            cells = [result for result in self.cells if result.cell.values.get(axis) == value]
+            scored = [result for result in cells if result.score(self.quantities[0]) is not None]
             best = max(scored, key=self._goodness, default=None)
             row = beside.name({axis: value}) if beside else ""
-            found.append(Best(value, row, best, len(scored), len(cells)))
-        return found
+            entries.append(Best(value, row, best, len(scored), len(cells)))
+        return entries
 
     def means(self, axis: str) -> list[Mean]:
         """For each combination of the other axes' values its cells, over all values of an axis."""
         by_others: dict[tuple[tuple[str, str], ...], dict[str, CellResult]] = {}
         for result in self.cells:
             if result.cell.values:
-                others = {name: value for name, value in result.cell.values.items() if name != axis}
-                by_others.setdefault(tuple(others.items()), {}).setdefault(result.run, result)
-        return [Mean(dict(others), tuple(runs.values())) for others, runs in by_others.items()]
+                other_values = {
+                    name: value for name, value in result.cell.values.items() if name != axis
+                }
+                by_others.setdefault(tuple(other_values.items()), {}).setdefault(result.run, result)
+        return [
+            Mean(dict(other_values), tuple(runs.values()))
+            for other_values, runs in by_others.items()
+        ]
 
     def _goodness(self, result: CellResult) -> list[float]:
         """More is better; as they are shown, so that what rounds alike is equally good."""
-        found = []
+        goodness = []
         for quantity in self.quantities:
             metric, value = METRICS[quantity.metric], result.score(quantity)
             shown = -math.inf if value is None else round(value, metric.digits)
-            found.append(shown if metric.higher_is_better or value is None else -shown)
-        return found
+            goodness.append(shown if metric.higher_is_better or value is None else -shown)
+        return goodness
 
 
 def quantities(sheet: ScoreSheet, groups: Sequence[str]) -> tuple[Quantity, ...]:
@@ -141,10 +146,10 @@ def quantities(sheet: ScoreSheet, groups: Sequence[str]) -> tuple[Quantity, ...]
     Raises:
         UserError: the sheet has no such group.
     """
-    known = [*sheet.groups, *sheet.directions]
+    names = [*sheet.groups, *sheet.directions]
     for group in groups:
-        if group not in known:
-            raise UserError(f"`groups` must be of {', '.join(known)}; it has {group}")
+        if group not in names:
+            raise UserError(f"`groups` must be of {', '.join(names)}; it has {group}")
     return tuple(
         _quantity(sheet, metric, group)
         for metric in sheet.metrics
@@ -171,17 +176,20 @@ def printed(key: str, table: str, names: Sequence[str], sheet: ScoreSheet) -> Pr
     Raises:
         UserError: there is no such table, or none of the names is one of its rows.
     """
-    found = beside(table, sheet)
-    if not found:
+    comparisons = beside(table, sheet)
+    if not comparisons:
         return Printed()
-    one = found[0]
-    rows = {row.name: dict(zip(one.quantities, row.values, strict=True)) for row in one.rows}
+    comparison = comparisons[0]
+    rows = {
+        row.name: dict(zip(comparison.quantities, row.values, strict=True))
+        for row in comparison.rows
+    }
     if not rows.keys() & set(names):
         raise UserError(
             f"`{key}` must come to names of rows of {table}, such as {next(iter(rows))}; "
             f"it comes to {names[-1]}"
         )
-    return Printed(one.title, one.note, one.quantities, rows)
+    return Printed(comparison.title, comparison.note, comparison.quantities, rows)
 
 
 def _quantity(sheet: ScoreSheet, metric: str, group: str) -> Quantity:
@@ -223,7 +231,10 @@ def gather(
                 cell,
                 run := runs[cell.name],
                 states[run],
-                {one: one.of(sheet, run) if run in scored else None for one in columns},
+                {
+                    quantity: quantity.of(sheet, run) if run in scored else None
+                    for quantity in columns
+                },
                 parameters[run],
             )
             for cell in cells
@@ -232,10 +243,10 @@ def gather(
         {
             axis: printed(
                 f"best.{axis}.row",
-                one.published,
-                [one.name({axis: value}) for value in grid.axes[axis]],
+                comparison.published,
+                [comparison.name({axis: value}) for value in grid.axes[axis]],
                 sheet,
             )
-            for axis, one in grid.best.items()
+            for axis, comparison in grid.best.items()
         },
     )

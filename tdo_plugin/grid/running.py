@@ -66,10 +66,10 @@ class Plan:
 
     def environment(self, slot: Sequence[int]) -> dict[str, str]:
         """Variables of the processes of a slot."""
-        found = {} if self.threads is None else {"OMP_NUM_THREADS": str(self.threads)}
+        variables = {} if self.threads is None else {"OMP_NUM_THREADS": str(self.threads)}
         if slot:
-            found["CUDA_VISIBLE_DEVICES"] = ",".join(map(visible_gpu, slot))
-        return found
+            variables["CUDA_VISIBLE_DEVICES"] = ",".join(map(visible_gpu, slot))
+        return variables
 
 
 def _machine(gpus: int) -> list[str]:
@@ -200,15 +200,15 @@ def _state(folder: RunFolder, fresh: bool) -> str:
 
 
 def _progress(folders: Sequence[RunFolder]) -> str:
-    return " | ".join(f"{one.run.name}: {_last_update(one) or 'begun'}" for one in folders)
+    return " | ".join(f"{folder.run.name}: {_last_update(folder) or 'begun'}" for folder in folders)
 
 
 def _last_update(folder: RunFolder) -> str:
     """`update 300 of 600, loss 4.21`, from the end of its training's log."""
-    found = LOGGED.findall(_end(folder.train_log))
-    if not found:
+    logged = LOGGED.findall(_end(folder.train_log))
+    if not logged:
         return ""
-    loss, update = found[-1]
+    loss, update = logged[-1]
     words = shlex.join([*folder.run.config.words(), *(folder.training["behind"] or ())])
     most = MOST.findall(words)
     return f"update {update}{f' of {most[-1]}' if most else ''}, loss {loss}"

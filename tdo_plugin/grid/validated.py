@@ -44,8 +44,10 @@ def validated(folder: RunFolder) -> tuple[DirectionScores, ...]:
 
 def validation_sheet(data: DataFolder, done: Sequence[RunFolder]) -> ScoreSheet:
     """The score sheet of runs that are trained."""
-    systems = tuple(SystemScores(one.run.name, validated(one)) for one in done)
-    measured = {tuple(row.direction for row in one.directions): one.name for one in systems}
+    systems = tuple(SystemScores(folder.run.name, validated(folder)) for folder in done)
+    measured = {
+        tuple(row.direction for row in system.directions): system.name for system in systems
+    }
     if len(measured) > 1:
         first, second, *_ = measured.values()
         raise UserError(

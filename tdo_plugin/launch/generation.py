@@ -136,9 +136,9 @@ def _generate(
     partial, final = decoding.out / f"{direction}.partial", decoding.out / direction
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
-    own = {"CUDA_VISIBLE_DEVICES": visible_gpu(device)} if decoding.gpus else {}
+    gpu_variables = {"CUDA_VISIBLE_DEVICES": visible_gpu(device)} if decoding.gpus else {}
     log = partial / "log.txt"
-    code = programs.run(program(words), log, {**variables, **own})
+    code = programs.run(program(words), log, {**variables, **gpu_variables})
     if code:
         lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
         last = next((line for line in reversed(lines) if line.strip()), "no message")

@@ -31,9 +31,9 @@ def count_gpus() -> int:
             driver = ctypes.CDLL(str(bundled) if bundled.exists() else name)
         except OSError:  # no driver is installed
             continue
-        found = ctypes.c_int(0)
-        if getattr(driver, start)(0) == 0 and getattr(driver, count)(ctypes.byref(found)) == 0:
-            return found.value
+        total = ctypes.c_int(0)
+        if getattr(driver, start)(0) == 0 and getattr(driver, count)(ctypes.byref(total)) == 0:
+            return total.value
     return 0
 
 

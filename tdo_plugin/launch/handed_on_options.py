@@ -40,8 +40,8 @@ def device_options(parser: argparse.ArgumentParser, several: bool = True) -> Non
     """Declare where to compute; a command for which one GPU is enough takes no more."""
     add = parser.add_argument
     much = "GPUs of this machine to use (default: all)"
-    one = "0 for the CPU, else one GPU is used (default: that, where there is one)"
-    add("--gpus", type=int, metavar="N", help=much if several else one)
+    single_gpu = "0 for the CPU, else one GPU is used (default: that, where there is one)"
+    add("--gpus", type=int, metavar="N", help=much if several else single_gpu)
     add("--cpu", action="store_true", help="compute on the CPU, though there is a GPU")
 
 

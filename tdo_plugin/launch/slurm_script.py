@@ -74,17 +74,17 @@ def training_script(
     """
     check_line("--save-dir", folder)
     check_line("CONFIG", name)
-    asked = [f"--job-name={name}", f"--output={folder / 'slurm-%j.log'}", "--open-mode=append"]
-    asked += [f"--nodes={machine.nodes}", "--ntasks-per-node=1"]
-    asked += [f"--gpus-per-node={machine.gpus}"] if machine.gpus else []
-    asked += [f"--signal=TERM@{WARNING}", "--requeue"]
+    directives = [f"--job-name={name}", f"--output={folder / 'slurm-%j.log'}", "--open-mode=append"]
+    directives += [f"--nodes={machine.nodes}", "--ntasks-per-node=1"]
+    directives += [f"--gpus-per-node={machine.gpus}"] if machine.gpus else []
+    directives += [f"--signal=TERM@{WARNING}", "--requeue"]
     words = [word if word == RENDEZVOUS else quoted(word) for word in command]
     lines = [SRUN, *_lines(words)]
     body = ["began=$(date +%s)", "cancelled=", "trap 'cancelled=1' TERM", "code=0"]
     body += [FIRST_HOST.rstrip()] if RENDEZVOUS in command else []
     body += [CORES.rstrip(), WAIT, " \\\n  ".join(lines) + " || code=$?"]
     body += [AGAIN.rstrip().format(folder=shlex.quote(str(folder)))]
-    return script([*asked, *options], body)
+    return script([*directives, *options], body)
 
 
 def quoted(word: str) -> str:

@@ -78,8 +78,8 @@ def batching(
         here = _smaller(max_tokens, machine.workers, total, _longest(config, extra))
         flags["--max-tokens"] = [str(here)]
     share = machine.workers * here
-    if given := _last(extra, "--update-freq"):
-        freq = positive("--update-freq", given)
+    if update_freq := _last(extra, "--update-freq"):
+        freq = positive("--update-freq", update_freq)
         note = f"the config's total is {total}"
     elif total % share:
         fitting = math.gcd(total // here, 1 << 10) if total % here == 0 else 1
@@ -109,12 +109,12 @@ def _longest(config: Config, extra: Sequence[str]) -> int:
 
 def _smaller(batch: int, workers: int, total: int, longest: int) -> int:
     """The batch, halved until all workers get as many; as it is where that cannot be."""
-    found = batch
-    while total % (workers * found):
-        if found % 2 or found // 2 < longest:
+    halved = batch
+    while total % (workers * halved):
+        if halved % 2 or halved // 2 < longest:
             return batch
-        found //= 2
-    return found
+        halved //= 2
+    return halved
 
 
 def trained_directions(config: Config, data: DataFolder) -> tuple[str, ...]:
@@ -123,12 +123,12 @@ def trained_directions(config: Config, data: DataFolder) -> tuple[str, ...]:
     Raises:
         UserError: there are none.
     """
-    found = matching(config.directions, data.directions)
-    if not found:
+    directions = matching(config.directions, data.directions)
+    if not directions:
         raise UserError(
             f"`directions` must fit some of {', '.join(data.directions)}; it is {config.directions}"
         )
-    return found
+    return directions
 
 
 def _last(words: Sequence[str], flag: str) -> str | None:
@@ -162,10 +162,10 @@ def train_words(
             without.
     """
     machine.check()
-    given = [*config.words(), *extra]
-    if _last(given, "--task") is None:
+    options = [*config.words(), *extra]
+    if _last(options, "--task") is None:
         raise UserError("`--task` must stand in the config, or behind it; it does not")
-    if _last(given, "--arch") is None and _last(given, "-a") is None:
+    if _last(options, "--arch") is None and _last(options, "-a") is None:
         raise UserError("`--arch` must stand in the config, or behind it; it does not")
     _check_validation(config, data, extra)
     flags, note = batching(config, machine, extra)
@@ -194,7 +194,7 @@ def _check_validation(config: Config, data: DataFolder, extra: Sequence[str]) ->
     """fairseq's own task ends in a KeyError where a trained pair has no validation set."""
     words = [*config.words(), *extra]
     trained = _last(words, "--lang-pairs") or ",".join(trained_directions(config, data))
-    lacking = [one for one in trained.split(",") if one not in data.validated]
+    lacking = [direction for direction in trained.split(",") if direction not in data.validated]
     if lacking and _last(words, "--task") == STOCK_TASK and not _last(words, "--valid-subset"):
         raise UserError(
             f"`DATA` must have a validation set of each trained pair for the task {STOCK_TASK}; "

@@ -34,8 +34,8 @@ class Config:
     def lines(self) -> list[str]:
         """The lines of a config file that reads as this."""
         about = {"gpus": str(self.gpus), "precision": self.precision, "directions": self.directions}
-        own = [shlex.join(pair) for pair in about.items()]
-        return own + [shlex.join([flag, *values]) for flag, values in self.flags.items()]
+        settings = [shlex.join(pair) for pair in about.items()]
+        return settings + [shlex.join([flag, *values]) for flag, values in self.flags.items()]
 
     def integer(self, flag: str, default: int) -> int:
         """The value of a flag that must be a whole number above zero."""
@@ -88,8 +88,8 @@ def _read(path: Path, config: Config, above: tuple[Path, ...]) -> None:
         circle = " → ".join(p.name for p in (*above[above.index(place) :], place))
         raise UserError(f"`include` must not lead back to the same file; {circle} does")
     if not path.is_file():
-        wanted = f"`include` in {above[-1].name}" if above else "`CONFIG`"
-        raise UserError(f"{wanted} must be an existing file; {path} is not one")
+        option = f"`include` in {above[-1].name}" if above else "`CONFIG`"
+        raise UserError(f"{option} must be an existing file; {path} is not one")
     for number, line in enumerate(_text(path).split("\n"), 1):
         _take(line, f"`{path.name}` line {number}", config, path, (*above, place))
 

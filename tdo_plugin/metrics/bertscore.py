@@ -92,15 +92,15 @@ class BertScore:
             Unavailable: a model is not on this machine; nothing was computed then.
             UserError: the model or the layer is not what bert-score can use.
         """
-        signatures = [self.signature(one.target) for one in segments]
-        result = [np.zeros(len(one.hypotheses)) for one in segments]
+        signatures = [self.signature(test_set.target) for test_set in segments]
+        result = [np.zeros(len(test_set.hypotheses)) for test_set in segments]
         for signature in dict.fromkeys(signatures):
-            chosen = [n for n, own in enumerate(signatures) if own == signature]
+            chosen = [n for n, candidate in enumerate(signatures) if candidate == signature]
             places: list[tuple[int, int]] = []
             triples: list[Triple] = []
             for number in chosen:
-                one = segments[number]
-                pairs = zip(one.hypotheses, one.references, strict=True)
+                test_set = segments[number]
+                pairs = zip(test_set.hypotheses, test_set.references, strict=True)
                 for line, (hypothesis, reference) in enumerate(pairs):
                     # bert-score fails on empty sentences or warns about them, by version
                     if hypothesis.strip() and reference.strip():
@@ -131,10 +131,10 @@ class _Encoder:
     @cached_property
     def signature(self) -> str:
         files = [path for pattern in (*SMALL, *WEIGHTS) for path in self._folder.glob(pattern)]
-        own = identity(self._folder, sorted(files))
+        fingerprint = identity(self._folder, sorted(files))
         # of a folder the last part, so that it may be moved
-        name = Path(self._name).name if own.startswith("sha256") else self._name
-        return f"model:{name}|{own}|layer:{self._layer}"
+        name = Path(self._name).name if fingerprint.startswith("sha256") else self._name
+        return f"model:{name}|{fingerprint}|layer:{self._layer}"
 
     def f1(self, triples: Sequence[Triple]) -> list[float]:
         hypotheses = [hypothesis for _, hypothesis, _ in triples]

@@ -59,13 +59,13 @@ class Cache:
         """The scores of those keys that are there."""
 
         def look_up(connection: sqlite3.Connection) -> dict[bytes, float]:
-            found: dict[bytes, float] = {}
+            stored: dict[bytes, float] = {}
             remaining = iter(keys)
             while some := list(islice(remaining, LOOK_UP)):
                 marks = ",".join("?" * len(some))
                 query = f"SELECT key, score FROM scores WHERE key IN ({marks})"
-                found.update(connection.execute(query, some))
-            return found
+                stored.update(connection.execute(query, some))
+            return stored
 
         return self._work(look_up) or {}
 
@@ -116,8 +116,8 @@ def score_through(
     from tqdm import tqdm
 
     keys = [segment_key(signature, *triple) for triple in triples]
-    found = cache.get(set(keys)) if cache else {}
-    missing = {key: triple for key, triple in zip(keys, triples, strict=True) if key not in found}
+    by_key = cache.get(set(keys)) if cache else {}
+    missing = {key: triple for key, triple in zip(keys, triples, strict=True) if key not in by_key}
     ordered = sorted(missing, key=lambda key: (len(missing[key][2]), missing[key][2]))
     with tqdm(total=len(ordered), desc=name, unit=" segments", disable=None, leave=False) as bar:
         for start in range(0, len(ordered), CHUNK):
@@ -126,6 +126,6 @@ def score_through(
             new = dict(zip(part, map(float, scores), strict=True))
             if cache:
                 cache.put(new)
-            found.update(new)
+            by_key.update(new)
             bar.update(len(part))
-    return np.array([found[key] for key in keys], dtype=np.float64)
+    return np.array([by_key[key] for key in keys], dtype=np.float64)

@@ -69,9 +69,9 @@ class Comet:
 
     @cached_property
     def _signature(self) -> str:
-        own = identity(self._checkpoint.parents[1], [self._checkpoint])
-        name = Path(self._name).name if own.startswith("sha256") else self._name
-        return f"Python{platform.python_version()}|Comet{self._version}|fp32|{name}|{own}"
+        fingerprint = identity(self._checkpoint.parents[1], [self._checkpoint])
+        name = Path(self._name).name if fingerprint.startswith("sha256") else self._name
+        return f"Python{platform.python_version()}|Comet{self._version}|fp32|{name}|{fingerprint}"
 
     def score(self, segments: list[Segments]) -> list[np.ndarray]:
         """Score every sentence, all directions with one model.
@@ -83,7 +83,7 @@ class Comet:
             Unavailable: source text or the encoder's configuration is missing; nothing was
                 computed then.
         """
-        lacking = [one.target for one in segments if one.sources is None]
+        lacking = [test_set.target for test_set in segments if test_set.sources is None]
         if lacking:
             raise Unavailable(
                 f"COMET needs the source text; {len(lacking)} of {len(segments)} test sets have "
@@ -91,15 +91,17 @@ class Comet:
             )
         triples: list[Triple] = [
             triple
-            for one in segments
-            for triple in zip(one.sources or (), one.hypotheses, one.references, strict=True)
+            for test_set in segments
+            for triple in zip(
+                test_set.sources or (), test_set.hypotheses, test_set.references, strict=True
+            )
         ]
         try:
             scores = score_through(self._cache, self._signature, triples, self._predict, "COMET")
         finally:
             self.__dict__.pop("_loaded", None)  # gives its memory back
         left = iter(scores)
-        return [np.fromiter(left, float, len(one.hypotheses)) for one in segments]
+        return [np.fromiter(left, float, len(test_set.hypotheses)) for test_set in segments]
 
     def _predict(self, triples: Sequence[Triple]) -> list[float]:
         import torch
@@ -108,7 +110,7 @@ class Comet:
             {"src": source, "mt": hypothesis, "ref": reference}
             for source, hypothesis, reference in triples
         ]
-        found: list[float] = []
+        scores: list[float] = []
         with quiet_libraries(), torch.inference_mode():
             model = self._loaded
             # the model's own steps, but not its predict: that starts a Lightning trainer, which
@@ -116,8 +118,8 @@ class Comet:
             for start in range(0, len(samples), self._batch_size):
                 batch = model.prepare_for_inference(samples[start : start + self._batch_size])
                 batch = model.transfer_batch_to_device(batch, model.device, 0)
-                found.extend(100 * score for score in model.predict_step(batch).scores.tolist())
-        return found
+                scores.extend(100 * score for score in model.predict_step(batch).scores.tolist())
+        return scores
 
     @cached_property
     def _loaded(self) -> Any:
@@ -156,9 +158,10 @@ def _find_checkpoint(model: str, download: bool) -> Path:
             )
         return checkpoint
     folder = find_model(model, NEEDS, OPTION, download)
-    found = sorted(folder.glob("checkpoints/*.ckpt"))
-    if len(found) > 1:
+    checkpoints = sorted(folder.glob("checkpoints/*.ckpt"))
+    if len(checkpoints) > 1:
         raise UserError(
-            f"`{OPTION}` must name one of {model}'s {len(found)} checkpoints; it names the folder"
+            f"`{OPTION}` must name one of {model}'s {len(checkpoints)} checkpoints; it names "
+            "the folder"
         )
-    return found[0]
+    return checkpoints[0]

@@ -144,8 +144,8 @@ def _sacrebleu_tokenizer(tokenizer: str, target: str) -> str:
         code = canonical(target)
         tokenizer = TOKENIZERS[code] if code in ("zh", "ja", "ko") else "13a"
     if tokenizer not in BLEU.TOKENIZERS:
-        known = ", ".join((*BY_TARGET, "moses", *BLEU.TOKENIZERS))
-        raise UserError(f"`--tokenizer` must be one of {known}; it is {tokenizer}")
+        choices = ", ".join((*BY_TARGET, "moses", *BLEU.TOKENIZERS))
+        raise UserError(f"`--tokenizer` must be one of {choices}; it is {tokenizer}")
     if tokenizer in SPM_MODELS:  # SacreBLEU would fetch a missing model unasked
         model = Path(SACREBLEU_DIR, "models", Path(SPM_MODELS[tokenizer]["url"]).name)
         if not model.exists():

@@ -28,7 +28,7 @@ class Statistics:
 def pooled(parts: Iterable[Statistics]) -> Statistics:
     """Several test sets as one."""
     sets = list(parts)
-    return Statistics(np.concatenate([one.rows for one in sets]), sets[0].corpus)
+    return Statistics(np.concatenate([test_set.rows for test_set in sets]), sets[0].corpus)
 
 
 def mean_of_segments(scores: np.ndarray) -> Statistics:

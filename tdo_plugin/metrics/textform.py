@@ -77,8 +77,8 @@ class TextForm:
     @property
     def tokenizes(self) -> bool:
         """Whether plain text of the source is tokenized or normalized on its way into this form."""
-        wanted = self.tokenization != "none" or self.normalize_punctuation
-        return wanted and not self.tokenized_at_source
+        processed = self.tokenization != "none" or self.normalize_punctuation
+        return processed and not self.tokenized_at_source
 
     def tokenizers(self, languages: Iterable[str]) -> list[str]:
         """Names the tokenizers of the source's text, with their versions.
@@ -88,8 +88,8 @@ class TextForm:
         """
         from tdo_plugin.metrics import moses
 
-        wanted = self.tokenizes and self.tokenization == "moses"
-        return [moses.signature(language) for language in languages] if wanted else []
+        with_moses = self.tokenizes and self.tokenization == "moses"
+        return [moses.signature(language) for language in languages] if with_moses else []
 
     def cased(self, lines: Sequence[str], language: str, folder: Path | None) -> list[str]:
         """Tokenized text truecased or lowercased; the second half of `prepare`."""

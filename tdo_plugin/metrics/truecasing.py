@@ -59,8 +59,8 @@ def truecase(lines: Iterable[str], model: Path) -> list[str]:
     """
     if not model.is_file():
         raise UserError(f"`{model}` must be a truecasing model; there is no such file")
-    best, known = _read(model, model.stat().st_mtime_ns)
-    return [" ".join(_truecased(line.split(), best, known)) for line in lines]
+    best, forms = _read(model, model.stat().st_mtime_ns)
+    return [" ".join(_truecased(line.split(), best, forms)) for line in lines]
 
 
 def _within_sentences(words: Sequence[str]) -> Iterator[str]:
@@ -86,10 +86,10 @@ def _read(model: Path, _changed: int) -> tuple[dict[str, str], frozenset[str]]:
     return best, frozenset(form for forms in entries for form in forms)
 
 
-def _truecased(words: Iterable[str], best: dict[str, str], known: frozenset[str]) -> Iterator[str]:
+def _truecased(words: Iterable[str], best: dict[str, str], forms: frozenset[str]) -> Iterator[str]:
     begins = True
     for word in words:
-        kept = not begins and word in known
+        kept = not begins and word in forms
         yield word if kept else best.get(word.lower(), word)
         if word in ENDS:
             begins = True

@@ -79,9 +79,9 @@ def find_model(model: str, needs: Needs, option: str, download: bool) -> Path:
     from huggingface_hub.errors import HFValidationError
 
     try:
-        found = Path(snapshot_download(model, local_files_only=True))
-        if not _lacking(found, needs):
-            return found
+        snapshot = Path(snapshot_download(model, local_files_only=True))
+        if not _lacking(snapshot, needs):
+            return snapshot
     except HFValidationError:
         raise UserError(
             f"`{option}` must be a folder or a model's name on the Hugging Face Hub; it is {model}"
@@ -97,10 +97,10 @@ def _fetch(model: str, needs: Needs) -> Path:
     from huggingface_hub import list_repo_files, snapshot_download
 
     try:
-        wanted = {*SMALL, *(pattern for choice in needs for pattern in choice)}
+        patterns = {*SMALL, *(pattern for choice in needs for pattern in choice)}
         if any(fnmatch(name, SAFE) for name in list_repo_files(model)):
-            wanted -= {*WEIGHTS} - {SAFE}  # most models are there in both formats
-        folder = Path(snapshot_download(model, allow_patterns=sorted(wanted)))
+            patterns -= {*WEIGHTS} - {SAFE}  # most models are there in both formats
+        folder = Path(snapshot_download(model, allow_patterns=sorted(patterns)))
     except (OSError, ValueError) as error:  # of the connection, the Hub's answer or the disk
         raise Unavailable(f"{model} cannot be fetched: {' '.join(str(error).split())}") from None
     if lacking := _lacking(folder, needs):

@@ -66,11 +66,11 @@ class BeamHistory:
         """
         choices = [[part.tolist() for part in choice] for choice in _on_host(self._choices)]
         places = [{name: place for place, name in enumerate(choice[0])} for choice in choices]
-        found: list[list[dict[str, Tensor]]] = [[] for _ in range(self._sentences)]
+        hypotheses: list[list[dict[str, Tensor]]] = [[] for _ in range(self._sentences)]
         for step, (sentences, rows, scores, flags) in enumerate(_on_host(self._ends)):
             for place, column in flags.nonzero().tolist():
                 sentence, row = int(sentences[place]), int(rows[place, column])
-                if len(found[sentence]) == self._beams:
+                if len(hypotheses[sentence]) == self._beams:
                     continue
                 tokens, sums = [self._eos], []
                 for choice, place_of in zip(choices[:step][::-1], places[:step][::-1], strict=True):
@@ -80,8 +80,8 @@ class BeamHistory:
                     sums.append(scores_at[row])
                     row = rows_at[row]
                 score = scores[place, column]
-                found[sentence].append(_hypothesis(tokens[::-1], sums[::-1], score, exponent))
-        return [_best_first(one) for one in found]
+                hypotheses[sentence].append(_hypothesis(tokens[::-1], sums[::-1], score, exponent))
+        return [_best_first(ended) for ended in hypotheses]
 
 
 def _on_host(notes: Sequence[Any]) -> list[Any]:
@@ -90,10 +90,10 @@ def _on_host(notes: Sequence[Any]) -> list[Any]:
         return []
     kinds = []
     for kind in zip(*notes, strict=True):
-        flat = torch.cat([one.flatten() for one in kind]).cpu()
-        parts = flat.split([one.numel() for one in kind])
-        kinds.append([part.view(one.shape) for part, one in zip(parts, kind, strict=True)])
-    return [type(notes[0])(*one) for one in zip(*kinds, strict=True)]
+        flat = torch.cat([tensor.flatten() for tensor in kind]).cpu()
+        parts = flat.split([tensor.numel() for tensor in kind])
+        kinds.append([part.view(tensor.shape) for part, tensor in zip(parts, kind, strict=True)])
+    return [type(notes[0])(*note) for note in zip(*kinds, strict=True)]
 
 
 def _hypothesis(
@@ -114,5 +114,5 @@ def _hypothesis(
 
 def _best_first(hypotheses: list[dict[str, Tensor]]) -> list[dict[str, Tensor]]:
     """Sorted by score, in single precision as in fairseq."""
-    scores = torch.tensor([float(one["score"]) for one in hypotheses])
+    scores = torch.tensor([float(hypothesis["score"]) for hypothesis in hypotheses])
     return [hypotheses[place] for place in scores.sort(descending=True).indices]

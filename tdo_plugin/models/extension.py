@@ -43,12 +43,12 @@ class Extension:
                 f"`--like` must be one of {', '.join(self.languages)}; it is {self.like}"
             )
 
-    def rows(self, known: Tensor) -> Tensor:
+    def rows(self, stored: Tensor) -> Tensor:
         """The new languages' rows, (new, ...), given those of the known ones, (K, ...)."""
         if self.like is None:
-            row = known.double().mean(0).to(known.dtype)
+            row = stored.double().mean(0).to(stored.dtype)
         else:
-            row = known[self.languages.index(self.like)]
+            row = stored[self.languages.index(self.like)]
         return row.expand(len(self.new), *row.shape)
 
     def arguments(self, args: Namespace) -> Namespace:
@@ -97,22 +97,26 @@ def extend(
         extension: what is added.
     """
     new = build()
-    known = len(extension.languages)
+    language_count = len(extension.languages)
     with torch.no_grad():
         tables = _language_tables(new)
-        vocabularies = {id(one) for one in new.core.embeddings.parameters()}
+        vocabularies = {id(embedding) for embedding in new.core.embeddings.parameters()}
         pairs = zip(old.named_parameters(), new.parameters(), strict=True)
-        for (name, stored), own in pairs:
-            if id(own) in tables:
+        for (name, stored), parameter in pairs:
+            if id(parameter) in tables:
                 # the row of positions of no language stays the last
-                parts = [stored[:known], extension.rows(stored[:known]), stored[known:]]
-            elif id(own) in vocabularies:
-                parts = [stored, extension.rows(stored[-known:])]
+                parts = [
+                    stored[:language_count],
+                    extension.rows(stored[:language_count]),
+                    stored[language_count:],
+                ]
+            elif id(parameter) in vocabularies:
+                parts = [stored, extension.rows(stored[-language_count:])]
             else:
                 parts = [stored]
             grown = torch.cat(parts) if len(parts) > 1 else stored
-            assert grown.shape == own.shape, name
-            own.copy_(grown)
+            assert grown.shape == parameter.shape, name
+            parameter.copy_(grown)
     return new
 
 

@@ -58,7 +58,7 @@ def greedy_search(
     for length in range(1, begin.size(1)):  # fairseq's decoders take one symbol at a time
         last(begin[:, :length])
     most = torch.tensor(limits, device=begin.device)
-    found = begin.new_full((len(limits), max(limits)), eos)
+    words = begin.new_full((len(limits), max(limits)), eos)
     present, tokens = torch.arange(len(limits), device=begin.device), begin
     done = most < 0
     for step in range(max(limits)):
@@ -67,7 +67,7 @@ def greedy_search(
         if step < least:
             logits[:, eos] = float("-inf")
         chosen = logits.argmax(1).masked_fill(done, eos)
-        found[present, step] = chosen
+        words[present, step] = chosen
         done = chosen.eq(eos) | (most <= step + 1)
         tokens = torch.cat([tokens, chosen[:, None]], 1)
         kept = unfinished(~done, step, CROWD)
@@ -75,10 +75,10 @@ def greedy_search(
             continue
         if not len(kept):
             break
-        present, tokens, most, done = (one[kept] for one in (present, tokens, most, done))
+        present, tokens, most, done = (tensor[kept] for tensor in (present, tokens, most, done))
         decoder.reorder_incremental_state_scripting(state, kept)
         source = model.encoder.reorder_encoder_out(source, kept)
-    return [_words(row, eos) for row in found.tolist()]
+    return [_words(row, eos) for row in words.tolist()]
 
 
 def _words(row: Sequence[int], end: int) -> list[int]:

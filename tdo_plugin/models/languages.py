@@ -61,18 +61,20 @@ def tag_sides(args: Namespace) -> tuple[str | None, bool]:
     ``--langtoks`` goes before the options that are named after the sides.
     """
     source, target = (getattr(args, f"{side}_langtok", None) for side in ("encoder", "decoder"))
-    given = getattr(args, "langtoks", None) or {}
-    if not isinstance(given, Mapping):
-        raise UserError(f"`--langtoks` must be a dict of tags; it is {shown(str(given))}")
-    source, target = given.get("main", (source, target))
+    langtoks = getattr(args, "langtoks", None) or {}
+    if not isinstance(langtoks, Mapping):
+        raise UserError(f"`--langtoks` must be a dict of tags; it is {shown(str(langtoks))}")
+    source, target = langtoks.get("main", (source, target))
     return source and source[:3], bool(target)
 
 
 def behind_tags(args: Namespace) -> list[str]:
     """The options whose symbols stand behind the language tags of the dictionary."""
     usual = {"--back-translated-tag": None, "--source-noise": "none"}
-    given = {one: getattr(args, one[2:].replace("-", "_"), usual[one]) for one in usual}
-    return [one for one, value in given.items() if value != usual[one]]
+    values = {
+        option: getattr(args, option[2:].replace("-", "_"), usual[option]) for option in usual
+    }
+    return [option for option, value in values.items() if value != usual[option]]
 
 
 def check_task(spec: ModelSpec, args: Namespace, task: Any) -> None:
@@ -129,8 +131,8 @@ def grown(state: Mapping[str, Any], core: TranslationModel, args: Any) -> Mappin
     new: dict[str, Any] = {}
     for name, module in core.named_modules(prefix="core"):
         if isinstance(module, PerLanguage):
-            for kind, own in module.named_parameters(prefix=name):
-                new.update(_grown(state.get(kind), own, kind, not module.replaces_plain))
+            for kind, parameter in module.named_parameters(prefix=name):
+                new.update(_grown(state.get(kind), parameter, kind, not module.replaces_plain))
     resumes = getattr(args, "reset_optimizer", None) is False
     if new and resumes and not getattr(args, "finetune_from_model", None):
         raise UserError(
@@ -140,16 +142,16 @@ def grown(state: Mapping[str, Any], core: TranslationModel, args: Any) -> Mappin
     return {**state, **new}
 
 
-def _grown(stored: Tensor | None, own: Tensor, name: str, added: bool) -> dict[str, Tensor]:
+def _grown(stored: Tensor | None, parameter: Tensor, name: str, added: bool) -> dict[str, Tensor]:
     if stored is None:
         # what is no addition is missing where it is another architecture, which is said elsewhere
-        return {name: own.detach().clone()} if added else {}
-    if stored.shape == own.shape[1:]:
-        return {name: stored.expand_as(own).clone()}
-    if stored.dim() == own.dim() and len(stored) != len(own):
+        return {name: parameter.detach().clone()} if added else {}
+    if stored.shape == parameter.shape[1:]:
+        return {name: stored.expand_as(parameter).clone()}
+    if stored.dim() == parameter.dim() and len(stored) != len(parameter):
         raise UserError(
             "the checkpoint must have the languages of `--langs`; its language-aware parts have "
-            f"{len(stored)} rows, these {len(own)} (`tdo extend` adds languages)"
+            f"{len(stored)} rows, these {len(parameter)} (`tdo extend` adds languages)"
         )
     return {}
 

@@ -76,8 +76,8 @@ def with_masks(
         UserError: the checkpoint was trained with other masks, with some where the model has none,
             or is not the one whose neurons were allocated.
     """
-    own, stored = core.neurons, state.get(PREFIX + "digest")
-    if own is None:
+    neurons, stored = core.neurons, state.get(PREFIX + "digest")
+    if neurons is None:
         if stored is not None:
             raise UserError(
                 f"`{OPTION}` must name the masks that the checkpoint was trained with; it is none"
@@ -85,16 +85,16 @@ def with_masks(
         return state
     if stored is None:
         _check_beginning(state, core, args, training)
-        own.awaited = ""
-        return {**state, **own.state_dict(prefix=PREFIX)}
-    if not len(own.masks):
-        own.take(**{name: state[PREFIX + name] for name in own.state_dict()})
-    elif not torch.equal(own.digest, stored.to(own.digest)):
+        neurons.awaited = ""
+        return {**state, **neurons.state_dict(prefix=PREFIX)}
+    if not len(neurons.masks):
+        neurons.take(**{name: state[PREFIX + name] for name in neurons.state_dict()})
+    elif not torch.equal(neurons.digest, stored.to(neurons.digest)):
         raise UserError(
             f"`{OPTION}` must name the masks that the checkpoint was trained with; "
             f"{core.spec.neuron_masks} has others (without a file the checkpoint's own are taken)"
         )
-    own.awaited = ""
+    neurons.awaited = ""
     return state
 
 
@@ -130,15 +130,15 @@ def _finetunes(args: Any) -> bool:
 
 
 def _check_modules(masks: Masks, widths: Mapping[str, int], path: Path) -> None:
-    found = {name: len(mask) for name, mask in masks.general.items()}
-    for name in dict.fromkeys([*widths, *found]):
-        if found.get(name) != widths.get(name):
-            here, there = found.get(name, "no"), widths.get(name, "none")
+    sizes = {name: len(mask) for name, mask in masks.general.items()}
+    for name in dict.fromkeys([*widths, *sizes]):
+        if sizes.get(name) != widths.get(name):
+            in_masks, in_model = sizes.get(name, "no"), widths.get(name, "none")
             raise UserError(
-                f"`{OPTION}` must fit the architecture; {path} has {here} neurons of {name}, the "
-                f"model {there}"
+                f"`{OPTION}` must fit the architecture; {path} has {in_masks} neurons of {name}, "
+                f"the model {in_model}"
             )
-    if list(found) != list(widths):
+    if list(sizes) != list(widths):
         raise UserError(f"`{OPTION}` must have modules in the model's order; {path} has not")
 
 
@@ -153,10 +153,10 @@ def _check_pairs(masks: Masks, trained: list[str], path: Path) -> None:
 def _indices(masks: Masks, languages: list[str], path: Path) -> Tensor:
     """Source and target of each pair by their place among the languages, (P, 2)."""
     for pair in masks.pairs:
-        if unknown := [one for one in pair.split("-") if one not in languages]:
+        if unknown := [language for language in pair.split("-") if language not in languages]:
             raise UserError(
                 f"`{OPTION}` must be of the languages of `--langs`; {path} has {pair}, "
                 f"{unknown[0]} is none of them"
             )
-    places = [[languages.index(one) for one in pair.split("-")] for pair in masks.pairs]
+    places = [[languages.index(language) for language in pair.split("-")] for pair in masks.pairs]
     return torch.tensor(places)

@@ -223,9 +223,9 @@ class TdoTransformer(FairseqEncoderDecoderModel):
             context=context,
             capture=source_capture,
         )
-        others = [replace(side, context=context) for side in side_sources]
+        side_requests = [replace(side, context=context) for side in side_sources]
         assert prev_output_tokens is not None  # None in fairseq's signature alone
-        (source, *sides), features = self.core([request, *others], prev_output_tokens)
+        (source, *sides), features = self.core([request, *side_requests], prev_output_tokens)
         extra: dict[str, Any] = {"attn": [None], "source": source, "side_sources": sides}
         extra["source_losses"] = [loss(self.core, source) for loss in source_losses]
         if smoothed_target is None:
@@ -284,9 +284,9 @@ class TdoTransformer(FairseqEncoderDecoderModel):
             command = args or model_cfg
             state_dict = with_masks(state_dict, self.core, command, self.for_training)
             state_dict = grown(with_pairs(state_dict, self.core), self.core, command)
-        own = self.state_dict()
+        model_state = self.state_dict()
         for name in ("core.embeddings.source.weight", "core.embeddings.target.weight"):
-            stored, present = state_dict.get(name), own.get(name)
+            stored, present = state_dict.get(name), model_state.get(name)
             if stored is not None and present is not None and len(stored) != len(present):
                 raise UserError(
                     "the checkpoint must fit the dictionary of the data: it has "
@@ -294,11 +294,11 @@ class TdoTransformer(FairseqEncoderDecoderModel):
                     + (ONE_MORE if abs(len(stored) - len(present)) == 1 else "")
                 )
         misfits = sorted(
-            [name for name in state_dict if name not in own]
+            [name for name in state_dict if name not in model_state]
             + [
                 name
-                for name in own
-                if name not in state_dict or state_dict[name].shape != own[name].shape
+                for name in model_state
+                if name not in state_dict or state_dict[name].shape != model_state[name].shape
             ]
         )
         if strict and misfits:

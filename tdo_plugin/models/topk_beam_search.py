@@ -49,10 +49,10 @@ class NarrowGenerator(SequenceGenerator):
     ) -> list[list[dict[str, Tensor]]]:
         exact = next(self.model.parameters()).dtype in (torch.float32, torch.float64)
         if not exact or prefix_tokens is not None or constraints is not None:
-            found: list[list[dict[str, Tensor]]] = super()._generate(
+            hypotheses: list[list[dict[str, Tensor]]] = super()._generate(
                 sample, prefix_tokens, constraints, bos_token
             )
-            return found
+            return hypotheses
         return self._topk_search(sample["net_input"], bos_token)
 
     def _topk_search(
@@ -89,7 +89,7 @@ class NarrowGenerator(SequenceGenerator):
             # the best that go on: each row has one end, so that K of 2 K do
             places = torch.arange(ends.size(1), device=device)
             active = (places + ends * len(places)).topk(beams, 1, largest=False).indices
-            scores, chosen, rows = (one.gather(1, active) for one in (best, chosen, rows))
+            scores, chosen, rows = (tensor.gather(1, active) for tensor in (best, chosen, rows))
             notes.go_on(present, rows, chosen, scores)
             if beams > 1 or kept is not None:
                 first = torch.arange(len(present), device=device) if kept is None else kept
@@ -98,10 +98,10 @@ class NarrowGenerator(SequenceGenerator):
                 self.model.reorder_incremental_state(states, order)
                 sources = self.model.reorder_encoder_out(sources, order)
             tokens[:, step + 1] = chosen.flatten()
-        found = notes.hypotheses(self.len_penalty if self.normalize_scores else 0.0)
-        if not all(found):
+        hypotheses = notes.hypotheses(self.len_penalty if self.normalize_scores else 0.0)
+        if not all(hypotheses):
             raise UserError("the model's scores must be numbers; they are NaN for some sentence")
-        return found
+        return hypotheses
 
     def _columns(
         self, tokens: Tensor, sources: list[Any], states: list[dict[str, Any]]
@@ -121,19 +121,19 @@ class NarrowGenerator(SequenceGenerator):
             self._likeliest(decoder.output_layer(rows))
             for rows in last.split(ROWS if last.is_cpu else len(last))
         ]
-        found, log_probs = (torch.cat(part) for part in zip(*parts, strict=True))
+        columns, log_probs = (torch.cat(part) for part in zip(*parts, strict=True))
         if alike > 1:
-            found, log_probs = (part.repeat_interleave(alike, 0) for part in (found, log_probs))
-        return found, log_probs
+            columns, log_probs = (part.repeat_interleave(alike, 0) for part in (columns, log_probs))
+        return columns, log_probs
 
     def _likeliest(self, logits: Tensor) -> tuple[Tensor, Tensor]:
         """Of some rows: the special symbols, then the 2 K likeliest tokens."""
         if self.temperature != 1.0:
             logits = logits / self.temperature
         log_probs = torch.log_softmax(logits, 1)
-        values, found = largest(log_probs[:, SPECIAL:], 2 * self.beam_size)
+        values, likeliest = largest(log_probs[:, SPECIAL:], 2 * self.beam_size)
         special = torch.arange(SPECIAL, device=logits.device).expand(len(logits), -1)
-        columns = torch.cat([special, found + SPECIAL], 1)
+        columns = torch.cat([special, likeliest + SPECIAL], 1)
         return columns, torch.cat([log_probs[:, :SPECIAL], values], 1)
 
     def _rule_out(self, log_probs: Tensor, step: int, last: int) -> None:
@@ -195,14 +195,14 @@ def largest(values: Tensor, count: int) -> tuple[Tensor, Tensor]:
     steps = torch.arange(0, whole, groups, device=values.device)
     rest = torch.arange(whole, values.size(1), device=values.device).expand(len(values), -1)
     places = torch.cat([(chosen[:, :, None] + steps).flatten(1), rest], 1)
-    found = values.gather(1, places).topk(count, 1)
-    return found.values, places.gather(1, found.indices)
+    top = values.gather(1, places).topk(count, 1)
+    return top.values, places.gather(1, top.indices)
 
 
 def is_plain_softmax(model: Any) -> bool:
     """Whether probabilities are the softmax of the decoder's output, as here and in fairseq."""
-    own = {type(part).get_normalized_probs.__module__ for part in (model, model.decoder)}
-    plain = own <= SOFTMAX and getattr(model.decoder, "adaptive_softmax", None) is None
+    modules = {type(part).get_normalized_probs.__module__ for part in (model, model.decoder)}
+    plain = modules <= SOFTMAX and getattr(model.decoder, "adaptive_softmax", None) is None
     return plain and "features_only" in signature(model.decoder.forward).parameters
 
 

@@ -16,8 +16,8 @@ def trained_pairs(args: Namespace) -> list[str]:
 
     While one direction is decoded the task knows that one alone.
     """
-    given = getattr(args, "lang_pairs", None) or []
-    return list(dict.fromkeys(given.split(",") if isinstance(given, str) else given))
+    pairs = getattr(args, "lang_pairs", None) or []
+    return list(dict.fromkeys(pairs.split(",") if isinstance(pairs, str) else pairs))
 
 
 def add_pairs(core: TranslationModel, args: Namespace, languages: Sequence[str]) -> None:
@@ -51,10 +51,10 @@ def with_pairs(state: Mapping[str, Any], core: TranslationModel) -> Mapping[str,
     stored = state.get(KEY)
     if stored is None:
         return {**state, KEY: core.pairs.pairs}
-    own, there = core.pairs.names(), core.pairs.names(stored)
-    if {*own} != {*there}:
+    model_pairs, stored_pairs = core.pairs.names(), core.pairs.names(stored)
+    if {*model_pairs} != {*stored_pairs}:
         raise UserError(
             "`--lang-pairs` must be the pairs that the checkpoint has adapters of, "
-            f"{', '.join(there)}; they are {', '.join(own)}"
+            f"{', '.join(stored_pairs)}; they are {', '.join(model_pairs)}"
         )
     return state

@@ -56,7 +56,7 @@ def option(
         trained_by: likewise.
     """
     shown = default if on_command_line is MISSING else on_command_line
-    known = {
+    attributes = {
         "flag": flag,
         "help": help_text,
         "default": shown,
@@ -65,19 +65,19 @@ def option(
         "title": title,
         "trained_by": trained_by,
     }
-    return field(default=default, metadata={"option": known})
+    return field(default=default, metadata={"option": attributes})
 
 
 def option_of(declared: "Field[Any]") -> Option | None:
     """The option that a field is; None for one that the command line does not set."""
-    known = declared.metadata.get("option")
-    if known is None:
+    attributes = declared.metadata.get("option")
+    if attributes is None:
         return None
-    flag = known["flag"] or "--tdo-" + declared.name.replace("_", "-")
-    return Option(**{**known, "flag": flag})
+    flag = attributes["flag"] or "--tdo-" + declared.name.replace("_", "-")
+    return Option(**{**attributes, "flag": flag})
 
 
 def options_of(specification: Any) -> dict[str, Option]:
     """The options of a dataclass or an instance, by field, in order."""
-    known = ((declared.name, option_of(declared)) for declared in fields(specification))
-    return {name: option for name, option in known if option is not None}
+    pairs = ((declared.name, option_of(declared)) for declared in fields(specification))
+    return {name: option for name, option in pairs if option is not None}

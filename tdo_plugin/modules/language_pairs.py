@@ -22,7 +22,9 @@ class LanguagePairs(nn.Module):
     def __init__(self, languages: Sequence[str], pairs: Sequence[str]) -> None:
         super().__init__()
         self.languages = tuple(languages)
-        places = [[self.languages.index(one) for one in pair.split("-")] for pair in pairs]
+        places = [
+            [self.languages.index(language) for language in pair.split("-")] for pair in pairs
+        ]
         self.register_buffer("pairs", torch.tensor(places))
 
     def forward(self, sources: Tensor, targets: Tensor) -> Tensor:
@@ -31,12 +33,12 @@ class LanguagePairs(nn.Module):
         Raises:
             LookupError: a pair has none; the message is its name.
         """
-        found = (sources[:, None] == self.pairs[:, 0]) & (targets[:, None] == self.pairs[:, 1])
-        known = found.any(1)
-        if not bool(known.all()):
-            first = int(known.int().argmin())
+        matches = (sources[:, None] == self.pairs[:, 0]) & (targets[:, None] == self.pairs[:, 1])
+        matched = matches.any(1)
+        if not bool(matched.all()):
+            first = int(matched.int().argmin())
             raise LookupError(self.name(int(sources[first]), int(targets[first])))
-        return found.int().argmax(1)
+        return matches.int().argmax(1)
 
     def name(self, source: int, target: int) -> str:
         """Of a pair, such as `de-en`."""

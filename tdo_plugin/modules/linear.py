@@ -116,11 +116,15 @@ def packed_product(weight: Tensor) -> Product:
     if not (single and torch.backends.mkldnn.is_available()):
         return lean_product
     packed = torch.ops.mkldnn._reorder_linear_weight(weight.detach())
-    known = weight.data_ptr(), weight._version
+    packed_version = weight.data_ptr(), weight._version
 
     def product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         usual = torch.is_grad_enabled() or torch.is_autocast_enabled("cpu")
-        if usual or x.dtype != torch.float32 or (weight.data_ptr(), weight._version) != known:
+        if (
+            usual
+            or x.dtype != torch.float32
+            or (weight.data_ptr(), weight._version) != packed_version
+        ):
             return lean_product(x, weight, bias)
         result: Tensor = torch.ops.mkldnn._linear_pointwise(x, packed, bias, "none", [], "")
         return result

@@ -140,8 +140,8 @@ class Segment:
 
     def wanted_tokens(self, number: int) -> list[tuple[int, Tensor]]:
         """Places in the request, and positions (B,), of token states that layer ``number`` owes."""
-        wanted = enumerate(self.request.token_states)
-        return [(place, positions) for place, (layer, positions) in wanted if layer == number]
+        token_states = enumerate(self.request.token_states)
+        return [(place, positions) for place, (layer, positions) in token_states if layer == number]
 
     def capture(self, name: str, compute: Callable[[], Tensor]) -> None:
         """Keep a tensor from inside a layer, (B * S, ...), computed only if it was asked for."""

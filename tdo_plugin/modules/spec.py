@@ -201,21 +201,21 @@ class ModelSpec:
     @classmethod
     def flag(cls, name: str) -> str:
         """The flag that sets a field, for messages that a user can act on."""
-        known = options_of(cls).get(name)
-        return "--" + name.replace("_", "-") if known is None else known.flag
+        declared = options_of(cls).get(name)
+        return "--" + name.replace("_", "-") if declared is None else declared.flag
 
     def needing(self, *needs: str) -> dict[str, Option]:
         """The options that are on and need one of these of the task or a batch, by field."""
         return {
-            name: known
-            for name, known in options_of(self).items()
-            if known.needs in needs and getattr(self, name) != known.off
+            name: declared
+            for name, declared in options_of(self).items()
+            if declared.needs in needs and getattr(self, name) != declared.off
         }
 
     def same_for_all(self) -> "ModelSpec":
         """The same model without parts for single languages and pairs."""
         needing = self.needing("languages", "pairs", "both languages")
-        off: dict[str, Any] = {name: known.off for name, known in needing.items()}
+        off: dict[str, Any] = {name: declared.off for name, declared in needing.items()}
         return replace(self, **off, num_languages=0, num_pairs=0, zero_shot_neurons="union")
 
     @property

@@ -31,10 +31,10 @@ def _choices(spec: ModelSpec, listed: Mapping[str, Collection[str]]) -> list[str
         for name, kind in get_type_hints(type(spec)).items()
         if get_origin(kind) is Literal and (value := getattr(spec, name)) not in get_args(kind)
     ] + [
-        f"`{flag(option)}` must be some of {', '.join(known)}; it has {name}"
-        for option, known in listed.items()
+        f"`{flag(option)}` must be some of {', '.join(allowed)}; it has {name}"
+        for option, allowed in listed.items()
         for name in getattr(spec, option)
-        if name not in known
+        if name not in allowed
     ]
 
 
@@ -107,7 +107,7 @@ def _numbers(spec: ModelSpec) -> list[str]:
     counts = {"languages": spec.num_languages, "pairs": spec.num_pairs}
     for needs, count in counts.items():
         names = {"languages": "--langs", "pairs": "--lang-pairs"}[needs]
-        parts = [known.flag for known in options_of(spec).values() if known.needs == needs]
+        parts = [option.flag for option in options_of(spec).values() if option.needs == needs]
         if bool(spec.needing(needs)) != (count > 0):
             problems.append(
                 f"`{names}` must name {needs} where one of {', '.join(parts)} is on, and only "
@@ -161,9 +161,9 @@ def _source_parts(spec: ModelSpec) -> list[str]:
 
 def _layers(spec: ModelSpec) -> list[str]:
     flag = spec.flag
-    own, foreign = ("num_layers", "target_layer"), ("encoder_layers", "decoder_layers")
+    required, foreign = ("num_layers", "target_layer"), ("encoder_layers", "decoder_layers")
     if spec.topology == "encoder-decoder":
-        own, foreign = foreign, own
+        required, foreign = foreign, required
     problems = [
         f"`{flag(name)}` must be left out where `{flag('topology')}` is {spec.topology}; it "
         f"is {getattr(spec, name)}"
@@ -184,7 +184,7 @@ def _layers(spec: ModelSpec) -> list[str]:
     if spec.topology == "encoder-decoder":
         return problems + [
             f"`{flag(name)}` must be positive; it is {getattr(spec, name)}"
-            for name in own
+            for name in required
             if getattr(spec, name) <= 0
         ]
     if spec.num_layers <= 0:

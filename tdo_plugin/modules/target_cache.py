@@ -39,11 +39,11 @@ class TargetCache(TargetStore):
         new, self.length = mask.target.shape[2:]
         self._start = self.length - new
         sentences, beams = mask.source.size(0), self._beams
-        own = torch.arange(beams, device=mask.source.device)
-        written = own[:, None].expand(sentences, beams, new)
+        row_numbers = torch.arange(beams, device=mask.source.device)
+        written = row_numbers[:, None].expand(sentences, beams, new)
         self._writer = written if self._writer is None else torch.cat([self._writer, written], 2)
         visible = mask.target.view(sentences, -1, new, self.length, 1)  # (B, K or 1, T, P, 1)
-        ancestors = self._writer[:, :, None, :, None] == own  # (B, K, 1, P, K)
+        ancestors = self._writer[:, :, None, :, None] == row_numbers  # (B, K, 1, P, K)
         visible = visible & ancestors[:, : visible.size(1)]
         return TargetMask(mask.source, visible.flatten(3).flatten(1, 2)[:, None], mask.padding)
 

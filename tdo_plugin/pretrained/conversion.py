@@ -83,7 +83,9 @@ def convert(original: Original, design: Design) -> Conversion:
     )
 
 
-def write(original: Original, made: Conversion, design: Design, folder: Path) -> dict[str, Any]:
+def write(
+    original: Original, conversion: Conversion, design: Design, folder: Path
+) -> dict[str, Any]:
     """Write checkpoint, dictionary, segmentation and record into a folder that is there.
 
     Returns:
@@ -93,16 +95,16 @@ def write(original: Original, made: Conversion, design: Design, folder: Path) ->
 
     from tdo_plugin.tasks.task_state import digest_of
 
-    write_text(folder / "dict.txt", (f"{one} 1" for one in original.symbols[len(SPECIALS) :]))
+    write_text(folder / "dict.txt", (f"{symbol} 1" for symbol in original.symbols[len(SPECIALS) :]))
     with replaced(folder / "spm.model") as unfinished:
         unfinished.write_bytes(original.segmentation)
     write_text(folder / "spm.vocab", _pieces(original.segmentation))
-    cfg = convert_namespace_to_omegaconf(made.arguments)
+    cfg = convert_namespace_to_omegaconf(conversion.arguments)
     cfg.model = cfg.task = None
     state = {
         "args": None,
-        "cfg": {**_plain(cfg), "model": made.arguments, "task": made.arguments},
-        "model": made.model.state_dict(),
+        "cfg": {**_plain(cfg), "model": conversion.arguments, "task": conversion.arguments},
+        "model": conversion.model.state_dict(),
         "optimizer_history": [NOTHING_TRAINED],
         # any choice of its languages may be trained, in any order; the dictionary is fixed
         "task_state": {
@@ -111,7 +113,7 @@ def write(original: Original, made: Conversion, design: Design, folder: Path) ->
         "extra_state": {"val_loss": None, "train_iterator": FROM_THE_BEGINNING},
     }
     save_whole(state, str(folder / CHECKPOINT))
-    facts = record(original, made, design)
+    facts = record(original, conversion, design)
     write_text(folder / RECORD, [json.dumps(facts, indent=1)])
     return facts
 
@@ -119,9 +121,9 @@ def write(original: Original, made: Conversion, design: Design, folder: Path) ->
 def _plain(cfg: Any) -> dict[str, Any]:
     from omegaconf import OmegaConf
 
-    found = OmegaConf.to_container(cfg, resolve=True, enum_to_str=True)
-    assert isinstance(found, dict)
-    return {str(key): value for key, value in found.items()}
+    container = OmegaConf.to_container(cfg, resolve=True, enum_to_str=True)
+    assert isinstance(container, dict)
+    return {str(key): value for key, value in container.items()}
 
 
 def _pieces(segmentation: bytes) -> list[str]:
@@ -132,10 +134,10 @@ def _pieces(segmentation: bytes) -> list[str]:
     return [f"{model.id_to_piece(index)}\t{model.get_score(index):g}" for index in ids]
 
 
-def record(original: Original, made: Conversion, design: Design) -> dict[str, Any]:
+def record(original: Original, conversion: Conversion, design: Design) -> dict[str, Any]:
     """All that became of the original, with stable keys; parameters are counted in numbers."""
     sizes = original.parameters
-    own = made.model.core.state_dict()
+    core = conversion.model.core.state_dict()
     return {
         "original": {
             "path": str(original.path),
@@ -144,13 +146,13 @@ def record(original: Original, made: Conversion, design: Design) -> dict[str, An
             "languages": len(original.tags),
         },
         "arch": design.arch,
-        "stacks": {name: str(one) for name, one in made.stacks.items()},
-        "flags": design.flags(original.sizes, made.stacks),
+        "stacks": {name: str(layers) for name, layers in conversion.stacks.items()},
+        "flags": design.flags(original.sizes, conversion.stacks),
         "languages": list(design.languages),
-        "parameters": sum(one.numel() for one in made.model.parameters()),
-        "taken": sum(own[name].numel() for name in made.taken),
-        "dropped": _groups({name: sizes[name].numel() for name in made.dropped}),
-        "new": _groups({name: own[name].numel() for name in made.new}),
+        "parameters": sum(parameter.numel() for parameter in conversion.model.parameters()),
+        "taken": sum(core[name].numel() for name in conversion.taken),
+        "dropped": _groups({name: sizes[name].numel() for name in conversion.dropped}),
+        "new": _groups({name: core[name].numel() for name in conversion.new}),
         "remarks": list(original.remarks),
         "seed": design.seed,
     }
@@ -158,12 +160,12 @@ def record(original: Original, made: Conversion, design: Design) -> dict[str, An
 
 def _groups(numbers: Mapping[str, int]) -> dict[str, int]:
     """Numbers of parameters by what they are of: an original's layers, or the new model's parts."""
-    found: dict[str, int] = {}
+    totals: dict[str, int] = {}
     for name, count in numbers.items():
         first, second, *rest = name.split(".")
         group = f"{first}.{second}"
         if second == "layers":
             cross = rest[1].startswith("encoder_attn")
             group = "cross-attention" if cross and first == "decoder" else f"{first} layers"
-        found[group] = found.get(group, 0) + count
-    return found
+        totals[group] = totals.get(group, 0) + count
+    return totals

@@ -51,8 +51,11 @@ class Design:
         check_languages(self.languages, "`--languages` and `--new-languages`")
         if self.arch == TWO_STAGE:
             return
-        given = {"--target-layer": self.target_layer, "--adaptation-dim": self.adaptation_dim}
-        for option, value in given.items():
+        two_stage_only = {
+            "--target-layer": self.target_layer,
+            "--adaptation-dim": self.adaptation_dim,
+        }
+        for option, value in two_stage_only.items():
             if value is not None:
                 raise UserError(
                     f"`{option}` must be left out with `--to {self.arch}`, which has no two "
@@ -66,7 +69,7 @@ class Design:
             UserError: the layers are not there, or not so many as the stack has.
         """
         if self.arch == ENCODER_DECODER:
-            own = {
+            by_stack = {
                 f"{side}_layers": Layers.first(side, self.half or sizes.layers(side))
                 for side in ("encoder", "decoder")
             }
@@ -76,21 +79,21 @@ class Design:
                 raise UserError(
                     f"`CHECKPOINT` must have two decoder layers for `--to {self.arch}`; it has one"
                 )
-            own = {"layers": Layers.first("decoder", 2 * half)}
-        if foreign := [STACKS[name] for name in self.stacks if name not in own]:
+            by_stack = {"layers": Layers.first("decoder", 2 * half)}
+        if foreign := [STACKS[name] for name in self.stacks if name not in by_stack]:
             raise UserError(f"`{foreign[0]}` must be left out with `--to {self.arch}`; it is given")
-        for name, usual in own.items():
+        for name, usual in by_stack.items():
             chosen = self.stacks.get(name, usual)
             if not chosen.numbers:
                 chosen = Layers.first(chosen.side, len(usual.numbers))
             chosen.check(sizes, len(usual.numbers), STACKS[name])
-            own[name] = chosen
-        if "decoder_layers" in own and own["decoder_layers"].side != "decoder":
+            by_stack[name] = chosen
+        if "decoder_layers" in by_stack and by_stack["decoder_layers"].side != "decoder":
             raise UserError(
                 "`--decoder` must name layers of the decoder, which have cross-attention; it is "
-                f"{own['decoder_layers']}"
+                f"{by_stack['decoder_layers']}"
             )
-        return own
+        return by_stack
 
     def flags(self, sizes: Sizes, stacks: Mapping[str, Layers]) -> list[str]:
         """What `fairseq-train` needs to be told of this model, so that its checkpoint fits."""
@@ -121,8 +124,8 @@ class Design:
 
     def _own_flags(self, sizes: Sizes, stacks: Mapping[str, Layers]) -> dict[str, Any]:
         """Those of the architecture; a flag without a value has an empty one."""
-        inner = {name: sizes.ffn_dim(one.side) for name, one in stacks.items()}
-        numbers = {name: len(one.numbers) for name, one in stacks.items()}
+        inner = {name: sizes.ffn_dim(layers.side) for name, layers in stacks.items()}
+        numbers = {name: len(layers.numbers) for name, layers in stacks.items()}
         if self.arch == ENCODER_DECODER:
             return {
                 "--tdo-encoder-layers": numbers["encoder_layers"],

@@ -78,7 +78,7 @@ def read(path: Path, family: str, dictionary: Path, segmentation: Path) -> Origi
 
 def _entries(dictionary: Path) -> list[str]:
     """The symbols of a dictionary in fairseq's format."""
-    found = []
+    symbols = []
     for number, line in enumerate(read_lines(dictionary), 1):
         symbol, _, count = line.rpartition(" ")
         if not (symbol and count.isdigit()):
@@ -86,8 +86,8 @@ def _entries(dictionary: Path) -> list[str]:
                 f"`--dict` must be a dictionary of fairseq's, an entry and its count a line; line "
                 f"{number} of {dictionary} is not"
             )
-        found.append(symbol)
-    return found
+        symbols.append(symbol)
+    return symbols
 
 
 def _check_pieces(segmentation: Path, symbols: set[str], dictionary: Path) -> None:
@@ -95,9 +95,9 @@ def _check_pieces(segmentation: Path, symbols: set[str], dictionary: Path) -> No
     model = load_model(segmentation)
     ids = range(model.get_piece_size())
     pieces = [
-        model.id_to_piece(one)
-        for one in ids
-        if not (model.is_control(one) or model.is_unknown(one))
+        model.id_to_piece(index)
+        for index in ids
+        if not (model.is_control(index) or model.is_unknown(index))
     ]
     unknown = [piece for piece in pieces if piece not in symbols]
     if 2 * len(unknown) > len(pieces):
@@ -109,35 +109,35 @@ def _check_pieces(segmentation: Path, symbols: set[str], dictionary: Path) -> No
 
 def _options(state: dict[str, Any]) -> dict[str, Any]:
     """All options of the training, of the model's and of the task's."""
-    found: dict[str, Any] = {}
+    merged: dict[str, Any] = {}
     cfg = state.get("cfg") or {}
     for part in (state.get("args"), cfg.get("task"), cfg.get("model")):
         if part is not None:
-            found.update(vars(part) if isinstance(part, Namespace) else part)
-    return found
+            merged.update(vars(part) if isinstance(part, Namespace) else part)
+    return merged
 
 
 def _parameters(path: Path, stored: Mapping[str, Tensor]) -> dict[str, Tensor]:
     kept = [stored[name] for name in EMBEDDINGS if name in stored]
     if not kept:
         raise UserError(f"{path} must hold embeddings; it has none")
-    if any(not torch.equal(one, kept[0]) for one in kept[1:]):
+    if any(not torch.equal(matrix, kept[0]) for matrix in kept[1:]):
         raise UserError(f"{path} must have one matrix for source, target and output")
-    found = {
+    parameters = {
         name: value
         for name, value in stored.items()
         if name not in EMBEDDINGS and not LEFT_OUT.fullmatch(name)
     }
-    return {"embeddings": kept[0], **found}
+    return {"embeddings": kept[0], **parameters}
 
 
 def _sizes(path: Path, options: dict[str, Any], parameters: Mapping[str, Tensor]) -> Sizes:
     """The architecture: heads from the options, all else from the parameters themselves."""
     for option, values in WANTED.items():
-        if (found := options.get(option)) not in values:
+        if (value := options.get(option)) not in values:
             raise UserError(
                 f"{path} must be a dense M2M-100 or NLLB, whose {option} is {values[0]}; "
-                f"it is {found}"
+                f"it is {value}"
             )
     heads = [options.get(f"{side}_attention_heads") for side in SIDES]
     if heads[0] is None or heads[0] != heads[1]:
@@ -170,9 +170,9 @@ def _name_rows(
     """Add what the task adds to its dictionary while it runs; tags by language, and remarks."""
     languages = options.get("langs") or ()
     if isinstance(languages, str):
-        languages = [one for one in languages.split(",") if one]
-    own, remarks = {*symbols}, []
-    missing = [tag(one) for one in languages if tag(one) not in own]
+        languages = [language for language in languages.split(",") if language]
+    entries, remarks = {*symbols}, []
+    missing = [tag(language) for language in languages if tag(language) not in entries]
     if missing and len(symbols) + len(missing) <= rows:
         remarks.append(
             f"rows {len(symbols)} to {len(symbols) + len(missing) - 1} are the tags that "

@@ -60,17 +60,17 @@ def _sizes(folder: Path) -> tuple[Sizes, int]:
         config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except UNREADABLE as error:
         raise UserError(f"{folder}/config.json must be readable: {_line(error)}") from None
-    wanted: dict[str, Any] = {
+    required: dict[str, Any] = {
         "model_type": "m2m_100",
         "activation_function": "relu",
         "scale_embedding": True,
         "decoder_attention_heads": getattr(config, "encoder_attention_heads", None),
         "tie_word_embeddings": True,
     }
-    for key, value in wanted.items():
-        if (found := getattr(config, key, None)) != value:
+    for key, value in required.items():
+        if (actual := getattr(config, key, None)) != value:
             raise UserError(
-                f"{folder} must be a dense M2M-100 or NLLB, whose {key} is {value}; it is {found}"
+                f"{folder} must be a dense M2M-100 or NLLB, whose {key} is {value}; it is {actual}"
             )
     numbers = {name: getattr(config, name) for name in NUMBERS}
     for key, value in numbers.items():
@@ -95,15 +95,17 @@ def _parameters(folder: Path) -> dict[str, Tensor]:
     kept = [stored.pop(name) for name in EMBEDDINGS if name in stored]
     if not kept:
         raise UserError(f"{folder} must hold embeddings; its weights have none")
-    if any(not torch.equal(one, kept[0]) for one in kept[1:]):
+    if any(not torch.equal(matrix, kept[0]) for matrix in kept[1:]):
         raise UserError(
             f"{folder} must have one matrix for source, target and output; it has several"
         )
-    found = {name.removeprefix("model."): value for name, value in stored.items()}
+    parameters = {name.removeprefix("model."): value for name, value in stored.items()}
     # older files have the sinusoids too
     positions = re.compile(r"(en|de)coder\.embed_positions\..+|final_logits_bias")
-    found = {name: value for name, value in found.items() if not positions.fullmatch(name)}
-    return {"embeddings": kept[0], **found}
+    parameters = {
+        name: value for name, value in parameters.items() if not positions.fullmatch(name)
+    }
+    return {"embeddings": kept[0], **parameters}
 
 
 def _weights(folder: Path) -> list[Path]:
@@ -125,10 +127,10 @@ def _weights(folder: Path) -> list[Path]:
 
 def _tensors(path: Path) -> dict[str, Tensor]:
     if path.suffix == ".bin":
-        found: Any = safe_load(str(path), map_location="cpu")
-        if not isinstance(found, dict) or not all(map(torch.is_tensor, found.values())):
+        tensors: Any = safe_load(str(path), map_location="cpu")
+        if not isinstance(tensors, dict) or not all(map(torch.is_tensor, tensors.values())):
             raise UserError(f"{path} must hold parameters by name, and nothing else; it does not")
-        return found
+        return tensors
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 

@@ -46,9 +46,13 @@ class Sizes:
         for side in SIDES:
             inner = self.ffn_dim(side)
             attentions = ("self_attn", "encoder_attn") if side == "decoder" else ("self_attn",)
-            matrices = {f"{one}.{part}": (width, width) for one in attentions for part in PROJECTED}
+            matrices = {
+                f"{attention}.{part}": (width, width)
+                for attention in attentions
+                for part in PROJECTED
+            }
             matrices.update(fc1=(inner, width), fc2=(width, inner))
-            norms = [*(f"{one}_layer_norm" for one in attentions), "final_layer_norm"]
+            norms = [*(f"{attention}_layer_norm" for attention in attentions), "final_layer_norm"]
             for number in range(self.layers(side)):
                 layer = f"{side}.layers.{number}"
                 for part, shape in matrices.items():
@@ -93,7 +97,7 @@ class Original:
                     f"{self.path} must have {name} of shape {list(shape)}; it has "
                     + ("none" if stored is None else str(list(stored.shape)))
                 )
-        if strange := [one for one in self.parameters if one not in {"embeddings", *expected}]:
+        if strange := [name for name in self.parameters if name not in {"embeddings", *expected}]:
             raise UserError(
                 f"{self.path} must be a dense M2M-100 or NLLB of the size that it says; it has "
                 f"{strange[0]}, too"
@@ -122,12 +126,12 @@ class Original:
         Raises:
             UserError: on a language that it does not know, or a name that is taken.
         """
-        if unknown := [one for one in names if one not in self.tags]:
+        if unknown := [language for language in names if language not in self.tags]:
             raise UserError(
                 f"`--languages` must name languages of {self.path}; it has none called "
                 f"{unknown[0]} ({_alike(unknown[0], self.tags)})"
             )
-        tags = {names.get(one, one): row for one, row in self.tags.items()}
+        tags = {names.get(language, language): row for language, row in self.tags.items()}
         if len(tags) < len(self.tags):
             taken = next(new for old, new in names.items() if new != old and new in self.tags)
             raise UserError(
@@ -157,6 +161,6 @@ def fill_up(symbols: list[str], rows: int) -> list[int]:
     return added
 
 
-def _alike(name: str, known: Mapping[str, int]) -> str:
-    close = get_close_matches(name, known, cutoff=0.4) or list(known)[:5]
-    return "its languages are called " + ", ".join(close) + (", ..." if len(known) > 5 else "")
+def _alike(name: str, tags: Mapping[str, int]) -> str:
+    close = get_close_matches(name, tags, cutoff=0.4) or list(tags)[:5]
+    return "its languages are called " + ", ".join(close) + (", ..." if len(tags) > 5 else "")

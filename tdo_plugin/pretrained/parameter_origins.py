@@ -57,8 +57,8 @@ class Layers:
             return cls(text, ())
         side, _, listed = text.partition(":")
         numbers: list[int] = []
-        for one in listed.split(","):
-            match = re.fullmatch(r"([1-9]\d*)(?:-([1-9]\d*))?", one.strip(), re.ASCII)
+        for span in listed.split(","):
+            match = re.fullmatch(r"([1-9]\d*)(?:-([1-9]\d*))?", span.strip(), re.ASCII)
             if match is None or side not in SIDES or int(match[1]) > int(match[2] or match[1]):
                 raise UserError(
                     f"`{option}` must be encoder or decoder, or layers of either from 1, such as "
@@ -92,17 +92,19 @@ class Layers:
             )
 
 
-def origins(own: Mapping[str, Tensor], stacks: Mapping[str, Layers]) -> dict[str, str | None]:
+def origins(
+    parameters: Mapping[str, Tensor], stacks: Mapping[str, Layers]
+) -> dict[str, str | None]:
     """Where each parameter comes from, by the name of the model's own.
 
     Args:
-        own: a model's parameters and buffers.
+        parameters: a model's parameters and buffers.
         stacks: what each of its stacks takes: `layers`, or `encoder_layers` and `decoder_layers`.
 
     Returns:
         The original's names; None for what is new.
     """
-    return {name: _origin(name, stacks) for name in own}
+    return {name: _origin(name, stacks) for name in parameters}
 
 
 def _origin(name: str, stacks: Mapping[str, Layers]) -> str | None:

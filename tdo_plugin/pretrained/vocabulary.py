@@ -52,8 +52,8 @@ def extended(original: Original, extension: Extension) -> Original:
         UserError: on a language that is known already, or one to be like that is not; on texts that
             cannot be read or are too few for so many pieces.
     """
-    if known := [one for one in extension.languages if one in original.tags]:
-        raise UserError(f"`--new-languages` must be new; {original.path} knows {known[0]}")
+    if taken := [language for language in extension.languages if language in original.tags]:
+        raise UserError(f"`--new-languages` must be new; {original.path} knows {taken[0]}")
     if missing := [path for path in extension.texts if not path.is_file()]:
         raise UserError(f"`--extend-vocabulary` must name files of text; {missing[0]} is none")
     if extension.like is not None and extension.like not in original.tags:
@@ -69,7 +69,7 @@ def extended(original: Original, extension: Extension) -> Original:
         segmentation, pieces = _segmentation(original, extension)
         rows += _rows(original, table, pieces)
     first = len(original.symbols)
-    tags = {one: first + number for number, one in enumerate(extension.languages)}
+    tags = {language: first + number for number, language in enumerate(extension.languages)}
     symbols = [*original.symbols, *map(tag, extension.languages), *pieces]
     grown = torch.cat([table, torch.stack(rows)]) if rows else table
     remarks = [
@@ -88,12 +88,12 @@ def extended(original: Original, extension: Extension) -> Original:
 
 def _segmentation(original: Original, extension: Extension) -> tuple[bytes, list[str]]:
     """The original's SentencePiece model with new pieces at its end, and these pieces."""
-    own = _proto(original.segmentation)
+    proto = _proto(original.segmentation)
     with tempfile.TemporaryDirectory() as folder:
-        normalization = own.normalizer_spec.name
+        normalization = proto.normalizer_spec.name
         settings = SegmentationSettings(
             extension.pieces,
-            KINDS.get(own.trainer_spec.model_type, "unigram"),
+            KINDS.get(proto.trainer_spec.model_type, "unigram"),
             normalization=normalization if normalization in NORMALIZATIONS else "nmt_nfkc",
             seed=extension.seed,
         )
@@ -103,19 +103,19 @@ def _segmentation(original: Original, extension: Extension) -> tuple[bytes, list
             # it speaks of the option of those who choose a whole vocabulary
             raise UserError(str(error).replace("--vocab-size", "--new-pieces")) from None
         trained = _proto(Path(folder, "spm.model").read_bytes())
-    known = {piece.piece for piece in own.pieces} | {*original.symbols}
-    lowest = min(piece.score for piece in own.pieces)
+    existing = {piece.piece for piece in proto.pieces} | {*original.symbols}
+    lowest = min(piece.score for piece in proto.pieces)
     added = []
     for piece in trained.pieces:
-        if piece.type == NORMAL and piece.piece not in known:
+        if piece.type == NORMAL and piece.piece not in existing:
             added.append(piece.piece)
-            new = own.pieces.add()
+            new = proto.pieces.add()
             new.piece = piece.piece
             # merges of BPE are made in the order of scores: new ones after all old ones
-            merged = own.trainer_spec.model_type == BPE
+            merged = proto.trainer_spec.model_type == BPE
             new.score = piece.score + (lowest - 1 if merged else 0)
-    own.trainer_spec.vocab_size = len(own.pieces)
-    return own.SerializeToString(), added
+    proto.trainer_spec.vocab_size = len(proto.pieces)
+    return proto.SerializeToString(), added
 
 
 def _proto(model: bytes) -> Any:
@@ -134,14 +134,14 @@ def _rows(original: Original, table: Tensor, pieces: Sequence[str]) -> list[Tens
     numbers = {symbol: row for row, symbol in enumerate(original.symbols)}
     words = [row for symbol, row in numbers.items() if row > 3 and model.piece_to_id(symbol)]
     anything = _mean(table, words)
-    found = []
+    embeddings = []
     for piece in pieces:
         cut = model.encode(piece.replace("▁", " "), out_type=str)
         if not piece.startswith("▁") and cut[:1] == ["▁"]:
             cut = cut[1:]  # stands before every text
-        parts = [numbers[one] for one in cut if one in numbers]
-        found.append(_mean(table, parts) if parts else anything)
-    return found
+        parts = [numbers[part] for part in cut if part in numbers]
+        embeddings.append(_mean(table, parts) if parts else anything)
+    return embeddings
 
 
 def _mean(table: Tensor, rows: Sequence[int]) -> Tensor:

@@ -37,11 +37,11 @@ def start(
             daemon cannot begin others.
     """
     context = multiprocessing.get_context(method)
-    connection, other = context.Pipe()
-    process = context.Process(target=_run, args=(other, body, args, os.getpid()), daemon=daemon)
+    connection, child_end = context.Pipe()
+    process = context.Process(target=_run, args=(child_end, body, args, os.getpid()), daemon=daemon)
     with no_interrupt():  # until it ignores that by itself
         process.start()
-    other.close()
+    child_end.close()
     return connection, process
 
 

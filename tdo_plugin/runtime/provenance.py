@@ -15,13 +15,13 @@ PACKAGES = ("tdo_plugin", "fairseq", "torch", "sacrebleu", "sentencepiece")
 @cache
 def versions() -> dict[str, str]:
     """Versions of Python and of what results depend on; packages that are missing are left out."""
-    found = {"python": platform.python_version()}
+    installed = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            installed[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return installed
 
 
 @cache

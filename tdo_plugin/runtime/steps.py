@@ -74,9 +74,9 @@ def described(value: object) -> str:
     So a field that comes later does not make what was made before another thing.
     """
     if is_dataclass(value) and not isinstance(value, type):
-        found = ((one, getattr(value, one.name)) for one in fields(value))
-        given = [f"{one.name}={described(v)}" for one, v in found if v != one.default]
-        return f"{type(value).__name__}({', '.join(given)})"
+        values = ((field, getattr(value, field.name)) for field in fields(value))
+        parts = [f"{field.name}={described(v)}" for field, v in values if v != field.default]
+        return f"{type(value).__name__}({', '.join(parts)})"
     if isinstance(value, Mapping):
         return f"map({', '.join(f'{described(k)}: {described(v)}' for k, v in value.items())})"
     if isinstance(value, (tuple, list)):
@@ -161,9 +161,9 @@ class Steps:
 
         def jobs() -> Iterator[tuple[Step, Job]]:
             for step in steps:
-                known = self.facts(step)
-                if known is not None:
-                    facts[step.name] = known
+                recorded = self.facts(step)
+                if recorded is not None:
+                    facts[step.name] = recorded
                     continue
                 begun(step)
                 folder = self._folder(step)
@@ -171,9 +171,9 @@ class Steps:
                 yield step, partial(self._make, step, folder)
 
         with closing(run_jobs(jobs(), self.workers)) as results:
-            for step, found in results:
-                facts[step.name] = found
-                self._finish(step, found)
+            for step, step_facts in results:
+                facts[step.name] = step_facts
+                self._finish(step, step_facts)
                 ended(step)
         return facts
 

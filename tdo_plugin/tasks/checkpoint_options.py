@@ -77,10 +77,10 @@ def complete(args: Namespace, parser: ArgumentParser, words: Sequence[str] | Non
         return
     check_members(members)
     state = next(iter(members.values()))
-    given = _given(args, parser, words)
-    _take_settings(args, given, state)
-    _take_limits(args, given, state)
-    _take_languages(args, given, state)
+    explicit = _given(args, parser, words)
+    _take_settings(args, explicit, state)
+    _take_limits(args, explicit, state)
+    _take_languages(args, explicit, state)
 
 
 def _checkpoints(args: Namespace) -> list[Path]:
@@ -131,25 +131,25 @@ def _given(args: Namespace, parser: ArgumentParser, words: Sequence[str] | None)
     return {name for name, value in vars(read).items() if value is not None}
 
 
-def _take_settings(args: Namespace, given: set[str], state: State) -> None:
-    stored, own = settings_of(task_options(state)), settings_of(args)
+def _take_settings(args: Namespace, explicit: set[str], state: State) -> None:
+    stored, command_settings = settings_of(task_options(state)), settings_of(args)
     if "main" in (args.langtoks or {}):
-        given = {*given, *SIDES}
-    said = {name: own[name] for name in own if name in given}
+        explicit = {*explicit, *SIDES}
+    requested = {name: command_settings[name] for name in command_settings if name in explicit}
     if _trains(args) and is_converted(state):
-        stored = {**stored, **said}  # a converted model is trained for other tags, too
-    check_settings(said, stored, LEAVE_OUT)
+        stored = {**stored, **requested}  # a converted model is trained for other tags, too
+    check_settings(requested, stored, LEAVE_OUT)
     apply(stored, args)
     options = task_options(state)
     for share in (f"source_noise_{name}" for name in SHARES):  # free, but not without the noise
-        if "source_noise" not in given and share not in given and hasattr(options, share):
+        if "source_noise" not in explicit and share not in explicit and hasattr(options, share):
             setattr(args, share, getattr(options, share))
     masked = MASKED in (getattr(options, "extra_data", None) or {})
     if masked and not args.extra_data and not _trains(args):
         args.extra_data = {MASKED: ""}  # which is not read: the symbol alone is wanted
 
 
-def _take_limits(args: Namespace, given: set[str], state: State) -> None:
+def _take_limits(args: Namespace, explicit: set[str], state: State) -> None:
     """Most positions of source and target, which are a table's size where they are learned.
 
     Other positions are computed, and a training may have others than the one before it. Decoding
@@ -163,19 +163,19 @@ def _take_limits(args: Namespace, given: set[str], state: State) -> None:
         limit = overrides.get(name, getattr(options, name, None))
         if not isinstance(limit, int):  # an older checkpoint lacks it
             continue
-        own = getattr(args, name)
+        value = getattr(args, name)
         option = f"--{name.replace('_', '-')}"
-        if name not in given:
+        if name not in explicit:
             setattr(args, name, limit)
-        elif _trains(args) and learned and own != limit:
+        elif _trains(args) and learned and value != limit:
             raise UserError(
                 f"`{option}` must be the checkpoint's, {shown(limit)}, whose positions are "
-                f"learned; it is {own}"
+                f"learned; it is {value}"
             )
-        elif not _trains(args) and own > limit:
-            more = "" if learned else f" (`--model-overrides \"{{'{name}': {own}}}\"` raises it)"
+        elif not _trains(args) and value > limit:
+            more = "" if learned else f" (`--model-overrides \"{{'{name}': {value}}}\"` raises it)"
             raise UserError(
-                f"`{option}` must be at most the checkpoint's, {shown(limit)}; it is {own}{more}"
+                f"`{option}` must be at most the checkpoint's, {shown(limit)}; it is {value}{more}"
             )
 
 
@@ -186,17 +186,17 @@ def _overrides(args: Namespace) -> dict[str, Any]:
     return {}
 
 
-def _take_languages(args: Namespace, given: set[str], state: State) -> None:
+def _take_languages(args: Namespace, explicit: set[str], state: State) -> None:
     """Languages fix the tags; directions are free, and a training has to say its own."""
-    known = fixed_languages(state)
-    if "langs" in given and known is not None and args.langs != known:
+    languages = fixed_languages(state)
+    if "langs" in explicit and languages is not None and args.langs != languages:
         raise UserError(
-            f"`--langs` must be the checkpoint's, {shown(known)}; it is {shown(args.langs)} "
+            f"`--langs` must be the checkpoint's, {shown(languages)}; it is {shown(args.langs)} "
             "(`tdo extend` adds languages)"
         )
-    if known is None and not _trains(args):
-        known = languages_of(state)
-    if known is not None and not {"langs", "lang_dict"} & given:
-        args.langs = known
-    if "lang_pairs" not in given and not _trains(args):
+    if languages is None and not _trains(args):
+        languages = languages_of(state)
+    if languages is not None and not {"langs", "lang_dict"} & explicit:
+        args.langs = languages
+    if "lang_pairs" not in explicit and not _trains(args):
         args.lang_pairs = ",".join(pairs_of(state))

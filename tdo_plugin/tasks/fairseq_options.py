@@ -250,10 +250,10 @@ def check_command_line(parser: ArgumentParser, args: Namespace, words: Sequence[
         UserError: all that is wrong, each with its reason.
     """
     command = command_of(parser)
-    given = {action.dest: action for action in _given(parser, words)}
+    actions = {action.dest: action for action in _given(parser, words)}
     wrong = [
-        *_refused(command, given, args),
-        *_numbers(given, args),
+        *_refused(command, actions, args),
+        *_numbers(actions, args),
         *_together(command, args),
     ]
     if wrong:
@@ -277,9 +277,9 @@ def refusals(command: str) -> dict[str, list[Refusal]]:
     return rows
 
 
-def _refused(command: str, given: dict[str, Action], args: Namespace) -> Iterator[str]:
+def _refused(command: str, actions: dict[str, Action], args: Namespace) -> Iterator[str]:
     rows = refusals(command)
-    for option, action in given.items():
+    for option, action in actions.items():
         value = getattr(args, option, action.default)
         if value == action.default:
             continue
@@ -297,8 +297,8 @@ def flag_of(action: Action) -> str:
     return f"`{next(name for name in action.option_strings if name.startswith('--'))}`"
 
 
-def _numbers(given: dict[str, Action], args: Namespace) -> Iterator[str]:
-    for option, action in given.items():
+def _numbers(actions: dict[str, Action], args: Namespace) -> Iterator[str]:
+    for option, action in actions.items():
         value = getattr(args, option, None)
         for number in value if isinstance(value, list | tuple) else [value]:
             if isinstance(number, bool) or not isinstance(number, int | float):

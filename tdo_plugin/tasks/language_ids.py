@@ -107,8 +107,8 @@ class LanguageIdDataManager(SourceLengthDataManager, MultilingualDatasetManager)
         """As fairseq's; but for training, the directions that have the split, if there are any."""
         paths, pairs = super().get_data_paths_and_lang_pairs(split)
         if split != getattr(self.args, "train_subset", None):
-            there = [pair for pair in pairs["main"] if self.stem(split, pair)]
-            pairs["main"] = there or pairs["main"]
+            available = [pair for pair in pairs["main"] if self.stem(split, pair)]
+            pairs["main"] = available or pairs["main"]
         return paths, pairs
 
     def stem(self, split: str, direction: str) -> str | None:

@@ -79,11 +79,11 @@ def first_batches(words: Sequence[str], count: int) -> list[Batch]:
         raise UserError(" ".join(str(error).split())) from None
     batches = epoch.next_epoch_itr(shuffle=cfg.dataset.curriculum < 1)
     noise = [hook for hook in task.step_hooks if isinstance(hook, SourceNoise)]
-    found = []
+    read_batches = []
     for update, batch in enumerate(islice(batches, count)):
         ((disturbed,), _) = batches_of(noise, batch, None, update)
-        found.append(_read(task, disturbed))
-    return found
+        read_batches.append(_read(task, disturbed))
+    return read_batches
 
 
 def _arguments(words: Sequence[str]) -> Any:
@@ -101,16 +101,16 @@ def _refuse(message: str) -> None:
 def _read(task: Any, batch: dict[str, Any]) -> Batch:
     fed = batch["net_input"]
     columns = fed["src_lang_id"], fed["tgt_lang_id"]
-    names = [[task.data_manager.lang_dict[int(one)] for one in ids] for ids in columns]
+    names = [[task.data_manager.lang_dict[int(number)] for number in ids] for ids in columns]
     rows = zip(*names, fed["src_tokens"], fed["prev_output_tokens"], batch["target"], strict=True)
     sentences = tuple(
         Sentence(
             f"{source}-{target}",
             _symbols(tokens, task.source_dictionary),
             _symbols(previous, task.target_dictionary),
-            _symbols(wanted, task.target_dictionary),
+            _symbols(expected, task.target_dictionary),
         )
-        for source, target, tokens, previous, wanted in rows
+        for source, target, tokens, previous, expected in rows
     )
     shape = (len(sentences), fed["src_tokens"].size(1), batch["target"].size(1))
     return Batch(shape, sentences)

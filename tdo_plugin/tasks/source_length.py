@@ -59,8 +59,8 @@ class SourceLengthDataManager:
         """Most tokens of a source with its tag and end symbol; None: sources are not cut."""
         if not getattr(self.args, "truncate_source", False):
             return None
-        asked: int = self.args.max_source_positions
-        return asked if self.model_limit is None else min(asked, self.model_limit)
+        limit: int = self.args.max_source_positions
+        return limit if self.model_limit is None else min(limit, self.model_limit)
 
     def cut_untagged(self, sources: list[Tensor]) -> list[Tensor]:
         """Sources (S,) that end with their end symbol and have no tag yet, cut where asked for."""

@@ -93,13 +93,13 @@ def add_mask_symbol(dictionaries: Sequence[Dictionary]) -> None:
     Raises:
         UserError: a dictionary has it already.
     """
-    for one in {id(one): one for one in dictionaries}.values():
-        if MASK in one:
+    for dictionary in {id(loaded): loaded for loaded in dictionaries}.values():
+        if MASK in dictionary:
             raise UserError(
                 f"`--source-noise` must be none with a dictionary that has {MASK} already, as "
                 "--lang-tok-style mbart adds it; it is bert"
             )
-        one.add_symbol(MASK)
+        dictionary.add_symbol(MASK)
 
 
 class SourceNoise:
@@ -125,11 +125,11 @@ class SourceNoise:
         self._mask = dictionary.index(MASK)
         words = torch.ones(len(dictionary), dtype=torch.bool)
         # the padding that makes a vocabulary a multiple of 8 stands for no word
-        filler = (one for one in dictionary.symbols if one.startswith("madeupword"))
+        filler = (symbol for symbol in dictionary.symbols if symbol.startswith("madeupword"))
         left_out = [dictionary.bos(), dictionary.pad(), dictionary.eos(), self._mask]
         if (tag := getattr(args, "back_translated_tag", None)) is not None:
             left_out.append(dictionary.index(tag))
-        left_out += [dictionary.index(one) for one in (*tags, *filler)]
+        left_out += [dictionary.index(symbol) for symbol in (*tags, *filler)]
         words[left_out] = False
         self._disturbed = words.clone()
         words[dictionary.unk()] = False
@@ -153,13 +153,13 @@ class SourceNoise:
         drawn = torch.from_numpy(random.integers(0, len(self._random), tokens.shape))
         able = self._disturbed[tokens]
         picks = able & (picked < self._rate)
-        mask, other = self._shares
+        mask, random_share = self._shares
         masks = picks & (kind < mask)
-        others = picks & (kind >= mask) & (kind < mask + other)
+        replaced = picks & (kind >= mask) & (kind < mask + random_share)
         noised = tokens.masked_fill(masks, self._mask)
-        noised = torch.where(others, self._random[drawn], noised)
+        noised = torch.where(replaced, self._random[drawn], noised)
         counts = {"able": able, "picked": picks, "masked": masks}
-        logs = {f"noise_{name}": float(one.sum()) for name, one in counts.items()}
+        logs = {f"noise_{name}": float(flags.sum()) for name, flags in counts.items()}
         return noised.to(clean.device), logs
 
     def log(self, logging_outputs: Sequence[dict[str, Any]]) -> None:

@@ -45,30 +45,30 @@ def batches_of(
     """A batch through all hooks: each gets every batch that the one before has made."""
     batches, logs = [sample], {}
     for hook in hooks:
-        made = [hook.batches(one, model, update) for one in batches]
-        batches = [one for parts, _ in made for one in parts]
-        logs.update(summed([own for _, own in made]))
+        results = [hook.batches(batch, model, update) for batch in batches]
+        batches = [batch for parts, _ in results for batch in parts]
+        logs.update(summed([batch_logs for _, batch_logs in results]))
     return batches, logs
 
 
 def summed(logs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Several batches' logs as one batch's."""
-    return {key: reduce(add, (one[key] for one in logs)) for key in logs[0]}
+    return {key: reduce(add, (log[key] for log in logs)) for key in logs[0]}
 
 
-def in_update(criterion: Any, **known: Any) -> AbstractContextManager[Any]:
+def in_update(criterion: Any, **details: Any) -> AbstractContextManager[Any]:
     """Let a criterion know of the update that a batch is for, if it wants to.
 
     Args:
         criterion: some train what is not the model's, too.
-        known: what is known of it: the model's learning rate ``lr``; its ``number``, from 0;
+        details: what is known of it: the model's learning rate ``lr``; its ``number``, from 0;
             whether the batch stands in for one of a worker that has none left, a ``dummy``; and
             whether it is the ``first`` of those that were made of one, since workers need not
             have equally many later ones.
     """
     if not hasattr(criterion, "in_update"):
         return nullcontext()
-    inside: AbstractContextManager[Any] = criterion.in_update(**known)
+    inside: AbstractContextManager[Any] = criterion.in_update(**details)
     return inside
 
 

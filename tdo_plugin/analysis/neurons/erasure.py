@@ -45,10 +45,10 @@ class Erasure:
         draws = torch.Generator().manual_seed(self.seed)
         gone = _drawn(general, self.general, draws)
         if self.pair is not None:
-            own = (pairs == torch.tensor(self.pair)).all(1)
-            if not own.any():
+            matching = (pairs == torch.tensor(self.pair)).all(1)
+            if not matching.any():
                 raise UserError("`--pair` must be one that the model's masks know; it is none")
-            gone |= _drawn(masks[own][0] & ~general, self.specific, draws)
+            gone |= _drawn(masks[matching][0] & ~general, self.specific, draws)
         if not gone.any():
             raise UserError("`--general` or `--specific` must erase a neuron; they erase none")
         return gone

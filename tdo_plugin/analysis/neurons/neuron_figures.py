@@ -77,7 +77,7 @@ def draw_layers(
     """
     figure, panels = _panels([stack for stack, _ in scores], title)
     for stack, axis in panels.items():
-        layers = [layer for own, layer in scores if own == stack]
+        layers = [layer for name, layer in scores if name == stack]
         for row, pair in enumerate(pairs):
             line = [scores[stack, layer][row] for layer in layers]
             axis.plot(layers, line, _dash(row), color=f"C{row % 10}", marker="o", ms=3, label=pair)

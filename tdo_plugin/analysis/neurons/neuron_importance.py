@@ -54,7 +54,7 @@ class RealPositions:
             raise ValueError(f"source and target are both {source.size(1)} long")
         both = torch.cat([source, target], 1)
         self._places = {
-            one.numel(): one.flatten().nonzero()[:, 0] for one in (source, target, both)
+            mask.numel(): mask.flatten().nonzero()[:, 0] for mask in (source, target, both)
         }
 
     def of(self, values: Tensor) -> Tensor:
@@ -108,17 +108,17 @@ class NeuronMeans:
         """
         method = self._method
         with torch.set_grad_enabled(method.by_gradient), self._seen() as outputs:
-            found = loss()
+            total_loss = loss()
         activations = [output for _, output in outputs]
         gradients: Sequence[Tensor] = activations
         if method.by_gradient:
             # 0 where the loss does not depend on it
             gradients = torch.autograd.grad(
-                found * self._scale, activations, materialize_grads=True
+                total_loss * self._scale, activations, materialize_grads=True
             )
         for (name, output), gradient in zip(outputs, gradients, strict=True):
             self._add(name, real.of(output.detach()), real.of(gradient.detach()))
-        return float(found.detach())
+        return float(total_loss.detach())
 
     @property
     def means(self) -> dict[str, Tensor]:

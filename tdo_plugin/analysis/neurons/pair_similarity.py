@@ -41,8 +41,8 @@ def jaccard(masks: Masks) -> Tensor:
 
     All modules count together. Two pairs without any are equal, 1.
     """
-    own = torch.cat(list(specific_neurons(masks).values()), 1).double()
-    both = own @ own.T
+    specific = torch.cat(list(specific_neurons(masks).values()), 1).double()
+    both = specific @ specific.T
     counts = both.diagonal()
     either = counts[:, None] + counts - both
     return torch.where(either > 0, both / either.clamp(min=1), 1.0)
@@ -70,12 +70,12 @@ def _ranks(values: Tensor) -> Tensor:
 
 def spearman_by_kind(importance: Importance) -> dict[Kind, Tensor]:
     """:func:`spearman` of each kind of module, the mean over layers, (P, P)."""
-    found: dict[Kind, list[Tensor]] = {}
+    similarities: dict[Kind, list[Tensor]] = {}
     for name, theta in importance.modules.items():
         place = place_of(name)
         kind = (place.stack, place.part, place.neurons)
-        found.setdefault(kind, []).append(spearman(theta))
-    return {kind: torch.stack(each).nanmean(0) for kind, each in found.items()}
+        similarities.setdefault(kind, []).append(spearman(theta))
+    return {kind: torch.stack(each).nanmean(0) for kind, each in similarities.items()}
 
 
 def check_scipy(option: str) -> None:
@@ -99,7 +99,10 @@ def tree(likeness: Tensor) -> Tree:
     steps = linkage(squareform((1 - likeness).numpy(), checks=False), "average")
     drawn = dendrogram(steps, no_plot=True)
     return Tree(
-        [(int(one), int(other), float(height), int(count)) for one, other, height, count in steps],
+        [
+            (int(left), int(right), float(height), int(count))
+            for left, right, height, count in steps
+        ],
         drawn["leaves"],
         drawn["icoord"],
         drawn["dcoord"],

@@ -49,21 +49,21 @@ def specific_neurons(masks: Masks) -> dict[str, Tensor]:
 def by_module(masks: Masks) -> dict[str, Specific]:
     """Specific neurons of every module."""
     return {
-        name: Specific(int((~masks.general[name]).sum()), tuple(own.sum(1).tolist()))
-        for name, own in specific_neurons(masks).items()
+        name: Specific(int((~masks.general[name]).sum()), tuple(neurons.sum(1).tolist()))
+        for name, neurons in specific_neurons(masks).items()
     }
 
 
 def by_layer(masks: Masks) -> dict[tuple[str, int], Specific]:
     """Specific neurons of every layer, by its stack and number."""
-    found: dict[tuple[str, int], list[Specific]] = {}
-    for name, one in by_module(masks).items():
+    layers: dict[tuple[str, int], list[Specific]] = {}
+    for name, module in by_module(masks).items():
         place = place_of(name)
-        found.setdefault((place.stack, place.layer), []).append(one)
+        layers.setdefault((place.stack, place.layer), []).append(module)
     return {
         layer: Specific(
-            sum(one.neurons for one in modules),
-            tuple(map(sum, zip(*(one.of_pairs for one in modules), strict=True))),
+            sum(module.neurons for module in modules),
+            tuple(map(sum, zip(*(module.of_pairs for module in modules), strict=True))),
         )
-        for layer, modules in found.items()
+        for layer, modules in layers.items()
     }

@@ -38,7 +38,7 @@ def draw_preference(
         scores = list(layers.values())
         axis.errorbar(
             [layer + shift for layer in layers],
-            [one.mean for one in scores],
+            [score.mean for score in scores],
             whiskers(scores),
             marker=MARKERS[number % len(MARKERS)],
             markersize=4,

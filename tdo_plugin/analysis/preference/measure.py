@@ -66,15 +66,18 @@ def measure(read: Read, pairs: Sequence[str], forms: Mapping[str, Form]) -> Meas
         UserError: there are so few sentences that any two sets are alike.
     """
     sides = [tuple(pair.split("-")) for pair in pairs]
-    own = {
+    monolingual = {
         language: _prepared(read(language, language), forms)
         for language in dict.fromkeys(language for both in sides for language in both)
     }
-    found, chance = [], 0.0
+    preferences, chance = [], 0.0
     for source, target in sides:
         pair = f"{source}-{target}"
         for (layer, name), states in _prepared(read(source, target), forms).items():
-            form, ends = forms[name], [own[one][layer, name] for one in (source, target)]
+            form, ends = (
+                forms[name],
+                [monolingual[language][layer, name] for language in (source, target)],
+            )
             chance = max(chance, *(form.chance(states, end) for end in ends))
             if chance >= 1:
                 raise UserError(
@@ -84,16 +87,16 @@ def measure(read: Read, pairs: Sequence[str], forms: Mapping[str, Form]) -> Meas
                 )
             rho_source, rho_target = (form.similarity(states, end) for end in ends)
             scores = rho_target / (rho_target + rho_source)
-            means = [float(one.mean()) for one in (rho_source, rho_target, scores)]
-            found.append(Preference(layer, name, pair, *means))
-    return Measured(tuple(found), chance)
+            means = [float(values.mean()) for values in (rho_source, rho_target, scores)]
+            preferences.append(Preference(layer, name, pair, *means))
+    return Measured(tuple(preferences), chance)
 
 
 def _prepared(
     states: Mapping[int, Tensor], forms: Mapping[str, Form]
 ) -> dict[tuple[int, str], Tensor]:
     return {
-        (layer, name): form.prepare(one)
-        for layer, one in states.items()
+        (layer, name): form.prepare(state)
+        for layer, state in states.items()
         for name, form in forms.items()
     }

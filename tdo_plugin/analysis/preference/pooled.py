@@ -36,11 +36,11 @@ def pooled_outputs(
     Raises:
         ValueError: the model is in training mode.
     """
-    found = {layer: torch.full((sentences, core.spec.model_dim), torch.nan) for layer in layers}
+    pooled = {layer: torch.full((sentences, core.spec.model_dim), torch.nan) for layer in layers}
     for (numbers, tokens, _), states in source_outputs(core, batches, layers):
         padding = tokens.eq(core.padding_idx)[..., None]
         lengths = (~padding).sum(1)
         for layer, state in states.items():
             means = state.masked_fill(padding, 0).sum(1) / lengths
-            found[layer][numbers] = means.float().cpu()
-    return found
+            pooled[layer][numbers] = means.float().cpu()
+    return pooled

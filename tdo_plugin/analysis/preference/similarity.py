@@ -37,7 +37,7 @@ class Form:
 def forms(variance: float) -> dict[str, Form]:
     """Both, by name; `variance` is the share of it that SVCCA keeps, above 0 and at most 1."""
     return {
-        "sentence": Form(_standardized, _correlations, lambda one, other: 0.0),
+        "sentence": Form(_standardized, _correlations, lambda first, second: 0.0),
         "svcca": Form(partial(_subspace, variance=variance), _svcca, _chance),
     }
 
@@ -49,13 +49,13 @@ def _standardized(states: Tensor) -> Tensor:
     return standardized
 
 
-def _correlations(one: Tensor, other: Tensor) -> Tensor:
+def _correlations(first: Tensor, second: Tensor) -> Tensor:
     """|Pearson correlation| (N,) of two vectors over their entries.
 
     The published code calls a CCA for each sentence, of two matrices 1 x D, with D the number of
     samples. Of one variable a side, the one canonical correlation is this.
     """
-    product: Tensor = one * other
+    product: Tensor = first * second
     return product.sum(1).abs().clamp(max=1)
 
 
@@ -76,22 +76,22 @@ def _subspace(states: Tensor, variance: float) -> Tensor:
     return subspace
 
 
-def _svcca(one: Tensor, other: Tensor) -> Tensor:
+def _svcca(first: Tensor, second: Tensor) -> Tensor:
     """Mean canonical correlation (1,) of two subspaces (N, K), (N, L).
 
     Between orthonormal bases of centred sets the canonical correlations are the singular values of
     their product; of the whitening that CCA is usually written with nothing is left to do.
     """
-    correlations: Tensor = torch.linalg.svdvals(one.T @ other).clamp(max=1)
+    correlations: Tensor = torch.linalg.svdvals(first.T @ second).clamp(max=1)
     return correlations.mean().reshape(1)
 
 
-def _chance(one: Tensor, other: Tensor) -> float:
+def _chance(first: Tensor, second: Tensor) -> float:
     """Root mean square of the canonical correlations of unrelated sets with as many directions.
 
     N centred sentences have N - 1 dimensions. Of subspaces of K and L of them that know nothing of
     each other the squared correlations add up to K L / (N - 1) on average, and there are min(K, L)
     of them. At 1, one subspace is all there is, and whatever is compared with it lies in it.
     """
-    kept, room = max(one.size(1), other.size(1)), len(one) - 1
+    kept, room = max(first.size(1), second.size(1)), len(first) - 1
     return math.sqrt(kept / room) if kept < room else 1.0

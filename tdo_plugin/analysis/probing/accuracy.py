@@ -20,7 +20,7 @@ def by_class(right: Tensor, members: Mapping[str, Tensor]) -> dict[str, float]:
         members: boolean (N,) for each class.
     """
     values = right.double()
-    return {name: float(values[own].mean()) for name, own in members.items() if own.any()}
+    return {name: float(values[mask].mean()) for name, mask in members.items() if mask.any()}
 
 
 def by_type(tokens: Tensor, right: Tensor, size: int) -> Tensor:
@@ -49,20 +49,20 @@ def shares(types: Tensor, members: Mapping[str, Tensor]) -> dict[str, float]:
         members: boolean (V,) for each class.
     """
     count = max(1, int(types.sum()))
-    return {name: int((types & own).sum()) / count for name, own in members.items()}
+    return {name: int((types & mask).sum()) / count for name, mask in members.items()}
 
 
-def guess_most_frequent(positions: Tensor, asked: Tensor) -> Tensor:
+def guess_most_frequent(positions: Tensor, test_positions: Tensor) -> Tensor:
     """Whether the most frequent training position is the true one, (N,).
 
     Args:
         positions: of the training's tokens.
-        asked: true positions (N,).
+        test_positions: true positions (N,).
     """
-    return asked == _first(Counter(positions.tolist()))
+    return test_positions == _first(Counter(positions.tolist()))
 
 
-def guess_by_type(tokens: Tensor, positions: Tensor, asked: Tensor, true: Tensor) -> Tensor:
+def guess_by_type(tokens: Tensor, positions: Tensor, test_tokens: Tensor, true: Tensor) -> Tensor:
     """Whether a type's own most frequent training position is the true one, (N,).
 
     What the word alone tells: many begin or end sentences. A type that was not seen gets the
@@ -71,17 +71,17 @@ def guess_by_type(tokens: Tensor, positions: Tensor, asked: Tensor, true: Tensor
     Args:
         tokens: of the training.
         positions: of these.
-        asked: tokens (N,).
+        test_tokens: tokens (N,).
         true: their positions (N,).
     """
     counted: defaultdict[int, Counter[int]] = defaultdict(Counter)
     for token, position in zip(tokens.tolist(), positions.tolist(), strict=True):
         counted[token][position] += 1
     usual = _first(Counter(positions.tolist()))
-    known = {token: _first(own) for token, own in counted.items()}
-    return torch.tensor([known.get(token, usual) for token in asked.tolist()]).eq(true)
+    guesses = {token: _first(counts) for token, counts in counted.items()}
+    return torch.tensor([guesses.get(token, usual) for token in test_tokens.tolist()]).eq(true)
 
 
 def _first(counted: Counter[int]) -> int:
     """The most frequent; of equals the least."""
-    return max(counted, key=lambda one: (counted[one], -one))
+    return max(counted, key=lambda position: (counted[position], -position))

@@ -74,8 +74,8 @@ class PositionProbe(nn.Module):
         """Whether the likeliest position is the true one, (N,); one that it has no class for never
         is.
         """
-        found = [self(part).argmax(1).cpu() for part in states.split(chunk)]
-        return torch.cat(found).eq(positions)
+        likeliest = [self(part).argmax(1).cpu() for part in states.split(chunk)]
+        return torch.cat(likeliest).eq(positions)
 
 
 def train_probe(

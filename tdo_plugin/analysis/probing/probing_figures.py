@@ -72,12 +72,14 @@ def draw_classes(
     for number, (name, values) in enumerate(bars.items()):
         shift = (number - (len(bars) - 1) / 2) * width
         at = [place + shift for place in places]
-        heights = [values[one] for one in classes]
+        heights = [values[token_class] for token_class in classes]
         axis.bar(at, heights, 0.92 * width, color=f"C{number}", alpha=0.6, label=text(name))
     for number, name in enumerate(bars):
         axis.axhline(overall[name], color=f"C{number}", linestyle=":", linewidth=1.4)
-    for place, one in zip(places, classes, strict=True):
-        axis.plot((place - 0.42, place + 0.42), [guesses[one]] * 2, color=GREY, linewidth=1.6)
+    for place, token_class in zip(places, classes, strict=True):
+        axis.plot(
+            (place - 0.42, place + 0.42), [guesses[token_class]] * 2, color=GREY, linewidth=1.6
+        )
     # what means the same for every model stands in the legend once
     axis.plot([], [], color=GREY, linestyle=":", linewidth=1.4, label=OVERALL)
     axis.plot([], [], color=GREY, linewidth=1.6, label=GUESS)
@@ -103,9 +105,9 @@ def _finish(figure: Figure, axis: Axes, paths: Sequence[Path]) -> None:
     axis.set_ylim(bottom=0)
     handles, labels = axis.get_legend_handles_labels()
     # bars are drawn from containers, which come after lines whenever they were drawn
-    order = sorted(range(len(labels)), key=lambda one: labels[one] in CAPTIONS)
+    order = sorted(range(len(labels)), key=lambda index: labels[index] in CAPTIONS)
     columns = 4 if len(labels) < 5 else 3
-    legend(figure, [handles[one] for one in order], [labels[one] for one in order], columns)
+    legend(figure, [handles[index] for index in order], [labels[index] for index in order], columns)
     plain([axis])
     for path in paths:
         save(figure, path)

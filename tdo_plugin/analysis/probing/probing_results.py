@@ -71,7 +71,7 @@ def probe_layers(
         seeds: of the probes of a layer.
         say: told of each layer.
     """
-    found = {}
+    outcomes = {}
     for layer, states in fit.states.items():
         each = [
             train_probe(states, fit.positions, fit.lines, seed)
@@ -79,10 +79,10 @@ def probe_layers(
             .double()
             for seed in seeds
         ]
-        accuracies = tuple(float(one.mean()) for one in each)
-        found[layer] = LayerOutcome(accuracies, torch.stack(each).mean(0))
-        say(f"layer {layer}: {100 * found[layer].accuracy:.1f} % of the positions found")
-    return found
+        accuracies = tuple(float(right.mean()) for right in each)
+        outcomes[layer] = LayerOutcome(accuracies, torch.stack(each).mean(0))
+        say(f"layer {layer}: {100 * outcomes[layer].accuracy:.1f} % of the positions found")
+    return outcomes
 
 
 class TestTokens:
@@ -119,7 +119,7 @@ class TestTokens:
     def type_classes(self) -> dict[str, Mapping[str, Tensor]]:
         """Membership (V,) by class, by group; what is no type, as unknown words, is of none."""
         return {
-            group: {name: own & self.types for name, own in members.items()}
+            group: {name: mask & self.types for name, mask in members.items()}
             for group, members in classes_of_types(self.symbols).items()
         }
 
@@ -131,24 +131,26 @@ class TestTokens:
         """
         sources = [direction.split("-")[0] for direction in self.directions]
         languages = {
-            name: torch.tensor([name == one for one in sources])[self.of_direction]
+            name: torch.tensor([name == source for source in sources])[self.of_direction]
             for name in dict.fromkeys(sources)
         }
-        found = {
+        memberships = {
             "kind": self._of_tokens("kind"),
             "language": languages,
             "script": self._of_tokens("script"),
         }
-        there = {
-            group: {name: own for name, own in members.items() if own.any()}
-            for group, members in found.items()
+        nonempty = {
+            group: {name: mask for name, mask in members.items() if mask.any()}
+            for group, members in memberships.items()
         }
         return {
-            name: own for name, own in there.items() if own and (name, len(own)) != ("script", 1)
+            group: members
+            for group, members in nonempty.items()
+            if members and (group, len(members)) != ("script", 1)
         }
 
     def _of_tokens(self, group: str) -> dict[str, Tensor]:
-        return {name: own[self.tokens] for name, own in self.type_classes[group].items()}
+        return {name: mask[self.tokens] for name, mask in self.type_classes[group].items()}
 
     @property
     def tested_types(self) -> Tensor:

@@ -25,9 +25,9 @@ class Rows:
 def updates(models: Models) -> Rows:
     """Accuracy of the layer that stands for a model over updates (TPDM, figure 1 right)."""
     rows = [
-        (name, one.updates, one.layer, *_spread(one.chosen.accuracies))
+        (name, outcome.updates, outcome.layer, *_spread(outcome.chosen.accuracies))
         for name, outcomes in models.items()
-        for one in outcomes
+        for outcome in outcomes
     ]
     return Rows(("model", "updates", "layer", "accuracy", "least", "most"), tuple(rows))
 
@@ -35,9 +35,9 @@ def updates(models: Models) -> Rows:
 def layers(models: Models) -> Rows:
     """Accuracy by layer, of each model's last checkpoint."""
     rows = [
-        (name, outcomes[-1].updates, layer, *_spread(found.accuracies))
+        (name, outcomes[-1].updates, layer, *_spread(outcome.accuracies))
         for name, outcomes in models.items()
-        for layer, found in outcomes[-1].layers.items()
+        for layer, outcome in outcomes[-1].layers.items()
     ]
     return Rows(("model", "updates", "layer", "accuracy", "least", "most"), tuple(rows))
 
@@ -58,10 +58,10 @@ def classes(models: Models, test: TestTokens) -> Rows:
         )
     ]
     for group, members in test.groups.items():
-        found = [by_class(right, members) for right in rights.values()]
+        accuracies = [by_class(right, members) for right in rights.values()]
         rows += [
-            (group, name, int(own.sum()), *(_percent(one[name]) for one in found))
-            for name, own in members.items()
+            (group, name, int(mask.sum()), *(_percent(accuracy[name]) for accuracy in accuracies))
+            for name, mask in members.items()
         ]
     return Rows(("group", "class", "tokens", *models, "guess_by_word"), tuple(rows))
 
@@ -72,8 +72,8 @@ def type_shares(models: Models, against: str, test: TestTokens) -> Rows:
     Of all of them, of those among the test tokens, and for each model of those whose accuracy is
     higher than with the model it is compared with.
     """
-    members = {name: own for group in test.type_classes.values() for name, own in group.items()}
-    members = {name: own for name, own in members.items() if own.any()}
+    members = {name: mask for group in test.type_classes.values() for name, mask in group.items()}
+    members = {name: mask for name, mask in members.items() if mask.any()}
     chosen: dict[str, Tensor] = {"vocabulary": test.types, "tested": test.tested_types}
     accuracy = {
         name: test.accuracy_by_type(outcomes[-1].chosen.right) for name, outcomes in models.items()
@@ -96,21 +96,21 @@ def types(models: Models, test: TestTokens) -> Rows:
         test.accuracy_by_type(outcomes[-1].chosen.right).tolist() for outcomes in models.values()
     ]
     groups = {
-        group: {name: own.tolist() for name, own in members.items()}
+        group: {name: mask.tolist() for name, mask in members.items()}
         for group, members in test.type_classes.items()
     }
     tested = test.tested_types.nonzero()[:, 0].tolist()
     rows = [
         (
-            test.symbols[one],
-            counts[one],
+            test.symbols[type_id],
+            counts[type_id],
             *(
-                " ".join(name for name, own in members.items() if own[one])
+                " ".join(name for name, mask in members.items() if mask[type_id])
                 for members in groups.values()
             ),
-            *(_percent(accuracy[one]) for accuracy in accuracies),
+            *(_percent(accuracy[type_id]) for accuracy in accuracies),
         )
-        for one in sorted(tested, key=lambda one: (-counts[one], one))
+        for type_id in sorted(tested, key=lambda type_id: (-counts[type_id], type_id))
     ]
     return Rows(("piece", "tokens", *groups, *models), tuple(rows))
 

@@ -63,12 +63,12 @@ def read_states(
     """
     special = torch.tensor(sorted(ignored))
     columns: list[tuple[Tensor, ...]] = []
-    for (direction, lines, tokens, _), found in source_outputs(core, batches, layers):
+    for (direction, lines, tokens, _), outputs in source_outputs(core, batches, layers):
         kept = ~torch.isin(tokens, special.to(tokens.device))  # (B, S)
         positions = kept.cumsum(1) - 1
         rows = lines.to(tokens.device)[:, None].expand_as(tokens)
         numbers = torch.full_like(tokens, direction)
-        small = [one[kept].cpu() for one in (tokens, positions, rows, numbers)]
-        columns.append((*small, *(found[layer][kept].float() for layer in layers)))
+        small = [column[kept].cpu() for column in (tokens, positions, rows, numbers)]
+        columns.append((*small, *(outputs[layer][kept].float() for layer in layers)))
     ids, positions, rows, numbers, *states = map(torch.cat, zip(*columns, strict=True))
     return TokenStates(ids, positions, rows, numbers, dict(zip(layers, states, strict=True)))

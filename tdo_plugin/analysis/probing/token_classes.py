@@ -40,19 +40,19 @@ def kinds_of(piece: str) -> tuple[str, ...]:
     nothing else; `punctuation`: punctuation and symbols and nothing else.
     """
     categories = [unicodedata.category(char) for char in surface(piece)]
-    letters = [one for one in categories if one.startswith("L")]
-    found = {
+    letters = [category for category in categories if category.startswith("L")]
+    kinds = {
         "capital": letters[:1] in (["Lu"], ["Lt"]),
-        "number": bool(categories) and all(one.startswith("N") for one in categories),
-        "punctuation": bool(categories) and all(one[0] in "PS" for one in categories),
+        "number": bool(categories) and all(category.startswith("N") for category in categories),
+        "punctuation": bool(categories) and all(category[0] in "PS" for category in categories),
     }
-    return tuple(name for name, there in found.items() if there)
+    return tuple(name for name, holds in kinds.items() if holds)
 
 
 def script_of(piece: str) -> str | None:
     """The script of a piece's first character that has one of `SCRIPTS`."""
-    found = _SCRIPT.search(surface(piece))
-    return str(found.lastgroup) if found else None
+    match = _SCRIPT.search(surface(piece))
+    return str(match.lastgroup) if match else None
 
 
 def classes_of_types(symbols: Sequence[str]) -> dict[str, Mapping[str, Tensor]]:
@@ -67,9 +67,11 @@ def classes_of_types(symbols: Sequence[str]) -> dict[str, Mapping[str, Tensor]]:
     kinds = [kinds_of(symbol) for symbol in symbols]
     scripts = [script_of(symbol) for symbol in symbols]
     return {
-        "kind": {name: torch.tensor([name in own for own in kinds]) for name in KINDS},
+        "kind": {
+            name: torch.tensor([name in piece_kinds for piece_kinds in kinds]) for name in KINDS
+        },
         "script": {
-            name: torch.tensor([name == own for own in scripts])
+            name: torch.tensor([name == script for script in scripts])
             for name in SCRIPTS
             if name in scripts
         },

@@ -128,9 +128,9 @@ def load(name: str, variant: str | None = None) -> Corpus:
     Raises:
         UserError: no such corpus or variant, or mistakes in the description, all of them.
     """
-    own = name.endswith(".json")
-    path = Path(name) if own else FOLDER / f"{name}.json"
-    if not own and name not in names():
+    from_file = name.endswith(".json")
+    path = Path(name) if from_file else FOLDER / f"{name}.json"
+    if not from_file and name not in names():
         raise UserError(f"`NAME` must be one of {', '.join(names())}; it is {name}")
     try:
         document = json.loads(path.read_text(encoding="utf-8"))

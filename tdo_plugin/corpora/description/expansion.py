@@ -69,13 +69,13 @@ def expand_archives(
 
 
 def _archive(
-    name: str, entry: Mapping[str, Any], names: Mapping[str, str], known: list[Any] | None
+    name: str, entry: Mapping[str, Any], names: Mapping[str, str], size_and_sha256: list[Any] | None
 ) -> Archive:
     def addresses(file: str) -> tuple[str, ...]:
         return tuple(fill(entry["urls"], {**names, "file": file}))
 
     parts = tuple(Part(part, addresses(part)) for part in fill(entry.get("parts", []), names))
-    size, sha256 = known or (entry.get("bytes"), entry.get("sha256"))
+    size, sha256 = size_and_sha256 or (entry.get("bytes"), entry.get("sha256"))
     return Archive(
         name=name,
         urls=() if parts else addresses(name),

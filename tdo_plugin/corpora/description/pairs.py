@@ -37,19 +37,23 @@ class PairNames:
     def _with(self, centre: str | None) -> dict[str, tuple[Pair, ...]]:
         if centre is None:
             return {}
-        return {"centre": tuple((centre, other) for other in self._languages if other != centre)}
+        return {
+            "centre": tuple(
+                (centre, language) for language in self._languages if language != centre
+            )
+        }
 
     def _all(self) -> tuple[Pair, ...]:
         pairs = combinations(self._languages, 2)
         return tuple(self._orientation.get(frozenset(pair), pair) for pair in pairs)
 
     def _named(
-        self, where: str, value: str | list[str], known: Mapping[str, tuple[Pair, ...]]
+        self, where: str, value: str | list[str], pairs_by_name: Mapping[str, tuple[Pair, ...]]
     ) -> tuple[Pair, ...]:
         pairs: list[Pair | None] = []
         for word in [value] if isinstance(value, str) else value:
-            if word in known:
-                pairs += known[word]
+            if word in pairs_by_name:
+                pairs += pairs_by_name[word]
             elif word in self._groups:
                 pairs += [self._pair(f"groups.{word}", name) for name in self._groups[word]]
             else:

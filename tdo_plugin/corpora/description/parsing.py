@@ -42,8 +42,8 @@ def parse(name: str, document: Any, variant: str = "") -> Corpus:
     base = {key: value for key, value in document.items() if key != "variants"}
     variants = document.get("variants", {})
     _refuse(name, [*DESCRIPTION(base, ""), *VARIANTS(variants, "variants")])
-    wanted = [word.strip() for word in variant.split(",") if word.strip()]
-    for word in wanted:
+    requested = [word.strip() for word in variant.split(",") if word.strip()]
+    for word in requested:
         if word not in variants:
             choice = f"one of {', '.join(variants)}" if variants else f"left out for {name}"
             raise UserError(f"`--variant` must be {choice}; it is {word}")
@@ -52,7 +52,7 @@ def parse(name: str, document: Any, variant: str = "") -> Corpus:
     _refuse(name, [*DESCRIPTION(chosen, "")])
     about = {word: entry["about"] for word, entry in variants.items()}
     mistakes: list[str] = []
-    corpus = _corpus(chosen, mistakes, name=name, variant=",".join(wanted), variants=about)
+    corpus = _corpus(chosen, mistakes, name=name, variant=",".join(requested), variants=about)
     _refuse(name, mistakes)
     return corpus
 
@@ -70,11 +70,11 @@ def _corpus(document: Mapping[str, Any], mistakes: list[str], **about: Any) -> C
     codes = document.get("codes", {})
     pairs = PairNames(document, mistakes)
     hold_out = _hold_out(document.get("hold_out"), pairs)
-    wanted = [
+    entries = [
         (f"sets[{number}]", entry, pairs.resolve(f"sets[{number}].pairs", entry["pairs"]))
         for number, entry in enumerate(document["sets"])
     ]
-    sets = [one for each in wanted for one in expand_set(*each, codes, mistakes)]
+    sets = [concrete_set for each in entries for concrete_set in expand_set(*each, codes, mistakes)]
     held = hold_out.pairs if hold_out else ()
     has = {
         split: _pairs_of(sets, split, held if getattr(hold_out, split, None) else ())
@@ -109,7 +109,11 @@ def _corpus(document: Mapping[str, Any], mistakes: list[str], **about: Any) -> C
 
 
 def _pairs_of(sets: Iterable[ConcreteSet], split: str, held: Iterable[Pair]) -> tuple[Pair, ...]:
-    return tuple(dict.fromkeys((*(one.pair for one in sets if one.split == split), *held)))
+    return tuple(
+        dict.fromkeys(
+            (*(concrete_set.pair for concrete_set in sets if concrete_set.split == split), *held)
+        )
+    )
 
 
 def _hold_out(entry: Mapping[str, Any] | None, pairs: PairNames) -> HoldOut | None:
@@ -146,8 +150,8 @@ def _check_languages(document: Mapping[str, Any], mistakes: list[str]) -> None:
     }
     mistakes += [
         f"{where} must name languages of the corpus; {language} is none"
-        for where, found in named.items()
-        for language in found
+        for where, mentioned in named.items()
+        for language in mentioned
         if language not in languages
     ]
 
@@ -164,10 +168,12 @@ def _check_pairs(corpus: Corpus, has: Mapping[str, tuple[Pair, ...]], mistakes: 
     for pair in held:
         if pair not in corpus.train_pairs:
             mistakes.append(f"hold_out.pairs must be in train; {'-'.join(pair)} is not")
-    for one in corpus.sets:
-        if one.pair in held and getattr(corpus.hold_out, one.split, None):
-            name = "-".join(one.pair)
-            mistakes.append(f"hold_out makes the {one.split} set of {name}, but a set is about it")
+    for concrete_set in corpus.sets:
+        if concrete_set.pair in held and getattr(corpus.hold_out, concrete_set.split, None):
+            name = "-".join(concrete_set.pair)
+            mistakes.append(
+                f"hold_out makes the {concrete_set.split} set of {name}, but a set is about it"
+            )
     for language in corpus.languages:
         if not any(language in pair for pair in corpus.train_pairs):
             mistakes.append(f"train must have each of the languages; {language} is in no pair")
@@ -182,7 +188,7 @@ def _check_archives(corpus: Corpus, mistakes: list[str]) -> None:
 def _check_text(corpus: Corpus, mistakes: list[str]) -> None:
     if corpus.form.tokenized_at_source and corpus.form.tokenization == "none":
         mistakes.append("form.tokenization must say how, where tokenized_at_source is true")
-    alone = [one.language for one in corpus.monolingual]
+    alone = [text.language for text in corpus.monolingual]
     if len(set(alone)) < len(alone):
         mistakes.append("monolingual must name each language once")
 

@@ -153,7 +153,11 @@ class Corpus:
 
     def sets_of(self, split: str, pair: Pair) -> list[ConcreteSet]:
         """The sets of one split of one pair, to be read one after the other; [] where none is."""
-        return [one for one in self.sets if (one.split, one.pair) == (split, pair)]
+        return [
+            concrete_set
+            for concrete_set in self.sets
+            if (concrete_set.split, concrete_set.pair) == (split, pair)
+        ]
 
     def members_needed(self) -> dict[str, list[str]]:
         """The texts to unpack from each archive, each once, in the order of their first use.
@@ -161,7 +165,7 @@ class Corpus:
         An archive that is a text itself has the one member "".
         """
         needed: dict[str, dict[str, None]] = {}
-        texts = [member for one in self.sets for member in one.members]
+        texts = [member for concrete_set in self.sets for member in concrete_set.members]
         for member in (*texts, *(text.text for text in self.monolingual)):
             needed.setdefault(member.archive, {})[member.path] = None
         return {archive: list(paths) for archive, paths in needed.items()}

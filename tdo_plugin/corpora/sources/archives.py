@@ -129,10 +129,10 @@ def entries(stream: BinaryIO, left_out: list[str]) -> Iterator[Entry]:
     head = stream.read(8)
     stream.seek(0)
     if head.startswith(b"PK"):
-        found = _zip_entries(stream, left_out)
+        members = _zip_entries(stream, left_out)
     else:
-        found = _tar_entries(_decompressed(stream, head), left_out)
-    for name, open_entry in found:
+        members = _tar_entries(_decompressed(stream, head), left_out)
+    for name, open_entry in members:
         path = PurePosixPath(name)
         if not path.name or path.is_absolute() or ".." in path.parts:
             left_out.append(name)

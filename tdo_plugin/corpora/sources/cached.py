@@ -33,8 +33,8 @@ def record_path(file: SourceFile, cache: Path) -> Path:
 def recorded(record: Path) -> Expected:
     """What was downloaded first; nothing where there is no record, or none that can be read."""
     try:
-        found = json.loads(record.read_text(encoding="utf-8"))
-        return Expected(int(found["bytes"]), str(found["sha256"]))
+        stored = json.loads(record.read_text(encoding="utf-8"))
+        return Expected(int(stored["bytes"]), str(stored["sha256"]))
     except (OSError, ValueError, KeyError, TypeError):
         return Expected()
 
@@ -67,15 +67,15 @@ def cached(file: SourceFile, cache: Path, say: Say) -> Path:
 
 def _wrong(file: SourceFile, path: Path, say: Say) -> str:
     """What is wrong with a file in the cache."""
-    found = fingerprint([path], file.expected)
-    wrong = difference(found, file.expected)
+    actual = fingerprint([path], file.expected)
+    wrong = difference(actual, file.expected)
     if wrong or file.expected.proves_content():
         return wrong
     before = recorded(record_path(file, path.parent))
-    wrong = difference(found, before)
+    wrong = difference(actual, before)
     if not wrong:
-        known = "as at its download" if before.sha256 else "no checksum is known"
-        say(f"{path}: SHA-256 {found.sha256}, {known}")
+        note = "as at its download" if before.sha256 else "no checksum is known"
+        say(f"{path}: SHA-256 {actual.sha256}, {note}")
     return wrong
 
 
@@ -86,12 +86,12 @@ def _download(file: SourceFile, target: Path, say: Say) -> None:
     if before.sha256:
         expected = Expected(expected.bytes or before.bytes, before.sha256)
 
-    def remember(url: str, found: Fingerprint) -> None:
+    def remember(url: str, actual: Fingerprint) -> None:
         if before.sha256:
-            say(f"{file.name}: SHA-256 {found.sha256}, as at its first download")
+            say(f"{file.name}: SHA-256 {actual.sha256}, as at its first download")
         elif not expected.proves_content():
-            _record(record, url, found)
-            say(f"{file.name}: SHA-256 {found.sha256}, now in {record} for later downloads")
+            _record(record, url, actual)
+            say(f"{file.name}: SHA-256 {actual.sha256}, now in {record} for later downloads")
 
     try:
         download(Wanted(target, file.kind, file.urls, expected), say, remember)
@@ -103,9 +103,9 @@ def _download(file: SourceFile, target: Path, say: Say) -> None:
         ) from None
 
 
-def _record(path: Path, url: str, found: Fingerprint) -> None:
+def _record(path: Path, url: str, actual: Fingerprint) -> None:
     when = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    content = {"bytes": found.bytes, "sha256": found.sha256, "url": url, "when": when}
+    content = {"bytes": actual.bytes, "sha256": actual.sha256, "url": url, "when": when}
     write_text(path, [json.dumps(content, indent=2)])
 
 

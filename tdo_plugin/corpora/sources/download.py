@@ -47,11 +47,11 @@ class NoAddressLeft(Exception):
     """No address had the file; the text has each with its reason."""
 
 
-def download(wanted: Wanted, say: Say, before_naming: Callable[[str, Fingerprint], None]) -> None:
+def download(request: Wanted, say: Say, before_naming: Callable[[str, Fingerprint], None]) -> None:
     """Fetch a file; it gets its name only when its size and checksums are right.
 
     Args:
-        wanted: which, and from where.
+        request: which, and from where.
         say: gets a line for each address that is asked and for each that fails.
         before_naming: gets the address and what came, before the file has its name.
 
@@ -59,22 +59,22 @@ def download(wanted: Wanted, say: Say, before_naming: Callable[[str, Fingerprint
         NoAddressLeft: none had it.
         OSError: it cannot be written; what has come stays for the next time.
     """
-    partial = Partial(wanted.target)
-    left = list(wanted.urls)
+    partial = Partial(request.target)
+    left = list(request.urls)
     reasons: dict[str, str] = {}
     for again in range(TRIES):
         if again:
             time.sleep(PAUSE * 2 ** (again - 1))
         for url in [*left]:
             try:
-                found = _while_more_comes(wanted, url, partial, say)
+                actual = _while_more_comes(request, url, partial, say)
             except Refused as refused:
                 reasons[url] = f"{url}: {refused}"
                 say(reasons[url])
                 if refused.lasting:
                     left.remove(url)
             else:
-                before_naming(url, found)
+                before_naming(url, actual)
                 partial.finish()
                 return
         if not left:
@@ -82,13 +82,13 @@ def download(wanted: Wanted, say: Say, before_naming: Callable[[str, Fingerprint
     raise NoAddressLeft("; ".join(reasons.values()))
 
 
-def _while_more_comes(wanted: Wanted, url: str, partial: Partial, say: Say) -> Fingerprint:
+def _while_more_comes(request: Wanted, url: str, partial: Partial, say: Say) -> Fingerprint:
     """Fetch from one address, anew as often as it has brought at least some bytes more."""
     while True:
         before = partial.size
         try:
-            resumed = _transfer(wanted, url, partial, say)
-            return _proven(wanted, partial, resumed)
+            resumed = _transfer(request, url, partial, say)
+            return _proven(request, partial, resumed)
         except Refused as refused:
             if refused.lasting or partial.size <= before:
                 raise
@@ -96,27 +96,27 @@ def _while_more_comes(wanted: Wanted, url: str, partial: Partial, say: Say) -> F
             time.sleep(PAUSE)
 
 
-def _proven(wanted: Wanted, partial: Partial, resumed: bool) -> Fingerprint:
-    found = fingerprint([partial.path], wanted.expected)
-    wrong = difference(found, wanted.expected)
+def _proven(request: Wanted, partial: Partial, resumed: bool) -> Fingerprint:
+    actual = fingerprint([partial.path], request.expected)
+    wrong = difference(actual, request.expected)
     if wrong:
         partial.discard()
         # two halves that do not fit; all of it in one go may be right
         raise Refused(wrong, lasting=not resumed)
-    return found
+    return actual
 
 
-def _transfer(wanted: Wanted, url: str, partial: Partial, say: Say) -> bool:
+def _transfer(request: Wanted, url: str, partial: Partial, say: Say) -> bool:
     """Bring the partial file to its full length; returns whether earlier bytes are in it."""
-    start, origin = partial.usable(url, wanted.expected), partial.origin
+    start, origin = partial.usable(url, request.expected), partial.origin
     if start and origin is not None and start == origin.total:
         return True
     try:
         with ask(url, span=f"{start}-" if start else None) as answer:
             if answer.status == 200:
-                _from_the_start(answer, wanted, url, partial, say)
+                _from_the_start(answer, request, url, partial, say)
                 return False
-            _check_size(answer, wanted.expected)
+            _check_size(answer, request.expected)
             if start and origin is not None and origin.goes_on(answer, start, url):
                 say(f"{url}: going on after {readable(start)} of {readable(origin.total or 0)}")
                 _append(answer, partial, start, say)
@@ -128,14 +128,14 @@ def _transfer(wanted: Wanted, url: str, partial: Partial, say: Say) -> bool:
     raise Refused("what has come so far is of another edition")
 
 
-def _from_the_start(answer: Answer, wanted: Wanted, url: str, partial: Partial, say: Say) -> None:
+def _from_the_start(answer: Answer, request: Wanted, url: str, partial: Partial, say: Say) -> None:
     head = answer.read_head(HEAD)
     if len(head) < min(HEAD, answer.total or 0):
         raise _too_short(len(head), answer)
-    wrong = wrong_kind(wanted.kind, head)
+    wrong = wrong_kind(request.kind, head)
     if wrong:
         raise Refused(wrong, answer.status, lasting=True)
-    _check_size(answer, wanted.expected)
+    _check_size(answer, request.expected)
     size = readable(answer.total) if answer.total is not None else "of unknown size"
     say(f"{url} ({size})")
     partial.begin(Origin(url, answer.total, answer.edition))
@@ -187,13 +187,13 @@ def _progress(
         with tqdm(total=total, initial=start, desc=name, **how) as bar:
             yield bar.update
         return
-    done, told = start, time.monotonic()
+    done, last_report = start, time.monotonic()
 
     def advance(more: int) -> None:
-        nonlocal done, told
+        nonlocal done, last_report
         done += more
-        if time.monotonic() - told >= LINE_EVERY:
-            told = time.monotonic()
+        if time.monotonic() - last_report >= LINE_EVERY:
+            last_report = time.monotonic()
             say(f"{name}: {readable(done)}" + (f" of {readable(total)}" if total else ""))
 
     yield advance

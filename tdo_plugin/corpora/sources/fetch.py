@@ -30,7 +30,9 @@ def accepted_names(archive: Archive) -> set[str]:
     return {name for file in (whole_file(archive), *files_of(archive)) for name in file.names()}
 
 
-def fetch(archive: Archive, cache: Path, given: Mapping[str, Path], say: Say) -> tuple[Path, ...]:
+def fetch(
+    archive: Archive, cache: Path, user_files: Mapping[str, Path], say: Say
+) -> tuple[Path, ...]:
     """The file of an archive, or its parts in order.
 
     What is right already is not fetched again. Where no checksum is known, the first download
@@ -39,7 +41,7 @@ def fetch(archive: Archive, cache: Path, given: Mapping[str, Path], say: Say) ->
     Args:
         archive: see `Archive`.
         cache: folder for what is downloaded.
-        given: files of the user's own by name (see `accepted_names`); they stay as they are.
+        user_files: files of the user's own by name (see `accepted_names`); they stay as they are.
         say: gets lines about what is going on.
 
     Raises:
@@ -50,28 +52,28 @@ def fetch(archive: Archive, cache: Path, given: Mapping[str, Path], say: Say) ->
     for file in (whole, *files):
         if file.name in ("", ".", "..") or "/" in file.name:
             raise UserError(f"`archives` must have names of files; one is {file.name!r}")
-    if archive.parts and _own(whole, given):
+    if archive.parts and _own(whole, user_files):
         files = [whole]
-    paths = tuple(_fetch(file, cache, given, say) for file in files)
+    paths = tuple(_fetch(file, cache, user_files, say) for file in files)
     if len(paths) > 1:
         _check_together(whole, paths)
     return paths
 
 
-def _own(file: SourceFile, given: Mapping[str, Path]) -> Path | None:
-    return next((given[name] for name in file.names() if name in given), None)
+def _own(file: SourceFile, user_files: Mapping[str, Path]) -> Path | None:
+    return next((user_files[name] for name in file.names() if name in user_files), None)
 
 
-def _fetch(file: SourceFile, cache: Path, given: Mapping[str, Path], say: Say) -> Path:
-    own = _own(file, given)
-    if own:
+def _fetch(file: SourceFile, cache: Path, user_files: Mapping[str, Path], say: Say) -> Path:
+    user_file = _own(file, user_files)
+    if user_file:
         try:
-            _take(file, own, recorded(record_path(file, cache)), say)
+            _take(file, user_file, recorded(record_path(file, cache)), say)
         except OSError as error:
             raise UserError(
-                f"`--from-file` must be {file.name}; {own}: {error.strerror or error}"
+                f"`--from-file` must be {file.name}; {user_file}: {error.strerror or error}"
             ) from None
-        return own
+        return user_file
     try:
         return cached(file, cache, say)
     except OSError as error:
@@ -81,23 +83,23 @@ def _fetch(file: SourceFile, cache: Path, given: Mapping[str, Path], say: Say) -
         ) from None
 
 
-def _take(file: SourceFile, own: Path, before: Expected, say: Say) -> None:
+def _take(file: SourceFile, user_file: Path, before: Expected, say: Say) -> None:
     """Look at a file of the user's own.
 
     Raises:
         UserError: it is not what is known of the archive.
         OSError: it cannot be read.
     """
-    with own.open("rb") as stream:
+    with user_file.open("rb") as stream:
         wrong = wrong_kind(file.kind, stream.read(HEAD))
-    found = fingerprint([own], file.expected)
-    wrong = wrong or difference(found, file.expected)
+    actual = fingerprint([user_file], file.expected)
+    wrong = wrong or difference(actual, file.expected)
     if wrong:
-        raise UserError(f"`--from-file` must be {file.description()}; {own} is not: {wrong}")
+        raise UserError(f"`--from-file` must be {file.description()}; {user_file} is not: {wrong}")
     if not file.expected.proves_content():
-        other = before.sha256 not in (None, found.sha256)
-        known = "not the one downloaded before" if other else "no checksum is known"
-        say(f"{file.name}: {own}, {found.bytes:,} bytes, SHA-256 {found.sha256}, {known}")
+        differs = before.sha256 not in (None, actual.sha256)
+        note = "not the one downloaded before" if differs else "no checksum is known"
+        say(f"{file.name}: {user_file}, {actual.bytes:,} bytes, SHA-256 {actual.sha256}, {note}")
 
 
 def _check_together(whole: SourceFile, parts: tuple[Path, ...]) -> None:

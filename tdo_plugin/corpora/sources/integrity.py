@@ -56,16 +56,16 @@ def fingerprint(paths: Sequence[Path], expected: Expected) -> Fingerprint:
     return Fingerprint(size, sha256.hexdigest(), md5.hexdigest() if md5 else None)
 
 
-def difference(found: Fingerprint, expected: Expected) -> str:
+def difference(actual: Fingerprint, expected: Expected) -> str:
     """Where a file differs from what is expected, "" where it does not."""
-    if expected.bytes not in (None, found.bytes):
-        return f"it has {found.bytes:,} bytes, not {expected.bytes:,}"
-    for name, has, wanted in (
-        ("SHA-256", found.sha256, expected.sha256),
-        ("MD5", found.md5, expected.md5),
+    if expected.bytes not in (None, actual.bytes):
+        return f"it has {actual.bytes:,} bytes, not {expected.bytes:,}"
+    for name, has, expected_digest in (
+        ("SHA-256", actual.sha256, expected.sha256),
+        ("MD5", actual.md5, expected.md5),
     ):
-        if wanted not in (None, has):
-            return f"its {name} is {has}, not {wanted}"
+        if expected_digest not in (None, has):
+            return f"its {name} is {has}, not {expected_digest}"
     return ""
 
 
@@ -92,8 +92,8 @@ def wrong_kind(name: str, head: bytes) -> str:
 
 
 def _title(page: bytes) -> str:
-    found = re.search(r"(?is)<title[^>]*>(.*?)</title", page.decode("utf-8", "replace"))
-    words = html.unescape(found[1]).split() if found else []
+    match = re.search(r"(?is)<title[^>]*>(.*?)</title", page.decode("utf-8", "replace"))
+    words = html.unescape(match[1]).split() if match else []
     printable = "".join(letter for letter in " ".join(words) if letter.isprintable())
     return f' ("{printable[:80]}")' if printable else ""
 

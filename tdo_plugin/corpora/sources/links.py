@@ -48,14 +48,14 @@ def check(archives: Iterable[Archive]) -> Iterator[LinkStatus]:
 
     A HEAD request, and where that is refused or may be about a web page, a GET of the first bytes.
     """
-    asked = [
+    addresses = [
         (archive.name, file, url)
         for archive in archives
         for file in files_of(archive)
         for url in file.urls or ("",)
     ]
     with ThreadPoolExecutor(ASKED_AT_ONCE) as pool:
-        yield from pool.map(_status, *zip(*asked, strict=True))
+        yield from pool.map(_status, *zip(*addresses, strict=True))
 
 
 def _status(archive: str, file: SourceFile, url: str) -> LinkStatus:

@@ -33,10 +33,10 @@ class SourceFile:
 
     def description(self) -> str:
         """Name, size and checksum."""
-        known = self.expected
-        facts = [f"{known.bytes:,} bytes"] if known.bytes else []
-        facts += [f"SHA-256 {known.sha256}"] if known.sha256 else []
-        facts += [f"MD5 {known.md5}"] if known.md5 else []
+        expected = self.expected
+        facts = [f"{expected.bytes:,} bytes"] if expected.bytes else []
+        facts += [f"SHA-256 {expected.sha256}"] if expected.sha256 else []
+        facts += [f"MD5 {expected.md5}"] if expected.md5 else []
         return self.name + (f" ({', '.join(facts)})" if facts else "")
 
 

@@ -59,27 +59,27 @@ def unpack(
         return {"": (files[0],)}
     try:
         stamp = [[path.stat().st_size, path.stat().st_mtime_ns] for path in files]
-        known = _recall(folder, stamp)
-        missing = [member for member in members if member not in known]
+        unpacked = _recall(folder, stamp)
+        missing = [member for member in members if member not in unpacked]
         if missing:
             folder.mkdir(parents=True, exist_ok=True)
-            if not known:
+            if not unpacked:
                 (folder / RECORD).unlink(missing_ok=True)
             with open_joined(files) as stream:
                 if "" in missing:
                     missing.remove("")
                     _write(stream, folder / archive.name)
                     stream.seek(0)
-                    known[""] = [archive.name]
+                    unpacked[""] = [archive.name]
                 if missing:
-                    known |= _extract(stream, archive.name, missing, folder, "", say)
-            _remember(folder, stamp, known)
+                    unpacked |= _extract(stream, archive.name, missing, folder, "", say)
+            _remember(folder, stamp, unpacked)
     except OSError as error:
         raise UserError(
             f"`--out` must be a folder with room for the text of {archive.name}; "
             f"{error.filename or folder}: {error.strerror}"
         ) from None
-    return {member: tuple(folder / name for name in known[member]) for member in members}
+    return {member: tuple(folder / name for name in unpacked[member]) for member in members}
 
 
 def _extract(
@@ -100,36 +100,36 @@ def _extract(
         prefix: of the names within the folder.
         say: see `unpack`.
     """
-    found: dict[str, set[str]] = {member: set() for member in members}
+    files_by_member: dict[str, set[str]] = {member: set() for member in members}
     seen: list[str] = []
     left_out: list[str] = []
     with archive_errors(label):
         for name, open_entry in entries(stream, left_out):
             seen.append(name)
-            fitting = [one for one in members if _fits(name, one.partition("!")[0])]
-            plain = [one for one in fitting if "!" not in one]
-            nested = {one: one.partition("!")[2] for one in fitting if "!" in one}
+            fitting = [member for member in members if _fits(name, member.partition("!")[0])]
+            plain = [member for member in fitting if "!" not in member]
+            nested = {member: member.partition("!")[2] for member in fitting if "!" in member}
             if plain:
                 with open_entry() as content:
                     _write(content, folder / prefix / name)
-                for one in plain:
-                    found[one].add(prefix + name)
+                for member in plain:
+                    files_by_member[member].add(prefix + name)
             if nested:
-                wanted = [*dict.fromkeys(nested.values())]
+                inner_members = [*dict.fromkeys(nested.values())]
                 with named_when_full(folder), tempfile.TemporaryFile(dir=folder) as inner:
                     with open_entry() as content:
                         shutil.copyfileobj(content, inner, BLOCK)
                     inner.seek(0)
                     called, within = f"{label}!{name}", f"{prefix}{name}!/"
-                    texts = _extract(inner, called, wanted, folder, within, say)
-                for one, text in nested.items():
-                    found[one].update(texts[text])
+                    texts = _extract(inner, called, inner_members, folder, within, say)
+                for member, text in nested.items():
+                    files_by_member[member].update(texts[text])
     if left_out:
         say(f"{label}: left out {len(left_out)} {LEFT_OUT}: {_some(left_out, left_out)}")
-    for member, names in found.items():
+    for member, names in files_by_member.items():
         if not names:
             raise UserError(_lacks(label, member.partition("!")[0], seen, left_out))
-    return {member: sorted(names) for member, names in found.items()}
+    return {member: sorted(names) for member, names in files_by_member.items()}
 
 
 def _fits(name: str, pattern: str) -> bool:
@@ -182,9 +182,9 @@ def _size(path: Path) -> int | None:
     return path.stat().st_size if path.is_file() else None
 
 
-def _remember(folder: Path, stamp: Stamp, known: Mapping[str, Sequence[str]]) -> None:
+def _remember(folder: Path, stamp: Stamp, unpacked: Mapping[str, Sequence[str]]) -> None:
     members = {
-        member: {name: _size(folder / name) for name in names} for member, names in known.items()
+        member: {name: _size(folder / name) for name in names} for member, names in unpacked.items()
     }
     record = {"archive": stamp, "members": members}
     write_text(folder / RECORD, [json.dumps(record, indent=1)])

@@ -50,16 +50,16 @@ def intransitive(subj: NP, verb_place: tuple[str, str, str], when: Time, neg: bo
     )
 
 
-def accompanied(subj: NP, verb_place: tuple[str, str, str], when: Time, other: NP) -> Clause:
-    return replace(intransitive(subj, verb_place, when, False), companion=other)
+def accompanied(subj: NP, verb_place: tuple[str, str, str], when: Time, companion: NP) -> Clause:
+    return replace(intransitive(subj, verb_place, when, False), companion=companion)
 
 
 def motion(subj: NP, way: tuple[str, str], when: Time, neg: bool) -> Clause:
     return Clause(way[0], subj, goal=way[1], tense=when[0], time=when[1], front=when[2], neg=neg)
 
 
-def motion_with(subj: NP, way: tuple[str, str], when: Time, other: NP) -> Clause:
-    return replace(motion(subj, way, when, False), companion=other)
+def motion_with(subj: NP, way: tuple[str, str], when: Time, companion: NP) -> Clause:
+    return replace(motion(subj, way, when, False), companion=companion)
 
 
 def animal_done(meal: tuple[NP, p.VerbObject], when: Time) -> Clause:

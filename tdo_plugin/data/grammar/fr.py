@@ -181,9 +181,9 @@ def _clause(c: Clause) -> str:
 def _existence(c: Clause) -> str:
     assert c.subj is not None and c.loc is not None
     has = "avait" if c.tense == "past" else "a"
-    there = f"il n'y {has} pas" if c.neg else f"il y {has}"
+    il_y_a = f"il n'y {has} pas" if c.neg else f"il y {has}"
     where = f"{lex.RELATIONS[c.loc.relation]} {_phrase(c.loc.ground)}"
-    return join(there, _phrase(c.subj, c.neg), where)
+    return join(il_y_a, _phrase(c.subj, c.neg), where)
 
 
 def _imperative(c: Clause) -> str:

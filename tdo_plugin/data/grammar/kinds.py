@@ -37,22 +37,22 @@ def _intransitive_places(manner: bool) -> list[tuple[str, str, str]]:
 def _comparisons() -> list[tuple[NP, NP, str]]:
     people = [noun for noun in c.PERSONS if noun not in ("child", "boy", "girl")]
     things = "car bag table chair box book suitcase computer bicycle lamp picture".split()
-    found = []
+    comparisons = []
     for label, nouns in (("person", people), ("thing", things)):
         for left in nouns:
             for right in nouns:
                 for adj in c.COMPARABLE[label].split():
                     for det in ("this", "our" if left in c.KIN or label == "thing" else "the"):
-                        one, other = NP(left, det), NP(right, "my" if right in c.KIN else "the")
+                        subj, than = NP(left, det), NP(right, "my" if right in c.KIN else "the")
                         if left != right and not (
                             label == "person" and adj == "young" and "grandmother" in (left, right)
                         ):
-                            found.append((one, other, adj))
-    return found
+                            comparisons.append((subj, than, adj))
+    return comparisons
 
 
 def _predications() -> list[tuple[NP, str]]:
-    found = []
+    predications = []
     for subject in [*p.persons_described(), *(s for s in p.persons_one() if s.det != "the")]:
         for pred in c.PREDICATES["person"].split():
             both = {subject.adj, pred}
@@ -63,15 +63,15 @@ def _predications() -> list[tuple[NP, str]]:
             ):
                 continue
             if subject.head not in c.NAMES:
-                found.append((subject, pred))
+                predications.append((subject, pred))
     for noun in [*c.CLOTHES, *c.MACHINES, *c.OPENABLE, *c.THINGS[:4], "table", "chair", "book"]:
         fitting = p.adjectives_of(noun)
         for adj in [a for a in fitting if a in ("red", "blue", "green", "white", "black")]:
             for pred in c.PREDICATES["thing"].split():
                 if pred in fitting:
                     dets = ("the", "this", "my", "our")
-                    found += [(NP(noun, det, adj=adj), pred) for det in dets]
-    return found
+                    predications += [(NP(noun, det, adj=adj), pred) for det in dets]
+    return predications
 
 
 class _Lists:
@@ -99,7 +99,7 @@ def _acts(x: _Lists) -> list[Kind]:
     careful = [v for v in _affirmed(x.rich) if v[0] in c.OBJECT_MANNERS]
     steady = [t for t in x.timed if not t[2]]
     people = p.names() + [NP(noun, "the") for noun in c.PERSONS]
-    pairs = [(one, other) for one in people for other in x.one if one.head != other.head]
+    pairs = [(first, second) for first in people for second in x.one if first.head != second.head]
     benefits = [v for v in x.simple if v[0] in c.BENEFACTIVE]
     return [
         Kind("act_time", 5, (x.many, x.simple, x.timed), build.done),
@@ -135,8 +135,8 @@ def _movements(x: _Lists) -> list[Kind]:
     plain, careful = _intransitive_places(False), _intransitive_places(True)
     shared = [v for v in plain if v[0] != "sleep"]
     ways = [(v, g) for v in c.MOTION for g in (c.FAR_PLACES if v == "travel" else x.goals)]
-    given = {v: ("a", n) for v, n in c.DITRANSITIVE.items()}
-    gifts, gifts_rich = p.things_done(given, False), p.things_done(given, True)
+    ditransitive = {v: ("a", n) for v, n in c.DITRANSITIVE.items()}
+    gifts, gifts_rich = p.things_done(ditransitive, False), p.things_done(ditransitive, True)
     return [
         Kind("animal_does", 2, (p.animals(), beasts, x.timed, x.both), build.intransitive),
         Kind("does", 4, (x.many, plain, x.timed, x.both), build.intransitive),

@@ -28,22 +28,22 @@ def pronouns() -> list[NP]:
 
 def persons_one() -> list[NP]:
     """Single persons, fit for every role: names, the, this, my, our."""
-    found = names()
+    phrases = names()
     for noun in c.PERSONS:
-        found += [
+        phrases += [
             NP(noun, det) for det in (("my", "our", "the") if noun in c.KIN else ("the", "this"))
         ]
-    return found
+    return phrases
 
 
 def persons() -> list[NP]:
     """Subjects: single persons and several."""
-    found = persons_one()
+    phrases = persons_one()
     plain = [noun for noun in c.PERSONS if noun not in c.KIN]
     for place, noun in enumerate(plain):
-        found += [NP(noun, "the", plural=True), NP(noun, "this", plural=True)]
-        found += [NP(noun, "num", plural=True, count=2 + (place + k) % 5) for k in (0, 2)]
-    return found
+        phrases += [NP(noun, "the", plural=True), NP(noun, "this", plural=True)]
+        phrases += [NP(noun, "num", plural=True, count=2 + (place + k) % 5) for k in (0, 2)]
+    return phrases
 
 
 def persons_described() -> list[NP]:
@@ -58,41 +58,41 @@ def persons_described() -> list[NP]:
 
 
 def animals() -> list[NP]:
-    found = []
+    phrases = []
     for place, noun in enumerate(c.ANIMALS):
-        found += [
+        phrases += [
             NP(noun, det, adj=a) for a in ["", *adjectives_of(noun)] for det in ("the", "this")
         ]
-        found += [NP(noun, "num", plural=True, count=2 + (place + k) % 6) for k in range(3)]
-        found += [NP(noun, "my"), NP(noun, "our")]
-    return found
+        phrases += [NP(noun, "num", plural=True, count=2 + (place + k) % 6) for k in range(3)]
+        phrases += [NP(noun, "my"), NP(noun, "our")]
+    return phrases
 
 
 def animal_meals() -> list[tuple[NP, VerbObject]]:
     """Animals with what they eat and drink."""
-    found = []
+    pairs = []
     for animal in animals():
         meals = [("eat", food) for food in c.ANIMAL_FOOD[animal.head].split()]
         meals += [("drink", drink) for drink in c.ANIMAL_DRINK.get(animal.head, "water").split()]
         for verb, noun in meals:
-            found += [(animal, pair) for pair in _polar(verb, NP(noun, "mass"))]
-    return found
+            pairs += [(animal, pair) for pair in _polar(verb, NP(noun, "mass"))]
+    return pairs
 
 
 def _object_phrases(noun: str, bare: str, described: bool) -> list[NP]:
     """Object phrases of one noun; ``bare`` is how it is said without any other determiner."""
     if bare == "mass":
         return [NP(noun, "mass", adj=a) for a in (adjectives_of(noun) if described else [""])]
-    found = []
+    phrases = []
     for adj in adjectives_of(noun) if described else [""]:
-        found += [NP(noun, det, adj=adj) for det in (bare, "this", "my", "your", "our")]
-        found.append(NP(noun, "this", plural=True, adj=adj))
+        phrases += [NP(noun, det, adj=adj) for det in (bare, "this", "my", "your", "our")]
+        phrases.append(NP(noun, "this", plural=True, adj=adj))
         if bare == "a":
-            found += [NP(noun, det, plural=True, adj=adj) for det in ("many", "some")]
-            found += [
+            phrases += [NP(noun, det, plural=True, adj=adj) for det in ("many", "some")]
+            phrases += [
                 NP(noun, "num", plural=True, count=n, adj=adj) for n in (2, 3, 4, 5, 6, 8, 10)
             ]
-    return found
+    return phrases
 
 
 def _polar(verb: str, phrase: NP) -> list[VerbObject]:
@@ -150,22 +150,22 @@ def bare_times() -> list[tuple[str, str, bool]]:
 
 
 def locations() -> list[Loc]:
-    found = []
+    places = []
     for relation, nouns in c.RELATIONS.items():
         for noun in nouns.split():
             for adj in ["", "old", "new", "big", "small"]:
                 if _fits(noun, adj) and adj in ["", *adjectives_of(noun)]:
-                    found += [Loc(relation, NP(noun, det, adj=adj)) for det in ("the", "this")]
-    return found
+                    places += [Loc(relation, NP(noun, det, adj=adj)) for det in ("the", "this")]
+    return places
 
 
 def existing() -> list[tuple[NP, bool, str]]:
     """Things that are somewhere, whether this is denied, and the mood."""
-    found = []
+    things = []
     for noun in [*c.ANIMALS, *c.FOOD, *c.TEXTS, *c.THINGS[:5], *c.THINGS[6:9], "knife", "hat"]:
         for adj in ["", *adjectives_of(noun)]:
             counted = [NP(noun, "num", plural=True, count=n, adj=adj) for n in range(2, 11)]
-            one, many = NP(noun, "a", adj=adj), NP(noun, "many", plural=True, adj=adj)
-            found.append((one, True, "decl"))
-            found += [(np, False, m) for np in (one, *counted, many) for m in ("decl", "yesno")]
-    return found
+            single, many = NP(noun, "a", adj=adj), NP(noun, "many", plural=True, adj=adj)
+            things.append((single, True, "decl"))
+            things += [(np, False, m) for np in (single, *counted, many) for m in ("decl", "yesno")]
+    return things

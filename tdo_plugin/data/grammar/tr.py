@@ -144,14 +144,14 @@ def _ablative(np: NP) -> str:
 def _existence(c: Clause) -> str:
     assert c.subj is not None and c.loc is not None
     where = f"{_phrase(c.loc.ground, 'gen')} {lex.RELATIONS[c.loc.relation]}"
-    there = "yok" if c.neg else "var"
+    predicate = "yok" if c.neg else "var"
     past = c.tense == "past"
     if c.mood == "yesno":
-        there = _asked(there)
-        there = forms.attach(there, "(y)DI") if past else there
+        predicate = _asked(predicate)
+        predicate = forms.attach(predicate, "(y)DI") if past else predicate
     elif past:
-        there = forms.attach(there, "DI")
-    return join(where, _phrase(c.subj, "n", bare=c.neg), there)
+        predicate = forms.attach(predicate, "DI")
+    return join(where, _phrase(c.subj, "n", bare=c.neg), predicate)
 
 
 def _clause(c: Clause, content: str = "") -> str:

@@ -54,7 +54,7 @@ def _of_folder(folder: Path, rule: str, say: Callable[[str], None]) -> Path:
     names = [path.name for path in chosen]
     if output.is_file() and output.stat().st_mtime >= max(p.stat().st_mtime for p in chosen):
         extra = read(output).get("extra_state") or {}
-        if [one["name"] for one in extra.get("averaged", ())] == names:
+        if [checkpoint["name"] for checkpoint in extra.get("averaged", ())] == names:
             say(f"{output} is the average of {', '.join(names)} already")
             return output.resolve()
     save_whole(average(chosen), str(output))
@@ -68,12 +68,12 @@ def describe(path: Path) -> dict[str, Any]:
     from tdo_plugin.checkpoints import read
 
     state = read(path, "--path")
-    told = describe_state(path, state)
+    description = describe_state(path, state)
     extra = state.get("extra_state") or {}
-    averaged = [one["name"] for one in extra.get("averaged", ())]
+    averaged = [checkpoint["name"] for checkpoint in extra.get("averaged", ())]
     return {
         "path": str(path),
-        "updates": told.updates,
+        "updates": description.updates,
         **({"averaged": averaged} if averaged else {}),
         "training": state.get("made_by") or "not recorded in the checkpoint",
     }

@@ -71,5 +71,5 @@ class EarlyStop:
 
         At the last step fairseq ends whatever is left, with one token more.
         """
-        longest = max((len(one["tokens"]) for one in ranked), default=0)
+        longest = max((len(hypothesis["tokens"]) for hypothesis in ranked), default=0)
         return len(ranked) < self._generator.beam_size or longest > last

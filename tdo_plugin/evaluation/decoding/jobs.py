@@ -125,8 +125,8 @@ class Job:
             _translate(self, translator, data, out, progress)
         if self.perplexity:
             summary = read_summary(out, self.direction) or {}
-            found = translator.perplexity(self.direction)
-            write_summary(out, self.direction, {**summary, "perplexity": found})
+            perplexity = translator.perplexity(self.direction)
+            write_summary(out, self.direction, {**summary, "perplexity": perplexity})
 
 
 def plan(
@@ -177,8 +177,8 @@ def plan(
         key = hashlib.sha256(" ".join([settings, *texts]).encode()).hexdigest()[:16]
         job = Job(direction, count_lines(sides[0]), key, perplexity=perplexity)
         if pivot is not None and pivot not in (source, target):
-            made = hashlib.sha256(f"{settings} {texts[0]}".encode()).hexdigest()[:12]
-            place = out / "pivot" / f"{source}-{pivot}.{made}.hyp"
+            source_key = hashlib.sha256(f"{settings} {texts[0]}".encode()).hexdigest()[:12]
+            place = out / "pivot" / f"{source}-{pivot}.{source_key}.hyp"
             first.setdefault(place, Job(direction, job.sentences, key, pivot, place, True))
             job = Job(direction, job.sentences, key, pivot, place, False, perplexity)
         last.append(job)
@@ -194,12 +194,12 @@ def _into_pivot(
     direct = f"{source}-{job.pivot}"
     sources = data.reference(source, target, source)
     if direct in data.test_directions and data.reference(*languages_of(direct), source) == sources:
-        found = translator.translate_test(direct, progress)
+        hypotheses = translator.translate_test(direct, progress)
     else:
         lines = data_side(data, job.direction, source)
-        found = translator.translate_lines(direct, lines, progress)
+        hypotheses = translator.translate_lines(direct, lines, progress)
     job.first_step.parent.mkdir(exist_ok=True)
-    write_text(job.first_step, (join_pieces(one.pieces) for one in found))
+    write_text(job.first_step, (join_pieces(hypothesis.pieces) for hypothesis in hypotheses))
 
 
 def _translate(
@@ -211,45 +211,49 @@ def _translate(
 ) -> None:
     start = time.monotonic()
     source, target = languages_of(job.direction)
-    sources, references = (data_side(data, job.direction, one) for one in (source, target))
+    sources, references = (
+        data_side(data, job.direction, language) for language in (source, target)
+    )
     check_counts(Texts(job.direction, sources, sources, references))
     between: list[str] | None = None
     if job.first_step is None:
-        found = translator.translate_test(job.direction, progress)
+        hypotheses = translator.translate_test(job.direction, progress)
     elif not job.first_step.is_file():
         raise UserError(f"`--pivot` must be reached first; the step into {job.pivot} failed")
     else:
         lines = list(read_lines(job.first_step))
         step = f"{job.pivot}-{target}"
-        found = translator.translate_lines(step, lines, progress, prepared=True)
+        hypotheses = translator.translate_lines(step, lines, progress, prepared=True)
         between = read_text_form(data.root).plain(lines, job.pivot or "")
-    texts = Texts(job.direction, sources, tuple(one.text for one in found), references)
+    texts = Texts(
+        job.direction, sources, tuple(hypothesis.text for hypothesis in hypotheses), references
+    )
     check_counts(texts)
     summary = {
         "direction": job.direction,
-        "sentences": len(found),
+        "sentences": len(hypotheses),
         "seconds": round(time.monotonic() - start, 1),
         "pivot": job.pivot if between is not None else None,
         "key": job.key,
     }
-    write_direction(out, texts, _records(texts, found, between), summary)
+    write_direction(out, texts, _records(texts, hypotheses, between), summary)
 
 
 def _records(
-    texts: Texts, found: Sequence[Hypothesis], between: Sequence[str] | None
+    texts: Texts, hypotheses: Sequence[Hypothesis], between: Sequence[str] | None
 ) -> list[dict[str, object]]:
     """One record a sentence, for the JSON lines file; scores are log2, as fairseq prints them."""
     assert texts.sources is not None
-    rows = zip(texts.sources, found, texts.references, strict=True)
+    rows = zip(texts.sources, hypotheses, texts.references, strict=True)
     return [
         {
             "id": number,
             "source": source,
-            "hypothesis": one.text,
+            "hypothesis": hypothesis.text,
             "reference": reference,
-            "score": round(one.score, 6),
-            "pieces": one.pieces,
+            "score": round(hypothesis.score, 6),
+            "pieces": hypothesis.pieces,
             **({"pivot": between[number]} if between is not None else {}),
         }
-        for number, (source, one, reference) in enumerate(rows)
+        for number, (source, hypothesis, reference) in enumerate(rows)
     ]

@@ -56,7 +56,7 @@ def likelihoods(
             parts = [_target(models, task, sample)]
             if source:
                 parts.append(_source(models, task, sample["net_input"]))
-        rows = zip(*(one.tolist() for pair in parts for one in pair), strict=True)
+        rows = zip(*(tensor.tolist() for pair in parts for tensor in pair), strict=True)
         for number, row in zip(sample["id"].tolist(), rows, strict=True):
             yield Likelihood(number, *row)
 

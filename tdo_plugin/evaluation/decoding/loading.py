@@ -56,13 +56,13 @@ def task_of(base: Any, direction: str) -> Any:
     return type(base)(args, base.langs, shared, training=False)
 
 
-def check_languages(known: Sequence[str], direction: str) -> None:
+def check_languages(languages: Sequence[str], direction: str) -> None:
     """Raise UserError where a checkpoint of these languages lacks one of the direction's."""
     for language in direction.split("-"):
-        if language not in known:
+        if language not in languages:
             raise UserError(
                 f"the checkpoint must know the languages of {direction}; it knows "
-                f"{', '.join(known)}, not {language}"
+                f"{', '.join(languages)}, not {language}"
             )
 
 
@@ -128,8 +128,8 @@ def _multilingual(checkpoint: Path) -> dict[str, Any]:
 
 def _two_of(names: Sequence[str], data: DataFolder) -> tuple[str, str]:
     """Two languages that the data folder has dictionaries of; they are all alike."""
-    there = [name for name in names if (data.root / f"dict.{name}.txt").is_file()]
-    return (there or names)[0], (there or names)[-1]
+    with_dictionary = [name for name in names if (data.root / f"dict.{name}.txt").is_file()]
+    return (with_dictionary or names)[0], (with_dictionary or names)[-1]
 
 
 def _has_learned_positions(options: dict[str, Any]) -> bool:

@@ -48,6 +48,6 @@ class Waiting:
             return math.inf, job.sentences
         done = sum(self._sentences.values())
         mean = sum(self._seconds.values()) / done if done else 0.0
-        own = self._sentences[target]
-        pace = self._seconds[target] / own if own else mean
+        sentences = self._sentences[target]
+        pace = self._seconds[target] / sentences if sentences else mean
         return pace * job.sentences, job.sentences

@@ -69,7 +69,9 @@ def translate_file(
                     tell(f"warning: line {done + number + 1} stays empty: {reason}")
                     chunk[number] = ""
                 too_long += len(long)
-                chunk = [one.text for one in translator.translate_lines(direction, chunk)]
+                chunk = [
+                    hypothesis.text for hypothesis in translator.translate_lines(direction, chunk)
+                ]
             for line in chunk:
                 write(line)
             done += len(chunk)
@@ -103,9 +105,9 @@ def converse(
         text = line.strip()
         try:
             if is_command(text):
-                wanted = route.changed(text)
-                _check(translator, wanted)
-                route = wanted
+                new_route = route.changed(text)
+                _check(translator, new_route)
+                route = new_route
                 print_line(" → ".join(route.steps))
             else:
                 print_line(_sentence(translator, route, text[text.startswith("::") :]))

@@ -128,7 +128,7 @@ class _Pool:
 
     def give(self, job: AnyJob) -> bool:
         """Give a job to an idle worker or a new one; False where every device is busy."""
-        for worker in [one for one in self.workers if not one.job]:
+        for worker in [idle for idle in self.workers if not idle.job]:
             if worker.give(job):
                 return True
             self._remove(worker)
@@ -194,7 +194,11 @@ def decode_all(
                 if waiting and not pool.busy():
                     raise UserError("a worker must be able to load the model; none is left")
                 for connection in wait([worker.connection for worker in pool.busy()]):
-                    worker = next(one for one in pool.workers if one.connection is connection)
+                    worker = next(
+                        candidate
+                        for candidate in pool.workers
+                        if candidate.connection is connection
+                    )
                     event = _receive(pool, worker)
                     if event.kind == "ready":
                         worker.began = time.monotonic()

@@ -52,18 +52,18 @@ class SentenceSampling(Sampling):  # type: ignore[misc]
         if self.sampling_topk > 0:
             lprobs, tokens = lprobs.topk(min(self.sampling_topk, vocabulary))
         chosen = self._drawn(lprobs, original_batch_idxs.tolist(), step)
-        found = lprobs.gather(-1, chosen)[..., 0]
+        chosen_scores = lprobs.gather(-1, chosen)[..., 0]
         chosen = (chosen if tokens is None else tokens.gather(-1, chosen))[..., 0]
         if step:
-            found = found + scores[:, :, step - 1]
-        return found, chosen, torch.arange(beams, device=chosen.device).repeat(sentences, 1)
+            chosen_scores = chosen_scores + scores[:, :, step - 1]
+        return chosen_scores, chosen, torch.arange(beams, device=chosen.device).repeat(sentences, 1)
 
     def _drawn(self, lprobs: Tensor, sentences: Sequence[int], step: int) -> Tensor:
         """Where random numbers fall among the probabilities, (B, K, 1)."""
         uniform = np.stack(
             [
-                np.random.default_rng([*self._key, one, step]).random(lprobs.size(1))
-                for one in sentences
+                np.random.default_rng([*self._key, sentence, step]).random(lprobs.size(1))
+                for sentence in sentences
             ]
         )
         below = lprobs.double().exp().cumsum(-1)

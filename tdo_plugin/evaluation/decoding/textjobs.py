@@ -70,11 +70,14 @@ class TextJob:
         lines = list(islice(read_lines(self.text, self.start), self.sentences))
         for number in translator.too_long(self.direction, lines, prepared=True):
             lines[number] = ""
-        found = translator.translate_lines(
+        hypotheses = translator.translate_lines(
             self.direction, lines, progress, prepared=True, draw=self.part
         )
         no_text = translator.no_text  # which would be read as text again, letter by letter
-        pieces = ("" if no_text.intersection(one.pieces.split()) else one.pieces for one in found)
+        pieces = (
+            "" if no_text.intersection(hypothesis.pieces.split()) else hypothesis.pieces
+            for hypothesis in hypotheses
+        )
         self.place.parent.mkdir(parents=True, exist_ok=True)
         write_text(self.place, map(join_pieces, pieces))
 

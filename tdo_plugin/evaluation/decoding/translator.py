@@ -129,10 +129,12 @@ class Translator:
         result = [Hypothesis("", "", 0.0)] * len(lines)
         if full:
             tokens = [encoded[number] for number in full]
-            dataset = task.build_dataset_for_inference(tokens, [len(one) for one in tokens])
+            dataset = task.build_dataset_for_inference(
+                tokens, [len(sentence) for sentence in tokens]
+            )
             hypotheses = self._decode(task, dataset, progress, draw)
-            for number, found in zip(full, hypotheses, strict=True):
-                result[number] = found
+            for number, hypothesis in zip(full, hypotheses, strict=True):
+                result[number] = hypothesis
         progress(len(lines) - len(full))
         return result
 
@@ -197,9 +199,10 @@ class Translator:
         if not has_set(self.data, "valid", direction):
             return None
         task = self.set_of("valid", direction)
-        found = list(self.likelihoods(task, task.dataset("valid")))
+        scored = list(self.likelihoods(task, task.dataset("valid")))
         return perplexity(
-            math.fsum(one.target for one in found), sum(one.target_tokens for one in found)
+            math.fsum(likelihood.target for likelihood in scored),
+            sum(likelihood.target_tokens for likelihood in scored),
         )
 
     def set_of(self, split: str, direction: str) -> Any:
@@ -256,7 +259,7 @@ class Translator:
                 (sources, task.source_dictionary),
                 (targets, task.target_dictionary),
             )
-            for part in (tokens, [len(one) for one in tokens], dictionary)
+            for part in (tokens, [len(sequence) for sequence in tokens], dictionary)
         ]
         dataset = LanguagePairDataset(*sides, shuffle=False)
         return task, manager.with_ids(dataset, language, language)
@@ -315,7 +318,7 @@ class Translator:
         generator.len_penalty = length_exponent(
             self.options.length_penalty, self.options.penalty_form
         )
-        found: dict[int, Hypothesis] = {}
+        translated: dict[int, Hypothesis] = {}
 
         def search(batch: Any, early: EarlyStop) -> list[int]:
             """Translate a batch; returns the sentences that were put off."""
@@ -328,7 +331,7 @@ class Translator:
             strip = generator.symbols_to_strip_from_output
             for number, ranked, again in zip(numbers, hypotheses, late, strict=True):
                 if not again:
-                    found[number] = self._read(task, ranked[0], strip)
+                    translated[number] = self._read(task, ranked[0], strip)
             progress(late.count(False))
             return list(compress(numbers, late))
 
@@ -342,7 +345,7 @@ class Translator:
                 late += search(batch, early)
         for batch in self._batches_of(dataset, late):
             search(batch, never)
-        return [found[number] for number in range(len(found))]
+        return [translated[number] for number in range(len(translated))]
 
     def _read(self, task: Any, best: dict[str, Any], strip: set[int]) -> Hypothesis:
         tokens = best["tokens"].tolist()  # fairseq reads numbers faster than tensors of one

@@ -71,7 +71,7 @@ class Table:
         Raises:
             KeyError: there is no such row or column.
         """
-        values = {one.name: one.values for one in self.rows}[row]
+        values = {table_row.name: table_row.values for table_row in self.rows}[row]
         return dict(zip(self.columns, values, strict=True))[Column(group, metric)]
 
 
@@ -100,7 +100,7 @@ def published(key: str) -> Paper:
     if key not in paper_keys():
         raise UserError(f"`--published` must name one of {', '.join(paper_keys())}; it is {key}")
     data = json.loads(Path(__file__).with_name(f"{key}.json").read_text(encoding="utf-8"))
-    return Paper(**{**data, "tables": tuple(_table(one) for one in data["tables"])})
+    return Paper(**{**data, "tables": tuple(_table(entry) for entry in data["tables"])})
 
 
 def table(reference: str) -> Table:
@@ -110,10 +110,10 @@ def table(reference: str) -> Table:
         UserError: there is no such paper or table.
     """
     key, _, number = reference.partition(":")
-    tables = {one.table: one for one in published(key).tables}
+    tables = {entry.table: entry for entry in published(key).tables}
     if number not in tables:
-        known = ", ".join(f"{key}:{one}" for one in tables)
-        raise UserError(f"`--published` must be one of {known}; it is {reference}")
+        available = ", ".join(f"{key}:{name}" for name in tables)
+        raise UserError(f"`--published` must be one of {available}; it is {reference}")
     return tables[number]
 
 
@@ -121,7 +121,7 @@ def _table(data: dict[str, Any]) -> Table:
     return Table(
         **{
             **data,
-            "columns": tuple(Column(**one) for one in data["columns"]),
-            "rows": tuple(Row(**{**one, "values": tuple(one["values"])}) for one in data["rows"]),
+            "columns": tuple(Column(**column) for column in data["columns"]),
+            "rows": tuple(Row(**{**row, "values": tuple(row["values"])}) for row in data["rows"]),
         }
     )

@@ -36,23 +36,25 @@ class Collected:
 
 def collection_page(title: str, reports: Sequence[Collected]) -> str:
     """A page that needs no other file: tables, published rows and pictures of all reports."""
-    sections = [(f"report-{number}", one.name, _content(one)) for number, one in enumerate(reports)]
+    sections = [
+        (f"report-{number}", report.name, _content(report)) for number, report in enumerate(reports)
+    ]
     facts = tag("p", f"{len(reports)} report{'s' * (len(reports) != 1)}", class_="facts")
     return static_page(title, title, facts, sections)
 
 
-def _content(one: Collected) -> list[Markup]:
-    sheet = one.sheet
-    found = [lead(sheet), html_table(report_tables.summary(sheet)), small(notes.reading(sheet))]
+def _content(report: Collected) -> list[Markup]:
+    sheet = report.sheet
+    content = [lead(sheet), html_table(report_tables.summary(sheet)), small(notes.reading(sheet))]
     if seeds := report_tables.seeds(sheet):
-        found.append(folded(seeds.title, seeds))
-    for key in chosen(one.published, sheet):
+        content.append(folded(seeds.title, seeds))
+    for key in chosen(report.published, sheet):
         shown = (beside_table(each, sheet) for each in beside(key, sheet))
-        found += [folded(f"{table.title}, beside the published rows", table) for table in shown]
-    found += [_picture(path) for path in one.pictures]
-    if one.link:
-        found.append(tag("p", tag("a", "The whole report", href=one.link)))
-    return found
+        content += [folded(f"{table.title}, beside the published rows", table) for table in shown]
+    content += [_picture(path) for path in report.pictures]
+    if report.link:
+        content.append(tag("p", tag("a", "The whole report", href=report.link)))
+    return content
 
 
 def _picture(path: Path) -> Markup:

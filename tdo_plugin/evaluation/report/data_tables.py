@@ -20,13 +20,15 @@ def directions_table(data: DataFolder, sets: Sequence[BinarisedSet]) -> Table:
     Sources and targets are in tokens. A direction has no training or test set where the folder
     does not name it, though the other way of its pair may.
     """
-    found = {split: by_direction(sets, split) for split in SPLITS}
-    found["train"] = _only(found["train"], data.directions)
-    found["test"] = _only(found["test"], data.test_directions)
-    splits = [split for split in SPLITS if found[split]]
-    names = dict.fromkeys(name for split in splits for name in found[split])
+    by_split = {split: by_direction(sets, split) for split in SPLITS}
+    by_split["train"] = _only(by_split["train"], data.directions)
+    by_split["test"] = _only(by_split["test"], data.test_directions)
+    splits = [split for split in SPLITS if by_split[split]]
+    names = dict.fromkeys(name for split in splits for name in by_split[split])
     rows = {
-        name: Row((name,), tuple(cell for split in splits for cell in _cells(found[split], name)))
+        name: Row(
+            (name,), tuple(cell for split in splits for cell in _cells(by_split[split], name))
+        )
         for name in names
     }
     blocks = [
@@ -61,17 +63,17 @@ def _count(value: int) -> Cell:
 
 def languages_table(data: DataFolder, sets: Sequence[BinarisedSet]) -> Table:
     """Training text of every language over all its pairs, and the share of unknown tokens."""
-    found = {split: by_language(sets, split) for split in SPLITS}
-    splits = [split for split in SPLITS if found[split]]
+    by_split = {split: by_language(sets, split) for split in SPLITS}
+    splits = [split for split in SPLITS if by_split[split]]
     rows = []
     for language in data.languages:
-        side = found["train"].get(language, Side())
+        side = by_split["train"].get(language, Side())
         cells = [
             _count(side.sentences),
             _count(side.tokens),
             Cell(number(side.tokens / max(1, side.sentences), 1)),
             _count(side.longest),
-            *(_share(found[split].get(language)) for split in splits),
+            *(_share(by_split[split].get(language)) for split in splits),
         ]
         rows.append(Row((language,), tuple(cells)))
     sizes = ("sentences", "tokens", "tokens/sentence", "longest")

@@ -21,8 +21,10 @@ def reading(sheet: ScoreSheet) -> list[str]:
             "Best of these systems in bold, as rounded, but for means that lack directions of "
             "another system's; ↑ higher is better, ↓ lower."
         )
-    if any(one.groups for one in sheet.comparisons):
-        baselines = ", ".join(dict.fromkeys(one.baseline for one in sheet.comparisons))
+    if any(comparison.groups for comparison in sheet.comparisons):
+        baselines = ", ".join(
+            dict.fromkeys(comparison.baseline for comparison in sheet.comparisons)
+        )
         lines.append(
             f"Against the baseline ({baselines}), paired bootstrap ({sheet.samples} resamples, "
             f"seed {sheet.seed}): † p < 0.05, ‡ p < 0.01."
@@ -37,12 +39,14 @@ def remarks(sheet: ScoreSheet) -> list[str]:
 
 def _correlations(sheet: ScoreSheet) -> Iterator[str]:
     for system in sheet.systems:
-        found = system.correlations
-        group = next((one for one in ("zero-shot", "all", *sheet.groups) if one in found), None)
+        correlations = system.correlations
+        group = next(
+            (name for name in ("zero-shot", "all", *sheet.groups) if name in correlations), None
+        )
         if group is not None:
             yield (
                 f"{system.name}: Pearson's correlation between language accuracy and BLEU over "
-                f"directions ({group}) is {found[group]:.2f}."
+                f"directions ({group}) is {correlations[group]:.2f}."
             )
 
 
@@ -83,7 +87,7 @@ def _name(key: str) -> str:
 def results(sheet: ScoreSheet) -> list[str]:
     """Failures, missing metrics, remarks and signatures."""
     return [
-        *(f"Not scored: {one}" for one in sheet.failures),
+        *(f"Not scored: {failure}" for failure in sheet.failures),
         *missing(sheet),
         *remarks(sheet),
         *(f"{name}: {text}" for name, text in signatures(sheet)),
@@ -92,6 +96,6 @@ def results(sheet: ScoreSheet) -> list[str]:
 
 def origins(sheet: ScoreSheet) -> list[str]:
     """What made the hypotheses of each system, and the scores, as JSON."""
-    made = [(system.name, system.provenance) for system in sheet.systems]
-    written = [*made, ("scores", sheet.made_by)]
+    systems = [(system.name, system.provenance) for system in sheet.systems]
+    written = [*systems, ("scores", sheet.made_by)]
     return [f"{name}: {json.dumps(how, ensure_ascii=False)}" for name, how in written if how]

@@ -34,7 +34,7 @@ def html_page(sheet: ScoreSheet, besides: Sequence[Beside]) -> str:
     data = f'<script type="application/json" id="data">{_embedded(page_data(sheet))}</script>'
     return static_page(
         "Translation report",
-        f"Translation report: {', '.join(one.name for one in sheet.systems)}",
+        f"Translation report: {', '.join(system.name for system in sheet.systems)}",
         lead(sheet),
         list(_sections(sheet, besides)),
         policy=f"; script-src '{_digest(script)}'",
@@ -93,7 +93,7 @@ def lead(sheet: ScoreSheet) -> Markup:
         f"{len(sheet.directions)} direction{'s' * (len(sheet.directions) != 1)}",
         *([f"protocol {sheet.protocol}"] if sheet.protocol else []),
     ]
-    problems = [*(f"Not scored: {one}" for one in sheet.failures), *notes.missing(sheet)]
+    problems = [*(f"Not scored: {failure}" for failure in sheet.failures), *notes.missing(sheet)]
     alert = [tag("div", _list(problems), class_="alert", role="note")] if problems else []
     return Markup(tag("p", " · ".join(facts), class_="facts") + "".join(alert))
 
@@ -107,7 +107,7 @@ def _sections(
     if seeds := report_tables.seeds(sheet):
         yield seeds.key, seeds.title, [html_table(seeds), small([seeds.caption])]
     if besides:
-        shown = [beside_table(one, sheet) for one in besides]
+        shown = [beside_table(published_table, sheet) for published_table in besides]
         published = [folded(table.title, table, table is shown[0]) for table in shown]
         yield "published", "Beside published rows", published
     measured = bool(report_tables.measured_metrics(sheet))
@@ -117,9 +117,9 @@ def _sections(
         compared = report_tables.differences(sheet)
         means = [folded("Means of groups", compared, True)] if compared else []
         yield "pair", "Two systems", [_drawn("pair"), *means]
-    if found := report_tables.languages(sheet):
-        means = [folded("Means of groups", found)]
-        yield "languages", found.title, [_drawn("languages"), *means]
+    if languages := report_tables.languages(sheet):
+        means = [folded("Means of groups", languages)]
+        yield "languages", languages.title, [_drawn("languages"), *means]
     if measured:
         every = report_tables.by_direction(sheet)
         yield "directions", every.title, [_drawn("directions"), html_table(every)]
@@ -152,9 +152,9 @@ def _provenance(sheet: ScoreSheet) -> Iterable[Markup]:
     if lines := notes.remarks(sheet):
         yield tag("h3", "Notes")
         yield _list(lines)
-    if found := notes.signatures(sheet):
+    if signatures := notes.signatures(sheet):
         yield tag("h3", "Signatures")
-        rows = [[tag("dt", name), tag("dd", tag("code", text))] for name, text in found]
+        rows = [[tag("dt", name), tag("dd", tag("code", text))] for name, text in signatures]
         yield tag("dl", *rows)
     yield tag("h3", "Systems")
     for system in sheet.systems:

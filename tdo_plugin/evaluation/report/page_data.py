@@ -28,35 +28,37 @@ def page_data(sheet: ScoreSheet) -> dict[str, Any]:
         "systems": [
             {
                 "name": system.name,
-                "scores": {one.direction: _rounded(one.scores) for one in system.directions},
+                "scores": {row.direction: _rounded(row.scores) for row in system.directions},
                 "shares": {
-                    one.direction: _rounded({**one.shares, "confused": one.confused})
-                    for one in system.directions
-                    if one.shares
+                    row.direction: _rounded({**row.shares, "confused": row.confused})
+                    for row in system.directions
+                    if row.shares
                 },
-                "languages": {one.direction: one.languages for one in system.directions},
+                "languages": {row.direction: row.languages for row in system.directions},
             }
             for system in sheet.systems
         ],
         "comparisons": [
             {
-                "system": one.system,
-                "baseline": one.baseline,
-                "metric": one.metric,
-                "directions": {key: _interval(value) for key, value in one.directions.items()},
+                "system": comparison.system,
+                "baseline": comparison.baseline,
+                "metric": comparison.metric,
+                "directions": {
+                    key: _interval(value) for key, value in comparison.directions.items()
+                },
             }
-            for one in sheet.comparisons
+            for comparison in sheet.comparisons
         ],
         "examples": [
             {
-                "direction": one.direction,
-                "number": one.number,
-                "source": one.source,
-                "reference": one.reference,
-                "hypotheses": one.hypotheses,
-                "chrf": _rounded(one.chrf),
+                "direction": example.direction,
+                "number": example.number,
+                "source": example.source,
+                "reference": example.reference,
+                "hypotheses": example.hypotheses,
+                "chrf": _rounded(example.chrf),
             }
-            for one in sheet.examples
+            for example in sheet.examples
         ],
     }
 
@@ -65,5 +67,8 @@ def _rounded(values: dict[str, float]) -> dict[str, float]:
     return {key: round(value, 4) for key, value in values.items() if isfinite(value)}
 
 
-def _interval(found: Difference) -> list[float]:
-    return [round(value, 4) for value in (found.difference, found.low, found.high, found.p)]
+def _interval(difference: Difference) -> list[float]:
+    return [
+        round(value, 4)
+        for value in (difference.difference, difference.low, difference.high, difference.p)
+    ]

@@ -56,15 +56,15 @@ def beside(key: str, sheet: ScoreSheet) -> list[Beside]:
     name = key.partition(":")[0]
     paper = published.published(name)
     tables = [published.table(key)] if ":" in key else paper.tables
-    found = [_beside(paper, table, sheet) for table in tables]
-    return [one for one in found if one.rows]
+    measured_tables = [_beside(paper, table, sheet) for table in tables]
+    return [table for table in measured_tables if table.rows]
 
 
 def _beside(paper: published.Paper, table: published.Table, sheet: ScoreSheet) -> Beside:
     kept = {
-        index: found
+        index: quantity
         for index, column in enumerate(table.columns)
-        if (found := _quantity(column, paper.key, sheet))
+        if (quantity := _quantity(column, paper.key, sheet))
     }
     rows = [
         published.Row(row.block, row.system, values, row.label, row.source)
@@ -93,11 +93,11 @@ def _quantity(column: published.Column, paper: str, sheet: ScoreSheet) -> Quanti
     """
     direction = column.group.replace(" → ", "-")
     if column.group not in sheet.groups and direction in sheet.directions:
-        found = quantity_of(column.metric, direction)
+        quantity = quantity_of(column.metric, direction)
     else:
         pooled = PROTOCOLS[paper].pooled and column.metric not in NEVER_POOLED
-        found = quantity_of(column.metric, _group(column.group, sheet), pooled)
-    return found if found.measured(sheet) else None
+        quantity = quantity_of(column.metric, _group(column.group, sheet), pooled)
+    return quantity if quantity.measured(sheet) else None
 
 
 def _group(name: str, sheet: ScoreSheet) -> str:
@@ -106,10 +106,10 @@ def _group(name: str, sheet: ScoreSheet) -> str:
         return name
     whole = (SUPERVISED, "X → Y")
     every = set(sheet.directions)
-    return next((one for one in whole if set(sheet.groups.get(one, ())) == every), name)
+    return next((group for group in whole if set(sheet.groups.get(group, ())) == every), name)
 
 
-def beside_table(one: Beside, sheet: ScoreSheet) -> Table:
+def beside_table(published_table: Beside, sheet: ScoreSheet) -> Table:
     """The measured rows, then the published ones, each under the name of its table and block.
 
     Measured rows are means over the seeds of a system.
@@ -117,25 +117,25 @@ def beside_table(one: Beside, sheet: ScoreSheet) -> Table:
     whole = over_seeds(sheet)
     measured = _score_rows(
         [Row((system.name,), ()) for system in whole.systems],
-        [quantity.values(whole) for quantity in one.quantities],
-        one.quantities,
-        [quantity.complete(whole) for quantity in one.quantities],
+        [quantity.values(whole) for quantity in published_table.quantities],
+        published_table.quantities,
+        [quantity.complete(whole) for quantity in published_table.quantities],
     )
     blocks = [Block(measured, "this report")]
-    name = one.title.partition(": ")[0]
-    for title, grouped in groupby(one.rows, key=lambda row: row.block):
+    name = published_table.title.partition(": ")[0]
+    for title, grouped in groupby(published_table.rows, key=lambda row: row.block):
         rows = list(grouped)
         filled = _score_rows(
             [Row((_name(row),), (), row.source or "") for row in rows],
             list(zip(*(row.values for row in rows), strict=True)),
-            one.quantities,
-            [[False] * len(rows)] * len(one.quantities),
+            published_table.quantities,
+            [[False] * len(rows)] * len(published_table.quantities),
         )
         blocks.append(Block(filled, ": ".join(filter(None, (name, title))), published=True))
-    columns = tuple(quantity.column(sheet) for quantity in one.quantities)
-    key = f"published-{one.key.replace(':', '-')}"
-    caption = " ".join(_caption(one, sheet))
-    return Table(key, one.title, ("system",), columns, tuple(blocks), caption)
+    columns = tuple(quantity.column(sheet) for quantity in published_table.quantities)
+    key = f"published-{published_table.key.replace(':', '-')}"
+    caption = " ".join(_caption(published_table, sheet))
+    return Table(key, published_table.title, ("system",), columns, tuple(blocks), caption)
 
 
 def _name(row: published.Row) -> str:
@@ -150,36 +150,40 @@ def _score_rows(
 ) -> tuple[Row, ...]:
     """The rows with their cells; values, and which of them compete, come by column."""
     cells = [
-        score_cells(values, MEASURES[one.metric], absent="", competing=part)
-        for one, values, part in zip(quantities, columns, competing, strict=True)
+        score_cells(values, MEASURES[quantity.metric], absent="", competing=part)
+        for quantity, values, part in zip(quantities, columns, competing, strict=True)
     ]
     return tuple(
         Row(row.labels, tuple(filled), row.note) for row, *filled in zip(rows, *cells, strict=True)
     )
 
 
-def _caption(one: Beside, sheet: ScoreSheet) -> Iterator[str]:
+def _caption(published_table: Beside, sheet: ScoreSheet) -> Iterator[str]:
     yield "Published rows are of the paper's own data; columns are of the same group and metric."
-    if one.key.partition(":")[0] != sheet.protocol:
+    if published_table.key.partition(":")[0] != sheet.protocol:
         yield "The measured rows were not scored by this paper's protocol."
     if has_seeds(sheet):
         yield "The measured rows are means over seeds."
-    yield from _differing(one, sheet)
-    if one.note:
-        yield one.note
-    if one.lost:
-        yield f"Left out as they have no figure here: {one.lost} published rows."
+    yield from _differing(published_table, sheet)
+    if published_table.note:
+        yield published_table.note
+    if published_table.lost:
+        yield f"Left out as they have no figure here: {published_table.lost} published rows."
 
 
-def _differing(one: Beside, sheet: ScoreSheet) -> Iterator[str]:
+def _differing(published_table: Beside, sheet: ScoreSheet) -> Iterator[str]:
     """How measured columns come about that are not quite the paper's."""
-    metrics = {found.metric for found in one.quantities if found.group in sheet.groups}
+    metrics = {
+        quantity.metric for quantity in published_table.quantities if quantity.group in sheet.groups
+    }
     if metrics.intersection(NEVER_POOLED):
         yield "The measured rows' perplexity of several directions is their mean."
     if "accuracy" in metrics:
         yield "The measured rows' language accuracy is 100 less the off-target share."
     if "win-ratio" in metrics:
-        baselines = ", ".join(dict.fromkeys(found.baseline for found in sheet.comparisons))
+        baselines = ", ".join(
+            dict.fromkeys(comparison.baseline for comparison in sheet.comparisons)
+        )
         yield (
             "The measured rows' win ratio is the percent of directions with a better BLEU than "
             f"{baselines}; the paper's is against its own baseline."

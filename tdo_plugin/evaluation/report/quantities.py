@@ -51,7 +51,7 @@ class Quantity:
             members & {row.direction for row in system.directions if metric in row.scores}
             for system in sheet.systems
         ]
-        return [one == set().union(*have) for one in have]
+        return [directions == set().union(*have) for directions in have]
 
     def scope(self, sheet: ScoreSheet) -> str:
         """`group` (a mean), `pooled` or `direction`."""
@@ -79,12 +79,12 @@ class WinRatio(Quantity):
 
     def of(self, sheet: ScoreSheet, system: str) -> float | None:
         """Its value for a system that was compared."""
-        found = comparison_of(sheet, system, "bleu")
-        return found.win_ratio.get(self.group) if found else None
+        comparison = comparison_of(sheet, system, "bleu")
+        return comparison.win_ratio.get(self.group) if comparison else None
 
     def complete(self, sheet: ScoreSheet) -> list[bool]:
         """As of any quantity; those against several baselines cannot be compared at all."""
-        comparable = len({one.baseline for one in sheet.comparisons}) == 1
+        comparable = len({comparison.baseline for comparison in sheet.comparisons}) == 1
         return [comparable and whole for whole in super().complete(sheet)]
 
 
@@ -97,7 +97,12 @@ def quantity_of(metric: str, group: str, pooled: bool = False) -> Quantity:
 def comparison_of(sheet: ScoreSheet, system: str, metric: str) -> Comparison | None:
     """A system's comparison with its baseline in one metric."""
     return next(
-        (one for one in sheet.comparisons if (one.system, one.metric) == (system, metric)), None
+        (
+            comparison
+            for comparison in sheet.comparisons
+            if (comparison.system, comparison.metric) == (system, metric)
+        ),
+        None,
     )
 
 

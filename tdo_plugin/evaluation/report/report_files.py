@@ -22,7 +22,9 @@ BLANK = [""] * len(AGAINST)
 
 def languages_of(sheet: ScoreSheet) -> list[str]:
     """Every language of the sheet's directions, in order."""
-    return list(dict.fromkeys(code for one in sheet.directions for code in one.split("-")))
+    return list(
+        dict.fromkeys(code for direction in sheet.directions for code in direction.split("-"))
+    )
 
 
 def grid(sheet: ScoreSheet, system: str, metric: str) -> list[list[float | None]]:
@@ -59,38 +61,45 @@ def write_rows(path: Path, head: Iterable[str], rows: Iterable[Sequence[object]]
 def _measured(sheet: ScoreSheet) -> Iterator[list[object]]:
     for system in sheet.systems:
         for metric in sheet.metrics:
-            one = comparison_of(sheet, system.name, metric)
+            comparison = comparison_of(sheet, system.name, metric)
             means = {group: sheet.mean(system.name, group, metric) for group in sheet.groups}
             pooled = {group: scores.get(metric) for group, scores in system.pooled.items()}
             scores = {row.direction: row.scores.get(metric) for row in system.directions}
             for scope, values, differences in (
-                ("group", means, one.groups if one else {}),
+                ("group", means, comparison.groups if comparison else {}),
                 ("pooled", pooled, {}),
-                ("direction", scores, one.directions if one else {}),
+                ("direction", scores, comparison.directions if comparison else {}),
             ):
                 for of, value in values.items():
                     if value is not None:
-                        found = differences.get(of)
-                        against = _against(found, one.baseline) if one and found else BLANK
+                        difference = differences.get(of)
+                        against = (
+                            _against(difference, comparison.baseline)
+                            if comparison and difference
+                            else BLANK
+                        )
                         yield ["measured", system.name, scope, of, metric, value, *against]
 
 
-def _against(found: Difference, baseline: str) -> list[object]:
-    return [baseline, found.difference, found.low, found.high, found.p]
+def _against(difference: Difference, baseline: str) -> list[object]:
+    return [baseline, difference.difference, difference.low, difference.high, difference.p]
 
 
 def _published(sheet: ScoreSheet, beside: Iterable[Beside]) -> Iterator[list[object]]:
-    for one in beside:
-        for row in one.rows:
-            for quantity, value in zip(one.quantities, row.values, strict=True):
+    for published_table in beside:
+        for row in published_table.rows:
+            for quantity, value in zip(published_table.quantities, row.values, strict=True):
                 if value is not None:
                     of = [quantity.scope(sheet), quantity.group, quantity.metric]
-                    yield [one.key, row.name, *of, value, *BLANK]
+                    yield [published_table.key, row.name, *of, value, *BLANK]
 
 
 def write_json(path: Path, sheet: ScoreSheet, beside: Sequence[Beside]) -> None:
     """Write the whole sheet with its means, and the published rows beside it."""
-    content: dict[str, Any] = {**as_json(sheet), "published": [asdict(one) for one in beside]}
+    content: dict[str, Any] = {
+        **as_json(sheet),
+        "published": [asdict(published_table) for published_table in beside],
+    }
     with complete_file(path) as stream:
         json.dump(content, stream, indent=1, ensure_ascii=False)
         stream.write("\n")
@@ -98,11 +107,11 @@ def write_json(path: Path, sheet: ScoreSheet, beside: Sequence[Beside]) -> None:
 
 def slugs(names: Iterable[str]) -> dict[str, str]:
     """Each name as a part of a file name, no two alike even where case does not count."""
-    found: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     for name in names:
         plain = re.sub(r"[^\w.+-]+", "_", name).strip("._") or "system"
-        slug, taken, number = plain, {one.casefold() for one in found.values()}, 2
+        slug, taken, number = plain, {used.casefold() for used in by_name.values()}, 2
         while slug.casefold() in taken:
             slug, number = f"{plain}-{number}", number + 1
-        found[name] = slug
-    return found
+        by_name[name] = slug
+    return by_name

@@ -33,8 +33,8 @@ BY_SIDE = re.compile(r"\S+ → \S+(, trained)?")  # standard groups of trained d
 
 def measured_metrics(sheet: ScoreSheet) -> list[str]:
     """The metrics that at least one system has on at least one direction, in order."""
-    found = {key for system in sheet.systems for row in system.directions for key in row.scores}
-    return [key for key in sheet.metrics if key in found]
+    measured = {key for system in sheet.systems for row in system.directions for key in row.scores}
+    return [key for key in sheet.metrics if key in measured]
 
 
 def shows_pooled(sheet: ScoreSheet) -> bool:
@@ -70,8 +70,8 @@ def summary(sheet: ScoreSheet) -> Table:
     columns = []
     cells = []
     for metric in sheet.metrics:
-        wanted = [Quantity(metric, group, whole) for whole in pooled for group in groups]
-        shown = [quantity for quantity in wanted if quantity.measured(sheet)]
+        quantities = [Quantity(metric, group, whole) for whole in pooled for group in groups]
+        shown = [quantity for quantity in quantities if quantity.measured(sheet)]
         columns += [quantity.column(sheet) for quantity in shown]
         cells += [_summary_cells(sheet, quantity) for quantity in shown]
         if not shown:
@@ -88,9 +88,9 @@ def _summary_cells(sheet: ScoreSheet, quantity: Quantity) -> list[Cell]:
     marks = [
         ""
         if quantity.pooled
-        or not (one := comparison_of(sheet, system.name, quantity.metric))
-        or quantity.group not in one.groups
-        else significance(one.groups[quantity.group].p)
+        or not (comparison := comparison_of(sheet, system.name, quantity.metric))
+        or quantity.group not in comparison.groups
+        else significance(comparison.groups[quantity.group].p)
         for system in sheet.systems
     ]
     values, competing = quantity.values(sheet), quantity.complete(sheet)
@@ -124,20 +124,26 @@ def _seed_cells(
     sheet: ScoreSheet, whole: ScoreSheet, quantity: Quantity, trainings: dict[str, tuple[str, ...]]
 ) -> list[Cell]:
     metric = METRICS[quantity.metric]
-    found = score_cells(quantity.values(whole), metric, competing=quantity.complete(whole))
+    cells = score_cells(quantity.values(whole), metric, competing=quantity.complete(whole))
     for index, members in enumerate(trainings.values()):
         values = [quantity.of(sheet, member) for member in members]
-        known = [value for value in values if value is not None]
-        if len(known) == len(members):
-            found[index] = with_spread(found[index], known, metric)
-    return found
+        scores = [value for value in values if value is not None]
+        if len(scores) == len(members):
+            cells[index] = with_spread(cells[index], scores, metric)
+    return cells
 
 
 def differences(sheet: ScoreSheet) -> Table | None:
     """Every system against its baseline; None where nothing was compared."""
     blocks = []
-    for (system, baseline), ones in groupby(sheet.comparisons, lambda c: (c.system, c.baseline)):
-        rows = [_difference_row(one, group) for one in ones for group in one.win_ratio]
+    for (system, baseline), comparisons in groupby(
+        sheet.comparisons, lambda c: (c.system, c.baseline)
+    ):
+        rows = [
+            _difference_row(comparison, group)
+            for comparison in comparisons
+            for group in comparison.win_ratio
+        ]
         blocks.append(Block(tuple(rows), f"{system} against {baseline}"))
     if not blocks:
         return None
@@ -151,18 +157,22 @@ def differences(sheet: ScoreSheet) -> Table | None:
     return Table("differences", "Differences", heads, columns, tuple(blocks), caption)
 
 
-def _difference_row(one: Comparison, group: str) -> Row:
-    wins, tested = one.win_ratio[group], one.groups.get(group)
-    cells = _tested_cells(tested, METRICS[one.metric].digits) if tested else [Cell("")] * 3
-    return Row((METRICS[one.metric].name, group), (*cells, Cell(number(wins, 0), wins)))
+def _difference_row(comparison: Comparison, group: str) -> Row:
+    wins, tested = comparison.win_ratio[group], comparison.groups.get(group)
+    cells = _tested_cells(tested, METRICS[comparison.metric].digits) if tested else [Cell("")] * 3
+    return Row((METRICS[comparison.metric].name, group), (*cells, Cell(number(wins, 0), wins)))
 
 
-def _tested_cells(found: Difference, digits: int) -> list[Cell]:
-    low, high = number(found.low, digits, True), number(found.high, digits, True)
+def _tested_cells(difference: Difference, digits: int) -> list[Cell]:
+    low, high = number(difference.low, digits, True), number(difference.high, digits, True)
     return [
-        Cell(number(found.difference, digits, True), found.difference, mark=significance(found.p)),
-        Cell(f"[{low}, {high}]", found.low),
-        Cell(p_value(found.p), found.p),
+        Cell(
+            number(difference.difference, digits, True),
+            difference.difference,
+            mark=significance(difference.p),
+        ),
+        Cell(f"[{low}, {high}]", difference.low),
+        Cell(p_value(difference.p), difference.p),
     ]
 
 
@@ -192,11 +202,11 @@ def _share_names() -> list[str]:
 
 def _mean_shares(sheet: ScoreSheet, system: str, group: str) -> list[float]:
     rows = [sheet.system(system).of(direction) for direction in sheet.groups[group]]
-    known = [row for row in rows if row and row.shares]
-    if not known:
+    identified = [row for row in rows if row and row.shares]
+    if not identified:
         return []
-    means = [fmean(row.shares.get(name, 0.0) for row in known) for name in SHARES]
-    return [*means, fmean(row.confused for row in known)]
+    means = [fmean(row.shares.get(name, 0.0) for row in identified) for name in SHARES]
+    return [*means, fmean(row.confused for row in identified)]
 
 
 def by_direction(sheet: ScoreSheet) -> Table:
@@ -218,8 +228,9 @@ def by_direction(sheet: ScoreSheet) -> Table:
 def _direction_cells(sheet: ScoreSheet, direction: str, metrics: list[str]) -> Iterator[Cell]:
     for metric in metrics:
         marks = [
-            significance(one.directions[direction].p)
-            if (one := comparison_of(sheet, system.name, metric)) and direction in one.directions
+            significance(comparison.directions[direction].p)
+            if (comparison := comparison_of(sheet, system.name, metric))
+            and direction in comparison.directions
             else ""
             for system in sheet.systems
         ]

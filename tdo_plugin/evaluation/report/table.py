@@ -116,12 +116,12 @@ def score_cells(
     best = None
     if len(present) > 1:
         best = max(present) if metric.higher_is_better else min(present)
-    given = [*marks] or [""] * len(values)
+    all_marks = [*marks] or [""] * len(values)
     return [
         Cell(absent)
         if value is None
         else Cell(number(value, metric.digits), value, part and rounded == best, mark)
-        for value, rounded, mark, part in zip(values, shown, given, takes_part, strict=True)
+        for value, rounded, mark, part in zip(values, shown, all_marks, takes_part, strict=True)
     ]
 
 

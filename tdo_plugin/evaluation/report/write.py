@@ -65,14 +65,14 @@ def _matrices(sheet: ScoreSheet, folder: Path) -> Iterator[Path]:
 
 def overview(sheet: ScoreSheet, besides: Sequence[Beside]) -> list[Table]:
     """The tables that fit into a terminal or a paper: all but that of every direction."""
-    found = [
+    tables = [
         report_tables.summary(sheet),
         report_tables.seeds(sheet),
         report_tables.differences(sheet),
         report_tables.languages(sheet),
-        *(beside_table(one, sheet) for one in besides),
+        *(beside_table(published_table, sheet) for published_table in besides),
     ]
-    return [table for table in found if table]
+    return [table for table in tables if table]
 
 
 def markdown_report(sheet: ScoreSheet, besides: Sequence[Beside]) -> str:
@@ -98,6 +98,6 @@ def _bullets(lines: Sequence[str]) -> str:
 def latex_report(sheet: ScoreSheet, besides: Sequence[Beside]) -> str:
     """The tables for a paper, to be read in by `\\input`."""
     reading = " ".join([*notes.reading(sheet), *(f"{why}." for why in notes.missing(sheet))])
-    found = overview(sheet, besides)
-    written = [latex(table, reading if table.key == "scores" else "") for table in found]
+    tables = overview(sheet, besides)
+    written = [latex(table, reading if table.key == "scores" else "") for table in tables]
     return "\n".join(["% \\usepackage{booktabs}", *written])

@@ -63,7 +63,7 @@ class LangDetect:
         detector = self._factory.create()
         detector.append(sentence)
         try:
-            found = detector.detect()
+            language = detector.detect()
         except self._nothing_found:
             return UNDETECTABLE
-        return UNDETECTABLE if found == detector.UNKNOWN_LANG else canonical(found)
+        return UNDETECTABLE if language == detector.UNKNOWN_LANG else canonical(language)

@@ -30,16 +30,16 @@ def find_lid176(download: bool = False) -> Path:
         UserError: no file, or it cannot be fetched.
     """
     kept = os.environ.get("FTLANG_CACHE") or Path(tempfile.gettempdir()) / "fasttext-langdetect"
-    own = default_cache_path().parent
+    project_cache = default_cache_path().parent
     for name in NAMES:
-        for folder in (Path(kept), own):
+        for folder in (Path(kept), project_cache):
             if (folder / name).is_file():
                 return folder / name
     if download:
-        return _fetch(own / NAMES[0])
+        return _fetch(project_cache / NAMES[0])
     raise UserError(
-        f"`--lid fasttext` must have {NAMES[0]} in {kept} or {own}; it is in neither, and comes "
-        f"from {URL} (tdo score --download fetches it)"
+        f"`--lid fasttext` must have {NAMES[0]} in {kept} or {project_cache}; it is in neither, "
+        f"and comes from {URL} (tdo score --download fetches it)"
     )
 
 

@@ -61,7 +61,9 @@ class CharacterNgrams:
         if language in self.languages:
             return language
         code = canonical(language)
-        return next((known for known in self.languages if canonical(known) == code), None)
+        return next(
+            (candidate for candidate in self.languages if canonical(candidate) == code), None
+        )
 
     def identify(self, sentences: Sequence[str]) -> list[str]:
         """The likeliest language of each sentence; UNDETECTABLE for one without a letter."""
@@ -80,8 +82,8 @@ class CharacterNgrams:
     def right(self, text: Text) -> float:
         """The share of lines, 0 to 1, that are identified as what they are."""
         lines = [(line, language) for language, held in text.items() for line in held]
-        found = self.identify([line for line, _ in lines])
-        return sum(a == b for a, (_, b) in zip(found, lines, strict=True)) / len(lines)
+        identified = self.identify([line for line, _ in lines])
+        return sum(a == b for a, (_, b) in zip(identified, lines, strict=True)) / len(lines)
 
 
 def _ngrams(sentences: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:

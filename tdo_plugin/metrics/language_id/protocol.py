@@ -29,8 +29,8 @@ def has_letters(sentence: str) -> bool:
 
 def each_once(identify: Callable[[str], str], sentences: Sequence[str]) -> list[str]:
     """A code for each sentence; equal ones, of which off-target output has many, are asked once."""
-    found = {
+    codes = {
         sentence: identify(sentence) if has_letters(sentence) else UNDETECTABLE
         for sentence in dict.fromkeys(sentences)
     }
-    return [found[sentence] for sentence in sentences]
+    return [codes[sentence] for sentence in sentences]

@@ -33,7 +33,7 @@ class Shares:
 
 
 def shares(
-    found: Sequence[str], source: str, target: str, identifier: Identifier, english: str = "en"
+    identified: Sequence[str], source: str, target: str, identifier: Identifier, english: str = "en"
 ) -> Shares | None:
     """Sort what a detector found into target, English, source, another language, undetectable.
 
@@ -42,7 +42,7 @@ def shares(
     Where the detector does not know the source, hypotheses in it are in `other`.
 
     Args:
-        found: what `identifier.identify` said of each hypothesis; at least one.
+        identified: what `identifier.identify` said of each hypothesis; at least one.
         source: of the direction, as the corpus calls it.
         target: likewise.
         identifier: the detector, for its names of the languages.
@@ -51,20 +51,20 @@ def shares(
     Returns:
         The shares, or None where the detector does not know the target: the ratio is not defined.
     """
-    wanted = identifier.label(target)
-    if wanted is None:
+    target_label = identifier.label(target)
+    if target_label is None:
         return None
-    category = {UNDETECTABLE: "undetectable", wanted: "target"}
+    category = {UNDETECTABLE: "undetectable", target_label: "target"}
     for name, language in (("english", english), ("source", source)):
         label = identifier.label(language)
         if label is not None:
             category.setdefault(label, name)
-    counts = Counter(category.get(label, "other") for label in found)
-    near = confusable(wanted)
-    confused = sum(label not in category and canonical(label) in near for label in found)
-    languages = sorted(Counter(found).items(), key=lambda item: (-item[1], item[0]))
+    counts = Counter(category.get(label, "other") for label in identified)
+    near = confusable(target_label)
+    confused = sum(label not in category and canonical(label) in near for label in identified)
+    languages = sorted(Counter(identified).items(), key=lambda item: (-item[1], item[0]))
     return Shares(
-        shares={name: 100 * counts[name] / len(found) for name in CATEGORIES},
+        shares={name: 100 * counts[name] / len(identified) for name in CATEGORIES},
         languages=dict(languages),
-        confused=100 * confused / len(found),
+        confused=100 * confused / len(identified),
     )

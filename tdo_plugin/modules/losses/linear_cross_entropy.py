@@ -60,12 +60,12 @@ class _Loss:
         for start in range(0, len(features), most):
             block = features[start : start + most]
             logits = torch.mm(block, self.weight.T, out=buffer[: len(block)])
-            wanted = target[start : start + most]
-            for part, chosen in zip(logits.split(few), wanted.split(few), strict=True):
+            targets = target[start : start + most]
+            for part, chosen in zip(logits.split(few), targets.split(few), strict=True):
                 self._normalise(part, chosen[:, None], sums, gradient)
             yield start, logits
 
-    def _normalise(self, logits: Tensor, target: Tensor, sums: Tensor, wanted: bool) -> None:
+    def _normalise(self, logits: Tensor, target: Tensor, sums: Tensor, with_gradient: bool) -> None:
         """A few tokens; turns their logits into the gradient, where one is wanted."""
         other = self.smoothing / (logits.size(1) - 1)
         peak = 1 - self.smoothing - other
@@ -73,7 +73,7 @@ class _Loss:
         nll = -log_probs.gather(1, target).sum()
         sums[0] += peak * nll - other * log_probs.sum()
         sums[1] += nll
-        if wanted:
+        if with_gradient:
             gradient = log_probs.exp_()
             gradient.scatter_add_(1, target, gradient.new_full(target.shape, -peak))
             self._store(gradient, other, logits)
@@ -92,11 +92,11 @@ class _Loss:
         features: Tensor,
         target: Tensor,
         sums: Tensor,
-        wanted: tuple[bool, bool],
+        needs_gradient: tuple[bool, bool],
     ) -> list[Tensor | None]:
         """Of the loss by features and by weight, those that are wanted; adds to ``sums``."""
-        to_features = torch.empty_like(features) if wanted[0] else None
-        to_weight = torch.zeros_like(self.weight, dtype=self.single) if wanted[1] else None
+        to_features = torch.empty_like(features) if needs_gradient[0] else None
+        to_weight = torch.zeros_like(self.weight, dtype=self.single) if needs_gradient[1] else None
         for start, gradient in self.blocks(features, target, sums, gradient=True):
             block = slice(start, start + len(gradient))
             if to_features is not None:
@@ -129,14 +129,14 @@ class _LinearCrossEntropy(torch.autograd.Function):
         weight: Tensor,
         target: Tensor,
         smoothing: float,
-        wanted: tuple[bool, bool],
+        needs_gradient: tuple[bool, bool],
     ) -> tuple[Tensor, Tensor]:
         loss = _Loss(weight, smoothing, ROWS["cuda" if features.is_cuda else "cpu"])
         sums = torch.zeros(2, dtype=loss.single, device=features.device)
         late = features.dtype == torch.float16
-        ctx.loss, ctx.ready, ctx.wanted = loss, None, wanted
-        if any(wanted) and not late:
-            ctx.ready = loss.gradients(features, target, sums, wanted)
+        ctx.loss, ctx.ready, ctx.wanted = loss, None, needs_gradient
+        if any(needs_gradient) and not late:
+            ctx.ready = loss.gradients(features, target, sums, needs_gradient)
         else:
             ctx.save_for_backward(features, target)
             for _ in loss.blocks(features, target, sums, gradient=False):
@@ -192,9 +192,9 @@ def linear_cross_entropy(
         dtype = torch.get_autocast_dtype(device)
         features, weight = features.to(dtype), weight.to(dtype)
     enabled = torch.is_grad_enabled()
-    wanted = enabled and features.requires_grad, enabled and weight.requires_grad
+    needs_gradient = enabled and features.requires_grad, enabled and weight.requires_grad
     with torch.autocast(device, enabled=False):
         loss, nll = _LinearCrossEntropy.apply(  # type: ignore[no-untyped-call]
-            features, weight, target, smoothing, wanted
+            features, weight, target, smoothing, needs_gradient
         )
     return loss, nll

@@ -45,8 +45,8 @@ def generator_loss(likelihood: Tensor, padding: Tensor) -> Tensor:
         likelihood: of :func:`log_likelihood`.
         padding: as there.
     """
-    own = likelihood.diagonal(dim1=1, dim2=2)
-    return -own.masked_fill(padding, 0)
+    diagonal = likelihood.diagonal(dim1=1, dim2=2)
+    return -diagonal.masked_fill(padding, 0)
 
 
 def mutual_information(likelihood: Tensor, padding: Tensor) -> Tensor:

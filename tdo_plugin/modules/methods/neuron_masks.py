@@ -100,10 +100,10 @@ class NeuronMasks(nn.Module):
 
     def mask_of(self, source: int, target: int) -> Tensor:
         """Which neurons a pair uses, (W,)."""
-        own = (self.pairs == self.pairs.new_tensor([source, target])).all(1)
-        if not own.any() and self.zero_shot == "union":
-            own = (self.pairs[:, 0] == source) | (self.pairs[:, 1] == target)
-        return self.masks[own].any(0) | self.general
+        selected = (self.pairs == self.pairs.new_tensor([source, target])).all(1)
+        if not selected.any() and self.zero_shot == "union":
+            selected = (self.pairs[:, 0] == source) | (self.pairs[:, 1] == target)
+        return self.masks[selected].any(0) | self.general
 
     @contextmanager
     def still(self) -> Iterator[None]:
@@ -153,10 +153,10 @@ def _replace(stack: nn.Module, projection: str, gate: NeuronGate) -> None:
 
 def _readers(stack: nn.Module) -> dict[str, str]:
     """By projection that which alone reads its outputs, input by input."""
-    found = {}
+    readers = {}
     for name, part in stack.named_modules():
         if isinstance(part, MultiheadAttention):
-            found[f"{name}.value"] = f"{name}.out"
+            readers[f"{name}.value"] = f"{name}.out"
         elif isinstance(part, FeedForward):
-            found[f"{name}.inner"] = f"{name}.outer"
-    return found
+            readers[f"{name}.inner"] = f"{name}.outer"
+    return readers

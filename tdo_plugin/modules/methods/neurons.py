@@ -27,12 +27,12 @@ def points(stack: nn.Module) -> dict[str, nn.Module]:
     The output is (N, width) of all streams that pass a layer side by side, else (rows, length,
     width).
     """
-    found = {}
+    output_points = {}
     for name, part in projections(stack).items():
         point = _point(stack, name, part)
         assert point is not None
-        found[name] = point
-    return found
+        output_points[name] = point
+    return output_points
 
 
 def _point(stack: nn.Module, name: str, part: Linear) -> nn.Module | None:

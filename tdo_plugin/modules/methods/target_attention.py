@@ -55,9 +55,9 @@ def project_for_targets(x: Tensor, context: TokenContext, *projections: Projecti
     """
     if context.target is None:
         raise ValueError("target-specific attention needs the language of every sentence")
-    parameters = [one for part in projections for one in (part.weight, part.bias)]
-    found = grouped(x, context.target, _projected, *parameters)
-    outputs = found.split([part.out_features for part in projections], -1)
+    parameters = [parameter for part in projections for parameter in (part.weight, part.bias)]
+    projected = grouped(x, context.target, _projected, *parameters)
+    outputs = projected.split([part.out_features for part in projections], -1)
     return [part.output(output, context) for part, output in zip(projections, outputs, strict=True)]
 
 

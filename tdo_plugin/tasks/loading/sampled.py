@@ -35,7 +35,8 @@ class SampledMultiDataset(sampled_multi_dataset.SampledMultiDataset):
         """
         if are_counts(ratios):
             drawn = [
-                whole_copies(rng, *one) for one in zip(map(len, datasets), ratios, strict=True)
+                whole_copies(rng, *size_and_count)
+                for size_and_count in zip(map(len, datasets), ratios, strict=True)
             ]
             return np.concatenate(drawn), np.cumsum(ratios), ratios
         if ratios is not None:
@@ -93,9 +94,9 @@ class SampledMultiEpochDataset(
             order = stable_order(self._numbers)
             ends = np.searchsorted(self._numbers[order], np.arange(1, len(self.datasets)))
             parts = zip(self.datasets, np.split(self._rows[order], ends), strict=True)
-            found = np.concatenate([dataset.sizes[rows] for dataset, rows in parts])
-            sizes = np.empty_like(found)
-            sizes[order] = found
+            grouped_sizes = np.concatenate([dataset.sizes[rows] for dataset, rows in parts])
+            sizes = np.empty_like(grouped_sizes)
+            sizes[order] = grouped_sizes
             self._epoch_sizes = sizes
         return self._epoch_sizes
 

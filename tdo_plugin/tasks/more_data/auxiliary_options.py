@@ -95,8 +95,8 @@ def check_mark(args: Namespace) -> None:
     Raises:
         UserError: data is loaded in fairseq's way.
     """
-    given = getattr(args, "back_translated_tag", None) is not None
-    if given and getattr(args, "data_loading", "lean") != "lean":
+    has_tag = getattr(args, "back_translated_tag", None) is not None
+    if has_tag and getattr(args, "data_loading", "lean") != "lean":
         raise UserError("`--data-loading` must be lean with --back-translated-tag; it is fairseq")
 
 

@@ -65,12 +65,12 @@ class MoreDataManager(MultilingualDatasetManager):
         Raises:
             UserError: a folder that does not fit the training.
         """
-        wanted = {MONOLINGUAL: self._targets, BACK_TRANSLATED: self._pairs}
-        found = {}
-        for kind, directions in wanted.items():
+        directions_by_kind = {MONOLINGUAL: self._targets, BACK_TRANSLATED: self._pairs}
+        categories = {}
+        for kind, directions in directions_by_kind.items():
             if (folder := _folder(self.args, kind)) is not None:
-                found[kind.name] = folder, self._directions(kind, folder, directions())
-        return found
+                categories[kind.name] = folder, self._directions(kind, folder, directions())
+        return categories
 
     def _targets(self) -> list[str]:
         """`de-de` and so on: languages that are trained to be translated into."""
@@ -81,7 +81,7 @@ class MoreDataManager(MultilingualDatasetManager):
                 "`--decoder-langtok` must be on, or `--encoder-langtok` tgt, with --monolingual, "
                 f"or nothing says which of {', '.join(targets)} a sentence is in; it is {on_source}"
             )
-        return [f"{one}-{one}" for one in targets]
+        return [f"{language}-{language}" for language in targets]
 
     def _pairs(self) -> list[str]:
         if (shards := len(utils.split_paths(self.args.data))) > 1:
@@ -91,25 +91,25 @@ class MoreDataManager(MultilingualDatasetManager):
             )
         return self.lang_pairs
 
-    def _directions(self, kind: Kind, folder: str, wanted: Sequence[str]) -> list[str]:
-        """Those wanted that a folder has, whose dictionary must be the training's."""
-        there = read_further(Path(folder), kind)
-        found = [one for one in wanted if one in there]
-        if not found:
+    def _directions(self, kind: Kind, folder: str, directions: Sequence[str]) -> list[str]:
+        """Those of some directions that a folder has, whose dictionary must be the training's."""
+        stored = read_further(Path(folder), kind)
+        present = [direction for direction in directions if direction in stored]
+        if not present:
             raise UserError(
-                f"`{kind.option}` must have one of {', '.join(wanted)}; {folder} has "
-                f"{', '.join(there)}"
+                f"`{kind.option}` must have one of {', '.join(directions)}; {folder} has "
+                f"{', '.join(stored)}"
             )
-        if left := [one for one in there if one not in found]:
+        if left := [direction for direction in stored if direction not in present]:
             logger.info(f"{kind.option}: nothing is trained on {', '.join(left)}")
-        own = Dictionary.load(str(Path(folder, "dict.txt"))).symbols
-        for dictionary in {id(one): one for one in self.dicts.values()}.values():
-            if dictionary.symbols[: len(own)] != own:
+        symbols = Dictionary.load(str(Path(folder, "dict.txt"))).symbols
+        for dictionary in {id(loaded): loaded for loaded in self.dicts.values()}.values():
+            if dictionary.symbols[: len(symbols)] != symbols:
                 raise UserError(
                     f"`{kind.option}` must be made with the dictionary of `data`; {folder} was "
                     "made with another"
                 )
-        return found
+        return present
 
     def get_data_paths_and_lang_pairs(self, split: str) -> Any:
         """As fairseq's, and for the training set what there is beside."""
@@ -167,8 +167,8 @@ class MoreDataManager(MultilingualDatasetManager):
         )
         mixture = Mixture(
             sizes=[len(dataset) for _, dataset in datasets],
-            categories=[one["data_category"] for one in params],
-            directions=[f"{one['src']}-{one['tgt']}" for one in params],
+            categories=[param["data_category"] for param in params],
+            directions=[f"{param['src']}-{param['tgt']}" for param in params],
             upsampling=1 if rate is None else rate,
             share=SHARE if share is None else share,
         )

@@ -55,10 +55,12 @@ class Mixture:
         counts = np.zeros(len(self.sizes), np.int64)
         alone = self._of(MONOLINGUAL.name)
         weights = self._weights()
-        unions = {number: round(sum(one.values())) for number, one in weights.items()}
-        given = ratios(unions)
-        pairs, lone = self._totals(list(unions.values()), given, bool(alone), virtual_size)
-        of_directions = [sum(one.values()) for one in weights.values()] if given is None else given
+        unions = {number: round(sum(parts.values())) for number, parts in weights.items()}
+        sampling = ratios(unions)
+        pairs, lone = self._totals(list(unions.values()), sampling, bool(alone), virtual_size)
+        of_directions = (
+            [sum(parts.values()) for parts in weights.values()] if sampling is None else sampling
+        )
         for parts, total in zip(weights.values(), shared_out(pairs, of_directions), strict=True):
             counts[list(parts)] = shared_out(total, list(parts.values()))
         if alone:
@@ -67,7 +69,7 @@ class Mixture:
         return counts
 
     def _of(self, category: str) -> list[int]:
-        return [number for number, one in enumerate(self.categories) if one == category]
+        return [number for number, name in enumerate(self.categories) if name == category]
 
     def _weights(self) -> dict[int, dict[int, float]]:
         """Of each direction, by the number of its true pairs, what its sets count."""
@@ -75,11 +77,11 @@ class Mixture:
         further = {*self._of(MONOLINGUAL.name), *synthetic.values()}
         weights: dict[int, dict[int, float]] = {}
         for number, size in enumerate(self.sizes):
-            other = synthetic.get(self.directions[number])
+            twin = synthetic.get(self.directions[number])
             if number in further:
                 continue
-            if self.categories[number] == "main" and other is not None:
-                weights[number] = {number: self.upsampling * size, other: float(self.sizes[other])}
+            if self.categories[number] == "main" and twin is not None:
+                weights[number] = {number: self.upsampling * size, twin: float(self.sizes[twin])}
             else:
                 weights[number] = {number: float(size)}
         return weights

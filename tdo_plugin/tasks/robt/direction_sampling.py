@@ -20,7 +20,7 @@ def draw(
     """
     random = np.random.default_rng([number % 2**32 for number in key])
     chosen = random.random(len(targets)) < share
-    others = [[one for one in languages if one != target] for target in targets]
-    places = random.integers(0, [len(one) for one in others])
-    drawn = zip(others, places.tolist(), chosen.tolist(), strict=True)
-    return [other[place] if taken else None for other, place, taken in drawn]
+    candidates = [[language for language in languages if language != target] for target in targets]
+    places = random.integers(0, [len(allowed) for allowed in candidates])
+    drawn = zip(candidates, places.tolist(), chosen.tolist(), strict=True)
+    return [allowed[place] if taken else None for allowed, place, taken in drawn]

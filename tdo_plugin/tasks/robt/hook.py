@@ -45,20 +45,20 @@ class BackTranslation:
         """The batch, and the back-translated one where there is any of use."""
         begin = time.perf_counter()
         instances = self._drawn(sample, update)
-        made: list[tuple[Instance, tuple[int, ...]]] = []
+        translated: list[tuple[Instance, tuple[int, ...]]] = []
         if instances:
             whole = unwrapped(model)
             # other models than ours lay nothing out
             packed = getattr(whole, "packed", nullcontext)
             with untouched(whole), packed():
                 whole.eval()
-                made = translate(self._task, whole, self._sides, instances)
+                translated = translate(self._task, whole, self._sides, instances)
         logs: dict[str, float] = {f"robt_to_{name}": 0 for name in self._languages.values()}
-        for one in instances:
-            logs[f"robt_to_{self._languages[one.drawn]}"] += 1
-        batches = [sample, self._sides.pseudo_batch(sample, made)] if made else [sample]
-        logs["robt_drawn"], logs["robt_made"] = len(instances), len(made)
-        logs["robt_words"] = sum(len(words) for _, words in made)
+        for instance in instances:
+            logs[f"robt_to_{self._languages[instance.drawn]}"] += 1
+        batches = [sample, self._sides.pseudo_batch(sample, translated)] if translated else [sample]
+        logs["robt_drawn"], logs["robt_made"] = len(instances), len(translated)
+        logs["robt_words"] = sum(len(words) for _, words in translated)
         logs["robt_seconds"] = time.perf_counter() - begin
         return batches, logs
 
@@ -72,9 +72,9 @@ class BackTranslation:
         drawn = draw(key, targets, list(self._languages), args.robt_share)
         rows = zip(sample["target"].tolist(), targets, drawn, strict=True)
         return [
-            Instance(row, self._sides.words(target), own, other)
-            for row, (target, own, other) in enumerate(rows)
-            if other is not None
+            Instance(row, self._sides.words(target), target_language, drawn_language)
+            for row, (target, target_language, drawn_language) in enumerate(rows)
+            if drawn_language is not None
         ]
 
     def log(self, logging_outputs: Sequence[dict[str, Any]]) -> None:
@@ -92,9 +92,9 @@ class BackTranslation:
 
         workers = distributed.get_data_parallel_world_size()
         metrics.log_scalar("robt_seconds", total("robt_seconds") / workers, 1, round=3)
-        drawn, made = total("robt_drawn"), total("robt_made")
-        mean("robt_dropped", drawn - made, drawn, 3)
-        mean("robt_length", total("robt_words"), made, 1)
+        drawn, translated = total("robt_drawn"), total("robt_made")
+        mean("robt_dropped", drawn - translated, drawn, 3)
+        mean("robt_length", total("robt_words"), translated, 1)
         few = len(self._languages) <= MOST_LOGGED
         entries = [f"{'' if few else '_'}robt_{name}" for name in self._languages.values()]
         for entry, name in zip(entries, self._languages.values(), strict=True):

@@ -68,7 +68,9 @@ class Sides:
         special = (self._target.bos(), self._target.pad(), self._target.eos())
         self._empty = {*special, *map(self._target.index, tag_names)} - {self._target.unk()}
         same = self._source.symbols == self._target.symbols
-        self._numbers = None if same else [self._source.index(one) for one in self._target.symbols]
+        self._numbers = (
+            None if same else [self._source.index(symbol) for symbol in self._target.symbols]
+        )
 
     @property
     def marks(self) -> int:
@@ -83,7 +85,7 @@ class Sides:
     def words(self, target: Iterable[int]) -> tuple[int, ...]:
         """A target without padding, tag and end."""
         outside = (self._target.pad(), self._target.eos())
-        return tuple(one for one in target if one not in outside)[self.prefix :]
+        return tuple(token for token in target if token not in outside)[self.prefix :]
 
     def is_empty(self, words: Iterable[int]) -> bool:
         """Whether there are special symbols and tags at most."""
@@ -92,7 +94,7 @@ class Sides:
     def source(self, words: Iterable[int], source: int, target: int) -> list[int]:
         """Words of the target's dictionary as what is translated from one language into another."""
         if self._numbers is not None:
-            words = (self._numbers[one] for one in words)
+            words = (self._numbers[word] for word in words)
         tag = self._source_tags.get(source if self._of_source_language else target)
         return [*([] if tag is None else [tag]), *words, self._source.eos()]
 
@@ -101,7 +103,7 @@ class Sides:
         begin = torch.full((len(languages), 1), self._target.eos())
         if not self._target_tags:
             return begin
-        tags = torch.tensor([self._target_tags[one] for one in languages])
+        tags = torch.tensor([self._target_tags[language] for language in languages])
         return torch.cat([begin, tags[:, None]], 1)
 
     def fed(
@@ -112,29 +114,31 @@ class Sides:
         device: torch.device,
     ) -> dict[str, Tensor]:
         """Sources, and the languages on their two sides, as a batch's ``net_input`` has them."""
-        tokens = [torch.tensor(one) for one in sources]
+        tokens = [torch.tensor(row) for row in sources]
         fed = {
             "src_tokens": collate_tokens(tokens, self._source.pad(), left_pad=self._left_pad),
-            "src_lengths": torch.tensor([len(one) for one in sources]),
+            "src_lengths": torch.tensor([len(row) for row in sources]),
             "src_lang_id": torch.tensor(source)[:, None],
             "tgt_lang_id": torch.tensor(target)[:, None],
         }
         return {name: part.to(device) for name, part in fed.items()}
 
     def pseudo_batch(
-        self, sample: Sample, made: Sequence[tuple[Instance, Sequence[int]]]
+        self, sample: Sample, translated: Sequence[tuple[Instance, Sequence[int]]]
     ) -> Sample:
         """The instances (back-translation, target) as a batch: line 8 of Algorithm 1.
 
         Args:
             sample: that the targets are from.
-            made: instances with the words of their back-translations, N of them.
+            translated: instances with the words of their back-translations, N of them.
         """
         ids, target = sample["id"], sample["target"]
-        drawn = [one.drawn for one, _ in made]
-        languages = [one.target for one, _ in made]
-        sources = [self.source(words, one.drawn, one.target) for one, words in made]
-        rows = torch.tensor([one.row for one, _ in made]).to(target.device)
+        drawn = [instance.drawn for instance, _ in translated]
+        languages = [instance.target for instance, _ in translated]
+        sources = [
+            self.source(words, instance.drawn, instance.target) for instance, words in translated
+        ]
+        rows = torch.tensor([instance.row for instance, _ in translated]).to(target.device)
         chosen = target.index_select(0, rows)
         filled = chosen.ne(self._target.pad())
         columns = filled.any(0)  # what only longer targets, which are not among them, would fill
@@ -142,7 +146,7 @@ class Sides:
         fed = self.fed(sources, drawn, languages, target.device)
         return {
             "id": ids.index_select(0, rows.to(ids.device)),
-            "nsentences": len(made),
+            "nsentences": len(translated),
             "ntokens": int(filled.sum()),
             "net_input": {**fed, "prev_output_tokens": previous[:, columns]},
             "target": chosen[:, columns],

@@ -99,16 +99,19 @@ def check_robt_options(args: Namespace) -> None:
         )
 
 
-def robt_languages(asked: str | None, known: Sequence[str]) -> list[str]:
+def robt_languages(requested: str | None, task_languages: Sequence[str]) -> list[str]:
     """The languages that are drawn from (the paper's T), all that are known unless some are named.
 
     Raises:
         UserError: an unknown one, or fewer than two.
     """
-    languages = list(known) if asked is None else list(dict.fromkeys(asked.split(",")))
-    if unknown := [one for one in languages if one not in known]:
+    languages = (
+        list(task_languages) if requested is None else list(dict.fromkeys(requested.split(",")))
+    )
+    if unknown := [language for language in languages if language not in task_languages]:
         raise UserError(
-            f"`--robt-languages` must be some of {', '.join(known)}; it has {', '.join(unknown)}"
+            f"`--robt-languages` must be some of {', '.join(task_languages)}; it has "
+            f"{', '.join(unknown)}"
         )
     if len(languages) < 2:
         raise UserError(

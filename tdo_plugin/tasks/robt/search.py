@@ -45,32 +45,32 @@ def translate(
     )
     longest = min(source_room - sides.marks, target_room - 1 - sides.prefix)
     queries = []
-    for one in instances:
-        source = sides.source(one.words, one.target, one.drawn)
-        if not sides.is_empty(one.words) and len(source) <= source_room:
+    for instance in instances:
+        source = sides.source(instance.words, instance.target, instance.drawn)
+        if not sides.is_empty(instance.words) and len(source) <= source_room:
             most = limit(len(source), task.args.robt_max_length_ratio, longest)
-            queries.append(_Query(one, source, most))
+            queries.append(_Query(instance, source, most))
     if not queries:
         return []
-    made = []
+    translated = []
     for query, words in zip(queries, _search(task, model, sides, queries), strict=True):
         words = words[: query.most]
         endless = len(words) == query.most and runs_in_circles(words)
         if not (endless or sides.is_empty(words)):
-            made.append((query.instance, words))
-    return made
+            translated.append((query.instance, words))
+    return translated
 
 
 def _search(
     task: Any, model: Any, sides: Sides, queries: Sequence[_Query]
 ) -> list[tuple[int, ...]]:
     """Words of each query's best hypothesis, or more of them than its limit."""
-    drawn = [one.instance.drawn for one in queries]
-    own = [one.instance.target for one in queries]
+    drawn = [query.instance.drawn for query in queries]
+    targets = [query.instance.target for query in queries]
     device = next(model.parameters()).device
-    fed = sides.fed([one.source for one in queries], own, drawn, device)
+    fed = sides.fed([query.source for query in queries], targets, drawn, device)
     begin = sides.begin(drawn).to(device)
-    limits = [one.most for one in queries]
+    limits = [query.most for query in queries]
     if task.args.robt_beam == 1 and not task.args.whole_search and is_possible(model):
         return [*map(tuple, greedy_search(model, fed, begin, limits))]
     return [*map(sides.words, _generated(task, model, fed, begin, max(limits)))]
@@ -88,10 +88,10 @@ def _generated(
         min_len=1 + tags,  # no end in the first place
         keep_inference_langtok=True,  # whose tag to take off differs from sentence to sentence
     )
-    found = task.build_generator([model], options).generate(
+    hypotheses = task.build_generator([model], options).generate(
         [model], {"net_input": fed}, prefix_tokens=begin[:, 1:] if tags else None
     )
-    return [ranked[0]["tokens"].tolist() for ranked in found]
+    return [ranked[0]["tokens"].tolist() for ranked in hypotheses]
 
 
 def limit(length: int, ratio: float, longest: int) -> int:

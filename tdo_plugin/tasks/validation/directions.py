@@ -18,12 +18,14 @@ GROUPS = ("all", "supervised", "zero-shot")
 logger = logging.getLogger(__name__)
 
 
-def choose_directions(task: TranslationMultiSimpleEpochTask, wanted: str, split: str) -> list[str]:
+def choose_directions(
+    task: TranslationMultiSimpleEpochTask, requested: str, split: str
+) -> list[str]:
     """The directions that are asked for and have a validation set.
 
     Args:
         task: the training's.
-        wanted: `all`, `supervised`, `zero-shot` or a list such as `de-fr,fr-de`.
+        requested: `all`, `supervised`, `zero-shot` or a list such as `de-fr,fr-de`.
         split: the validation subset.
 
     Raises:
@@ -32,13 +34,13 @@ def choose_directions(task: TranslationMultiSimpleEpochTask, wanted: str, split:
     trained = list(dict.fromkeys(task.lang_pairs))
     sources, targets = dict.fromkeys(task.source_langs), dict.fromkeys(task.target_langs)
     pairs = [f"{source}-{target}" for source in sources for target in targets if source != target]
-    others = [pair for pair in pairs if pair not in trained]
-    groups = dict(zip(GROUPS, (trained + others, trained, others), strict=True))
-    asked = groups.get(wanted) or list(dict.fromkeys(wanted.split(",")))
+    zero_shot = [pair for pair in pairs if pair not in trained]
+    groups = dict(zip(GROUPS, (trained + zero_shot, trained, zero_shot), strict=True))
+    chosen = groups.get(requested) or list(dict.fromkeys(requested.split(",")))
     has = task.data_manager.stem
-    there = [pair for pair in asked if pair in groups["all"] and has(split, pair)]
-    missing = [pair for pair in asked if pair not in there]
-    if missing and (wanted not in groups or not there):
+    available = [pair for pair in chosen if pair in groups["all"] and has(split, pair)]
+    missing = [pair for pair in chosen if pair not in available]
+    if missing and (requested not in groups or not available):
         raise UserError(
             "`--eval-translation` must be all, supervised, zero-shot or directions whose languages "
             f"are trained and that have a {split} set in {data_of(task)}; {missing[0]} has none"
@@ -46,10 +48,10 @@ def choose_directions(task: TranslationMultiSimpleEpochTask, wanted: str, split:
     if missing:
         shown = ", ".join(missing[:8]) + (", ..." if len(missing) > 8 else "")
         logger.info(
-            f"--eval-translation {wanted}: {len(missing)} of {len(asked)} directions have no "
+            f"--eval-translation {requested}: {len(missing)} of {len(chosen)} directions have no "
             f"{split} set and are left out ({shown})"
         )
-    return there
+    return available
 
 
 def with_own_values(args: Namespace, directions: Sequence[str]) -> list[str]:
@@ -62,12 +64,14 @@ def with_own_values(args: Namespace, directions: Sequence[str]) -> list[str]:
     if args.eval_translation not in GROUPS or len(directions) <= limit:
         return list(directions)
     best = args.best_checkpoint_metric
-    own = [one for one in directions if best in {f"{name}_{one}" for name in SCORES}]
+    logged = [
+        direction for direction in directions if best in {f"{name}_{direction}" for name in SCORES}
+    ]
     logger.info(
-        f"the log and TensorBoard have only {' and '.join(['means', *own])}, as "
+        f"the log and TensorBoard have only {' and '.join(['means', *logged])}, as "
         f"{len(directions)} directions are more than --eval-log-directions {limit}"
     )
-    return own
+    return logged
 
 
 def data_of(task: TranslationMultiSimpleEpochTask) -> Path:

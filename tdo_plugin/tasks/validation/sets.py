@@ -75,8 +75,8 @@ class ValidationSet:
         for numbers in batches:
             sample = dataset.collater([dataset[number] for number in numbers])
             sample = utils.apply_to_sample(lambda tensor: tensor.to(device), sample)
-            found = task.inference_step(generator, [model], sample)
-            for number, hypotheses in zip(sample["id"].tolist(), found, strict=True):
+            outputs = task.inference_step(generator, [model], sample)
+            for number, hypotheses in zip(sample["id"].tolist(), outputs, strict=True):
                 texts[number] = task.target_dictionary.string(
                     hypotheses[0]["tokens"].int().cpu(),
                     self._join,
@@ -89,7 +89,7 @@ def piece_style(dictionary: Dictionary) -> str | None:
     """How words were cut, as the dictionary shows it, by fairseq's name; None for whole words."""
     if any("▁" in symbol for symbol in dictionary.symbols):
         return "sentencepiece"
-    return "subword_nmt" if any(one.endswith("@@") for one in dictionary.symbols) else None
+    return "subword_nmt" if any(symbol.endswith("@@") for symbol in dictionary.symbols) else None
 
 
 def validation_set(
@@ -110,16 +110,16 @@ def validation_set(
     args = task.args
     source, target = direction.split("-")
     split = args.valid_subset.split(",")[0]
-    own = Namespace(**{**vars(args), "source_lang": source, "target_lang": target})
-    one = type(task)(own, task.langs, task.dicts, training=False)
+    options = Namespace(**{**vars(args), "source_lang": source, "target_lang": target})
+    direction_task = type(task)(options, task.langs, task.dicts, training=False)
     with _quiet():
-        one.load_dataset(split)
-    dataset = one.dataset(split)
+        direction_task.load_dataset(split)
+    dataset = direction_task.dataset(split)
     count = len(dataset)
     chosen = np.random.default_rng(SEED).permutation(count)[: args.eval_sentences]
     ordered = np.array(sorted(chosen.tolist(), key=lambda number: (*dataset.size(number), number)))
     limits = utils.resolve_max_positions(task.max_positions(), model.max_positions())
-    ordered = one.filter_indices_by_size(
+    ordered = direction_task.filter_indices_by_size(
         ordered, dataset, limits, args.skip_invalid_size_inputs_valid_test
     )
     by_size = dataset.batch_by_size(
@@ -133,11 +133,13 @@ def validation_set(
     sources, references = (
         _plain(texts, form, language)
         for texts, language in zip(
-            _texts(one, direction, split, batches), (source, target), strict=True
+            _texts(direction_task, direction, split, batches), (source, target), strict=True
         )
     )
     group = "supervised" if direction in task.lang_pairs else "zero_shot"
-    return ValidationSet(direction, group, one, split, batches, form, sources, references)
+    return ValidationSet(
+        direction, group, direction_task, split, batches, form, sources, references
+    )
 
 
 def _plain(texts: dict[int, str], form: TextForm, language: str) -> dict[int, str]:
@@ -158,9 +160,13 @@ def _texts(
     prefix = data_of(task) / "pieces" / task.data_manager.stem(split, direction)
     pieces = [prefix.with_name(f"{prefix.name}.{language}") for language in direction.split("-")]
     if all(path.is_file() for path in pieces):
-        wanted = {number for batch in batches for number in batch}
+        sampled = {number for batch in batches for number in batch}
         sides = [
-            {n: data_utils.post_process(line, style) for n, line in enumerate(lines) if n in wanted}
+            {
+                n: data_utils.post_process(line, style)
+                for n, line in enumerate(lines)
+                if n in sampled
+            }
             for lines, style in zip(map(read_lines, pieces), styles, strict=True)
         ]
         return sides[0], sides[1]

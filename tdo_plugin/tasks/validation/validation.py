@@ -62,17 +62,17 @@ class Validation:
         args = task.args
         directions = choose_directions(task, args.eval_translation, args.valid_subset.split(",")[0])
         self._sets = [validation_set(task, direction, model) for direction in directions]
-        self._groups = {one.direction: one.group for one in self._sets}
+        self._groups = {sample.direction: sample.group for sample in self._sets}
         references: dict[str, list[str]] = {}
-        for one in self._sets:
-            references.setdefault(one.target, []).extend(one.references.values())
+        for sample in self._sets:
+            references.setdefault(sample.target, []).extend(sample.references.values())
         data = data_of(task)
         self._scorer = Scorer(
             choose_identifier(args.eval_lid, data, references),
             lowercase=read_text_form(data).casing == "lowercased",
         )
         self._own = with_own_values(args, directions)
-        names = {one.direction: self._scorer.names(one.target) for one in self._sets}
+        names = {sample.direction: self._scorer.names(sample.target) for sample in self._sets}
         defined = {direction: dict.fromkeys(names[direction], 0.0) for direction in names}
         self.keys = tuple(to_log(defined, self._groups, self._own))
         self._search = Namespace(
@@ -91,9 +91,9 @@ class Validation:
         with untouched(model):
             model.eval()
             self._texts = self._translate(model, rank, world)
-            scored = {one.direction: self._score(one) for one in self._sets[rank::world]}
-        found = {key: value for part in _gathered(scored, world) for key, value in part.items()}
-        self._scores = {direction: found[direction] for direction in self._groups}
+            scored = {sample.direction: self._score(sample) for sample in self._sets[rank::world]}
+        scores = {key: value for part in _gathered(scored, world) for key, value in part.items()}
+        self._scores = {direction: scores[direction] for direction in self._groups}
         self._written = False
         logger.info(
             f"translated {sum(map(len, self._texts.values()))} validation sentences of "
@@ -117,52 +117,54 @@ class Validation:
         self._written = True
         self._file.parent.mkdir(parents=True, exist_ok=True)
         with self._file.open("a", encoding="utf-8", newline="\n") as stream:
-            for one in self._sets:
-                line = {"update": update, **self._summary(one)}
+            for sample in self._sets:
+                line = {"update": update, **self._summary(sample)}
                 stream.write(json.dumps(line, ensure_ascii=False) + "\n")
 
-    def _summary(self, one: ValidationSet) -> dict[str, Any]:
-        texts = self._texts[one.direction]
+    def _summary(self, sample: ValidationSet) -> dict[str, Any]:
+        texts = self._texts[sample.direction]
         examples = [
-            {"source": one.sources[n], "hypothesis": texts[n], "reference": one.references[n]}
+            {"source": sample.sources[n], "hypothesis": texts[n], "reference": sample.references[n]}
             for n in sorted(texts)[:EXAMPLES]
         ]
         return {
-            "direction": one.direction,
-            "group": one.group,
+            "direction": sample.direction,
+            "group": sample.group,
             "sentences": len(texts),
-            **{name: round(value, 2) for name, value in self._scores[one.direction].items()},
+            **{name: round(value, 2) for name, value in self._scores[sample.direction].items()},
             "examples": examples,
         }
 
     def _translate(self, model: Any, rank: int, world: int) -> dict[str, dict[int, str]]:
         """Hypotheses by direction and sentence number, of all workers."""
-        batches = [(one.direction, batch) for one in self._sets for batch in one.batches]
+        batches = [(sample.direction, batch) for sample in self._sets for batch in sample.batches]
         mine: dict[str, list[list[int]]] = {}
         for direction, batch in batches[rank::world]:
             mine.setdefault(direction, []).append(batch)
-        own = {
-            one.direction: one.translate(model, self._search, mine[one.direction])
-            for one in self._sets
-            if one.direction in mine
+        worker_texts = {
+            sample.direction: sample.translate(model, self._search, mine[sample.direction])
+            for sample in self._sets
+            if sample.direction in mine
         }
         texts: dict[str, dict[int, str]] = {direction: {} for direction in self._groups}
-        for part in _gathered(own, world):
+        for part in _gathered(worker_texts, world):
             for direction, hypotheses in part.items():
                 texts[direction].update(hypotheses)
         return texts
 
-    def _score(self, one: ValidationSet) -> Scores:
-        texts = self._texts[one.direction]
+    def _score(self, sample: ValidationSet) -> Scores:
+        texts = self._texts[sample.direction]
         numbers = sorted(texts)
-        hypotheses, references = ([side[n] for n in numbers] for side in (texts, one.references))
-        return self._scorer.score(one.direction, hypotheses, references)
+        hypotheses, references = ([side[n] for n in numbers] for side in (texts, sample.references))
+        return self._scorer.score(sample.direction, hypotheses, references)
 
 
-def _gathered(own: Any, world: int) -> Iterable[Any]:
+def _gathered(worker_part: Any, world: int) -> Iterable[Any]:
     """Every worker's object, in the order of the workers."""
     if world == 1:
-        return [own]
+        return [worker_part]
     everyone: list[Any] = [None] * world
-    torch.distributed.all_gather_object(everyone, own, group=distributed.get_data_parallel_group())
+    torch.distributed.all_gather_object(
+        everyone, worker_part, group=distributed.get_data_parallel_group()
+    )
     return everyone

@@ -109,8 +109,8 @@ def check_best_metric(args: Namespace, logged: Collection[str]) -> None:
             f"`--best-checkpoint-metric` must be loss or one of {', '.join(logged)}; it is {metric}"
         )
     if args.maximize_best_checkpoint_metric == (score in LOWER_IS_BETTER):
-        wanted = "left out" if score in LOWER_IS_BETTER else "given"
+        required = "left out" if score in LOWER_IS_BETTER else "given"
         raise UserError(
-            f"`--maximize-best-checkpoint-metric` must be {wanted} with --best-checkpoint-metric "
+            f"`--maximize-best-checkpoint-metric` must be {required} with --best-checkpoint-metric "
             f"{metric}; it is {'given' if args.maximize_best_checkpoint_metric else 'left out'}"
         )

@@ -78,29 +78,33 @@ class Scorer:
             .score()
             for name in TEXT_SCORES
         }
-        if self.lid and (found := shares(self.lid.identify(hypotheses), source, target, self.lid)):
-            scores["off"] = found.off
+        if self.lid and (
+            language_shares := shares(self.lid.identify(hypotheses), source, target, self.lid)
+        ):
+            scores["off"] = language_shares.off
         return scores
 
 
 def to_log(
-    scores: Mapping[str, Scores], groups: Mapping[str, str], own: Collection[str]
+    scores: Mapping[str, Scores], groups: Mapping[str, str], logged: Collection[str]
 ) -> dict[str, float]:
     """Means over all directions (`bleu`) and over each group (`bleu_zero_shot`), then directions.
 
     Args:
         scores: by direction; a mean is over those that have the score.
         groups: of each direction, its group.
-        own: the directions that have values of their own (`bleu_de-fr`).
+        logged: the directions that have values of their own (`bleu_de-fr`).
     """
     members = {"": list(scores)}
     for direction in scores:
         members.setdefault(f"_{groups[direction]}", []).append(direction)
-    members |= {f"_{direction}": [direction] for direction in own}
+    members |= {f"_{direction}": [direction] for direction in logged}
     values = {}
     for suffix, directions in members.items():
         for name in SCORES:
-            known = [scores[one][name] for one in directions if name in scores[one]]
-            if known:
-                values[name + suffix] = fmean(known)
+            member_scores = [
+                scores[direction][name] for direction in directions if name in scores[direction]
+            ]
+            if member_scores:
+                values[name + suffix] = fmean(member_scores)
     return values

@@ -29,14 +29,14 @@ _TEXTS: dict[str, Callable[[Path, ConcreteSet], Iterator[Row]]] = {
 
 
 def read(
-    one: ConcreteSet, files: Mapping[Member, Sequence[Path]], scratch: Path | None = None
+    concrete_set: ConcreteSet, files: Mapping[Member, Sequence[Path]], scratch: Path | None = None
 ) -> Iterator[Row]:
     """The rows of a set in the order of its pair; no side of a row has a line break in it.
 
     Which rows are meant (`rows`) is counted as they are read; `deal` then counts those.
 
     Args:
-        one: the set.
+        concrete_set: the set.
         files: the files of each member. They are read one after the other; of two members file i
             of one belongs to file i of the other.
         scratch: folder for temporary files where rows are dealt; None for the system's.
@@ -45,15 +45,17 @@ def read(
         UserError: a file is damaged or not in the encoding or format, the sides have unequal
             numbers of sentences, or a column or language is missing.
     """
-    members = [files[member] for member in one.members]
-    if one.format in SIDES:
-        rows = parallel(members, one)
+    members = [files[member] for member in concrete_set.members]
+    if concrete_set.format in SIDES:
+        rows = parallel(members, concrete_set)
     else:
-        rows = (row for path in members[0] for row in _TEXTS[one.format](path, one))
-    rows = _chosen(rows, one.rows)
-    if one.deal is None:
+        rows = (
+            row for path in members[0] for row in _TEXTS[concrete_set.format](path, concrete_set)
+        )
+    rows = _chosen(rows, concrete_set.rows)
+    if concrete_set.deal is None:
         return rows
-    return dealt(rows, one.deal, scratch or Path(tempfile.gettempdir()))
+    return dealt(rows, concrete_set.deal, scratch or Path(tempfile.gettempdir()))
 
 
 def _chosen(rows: Iterable[Row], which: str) -> Iterator[Row]:

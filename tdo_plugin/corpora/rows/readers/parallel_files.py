@@ -18,12 +18,12 @@ _OPENED = re.compile(r"<seg\b", re.IGNORECASE)
 _REFERENCE = re.compile(r"&#?\w+;")
 
 
-def parallel(members: Sequence[Sequence[Path]], one: ConcreteSet) -> Iterator[Row]:
+def parallel(members: Sequence[Sequence[Path]], concrete_set: ConcreteSet) -> Iterator[Row]:
     """Sentence i of one side with sentence i of the other.
 
     Args:
         members: the files of either side.
-        one: the set, with its format, encoding and options.
+        concrete_set: the set, with its format, encoding and options.
 
     Raises:
         UserError: the sides have unequal numbers of files or of sentences.
@@ -31,11 +31,13 @@ def parallel(members: Sequence[Sequence[Path]], one: ConcreteSet) -> Iterator[Ro
     first, second = members
     if len(first) != len(second):
         raise UserError(
-            f"`{one.members[1].path}` must find as many files as {one.members[0].path}, "
-            f"{len(first)}; it finds {len(second)}"
+            f"`{concrete_set.members[1].path}` must find as many files as "
+            f"{concrete_set.members[0].path}, {len(first)}; it finds {len(second)}"
         )
     for paths in zip(first, second, strict=True):
-        yield from _matched(paths, [SIDES[one.format](path, one) for path in paths])
+        yield from _matched(
+            paths, [SIDES[concrete_set.format](path, concrete_set) for path in paths]
+        )
 
 
 def _matched(paths: Sequence[Path], sides: Sequence[Iterator[str]]) -> Iterator[Row]:
@@ -50,15 +52,15 @@ def _matched(paths: Sequence[Path], sides: Sequence[Iterator[str]]) -> Iterator[
         yield row  # type: ignore[misc]  # of two sides
 
 
-def _lines(path: Path, one: ConcreteSet) -> Iterator[str]:
-    return read_lines(path, one.encoding)
+def _lines(path: Path, concrete_set: ConcreteSet) -> Iterator[str]:
+    return read_lines(path, concrete_set.encoding)
 
 
-def _tagged(path: Path, one: ConcreteSet) -> Iterator[str]:
+def _tagged(path: Path, concrete_set: ConcreteSet) -> Iterator[str]:
     """IWSLT's training text: lines of sentences between lines that begin with a tag."""
-    names = "|".join(map(re.escape, one.options.get("keep", ())))
+    names = "|".join(map(re.escape, concrete_set.options.get("keep", ())))
     kept = re.compile(rf"<({names})>(.*?)(?:</\1>)?")
-    for line in read_lines(path, one.encoding):
+    for line in read_lines(path, concrete_set.encoding):
         # before its tags one side may have blanks where the other has none
         text = line.strip()
         if not text.startswith("<"):
@@ -67,13 +69,13 @@ def _tagged(path: Path, one: ConcreteSet) -> Iterator[str]:
             yield match[2].strip()
 
 
-def _segments(path: Path, one: ConcreteSet) -> Iterator[str]:
+def _segments(path: Path, concrete_set: ConcreteSet) -> Iterator[str]:
     """The test sets of WMT and IWSLT, which are not all well-formed XML, so read line by line."""
-    for number, line in enumerate(read_lines(path, one.encoding), 1):
-        found = _SEGMENT.findall(line)
-        if len(found) < len(_OPENED.findall(line)):
+    for number, line in enumerate(read_lines(path, concrete_set.encoding), 1):
+        segments = _SEGMENT.findall(line)
+        if len(segments) < len(_OPENED.findall(line)):
             raise UserError(f"`{path}` line {number} must close its <seg>; it does not")
-        for text in found:
+        for text in segments:
             yield one_line(_REFERENCE.sub(lambda match: html.unescape(match[0]), text))
 
 

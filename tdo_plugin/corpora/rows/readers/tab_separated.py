@@ -10,7 +10,7 @@ from tdo_plugin.corpora.rows.readers.lines import read_lines
 from tdo_plugin.errors import UserError
 
 
-def tsv(path: Path, one: ConcreteSet) -> Iterator[Row]:
+def tsv(path: Path, concrete_set: ConcreteSet) -> Iterator[Row]:
     """A table without a header; the option `columns` says where the languages stand.
 
     Statmt's tables have lines with fewer columns between articles and elsewhere. What such a line
@@ -19,16 +19,16 @@ def tsv(path: Path, one: ConcreteSet) -> Iterator[Row]:
     Raises:
         UserError: `columns` does not name a language, or the file does not have its column.
     """
-    columns = one.options.get("columns", {})
-    for language in one.pair:
+    columns = concrete_set.options.get("columns", {})
+    for language in concrete_set.pair:
         if language not in columns:
             raise UserError(
                 f"`columns` must name {language}; it names {', '.join(columns) or 'nothing'}"
             )
-    first, second = (columns[language] for language in one.pair)
+    first, second = (columns[language] for language in concrete_set.pair)
     needed = max(first, second) + 1
     begun = False
-    for number, line in enumerate(read_lines(path, one.encoding), 1):
+    for number, line in enumerate(read_lines(path, concrete_set.encoding), 1):
         cells = line.split("\t")
         begun = begun or len(cells) >= needed
         if line.strip() and not begun:
@@ -37,18 +37,18 @@ def tsv(path: Path, one: ConcreteSet) -> Iterator[Row]:
         yield cells[first], cells[second]
 
 
-def multiway_tsv(path: Path, one: ConcreteSet) -> Iterator[Row]:
+def multiway_tsv(path: Path, concrete_set: ConcreteSet) -> Iterator[Row]:
     """A table whose header names what the source calls the languages (Qi et al., 2018).
 
     Raises:
         UserError: the header lacks a language, or a line has another width than the header.
     """
-    lines = read_lines(path, one.encoding)
+    lines = read_lines(path, concrete_set.encoding)
     header = [cell.strip() for cell in next(lines, "").split("\t")]
-    for code in one.codes:
+    for code in concrete_set.codes:
         if code not in header:
             raise UserError(f"`{path}` line 1 must name {code}; it names {', '.join(header)}")
-    first, second = map(header.index, one.codes)
+    first, second = map(header.index, concrete_set.codes)
     for number, line in enumerate(lines, 2):
         cells = line.split("\t")
         if len(cells) != len(header):
@@ -56,5 +56,5 @@ def multiway_tsv(path: Path, one: ConcreteSet) -> Iterator[Row]:
         yield cells[first], cells[second]
 
 
-def _width(path: Path, number: int, wanted: str, found: int) -> UserError:
-    return UserError(f"`{path}` line {number} must have {wanted}; it has {found}")
+def _width(path: Path, number: int, expected: str, width: int) -> UserError:
+    return UserError(f"`{path}` line {number} must have {expected}; it has {width}")

@@ -16,7 +16,7 @@ from tdo_plugin.errors import UserError
 _LANGUAGE = ("{http://www.w3.org/XML/1998/namespace}lang", "lang")
 
 
-def tmx(path: Path, one: ConcreteSet) -> Iterator[Row]:
+def tmx(path: Path, concrete_set: ConcreteSet) -> Iterator[Row]:
     """The units that have both languages; others are left out.
 
     en is also EN, en-US and en_GB; a variant that is called just like the language comes first,
@@ -26,18 +26,18 @@ def tmx(path: Path, one: ConcreteSet) -> Iterator[Row]:
     Raises:
         UserError: the file is not XML, or no unit has both languages.
     """
-    found: dict[str, None] = {}
+    languages: dict[str, None] = {}
     paired = False
-    for unit in _units(path, one.encoding):
-        found |= dict.fromkeys(unit)
-        texts = [_text_of(unit, code.lower()) for code in one.codes]
+    for unit in _units(path, concrete_set.encoding):
+        languages |= dict.fromkeys(unit)
+        texts = [_text_of(unit, code.lower()) for code in concrete_set.codes]
         if texts[0] is not None and texts[1] is not None:
             paired = True
             yield texts[0], texts[1]
     if not paired:
         raise UserError(
-            f"`{path}` must have {one.codes[0]} and {one.codes[1]} side by side; "
-            f"it has {', '.join(found) or 'no units'}"
+            f"`{path}` must have {concrete_set.codes[0]} and {concrete_set.codes[1]} side by side; "
+            f"it has {', '.join(languages) or 'no units'}"
         )
 
 
