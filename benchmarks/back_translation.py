@@ -31,7 +31,7 @@ from typing import Any
 from unittest import mock
 
 import torch
-from speed import in_turns
+from speed import interleaved
 from speed.jobs import Job
 from speed.plan import OURS, Setting
 from speed.running import Training
@@ -101,7 +101,9 @@ SEARCHES = {
 }
 
 
-def measure(args: Namespace, case: in_turns.Case, say: Callable[[str], None]) -> in_turns.Seconds:
+def measure(
+    args: Namespace, case: interleaved.Case, say: Callable[[str], None]
+) -> interleaved.Seconds:
     """Each system's seconds, round by round."""
     job = case.job(OURS, "--task", "tdo_robt", *shlex.split(case.options))
     with (
@@ -110,12 +112,12 @@ def measure(args: Namespace, case: in_turns.Case, say: Callable[[str], None]) ->
     ):
         updates = Updates(job, Path(folder))
         ways = {system: partial(updates.seconds, system) for system in SYSTEMS}
-        return in_turns.turns(ways, args.rounds, say)
+        return interleaved.turns(ways, args.rounds, say)
 
 
 def main() -> None:
     """Measure, print, write."""
-    in_turns.run(__doc__, SIZES, METRIC, measure)
+    interleaved.run(__doc__, SIZES, METRIC, measure)
 
 
 if __name__ == "__main__":

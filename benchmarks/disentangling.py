@@ -23,7 +23,7 @@ from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
 
-from speed import in_turns
+from speed import interleaved
 from speed.plan import Setting
 from speed.running import Training
 
@@ -36,7 +36,7 @@ SIZES = {  # the entries are those that the paper's table 8 comes to
 METRIC = "update with TPDM"
 
 
-def trainings(case: in_turns.Case, size: str, folder: Path) -> dict[str, Training]:
+def trainings(case: interleaved.Case, size: str, folder: Path) -> dict[str, Training]:
     """Each system, ready for its first update."""
     extra = shlex.split(case.options)
     systems = {}
@@ -47,17 +47,19 @@ def trainings(case: in_turns.Case, size: str, folder: Path) -> dict[str, Trainin
     return systems
 
 
-def measure(args: Namespace, case: in_turns.Case, say: Callable[[str], None]) -> in_turns.Seconds:
+def measure(
+    args: Namespace, case: interleaved.Case, say: Callable[[str], None]
+) -> interleaved.Seconds:
     """Each system's seconds, round by round."""
     with tempfile.TemporaryDirectory() as folder:
         systems = trainings(case, args.size, Path(folder))
         ways = {name: training.run for name, training in systems.items()}
-        return in_turns.turns(ways, args.rounds, say)
+        return interleaved.turns(ways, args.rounds, say)
 
 
 def main() -> None:
     """Measure, print, write."""
-    in_turns.run(__doc__, SIZES, METRIC, measure)
+    interleaved.run(__doc__, SIZES, METRIC, measure)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from speed import in_turns
+from speed import interleaved
 from speed.plan import Setting
 from speed.running import Training
 
@@ -51,7 +51,7 @@ def write_masks(path: Path, training: Training, directions: list[str]) -> None:
     Masks(tuple(directions), modules, general, "").write(path)
 
 
-def trainings(case: in_turns.Case, folder: Path) -> dict[str, Training]:
+def trainings(case: interleaved.Case, folder: Path) -> dict[str, Training]:
     """Each system, ready for its first update."""
     shape = case.setting
     layers = ("--tdo-encoder-layers", shape.depth // 2, "--tdo-decoder-layers", shape.depth // 2)
@@ -67,16 +67,18 @@ def trainings(case: in_turns.Case, folder: Path) -> dict[str, Training]:
     return {**systems, "masked": Training(case.job(str(CONFIG), *extra), masked)}
 
 
-def measure(args: Namespace, case: in_turns.Case, say: Callable[[str], None]) -> in_turns.Seconds:
+def measure(
+    args: Namespace, case: interleaved.Case, say: Callable[[str], None]
+) -> interleaved.Seconds:
     """Each system's seconds, round by round."""
     with tempfile.TemporaryDirectory() as folder:
         ways = {name: training.run for name, training in trainings(case, Path(folder)).items()}
-        return in_turns.turns(ways, args.rounds, say)
+        return interleaved.turns(ways, args.rounds, say)
 
 
 def main() -> None:
     """Measure, print, write."""
-    in_turns.run(__doc__, SIZES, METRIC, measure)
+    interleaved.run(__doc__, SIZES, METRIC, measure)
 
 
 if __name__ == "__main__":

@@ -14,10 +14,10 @@ from shlex import split
 
 from speed import hardware, plan, plot, utilisation
 from speed.measuring import Arena, Measurement
-from speed.plan import Contest
+from speed.plan import Comparison
 from speed.rows import Row, head, line, rows
-from speed.team import Team
 from speed.text import Text, embedded, own
+from speed.worker_pool import WorkerPool
 from tdo_plugin.errors import UserError
 from tdo_plugin.runtime.files import write_text
 
@@ -39,10 +39,10 @@ def bench(args: Namespace) -> int:
     print(*(f"{name} {value}" for name, value in facts.items()), sep=", ")
     print(head(), flush=True)
     with tempfile.TemporaryDirectory(prefix="tdo-bench-") as folder:
-        team = Team(Path(folder), device)
+        team = WorkerPool(Path(folder), device)
         try:
             arena = Arena(team, device, precision, text, extra, _say)
-            _measure(arena, contests(args, device), facts, args)
+            _measure(arena, comparisons(args, device), facts, args)
         finally:
             team.end()
     return 0
@@ -64,43 +64,47 @@ def _say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-def texts(data: Path | None) -> Callable[[Contest], Text]:
-    """Whose text a contest has: the table's is the user's, where there is some."""
+def texts(data: Path | None) -> Callable[[Comparison], Text]:
+    """Whose text a comparison has: the table's is the user's, where there is some."""
     generated = cache(embedded)
     user_text = own(data) if data else None
-    return lambda contest: (
-        user_text if user_text and not contest.axis else generated(contest.setting.languages)
+    return lambda comparison: (
+        user_text if user_text and not comparison.axis else generated(comparison.setting.languages)
     )
 
 
-def contests(args: Namespace, device: str) -> Sequence[tuple[Contest, int]]:
+def comparisons(args: Namespace, device: str) -> Sequence[tuple[Comparison, int]]:
     """What is to be measured, and in how many rounds."""
     if args.growth:
-        return [(contest, args.rounds or GROWTH_ROUNDS) for contest in plan.growth(args.size)]
+        return [(comparison, args.rounds or GROWTH_ROUNDS) for comparison in plan.growth(args.size)]
     if args.each:
-        return [(contest, args.rounds or TABLE_ROUNDS) for contest in plan.each(args.size, device)]
-    table = [(contest, args.rounds or TABLE_ROUNDS) for contest in plan.table(args.size, device)]
+        return [
+            (comparison, args.rounds or TABLE_ROUNDS) for comparison in plan.each(args.size, device)
+        ]
+    table = [
+        (comparison, args.rounds or TABLE_ROUNDS) for comparison in plan.table(args.size, device)
+    ]
     series = plan.plotted(args.size) if args.plot else []
-    return [*table, *((contest, PLOT_ROUNDS) for contest in series)]
+    return [*table, *((comparison, PLOT_ROUNDS) for comparison in series)]
 
 
 def _measure(
     arena: Arena,
-    planned: Sequence[tuple[Contest, int]],
+    planned: Sequence[tuple[Comparison, int]],
     facts: dict[str, object],
     args: Namespace,
 ) -> None:
     report: list[Row] = []
     series: list[Measurement] = []
-    for contest, rounds in planned:
-        measurement = arena.measure(contest, rounds)
-        text = arena.text(contest)
+    for comparison, rounds in planned:
+        measurement = arena.measure(comparison, rounds)
+        text = arena.text(comparison)
         noted = {**facts, "text": text.name, "languages": len(text.languages)}
-        used = utilisation.rows(measurement, arena.batches(contest), noted)
+        used = utilisation.rows(measurement, arena.batches(comparison), noted)
         new = [*rows(measurement, noted), *used]
         print(*map(line, new), sep="\n", flush=True)
         report += new
-        series += [measurement] if contest.axis else []
+        series += [measurement] if comparison.axis else []
         if args.json:  # what is measured is kept, whatever comes next
             write_text(args.json, [json.dumps([asdict(row) for row in report], indent=1)])
     if args.json:

@@ -1,4 +1,4 @@
-"""What one system has to do in a contest."""
+"""What one system has to do in a comparison."""
 
 from __future__ import annotations
 

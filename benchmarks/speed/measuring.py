@@ -1,4 +1,4 @@
-"""Contests: systems take turns on the same batches, each in a process of its own."""
+"""Comparisons: systems take turns on the same batches, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from speed.batches import Batch, by_sentences, by_tokens
 from speed.jobs import Job
-from speed.plan import BASELINES, Contest
-from speed.team import Team
+from speed.plan import BASELINES, Comparison
 from speed.text import Text
+from speed.worker_pool import WorkerPool
 
 REPEATS = {"cpu": 1, "cuda": 20}  # batches of a run
 FIRST = 2  # sentences of the update that makes the optimiser's state, before memory is weighed
@@ -17,56 +17,60 @@ FIRST = 2  # sentences of the update that makes the optimiser's state, before me
 
 @dataclass(frozen=True)
 class Measurement:
-    """What came out of a contest.
+    """What came out of a comparison.
 
     Attributes:
         costs: by system, of each round: seconds per target token or sentence, or bytes.
     """
 
-    contest: Contest
+    comparison: Comparison
     costs: Mapping[str, Sequence[float]]
 
 
 @dataclass(frozen=True)
 class Arena:
-    """What all contests have in common.
+    """What all comparisons have in common.
 
     Attributes:
-        text: of a contest.
+        text: of a comparison.
         extra: options of fairseq-train for our own system.
         say: told how it goes.
     """
 
-    team: Team
+    team: WorkerPool
     device: str
     precision: str
-    text: Callable[[Contest], Text]
+    text: Callable[[Comparison], Text]
     extra: Sequence[str]
     say: Callable[[str], None]
 
-    def measure(self, contest: Contest, rounds: int) -> Measurement:
-        """Hold a contest; memory, which does not vary, is weighed once.
+    def measure(self, comparison: Comparison, rounds: int) -> Measurement:
+        """Hold a comparison; memory, which does not vary, is weighed once.
 
         Raises:
             UserError: the text is too short, an option is refused, or memory does not suffice.
         """
-        costs = self._weigh(contest) if contest.kind == "memory" else self._time(contest, rounds)
-        return Measurement(contest, costs)
+        costs = (
+            self._weigh(comparison)
+            if comparison.kind == "memory"
+            else self._time(comparison, rounds)
+        )
+        return Measurement(comparison, costs)
 
-    def batches(self, contest: Contest) -> tuple[Batch, ...]:
+    def batches(self, comparison: Comparison) -> tuple[Batch, ...]:
         """Those that all systems get.
 
         Raises:
             UserError: the text is too short.
         """
-        text, setting = self.text(contest), contest.setting
-        if contest.kind == "decoding":
+        text, setting = self.text(comparison), comparison.setting
+        if comparison.kind == "decoding":
             return by_sentences(text, setting.sentence_length, setting.sentences)
         return by_tokens(text, setting.sentence_length, setting.batch_tokens)
 
-    def _time(self, contest: Contest, rounds: int) -> dict[str, list[float]]:
+    def _time(self, comparison: Comparison, rounds: int) -> dict[str, list[float]]:
         """Rounds in which the systems take turns, after one that does not count."""
-        jobs = self._jobs(contest, self.batches(contest), REPEATS[self.device])
+        jobs = self._jobs(comparison, self.batches(comparison), REPEATS[self.device])
         processes = {system: self.team.member(system) for system in jobs}
         for system, process in processes.items():
             process.ask("prepare", jobs[system])
@@ -81,34 +85,38 @@ class Arena:
                 if number:
                     costs[system].append(spent[system] / jobs[system].work(number))
             turn = f"round {number} of {rounds}" if number else "warm-up"
-            self._tell(f"{contest.title}, {turn}", spent, "s")
+            self._tell(f"{comparison.title}, {turn}", spent, "s")
         return costs
 
-    def _weigh(self, contest: Contest) -> dict[str, list[float]]:
+    def _weigh(self, comparison: Comparison) -> dict[str, list[float]]:
         """The memory of each system, one after the other."""
-        batch = self.batches(contest)[0]
+        batch = self.batches(comparison)[0]
         process = self.team.scales()
         sizes = {}
-        for system, job in self._jobs(contest, (batch[:FIRST], batch), 1).items():
+        for system, job in self._jobs(comparison, (batch[:FIRST], batch), 1).items():
             process.ask("peak_memory", job)
             sizes[system] = process.answer()
-        self._tell(contest.title, {system: size / 2**30 for system, size in sizes.items()}, "GiB")
+        self._tell(
+            comparison.title, {system: size / 2**30 for system, size in sizes.items()}, "GiB"
+        )
         return {system: [size] for system, size in sizes.items()}
 
-    def _jobs(self, contest: Contest, batches: tuple[Batch, ...], repeats: int) -> dict[str, Job]:
+    def _jobs(
+        self, comparison: Comparison, batches: tuple[Batch, ...], repeats: int
+    ) -> dict[str, Job]:
         return {
             system: Job(
-                kind=contest.kind,
+                kind=comparison.kind,
                 system=system,
-                setting=contest.setting,
-                directions=self.text(contest).directions,
+                setting=comparison.setting,
+                directions=self.text(comparison).directions,
                 batches=batches,
                 repeats=repeats,
                 device=self.device,
                 precision=self.precision,
                 extra=() if system in BASELINES else tuple(self.extra),
             )
-            for system in contest.systems
+            for system in comparison.systems
         }
 
     def _tell(self, what: str, figures: Mapping[str, float], unit: str) -> None:

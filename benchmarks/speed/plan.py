@@ -1,4 +1,4 @@
-"""What is measured: contests of systems, at a setting each."""
+"""What is measured: comparisons of systems, at a setting each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MEANINGLESS = {
     "memory": ("sentences", "beam"),
     "decoding": ("batch_tokens", "instrucl"),
 }
-"""Fields of a setting that say nothing about a kind of contest."""
+"""Fields of a setting that say nothing about a kind of comparison."""
 
 
 @dataclass(frozen=True)
@@ -45,13 +45,13 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Contest:
+class Comparison:
     """Systems at one setting; the first is held against each of the others.
 
     Attributes:
         kind: `training`, `decoding` or `memory`.
         systems: their names; options of fairseq-train are our own system with them.
-        axis: the field that a series of contests differ in.
+        axis: the field that a series of comparisons differ in.
     """
 
     kind: str
@@ -66,7 +66,7 @@ class Contest:
 
     @property
     def title(self) -> str:
-        """The metric and what sets the contest apart."""
+        """The metric and what sets the comparison apart."""
         setting = self.setting
         if self.axis:
             name = self.axis.replace("_", " ")
@@ -133,8 +133,8 @@ DECODING_GROWTH: Axes = {
 }
 
 
-def table(size: str, device: str) -> list[Contest]:
-    """The contests of the table."""
+def table(size: str, device: str) -> list[Comparison]:
+    """The comparisons of the table."""
     base = TABLE[size]
     if device == "cuda":
         base = replace(base, sentences=GPU_SENTENCES)
@@ -144,35 +144,35 @@ def table(size: str, device: str) -> list[Contest]:
     vocabularies = sorted({min(8000, base.vocabulary), base.vocabulary})
     return [
         *_both("training", trained),
-        *(Contest("decoding", replace(base, vocabulary=entries)) for entries in vocabularies),
+        *(Comparison("decoding", replace(base, vocabulary=entries)) for entries in vocabularies),
         *_both("memory", weighed),
     ]
 
 
-def _both(kind: str, settings: Sequence[Setting]) -> Iterator[Contest]:
+def _both(kind: str, settings: Sequence[Setting]) -> Iterator[Comparison]:
     """Without InstruCL, and with it, which the stock model cannot be trained with."""
     for setting in settings:
-        yield Contest(kind, setting)
-        yield Contest(kind, replace(setting, instrucl=True), (OURS, CONCATENATING))
+        yield Comparison(kind, setting)
+        yield Comparison(kind, replace(setting, instrucl=True), (OURS, CONCATENATING))
 
 
-def each(size: str, device: str) -> Iterator[Contest]:
+def each(size: str, device: str) -> Iterator[Comparison]:
     """Our system against itself without one of its faster ways, and without all of them."""
-    for contest in table(size, device):
-        ways = PLAIN.get(contest.metric, ())
-        if device == "cuda" and contest.metric == "training":
+    for comparison in table(size, device):
+        ways = PLAIN.get(comparison.metric, ())
+        if device == "cuda" and comparison.metric == "training":
             ways += ON_GPU
-        all_ = f"{SEARCH if contest.kind == 'decoding' else LOSS} --reference-ops all"
+        all_ = f"{SEARCH if comparison.kind == 'decoding' else LOSS} --reference-ops all"
         for way in (*ways, all_):
-            yield replace(contest, systems=(OURS, way))
+            yield replace(comparison, systems=(OURS, way))
 
 
-def plotted(size: str) -> list[Contest]:
-    """The contests of the plot that comes with the table."""
+def plotted(size: str) -> list[Comparison]:
+    """The comparisons of the plot that comes with the table."""
     return list(_series("training", *PLOT[size]))
 
 
-def growth(size: str) -> list[Contest]:
+def growth(size: str) -> list[Comparison]:
     """How time and memory grow."""
     base = replace(TABLE[size], vocabulary=min(8000, TABLE[size].vocabulary))
     return [
@@ -182,7 +182,7 @@ def growth(size: str) -> list[Contest]:
     ]
 
 
-def _series(kind: str, base: Setting, axes: Axes) -> Iterator[Contest]:
+def _series(kind: str, base: Setting, axes: Axes) -> Iterator[Comparison]:
     for axis, values in axes.items():
         for value in values:
-            yield Contest(kind, replace(base, **{axis: value}), axis=axis)
+            yield Comparison(kind, replace(base, **{axis: value}), axis=axis)

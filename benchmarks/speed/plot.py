@@ -1,4 +1,4 @@
-"""A picture of how cost grows: a panel for each series of contests."""
+"""A picture of how cost grows: a panel for each series of comparisons."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def draw(measurements: Sequence[Measurement], title: str, path: Path) -> None:
     reach from the least to the most of the rounds.
 
     Args:
-        measurements: of contests with an axis, those of a series one after the other.
+        measurements: of comparisons with an axis, those of a series one after the other.
         title: stands above.
         path: `.svg` or `.png`.
     """
@@ -52,7 +52,8 @@ def _figure(measurements: Sequence[Measurement], title: str) -> Figure:
     series = [
         list(group)
         for _, group in groupby(
-            measurements, lambda measurement: (measurement.contest.kind, measurement.contest.axis)
+            measurements,
+            lambda measurement: (measurement.comparison.kind, measurement.comparison.axis),
         )
     ]
     columns = min(COLUMNS, len(series))
@@ -71,12 +72,12 @@ def _figure(measurements: Sequence[Measurement], title: str) -> Figure:
 
 
 def _draw(panel: Any, points: Sequence[Measurement]) -> None:
-    contest = points[0].contest
-    assert contest.axis is not None
+    comparison = points[0].comparison
+    assert comparison.axis is not None
     unit = statistics.median(points[0].costs[OURS])
-    values = [getattr(point.contest.setting, contest.axis) for point in points]
+    values = [getattr(point.comparison.setting, comparison.axis) for point in points]
     style = {"marker": "o", "markersize": 3, "linewidth": 1.2, "capsize": 2}
-    for system in contest.systems:
+    for system in comparison.systems:
         costs = [sorted(cost / unit for cost in point.costs[system]) for point in points]
         middle = [statistics.median(spread) for spread in costs]
         reach = [
@@ -89,7 +90,7 @@ def _draw(panel: Any, points: Sequence[Measurement]) -> None:
     panel.minorticks_off()
     panel.tick_params(axis="y", labelsize=7)
     panel.set_ylim(0, 1.05 * panel.get_ylim()[1])
-    panel.set_xlabel(contest.axis.replace("_", " "), fontsize=8)
-    panel.set_ylabel(COSTS[contest.kind], fontsize=8)
+    panel.set_xlabel(comparison.axis.replace("_", " "), fontsize=8)
+    panel.set_ylabel(COSTS[comparison.kind], fontsize=8)
     panel.spines[["top", "right"]].set_visible(False)
     panel.grid(linewidth=0.4, alpha=0.5)

@@ -40,20 +40,20 @@ class Row:
 
 
 def rows(measurement: Measurement, facts: Mapping[str, Any]) -> Iterator[Row]:
-    """The first system of a contest against each other.
+    """The first system of a comparison against each other.
 
     Args:
-        measurement: of the contest.
+        measurement: of the comparison.
         facts: what to note beside the sizes.
     """
-    contest, costs = measurement.contest, measurement.costs
-    ours, *others = contest.systems
+    comparison, costs = measurement.comparison, measurement.costs
+    ours, *others = comparison.systems
     for baseline in others:
         pairs = zip(costs[ours], costs[baseline], strict=True)
-        memory = contest.kind == "memory"
+        memory = comparison.kind == "memory"
         ratios = [cost / base if memory else base / cost for cost, base in pairs]
         figures = {
-            "unit": UNITS[contest.kind],
+            "unit": UNITS[comparison.kind],
             "cost": statistics.median(costs[ours]),
             "baseline_cost": statistics.median(costs[baseline]),
             "rounds": len(ratios),
@@ -61,11 +61,11 @@ def rows(measurement: Measurement, facts: Mapping[str, Any]) -> Iterator[Row]:
         yield Row(
             system=ours,
             baseline=baseline,
-            metric=contest.metric,
-            title=contest.title,
+            metric=comparison.metric,
+            title=comparison.title,
             ratio=statistics.median(ratios),
             spread=(min(ratios), max(ratios)),
-            settings={**contest.settings(), **figures, **facts},
+            settings={**comparison.settings(), **figures, **facts},
         )
 
 

@@ -22,25 +22,25 @@ def rows(
     `concatenating` are `two-stream`'s.
 
     Args:
-        measurement: of the contest.
+        measurement: of the comparison.
         batches: of its runs.
         facts: of the machine.
     """
-    contest, setting = measurement.contest, measurement.contest.setting
+    comparison, setting = measurement.comparison, measurement.comparison.setting
     peak = hardware.peak(facts["hardware"], facts["precision"])
-    if contest.kind != "training" or facts["device"] != "cuda" or peak is None:
+    if comparison.kind != "training" or facts["device"] != "cuda" or peak is None:
         return
-    for system in contest.systems:
+    for system in comparison.systems:
         needed = flops_per_token(system, setting, batches)
         shares = [needed / cost / peak for cost in measurement.costs[system]]
         yield Row(
             system=system,
             baseline="nominal peak",
-            metric=f"FLOPs utilisation, {contest.metric}",
-            title=f"FLOPs utilisation, {contest.title}",
+            metric=f"FLOPs utilisation, {comparison.metric}",
+            title=f"FLOPs utilisation, {comparison.title}",
             ratio=statistics.median(shares),
             spread=(min(shares), max(shares)),
-            settings={**contest.settings(), "peak_flops": peak, **facts},
+            settings={**comparison.settings(), "peak_flops": peak, **facts},
         )
 
 

@@ -8,7 +8,7 @@
 # OPTIONS, and what the scales are:
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/tlm.sh"
-source "$(dirname "${BASH_SOURCE[0]}")/tlm/more_data.sh"
+source "$(dirname "${BASH_SOURCE[0]}")/tlm/auxiliary_data.sh"
 
 row mono/encoder-decoder "encoder-decoder"
 row mono/encoder-decoder-back-translation "encoder-decoder + back-translation"

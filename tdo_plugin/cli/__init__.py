@@ -5,6 +5,7 @@ heavy things inside ``run``, so that ``tdo --help`` stays fast.
 """
 
 import argparse
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -14,6 +15,7 @@ from tdo_plugin.runtime.signals import ended_by_sigterm
 
 COMMANDS = (
     "doctor",
+    "ablate",
     "allocate",
     "analyze",
     "average",
@@ -24,7 +26,6 @@ COMMANDS = (
     "corpus",
     "curve",
     "describe",
-    "erase",
     "estimate",
     "extend",
     "flags",
@@ -42,6 +43,7 @@ COMMANDS = (
     "train",
     "translate",
 )
+RENAMED = {"erase": "ablate"}  # names of commands that older versions had; they go on for one more
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -66,7 +68,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         interrupt, 141 where nobody reads the output any more, as with ``| head``. SIGTERM ends it
         by SystemExit, with 143.
     """
-    args = build_parser().parse_args(argv)
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words and words[0] in RENAMED:
+        tell(f"tdo {words[0]}: warning: it is called tdo {RENAMED[words[0]]} now")
+        words[0] = RENAMED[words[0]]
+    args = build_parser().parse_args(words)
     try:
         with ended_by_sigterm(f"tdo {args.command}"):
             code = int(args.run(args))

@@ -27,7 +27,7 @@ from tdo_plugin.cli.monolingual import add_texts, check_counts, texts_of
 from tdo_plugin.errors import UserError
 
 if TYPE_CHECKING:
-    from tdo_plugin.corpora.single_language_text import LoneTexts
+    from tdo_plugin.corpora.single_language_text import MonolingualTexts
     from tdo_plugin.data.auxiliary_folder import FurtherFolder
     from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
     from tdo_plugin.evaluation.decoding.textjobs import TextJob
@@ -73,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Make the folder unless it is there already; 1 where a part could not be translated."""
-    from tdo_plugin.corpora.single_language_text import LoneTexts
+    from tdo_plugin.corpora.single_language_text import MonolingualTexts
     from tdo_plugin.data.auxiliary_folder import BACK_TRANSLATED, FurtherFolder
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.evaluation.protocols import protocol
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
 
     _check(args)
     data = read_data_folder(args.data.resolve())
-    texts = LoneTexts(data, texts_of(args.text))
+    texts = MonolingualTexts(data, texts_of(args.text))
     texts.check()
     pairs = _pairs(args, texts)
     if args.sampling and args.beam is None:
@@ -120,7 +120,7 @@ def _check(args: argparse.Namespace) -> None:
         )
 
 
-def _pairs(args: argparse.Namespace, texts: LoneTexts) -> list[tuple[str, str]]:
+def _pairs(args: argparse.Namespace, texts: MonolingualTexts) -> list[tuple[str, str]]:
     """(source, target) of what is trained on.
 
     Raises:
@@ -144,7 +144,7 @@ def _pairs(args: argparse.Namespace, texts: LoneTexts) -> list[tuple[str, str]]:
 def _make(
     args: argparse.Namespace,
     folder: FurtherFolder,
-    texts: LoneTexts,
+    texts: MonolingualTexts,
     pairs: list[tuple[str, str]],
     options: DecodingOptions,
     settings: dict[str, Any],

@@ -13,8 +13,8 @@ from tdo_plugin.launch.handed_on_options import device_options, gpus_here
 from tdo_plugin.launch.parser import seed
 
 if TYPE_CHECKING:
+    from tdo_plugin.evaluation.decoding.decoding_jobs import AnyJob
     from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
-    from tdo_plugin.evaluation.decoding.jobs import AnyJob
     from tdo_plugin.evaluation.decoding.pool import AnyWork, Event
     from tdo_plugin.evaluation.protocols import Protocol
 

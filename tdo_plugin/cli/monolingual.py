@@ -45,13 +45,13 @@ def add_texts(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Make the folder unless it is there already, made of the same text."""
     from tdo_plugin.corpora.monolingual_folder import make_monolingual
-    from tdo_plugin.corpora.single_language_text import LoneTexts
+    from tdo_plugin.corpora.single_language_text import MonolingualTexts
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.launch.environment import cores
     from tdo_plugin.runtime.lock import alone
 
     check_counts(args)
-    texts = LoneTexts(read_data_folder(args.data.resolve()), texts_of(args.text))
+    texts = MonolingualTexts(read_data_folder(args.data.resolve()), texts_of(args.text))
     texts.check()  # before a folder is made
     out, workers = args.out.resolve(), args.workers or cores()
     with alone(out):

@@ -120,7 +120,7 @@ def _check(args: argparse.Namespace) -> None:
 def _test_sets(
     args: argparse.Namespace, data: DataFolder, options: DecodingOptions, perplexity: bool
 ) -> int:
-    from tdo_plugin.evaluation.decoding.jobs import plan
+    from tdo_plugin.evaluation.decoding.decoding_jobs import plan
     from tdo_plugin.evaluation.decoding.pool import Work
     from tdo_plugin.evaluation.outputs import read_how, write_how
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tdo_plugin.corpora.single_language_text import LoneTexts, line_of, place
+from tdo_plugin.corpora.single_language_text import MonolingualTexts, line_of, place
 from tdo_plugin.data.auxiliary_folder import MONOLINGUAL, FurtherFolder, make_further
 from tdo_plugin.data.set_parts import TextSet
 
@@ -13,7 +13,7 @@ Say = Callable[[str], object]
 
 
 def make_monolingual(
-    texts: LoneTexts, out: Path, max_pieces: int, workers: int, fresh: bool, say: Say
+    texts: MonolingualTexts, out: Path, max_pieces: int, workers: int, fresh: bool, say: Say
 ) -> None:
     """Clean, segment and binarise texts, each of one language, unless it is done already.
 

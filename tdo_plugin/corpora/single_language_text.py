@@ -36,7 +36,7 @@ HELD_OUT = "held-out"
 
 
 @dataclass(frozen=True)
-class LoneTexts:
+class MonolingualTexts:
     """Texts beside a data folder, each of one of its languages.
 
     Attributes:

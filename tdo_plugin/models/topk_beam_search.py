@@ -33,7 +33,7 @@ BLOCKS = 16  # tokens that are compared at once when looking for the likeliest
 PATIENCE = 8
 
 
-class NarrowGenerator(SequenceGenerator):
+class TopKGenerator(SequenceGenerator):
     """fairseq's generator with its options and hypotheses, and a search of its own.
 
     That is for single precision at least: in half precision many scores are equal, and which of
@@ -216,7 +216,7 @@ def narrow(generator: Any) -> Any:
     """
     plain = type(generator) is SequenceGenerator and type(generator.search) is BeamSearch
     if plain and _is_possible(generator):
-        generator.__class__ = NarrowGenerator
+        generator.__class__ = TopKGenerator
     return generator
 
 

@@ -12,7 +12,7 @@ import torch
 
 
 @contextmanager
-def untouched(model: Any) -> Iterator[None]:
+def preserve_training_state(model: Any) -> Iterator[None]:
     """Leave the model's mode and all random numbers as they were; no gradients inside."""
     training, parameter = model.training, next(model.parameters())
     devices = [parameter.device] if parameter.is_cuda else []

@@ -13,20 +13,20 @@ from torch import Tensor
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.mask_files import check_begun
 from tdo_plugin.tasks import fairseq_options
+from tdo_plugin.tasks.auxiliary_data import (
+    AuxiliaryDataManager,
+    add_auxiliary_options,
+    check_auxiliary_options,
+    check_mark,
+    check_terms,
+    check_topology,
+)
 from tdo_plugin.tasks.language_ids import LanguageIdDataManager
 from tdo_plugin.tasks.language_options import check_language_options
 from tdo_plugin.tasks.loading import (
     LeanDataManager,
     add_loading_options,
     check_loading_options,
-)
-from tdo_plugin.tasks.more_data import (
-    MoreDataManager,
-    add_more_data_options,
-    check_mark,
-    check_more_data_options,
-    check_terms,
-    check_topology,
 )
 from tdo_plugin.tasks.required_parts import check_takes_languages, check_trained
 from tdo_plugin.tasks.search_options import add_search_options, check_alignment, chosen_search
@@ -53,7 +53,7 @@ from tdo_plugin.text_settings import settings_of
 
 
 class _LeanLanguageIdDataManager(  # type: ignore[misc]  # each calls the next
-    MoreDataManager, LanguageIdDataManager, LeanDataManager
+    AuxiliaryDataManager, LanguageIdDataManager, LeanDataManager
 ):
     """Further data, language ids and lean loading, which know nothing of each other."""
 
@@ -91,7 +91,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         """fairseq's options, and those of loading and of scores during training."""
         TranslationMultiSimpleEpochTask.add_args(parser)
         add_loading_options(parser)
-        add_more_data_options(parser)
+        add_auxiliary_options(parser)
         add_validation_options(parser)
         add_noise_options(parser)
         add_search_options(parser)
@@ -147,7 +147,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
             if not no_noise(args):
                 add_mask_symbol(list(dicts.values()))
             if training:
-                check_more_data_options(args)
+                check_auxiliary_options(args)
             # so that a checkpoint has them, and the file may go
             args.langs, args.lang_dict = list(langs), None
             return cls(args, langs, dicts, training)

@@ -146,10 +146,10 @@ def test_masks_say_nothing_of_new_languages(begun, tmp_path, capsys):
 def test_erased(begun, tmp_path, capsys):
     _, start, on = begun
     train(tmp_path / "run", *on, "--max-update", "1")
-    path, out = tmp_path / "run" / "checkpoint_last.pt", tmp_path / "erased.pt"
-    words = ["erase", "--path", str(path), "--output", str(out)]
+    path, out = tmp_path / "run" / "checkpoint_last.pt", tmp_path / "ablated.pt"
+    words = ["ablate", "--path", str(path), "--output", str(out)]
     for given, match in (
-        ((), "must erase a neuron"),
+        ((), "must ablate a neuron"),
         (("--general", "1.5"), "`--general` must be from 0 to 1; it is 1.5"),
         (("--specific", "0.5"), "`--specific` and `--pair` must come together"),
         (("--specific", "0.5", "--pair", "en-xx"), "`--pair` must be of two of en, de, fr, es"),

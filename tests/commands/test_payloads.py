@@ -170,8 +170,8 @@ COMMANDS = {
         "extend", prepared().root, "--path", path, "--languages", "nl", "--output",
         folder / "extended.pt",
     ),
-    "tdo erase": lambda path, folder: tdo(
-        "erase", "--path", path, "--general", "0.5", "--output", folder / "erased.pt"
+    "tdo ablate": lambda path, folder: tdo(
+        "ablate", "--path", path, "--general", "0.5", "--output", folder / "ablated.pt"
     ),
     "tdo convert": lambda path, folder: tdo(
         "convert", path, "--from", "m2m100", "--to", "tdo_transformer", "--out", folder / "new"
@@ -224,7 +224,7 @@ def tried(command, names, tmp_path, trap, capsys):
 def test_the_command_itself_goes_through(command, tmp_path, capsys):
     """So that what follows tests what it says; some want another model, and say so."""
     line = loaded(command, with_setting(tmp_path / "as-it-was.pt"), tmp_path, capsys)
-    if command not in ("tdo erase", "tdo convert"):
+    if command not in ("tdo ablate", "tdo convert"):
         assert line is None
 
 

@@ -121,7 +121,7 @@ def test_the_last_update_is_a_candidate(clone: Path, words: list[str]) -> None:
 
 @pytest.mark.full
 def test_figures_have_a_place_for_every_system(clone: Path) -> None:
-    for number, label, rows in ((4, "k", 19), (5, "erased", 5), (6, "neurons allocated by", 5)):
+    for number, label, rows in ((4, "k", 19), (5, "ablated", 5), (6, "neurons allocated by", 5)):
         commands = shown(clone, f"neurons_figure{number}.sh", "full")
         systems = scored(commands)
         assert len(systems) == rows
@@ -137,16 +137,16 @@ def test_figures_have_a_place_for_every_system(clone: Path) -> None:
 def test_erasures_are_those_of_the_paper(clone: Path) -> None:
     source = clone / "scripts" / "tables"
     code = f"""
-      source "{source}/neurons.sh"; source "{source}/neurons/erased.sh"
+      source "{source}/neurons.sh"; source "{source}/neurons/ablated.sh"
       row "many-to-many/$(masked taylor)" TE; read_options full --seeds 2 --out /run
-      erasures "${{rows[0]}}"; runs_of "${{rows[0]}}" TE | tail -n 2
+      ablations "${{rows[0]}}"; runs_of "${{rows[0]}}" TE | tail -n 2
     """
     done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=True)
     system, pairs = "many-to-many/masked-taylor-0.9-0.7-pair", ("it-en", "ro-it", "en-ro")
     asked = ["general --general 0.2"]
     asked += [f"specific-{pair} --specific 0.5 --pair {pair}" for pair in pairs]
     expected = [f"{system}{seed} {what}" for seed in ("", "-seed-2") for what in asked]
-    last = [f"TE without specific-{pair}, seed 2=/run/{system}-seed-2/erased/" for pair in pairs]
+    last = [f"TE without specific-{pair}, seed 2=/run/{system}-seed-2/ablated/" for pair in pairs]
     expected += [f"{line}specific-{pair}/output" for line, pair in zip(last, pairs, strict=True)][
         1:
     ]

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tdo_plugin.evaluation.decoding.jobs import AnyJob
+    from tdo_plugin.evaluation.decoding.decoding_jobs import AnyJob
 
 
 class Waiting:

@@ -21,8 +21,8 @@ from tdo_compat.errors import lacks_memory, one_line
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding.decoded_checkpoints import describe
+from tdo_plugin.evaluation.decoding.decoding_jobs import AnyJob
 from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
-from tdo_plugin.evaluation.decoding.jobs import AnyJob
 from tdo_plugin.evaluation.decoding.order import Waiting
 from tdo_plugin.runtime.processes import ended_with, start
 

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import TextIO
 
 from tdo_compat.errors import bounded
-from tdo_plugin.evaluation.decoding.jobs import AnyJob
+from tdo_plugin.evaluation.decoding.decoding_jobs import AnyJob
 from tdo_plugin.evaluation.decoding.pool import Event
 
 

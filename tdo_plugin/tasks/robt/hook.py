@@ -11,7 +11,7 @@ from typing import Any
 from fairseq.distributed import utils as distributed
 from fairseq.logging import metrics
 
-from tdo_plugin.tasks.preserve_training_state import untouched
+from tdo_plugin.tasks.preserve_training_state import preserve_training_state
 from tdo_plugin.tasks.robt.direction_sampling import draw
 from tdo_plugin.tasks.robt.reversed_pairs import Instance, Sides
 from tdo_plugin.tasks.robt.robt_options import check_robt_options, robt_languages
@@ -50,7 +50,7 @@ class BackTranslation:
             whole = unwrapped(model)
             # other models than ours lay nothing out
             packed = getattr(whole, "packed", nullcontext)
-            with untouched(whole), packed():
+            with preserve_training_state(whole), packed():
                 whole.eval()
                 translated = translate(self._task, whole, self._sides, instances)
         logs: dict[str, float] = {f"robt_to_{name}": 0 for name in self._languages.values()}

@@ -16,7 +16,7 @@ from fairseq.logging import metrics
 from fairseq.tasks.translation_multi_simple_epoch import TranslationMultiSimpleEpochTask
 
 from tdo_plugin.metrics.textform import read_text_form
-from tdo_plugin.tasks.preserve_training_state import untouched
+from tdo_plugin.tasks.preserve_training_state import preserve_training_state
 from tdo_plugin.tasks.validation.directions import choose_directions, data_of, with_own_values
 from tdo_plugin.tasks.validation.sets import ValidationSet, validation_set
 from tdo_plugin.tasks.validation.validation_options import (
@@ -42,7 +42,7 @@ def validation_of(task: TranslationMultiSimpleEpochTask, model: Any) -> Validati
         check_best_metric(task.args, ())
         return None
     check_validation_options(task.args)
-    with untouched(model):
+    with preserve_training_state(model):
         validation = Validation(task, model)
     check_best_metric(task.args, validation.keys)
     return validation
@@ -88,7 +88,7 @@ class Validation:
         start = time.perf_counter()
         world = distributed.get_data_parallel_world_size()
         rank = distributed.get_data_parallel_rank() if world > 1 else 0
-        with untouched(model):
+        with preserve_training_state(model):
             model.eval()
             self._texts = self._translate(model, rank, world)
             scored = {sample.direction: self._score(sample) for sample in self._sets[rank::world]}

@@ -6,7 +6,7 @@ import disentangling as benchmark
 import pytest
 import torch
 from speed.batches import by_tokens
-from speed.in_turns import Case
+from speed.interleaved import Case
 from speed.plan import Setting
 from speed.systems import words
 from speed.text import embedded

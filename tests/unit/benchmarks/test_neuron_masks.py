@@ -3,7 +3,7 @@
 import neuron_masks as benchmark
 import torch
 from speed.batches import by_tokens
-from speed.in_turns import Case
+from speed.interleaved import Case
 from speed.plan import Setting
 from speed.text import embedded
 

@@ -4,7 +4,7 @@ import pytest
 from speed import hardware, utilisation
 from speed.batches import by_tokens
 from speed.measuring import Measurement
-from speed.plan import ALL, SMALL, Contest, Setting
+from speed.plan import ALL, SMALL, Comparison, Setting
 from speed.text import embedded
 
 from tdo_plugin.analysis.cost import FlopModel
@@ -87,7 +87,7 @@ def test_utilisation_is_a_share_of_the_peak(batches):
         system: [utilisation.flops_per_token(system, SMALL, batches) / 989e12 / share]
         for system, share in zip(ALL, (0.5, 0.25, 0.2), strict=True)
     }
-    measurement = Measurement(Contest("training", SMALL), costs)
+    measurement = Measurement(Comparison("training", SMALL), costs)
     found = list(utilisation.rows(measurement, batches, H100))
     assert [row.system for row in found] == list(ALL)
     assert [row.ratio for row in found] == pytest.approx([0.5, 0.25, 0.2])
@@ -98,5 +98,5 @@ def test_utilisation_is_a_share_of_the_peak(batches):
     [("training", {"device": "cpu"}), ("training", {"hardware": "a card"}), ("decoding", {})],
 )
 def test_utilisation_is_left_out_where_it_is_not_known(kind, changes, batches):
-    measurement = Measurement(Contest(kind, SMALL), {system: [1.0] for system in ALL})
+    measurement = Measurement(Comparison(kind, SMALL), {system: [1.0] for system in ALL})
     assert not list(utilisation.rows(measurement, batches, {**H100, **changes}))

@@ -1,6 +1,6 @@
 """Ways of an update in turns, and the arithmetic."""
 
-from speed import in_turns
+from speed import interleaved
 
 
 def test_turns_are_in_another_order_each_round_and_the_first_does_not_count() -> None:
@@ -15,7 +15,7 @@ def test_turns_are_in_another_order_each_round_and_the_first_does_not_count() ->
         "other": lambda number: way("other", 2.0, number),
     }
     said: list[str] = []
-    found = in_turns.turns(ways, 2, said.append)
+    found = interleaved.turns(ways, 2, said.append)
     assert found == {"plain": [2.0, 3.0], "other": [3.0, 4.0]}
     names = ["plain", "other", "other", "plain", "plain", "other"]
     assert order == [*zip(names, [0, 0, 1, 1, 2, 2], strict=True)]
@@ -24,13 +24,13 @@ def test_turns_are_in_another_order_each_round_and_the_first_does_not_count() ->
 
 def test_ratios_are_taken_within_a_round() -> None:
     found = {"plain": [1.0, 2.0, 4.0], "robt": [2.0, 5.0, 12.0]}
-    (row,) = in_turns.rows(found, "an update", {"size": 1})
+    (row,) = interleaved.rows(found, "an update", {"size": 1})
     assert (row["system"], row["baseline"], row["metric"]) == ("robt", "plain", "an update")
     assert (row["ratio"], row["spread"]) == (2.5, [2.0, 3.0])
     assert row["settings"] == {
         **{"size": 1, "unit": "seconds of an update"},
         **{"cost": 5.0, "baseline_cost": 2.0, "rounds": 3},
     }
-    assert in_turns.line(row).split("  ")[-1].strip() == (
+    assert interleaved.line(row).split("  ")[-1].strip() == (
         "5.000 s an update, 2.50 times a plain one (2.00 to 3.00)"
     )

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from speed.plan import ALL, Contest, Setting, each, growth, plotted, table
+from speed.plan import ALL, Comparison, Setting, each, growth, plotted, table
 from speed.reference_ops import OPS
 from speed.systems import words
 
@@ -14,21 +14,21 @@ def test_the_table_of_a_cpu():
     base = Setting()
     assert (base.model_dim, base.depth, base.vocabulary) == (512, 12, 50_000)
     assert table("paper", "cpu") == [
-        Contest("training", base),
-        Contest("training", replace(base, instrucl=True), TWO),
-        Contest("decoding", replace(base, vocabulary=8000)),
-        Contest("decoding", base),
-        Contest("memory", replace(base, batch_tokens=2000)),
-        Contest("memory", replace(base, batch_tokens=2000, instrucl=True), TWO),
+        Comparison("training", base),
+        Comparison("training", replace(base, instrucl=True), TWO),
+        Comparison("decoding", replace(base, vocabulary=8000)),
+        Comparison("decoding", base),
+        Comparison("memory", replace(base, batch_tokens=2000)),
+        Comparison("memory", replace(base, batch_tokens=2000, instrucl=True), TWO),
     ]
 
 
 def test_the_table_of_a_gpu_has_larger_batches():
-    contests = table("paper", "cuda")
+    comparisons = table("paper", "cuda")
     for kind in ("training", "memory"):
-        mine = [one for one in contests if one.kind == kind]
+        mine = [one for one in comparisons if one.kind == kind]
         assert [one.setting.batch_tokens for one in mine] == [4000, 4000, 16_000, 16_000]
-    assert {one.setting.sentences for one in contests if one.kind == "decoding"} == {128}
+    assert {one.setting.sentences for one in comparisons if one.kind == "decoding"} == {128}
 
 
 @pytest.mark.parametrize("series", [plotted("paper"), plotted("small"), growth("paper")])
@@ -56,27 +56,27 @@ def test_growth_reaches_as_far_as_it_should():
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_each_way_is_held_against_itself_without_it(device):
     """Every way that can be switched off is measured; kernels and masks where they count."""
-    contests = list(each("paper", device))
-    ways = {one.systems[1] for one in contests}
-    assert {one.systems[0] for one in contests} == {"two-stream"}
+    comparisons = list(each("paper", device))
+    ways = {one.systems[1] for one in comparisons}
+    assert {one.systems[0] for one in comparisons} == {"two-stream"}
     assert {"--cross-entropy whole", "--whole-search"} <= ways
     flag = "--reference-ops "
     names = {way.removeprefix(flag) for way in ways if way.startswith(flag)}
     assert names == set(OPS) - ({"kernels", "masks"} if device == "cpu" else set())
-    for one in contests:
+    for one in comparisons:
         other = words(one.systems[1], one.setting)
         arch = ["--arch", "reference_transformer"] if flag in one.systems[1] else []
         assert other == [*words("two-stream", one.setting), *arch, *one.systems[1].split()]
-    everything = [one for one in contests if one.systems[1].endswith(f" {flag}all")]
+    everything = [one for one in comparisons if one.systems[1].endswith(f" {flag}all")]
     assert {one.metric for one in everything} == {one.metric for one in table("paper", device)}
 
 
 def test_settings_are_those_that_matter():
-    assert "beam" not in Contest("training", Setting()).settings()
-    decoding = Contest("decoding", Setting()).settings()
+    assert "beam" not in Comparison("training", Setting()).settings()
+    decoding = Comparison("decoding", Setting()).settings()
     assert decoding["beam"] == 4 and "batch_tokens" not in decoding
 
 
 def test_titles_tell_contests_apart():
-    for contests in (table("paper", "cuda"), growth("paper")):
-        assert len({one.title for one in contests}) == len(contests)
+    for comparisons in (table("paper", "cuda"), growth("paper")):
+        assert len({one.title for one in comparisons}) == len(comparisons)

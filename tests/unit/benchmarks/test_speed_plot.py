@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 from speed import plot
 from speed.measuring import Measurement
-from speed.plan import ALL, SMALL, Contest
+from speed.plan import ALL, SMALL, Comparison
 
 
 def series(kind, axis, values):
     costs = {"two-stream": [1.0, 2.0, 3.0], "concatenating": [4.0] * 3, "stock": [2.0] * 3}
     return [
         Measurement(
-            Contest(kind, replace(SMALL, **{axis: value}), axis=axis),
+            Comparison(kind, replace(SMALL, **{axis: value}), axis=axis),
             {system: [value * cost for cost in costs[system]] for system in ALL},
         )
         for value in values

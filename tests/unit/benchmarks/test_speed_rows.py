@@ -2,14 +2,14 @@
 
 import pytest
 from speed.measuring import Measurement
-from speed.plan import Contest, Setting
+from speed.plan import Comparison, Setting
 from speed.rows import head, line, rows
 
 COSTS = {"two-stream": [1.0, 2.0, 4.0], "concatenating": [2.0, 3.0, 2.0], "stock": [1.0, 2.0, 4.0]}
 
 
 def test_ratios_are_of_speed_and_within_a_round():
-    found = list(rows(Measurement(Contest("training", Setting()), COSTS), {"cores": 2}))
+    found = list(rows(Measurement(Comparison("training", Setting()), COSTS), {"cores": 2}))
     assert [(one.system, one.baseline) for one in found] == [
         ("two-stream", "concatenating"),
         ("two-stream", "stock"),
@@ -23,9 +23,9 @@ def test_ratios_are_of_speed_and_within_a_round():
 
 
 def test_of_memory_less_is_less():
-    contest = Contest("memory", Setting(instrucl=True), ("two-stream", "concatenating"))
+    comparison = Comparison("memory", Setting(instrucl=True), ("two-stream", "concatenating"))
     costs = {"two-stream": [3.0], "concatenating": [4.0]}
-    (row,) = rows(Measurement(contest, costs), {})
+    (row,) = rows(Measurement(comparison, costs), {})
     assert (row.ratio, row.spread) == (0.75, (0.75, 0.75))
     assert row.metric == "peak training memory with InstruCL"
 
@@ -33,7 +33,7 @@ def test_of_memory_less_is_less():
 @pytest.mark.parametrize("kind", ["training", "decoding", "memory"])
 def test_the_table_is_markdown(kind):
     lines = head().split("\n")
-    found = rows(Measurement(Contest(kind, Setting(instrucl=True)), COSTS), {})
+    found = rows(Measurement(Comparison(kind, Setting(instrucl=True)), COSTS), {})
     lines += [line(row) for row in found]
     assert {one.count("|") for one in lines} == {6}
     assert len({len(one) for one in lines}) == 1

@@ -215,10 +215,12 @@ def test_without_a_baseline_scores_are_as_they_are(analyze):
 
 
 def test_words_make_bars_and_so_do_numbers_by_direction(analyze):
-    words = ("--x", "TE, k = 1=erased", "multilingual=all")
+    words = ("--x", "TE, k = 1=ablated", "multilingual=all")
     analyze("sweep", "scores.json", *words)
     assert written() == files(["sweep"], ["bars"])
-    assert all(f">{name}<" in drawn("bars") for name in ("it-en", "en-it", "mean", "erased", "all"))
+    assert all(
+        f">{name}<" in drawn("bars") for name in ("it-en", "en-it", "mean", "ablated", "all")
+    )
     analyze(*SWEEP, "--per-direction", "--x-label", "k")
     assert written() == files(["sweep"], ["bars"])
     assert all(f">{name}<" in drawn("bars") for name in ("it-en", "mean", "TE, 0", "TE, 1", "k"))
@@ -260,13 +262,13 @@ def test_groups_whose_names_are_no_names_of_files(analyze):
 
 def test_bars_of_groups_say_so(analyze):
     """In a picture of its own each, so that small scores beside large ones are seen."""
-    words = ("--x", "TE, k = 1=erased", "multilingual=plain", "--group", "all", "it-en")
+    words = ("--x", "TE, k = 1=ablated", "multilingual=plain", "--group", "all", "it-en")
     analyze("sweep", "scores.json", *words)
     assert written() == files(["sweep"], ["bars-all", "bars-it-en"])
     for group in ("all", "it-en"):
         picture = drawn(f"bars-{group}")
         assert f">mean over {group}<" in picture and ">by direction<" not in picture
-        assert all(f">{name}<" in picture for name in ("erased", "plain"))
+        assert all(f">{name}<" in picture for name in ("ablated", "plain"))
 
 
 def test_no_figures(analyze):

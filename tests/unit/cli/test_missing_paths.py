@@ -37,7 +37,7 @@ READ = {
     ("convert", "dict"): f"{FAIRSEQ} --dict GONE --spm TEXT",
     ("convert", "spm"): f"{FAIRSEQ} --dict TEXT --spm GONE",
     ("curve", "trainings"): "curve a=GONE",
-    ("erase", "path"): "erase --path GONE --general 0.1 --output OUT",
+    ("ablate", "path"): "ablate --path GONE --general 0.1 --output OUT",
     ("estimate", "configs"): "estimate GONE",
     ("extend", "data"): "extend GONE --path MODEL --languages es --output OUT",
     ("extend", "path"): "extend DATA --path GONE --languages es --output OUT",

@@ -12,7 +12,7 @@ from support.searching import DICTIONARY, random_model, random_sample, readable
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.models import topk_beam_search
-from tdo_plugin.models.topk_beam_search import BLOCKS, NarrowGenerator, largest, narrow
+from tdo_plugin.models.topk_beam_search import BLOCKS, TopKGenerator, largest, narrow
 from tdo_plugin.modules.linear import lean_product
 
 
@@ -50,7 +50,7 @@ def test_hypotheses_and_scores_are_the_whole_vocabularys(model, sample, options)
     options = {"beam_size": 4, "max_len_b": 9, **options}
     stock = hypotheses(SequenceGenerator([model], DICTIONARY, **options), sample)
     own = narrow(SequenceGenerator([model], DICTIONARY, **options))
-    assert type(own) is NarrowGenerator
+    assert type(own) is TopKGenerator
     for ours, theirs in zip(hypotheses(own, sample), stock, strict=True):
         assert [tokens for tokens, _ in ours] == [tokens for tokens, _ in theirs]
         for (_, score), (_, other) in zip(ours, theirs, strict=True):

@@ -8,7 +8,7 @@ import pytest
 
 from tdo_plugin.data.databin import MARK, DataFolder
 from tdo_plugin.errors import UserError
-from tdo_plugin.evaluation.decoding.jobs import plan
+from tdo_plugin.evaluation.decoding.decoding_jobs import plan
 from tdo_plugin.evaluation.outputs import (
     has_others_hypotheses,
     read_summary,

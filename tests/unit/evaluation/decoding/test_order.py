@@ -1,6 +1,6 @@
 """Directions are dealt out so that what takes long is begun early."""
 
-from tdo_plugin.evaluation.decoding.jobs import Job
+from tdo_plugin.evaluation.decoding.decoding_jobs import Job
 from tdo_plugin.evaluation.decoding.order import Waiting
 
 

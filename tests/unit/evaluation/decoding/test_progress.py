@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from tdo_plugin.evaluation.decoding.jobs import Job
+from tdo_plugin.evaluation.decoding.decoding_jobs import Job
 from tdo_plugin.evaluation.decoding.pool import Event
 from tdo_plugin.evaluation.decoding.progress import ProgressDisplay
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tdo_plugin.tasks.more_data.mixture import Mixture, shared_out
+from tdo_plugin.tasks.auxiliary_data.mixture import Mixture, shared_out
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -13,7 +13,7 @@ from support.data import CROSS_ENTROPY, TDO, built
 from support.zero_shot import DIRECTIONS, VALIDATED, databin_zero_shot
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.tasks.preserve_training_state import untouched
+from tdo_plugin.tasks.preserve_training_state import preserve_training_state
 from tdo_plugin.tasks.validation.sets import validation_set
 from tdo_plugin.tasks.validation.validation_scores import Scorer, to_log
 
@@ -251,7 +251,7 @@ def test_nothing_random_is_touched():
     wanted = drawn()
     for seed in (random.seed, np.random.seed, torch.manual_seed):
         seed(3)
-    with untouched(model):
+    with preserve_training_state(model):
         drawn()
         assert not torch.is_grad_enabled()
     before = {name: one.clone() for name, one in model.state_dict().items()}

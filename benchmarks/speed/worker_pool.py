@@ -19,7 +19,7 @@ GIVE_BACK = {
 }
 
 
-class Team:
+class WorkerPool:
     """Processes by name, each started when it is asked for, in place of the longest unasked one.
 
     Args:

@@ -1,9 +1,9 @@
-# A model some of whose neurons are erased. Sourced by neurons_figure5.sh, after neurons.sh.
+# A model some of whose neurons are ablated. Sourced by neurons_figure5.sh, after neurons.sh.
 # shellcheck shell=bash
 # shellcheck disable=SC2034
 
-# erased: what is erased, each a name and the options that say it.
-erased() {
+# ablated: what is ablated, each a name and the options that say it.
+ablated() {
   local pair
   echo "general --general 0.2"
   for pair in $(erased_pairs); do
@@ -20,20 +20,20 @@ erased_pairs() {
   fi
 }
 
-# erasures ROW: of each training of the row, SYSTEM NAME OPTION... a line.
-erasures() {
+# ablations ROW: of each training of the row, SYSTEM NAME OPTION... a line.
+ablations() {
   local one what
   for one in $(seeded "$1"); do
     while read -r what; do
       echo "$one $what"
-    done < <(erased)
+    done < <(ablated)
   done
 }
 
-# folder_of SYSTEM NAME: where an erasure is.
-folder_of() { echo "$run/$1/erased/$2"; }
+# folder_of SYSTEM NAME: where an ablation is.
+folder_of() { echo "$run/$1/ablated/$2"; }
 
-# translate_row ROW DIRECTIONS: the model whole, then each erasure of it.
+# translate_row ROW DIRECTIONS: the model whole, then each ablation of it.
 translate_row() {
   local one name options
   local -a flags where
@@ -45,21 +45,21 @@ translate_row() {
     read -ra flags <<<"$options"
     step mkdir -p "$(folder_of "$one" "$name")"
     once "$(folder_of "$one" "$name")/made" "$(cat "$run/$one/averaged")" \
-      erase "$one" "$name" "${flags[@]}"
+      ablate "$one" "$name" "${flags[@]}"
     tdo translate "$(data_of "$run/data" "$one")" --path "$(folder_of "$one" "$name")/checkpoint.pt" \
       --out "$(folder_of "$one" "$name")/output" "${where[@]}" --protocol "$PAPER" --pairs "$2"
-  done < <(erasures "$1")
+  done < <(ablations "$1")
 }
 
-# erase SYSTEM NAME OPTION...
-erase() {
+# ablate SYSTEM NAME OPTION...
+ablate() {
   local folder
   folder=$(folder_of "$1" "$2")
   rm -rf "$folder"/{checkpoint.pt,output}
-  tdo erase --path "$(checkpoint_of "$run/$1")" --output "$folder/checkpoint.pt" --seed 1 "${@:3}"
+  tdo ablate --path "$(checkpoint_of "$run/$1")" --output "$folder/checkpoint.pt" --seed 1 "${@:3}"
 }
 
-# runs_of ROW NAME: the whole model, and each erasure.
+# runs_of ROW NAME: the whole model, and each ablation.
 runs_of() {
   local one name seed
   for one in $(seeded "$1"); do
@@ -70,7 +70,7 @@ runs_of() {
     echo "$2$seed=$run/$one/output"
     while read -r name _; do
       echo "$2 without $name$seed=$(folder_of "$one" "$name")/output"
-    done < <(erased)
+    done < <(ablated)
   done
 }
 
@@ -80,6 +80,6 @@ draw_figures() {
   local -a places=()
   while read -r name _; do
     places+=("${names[0]} without $name=$name")
-  done < <(erased)
-  sweep "$1" erased --per-direction --baseline "${names[0]}" -- "${places[@]}"
+  done < <(ablated)
+  sweep "$1" ablated --per-direction --baseline "${names[0]}" -- "${places[@]}"
 }

@@ -1,4 +1,4 @@
-"""`tdo erase`: a checkpoint with masks, some of whose neurons are always zero."""
+"""`tdo ablate`: a checkpoint with masks, some of whose neurons are always zero."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tdo_plugin.cli.average import check_output, make_folder
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.parser import seed
 
-HELP = "erase a random share of a masked model's neurons, to see what they were for"
+HELP = "ablate a random share of a masked model's neurons, to see what they were for"
 
 PREFIX = "core.neurons."
 KEPT = ("masks", "general", "pairs", "digest")
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Erase and write; says how many."""
+    """Ablate and write; says how many."""
     check_output(args.output, args.force)
     for option in ("general", "specific"):
         if not 0 <= getattr(args, option) <= 1:
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     from tdo_compat.checkpoint import save_whole
-    from tdo_plugin.analysis.neurons.erasure import Erasure, erased
+    from tdo_plugin.analysis.neurons.ablation import Ablation, ablated
     from tdo_plugin.checkpoints import read
 
     state = read(args.path, "--path")
@@ -69,11 +69,11 @@ def _run(args: argparse.Namespace) -> int:
         )
     pair = args.pair and _pair(args.pair, state.get("task_state", {}).get("languages", []))
     stored = {name: state["model"][PREFIX + name] for name in KEPT}
-    buffers, gone = erased(stored, Erasure(args.general, args.specific, pair, args.seed))
+    buffers, gone = ablated(stored, Ablation(args.general, args.specific, pair, args.seed))
     model = {**state["model"], **{PREFIX + name: value for name, value in buffers.items()}}
     make_folder(args.output)
     save_whole({**_elsewhere(state, args), "model": model}, str(args.output))
-    print(f"{gone} of {stored['masks'].size(1)} neurons are erased")
+    print(f"{gone} of {stored['masks'].size(1)} neurons are ablated")
     print(f"written: {args.output} ({args.output.stat().st_size / 2**20:.1f} MiB)")
     return 0
 
@@ -82,7 +82,7 @@ def _elsewhere(state: dict[str, Any], args: argparse.Namespace) -> dict[str, Any
     """The checkpoint, whose masks are no longer those of their file."""
     cfg = dict(state["cfg"])
     model = argparse.Namespace(**vars(cfg["model"]))
-    model.tdo_neuron_masks = f"{args.output}, of which neurons are erased"
+    model.tdo_neuron_masks = f"{args.output}, of which neurons are ablated"
     dropped = ("last_optimizer_state",)  # of use to a training alone
     return {
         **{key: value for key, value in state.items() if key not in dropped},

@@ -1,4 +1,4 @@
-"""Erasing neurons of a model with masks at random (Xie et al., 2021, section 5.4).
+"""Ablation neurons of a model with masks at random (Xie et al., 2021, section 5.4).
 
 Shapes: P pairs, W all neurons.
 """
@@ -16,8 +16,8 @@ from tdo_plugin.errors import UserError
 
 
 @dataclass(frozen=True)
-class Erasure:
-    """What is erased.
+class Ablation:
+    """What is ablated.
 
     Attributes:
         general: share of the general neurons.
@@ -50,18 +50,18 @@ class Erasure:
                 raise UserError("`--pair` must be one that the model's masks know; it is none")
             gone |= _drawn(masks[matching][0] & ~general, self.specific, draws)
         if not gone.any():
-            raise UserError("`--general` or `--specific` must erase a neuron; they erase none")
+            raise UserError("`--general` or `--specific` must ablate a neuron; they ablate none")
         return gone
 
 
-def erased(stored: Mapping[str, Tensor], erasure: Erasure) -> tuple[dict[str, Tensor], int]:
+def ablated(stored: Mapping[str, Tensor], ablation: Ablation) -> tuple[dict[str, Tensor], int]:
     """The masks of a checkpoint with some neurons zero for every pair, and how many these are.
 
     Args:
         stored: ``masks``, ``general``, ``pairs`` and ``digest`` of the checkpoint.
-        erasure: what goes.
+        ablation: what goes.
     """
-    gone = erasure.chosen(stored["masks"].bool(), stored["general"].bool(), stored["pairs"])
+    gone = ablation.chosen(stored["masks"].bool(), stored["general"].bool(), stored["pairs"])
     masks, general = stored["masks"] & ~gone, stored["general"] & ~gone
     digest = hashlib.sha256(bytes(stored["digest"].tolist()) + bytes(gone.tolist())).digest()
     changed = {"masks": masks, "general": general, "digest": torch.tensor(list(digest)).byte()}

@@ -16,14 +16,14 @@ from fairseq.data.multilingual.multilingual_data_manager import MultilingualData
 from tdo_plugin.data.auxiliary_folder import BACK_TRANSLATED, MONOLINGUAL, Kind, read_further
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.languages import tag_sides
-from tdo_plugin.tasks.more_data.auxiliary_options import SHARE
-from tdo_plugin.tasks.more_data.mixture import Mixture
-from tdo_plugin.tasks.more_data.sources import NoSource
+from tdo_plugin.tasks.auxiliary_data.auxiliary_options import SHARE
+from tdo_plugin.tasks.auxiliary_data.mixture import Mixture
+from tdo_plugin.tasks.auxiliary_data.sources import NoSource
 
 logger = logging.getLogger(__name__)
 
 
-class MoreDataManager(MultilingualDatasetManager):
+class AuxiliaryDataManager(MultilingualDatasetManager):
     """Text of single languages and synthetic pairs, as fairseq's data of further categories.
 
     fairseq knows data of several categories, each with a folder and directions of its own, whose

@@ -15,7 +15,7 @@ from tdo_plugin.models.languages import tag_sides
 SHARE = 0.5
 
 
-def add_more_data_options(parser: ArgumentParser) -> None:
+def add_auxiliary_options(parser: ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument(
         "--monolingual",
@@ -52,7 +52,7 @@ def add_more_data_options(parser: ArgumentParser) -> None:
     )
 
 
-def check_more_data_options(args: Namespace) -> None:
+def check_auxiliary_options(args: Namespace) -> None:
     """Refuse values that make no sense, and options that would do nothing.
 
     Raises:

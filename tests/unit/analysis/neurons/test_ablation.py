@@ -1,9 +1,9 @@
-"""Erasing neurons: how many of which, by hand."""
+"""Ablation neurons: how many of which, by hand."""
 
 import pytest
 import torch
 
-from tdo_plugin.analysis.neurons.erasure import Erasure, erased
+from tdo_plugin.analysis.neurons.ablation import Ablation, ablated
 from tdo_plugin.errors import UserError
 
 PAIRS = torch.tensor([[0, 1], [1, 0]])
@@ -23,32 +23,32 @@ STORED = {
 
 
 def test_general_neurons_go_for_everyone():
-    found, gone = erased(STORED, Erasure(general=0.2))
+    found, gone = ablated(STORED, Ablation(general=0.2))
     assert gone == 2
     lost = GENERAL & ~found["general"]
     assert int(lost.sum()) == 2
     assert torch.equal(found["masks"], MASKS & ~lost)
     assert torch.equal(found["pairs"], PAIRS)
     assert not torch.equal(found["digest"], STORED["digest"]) and len(found["digest"]) == 32
-    again, _ = erased(STORED, Erasure(general=0.2))
-    other, _ = erased(STORED, Erasure(general=0.2, seed=2))
+    again, _ = ablated(STORED, Ablation(general=0.2))
+    other, _ = ablated(STORED, Ablation(general=0.2, seed=2))
     assert all(torch.equal(again[name], found[name]) for name in found)
     assert not torch.equal(other["masks"], found["masks"])
 
 
 def test_specific_neurons_of_one_pair():
-    found, gone = erased(STORED, Erasure(specific=0.5, pair=(0, 1)))
+    found, gone = ablated(STORED, Ablation(specific=0.5, pair=(0, 1)))
     assert gone == 2
     lost = MASKS[0] & ~found["masks"][0]
     assert int(lost.sum()) == 2 and not (lost & GENERAL).any()
     assert not found["masks"][:, lost].any(), "of the other pair as well"
     assert torch.equal(found["general"], GENERAL)
-    everything, gone = erased(STORED, Erasure(specific=1.0, pair=(1, 0)))
+    everything, gone = ablated(STORED, Ablation(specific=1.0, pair=(1, 0)))
     assert gone == 4 and torch.equal(everything["masks"][1], GENERAL)
 
 
 def test_nothing_and_nobody():
-    with pytest.raises(UserError, match="must erase a neuron"):
-        erased(STORED, Erasure(general=0.01))
+    with pytest.raises(UserError, match="must ablate a neuron"):
+        ablated(STORED, Ablation(general=0.01))
     with pytest.raises(UserError, match="`--pair` must be one that the model's masks know"):
-        erased(STORED, Erasure(specific=0.5, pair=(1, 2)))
+        ablated(STORED, Ablation(specific=0.5, pair=(1, 2)))
