@@ -36,7 +36,7 @@ def start(
         daemon: whether this process, where it ends by itself, ends it rather than waits for it; a
             daemon cannot begin others.
     """
-    context = multiprocessing.get_context(method)
+    context: Any = multiprocessing.get_context(method)  # each has a Process, its base has none
     connection, child_end = context.Pipe()
     process = context.Process(target=_run, args=(child_end, body, args, os.getpid()), daemon=daemon)
     with no_interrupt():  # until it ignores that by itself

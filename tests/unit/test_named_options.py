@@ -25,7 +25,7 @@ OTHERS = {
     "scripts/setup.sh": "--eval",
     "torchrun": "--nnodes --nproc-per-node --rdzv-backend --rdzv-endpoint --rdzv-id --standalone",
     # options whose names are put together, and an example of a form
-    "beginnings": "--flag --lexical --max --reconstruction --reset --tdo",
+    "beginnings": "--flag --lexical --max --num --reconstruction --reset --tdo",
 }
 
 

@@ -7,6 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tdo_plugin.evaluation.report.report_files import grid, languages_of
 from tdo_plugin.evaluation.report.table import heading, number
 from tdo_plugin.evaluation.score_sheet import METRICS, Metric, ScoreSheet
@@ -117,7 +119,7 @@ def _label(axis: Axes, name: str, codes: list[str]) -> None:
 
 def _number(axis: Axes, squares: PolyCollection, cells: Cells, measure: Metric) -> None:
     for (x, y), value in cells.items():
-        red, green, blue, _ = squares.to_rgba([value])[0]
+        red, green, blue, _ = squares.to_rgba(np.array([value]))[0]
         bright = 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.45
         axis.text(
             x + 0.5,

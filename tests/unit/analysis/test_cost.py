@@ -131,7 +131,7 @@ def test_reconstruction(built):
     last = spec.source_layers
 
     def work():
-        state = model.encode(source, wanted=(last,))
+        state = model.encode(source, layer_outputs=(last,))
         model.logits(model.stack.readout(state.layer_outputs[last], state.context)[:, 1:])
 
     added = counted(work) - counted(lambda: model.encode(source))

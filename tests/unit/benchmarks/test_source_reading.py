@@ -7,7 +7,7 @@ import torch
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.builder import Builder
-from tdo_plugin.modules.source_state import Reading
+from tdo_plugin.modules.source_state import SourceRequest
 from tdo_plugin.modules.spec import ModelSpec
 
 SPEC = ModelSpec(
@@ -53,7 +53,7 @@ def test_what_is_its_own_is_counted_and_trained(experiment, monkeypatch, name):
         OWN[name] * projection + norm
     )
     src, prev = torch.randint(4, 20, (3, 5)), torch.randint(4, 20, (3, 6))
-    _, features = model([Reading(src)], prev)
+    _, features = model([SourceRequest(src)], prev)
     torch.testing.assert_close(features, model.decode(prev, model.encode(src)))
     model.logits(features).square().sum().backward()
     assert all(one.grad is not None for one in model.parameters())

@@ -42,13 +42,13 @@ def test_fairseq_missing_or_wrong(monkeypatch, capsys, version):
     lines = capsys.readouterr().out.splitlines()
     marked = next(number for number, line in enumerate(lines) if line.startswith("wrong"))
     assert "fairseq" in lines[marked]
-    assert lines[marked + 1].endswith("patch it with: pip install --no-deps fairseq==0.12.2")
+    assert lines[marked + 1].endswith("fix it with: pip install --no-deps fairseq==0.12.2")
 
 
 def test_a_range_that_is_not_met(monkeypatch):
     fake_versions(monkeypatch, **{"omegaconf": "2.0.6", "hydra-core": None})
     check = doctor.check_requirement("omegaconf<2.4,>=2.3")
-    assert (check.status, check.patch) == ("wrong", 'pip install "omegaconf<2.4,>=2.3"')
+    assert (check.status, check.fix) == ("wrong", 'pip install "omegaconf<2.4,>=2.3"')
     assert "2.0.6" in check.detail
     assert doctor.check_requirement("hydra-core<1.4").status == "wrong"
 
@@ -65,7 +65,7 @@ def test_an_evaluation_that_is_not_whole_is_no_fault(monkeypatch, capsys, packag
     fake_versions(monkeypatch, **{package: version})
     check = doctor.check_evaluation()
     assert (check.status, check.detail) == ("warn", f"not whole: {fault}")
-    assert '[eval]" && pip install --no-deps unbabel-comet==2.2.7' in check.patch
+    assert '[eval]" && pip install --no-deps unbabel-comet==2.2.7' in check.fix
     fake_versions(monkeypatch, **{package: version, "bert-score": None})
     assert doctor.check_evaluation().detail.endswith(" (and 1 more)")
     monkeypatch.setattr(doctor, "examine", lambda: [check])
@@ -83,7 +83,7 @@ def test_missing_extension_and_compiler(monkeypatch):
     monkeypatch.setitem(sys.modules, doctor.EXTENSIONS[0], None)
     checks = {check.name: check for check in doctor.check_fairseq()}
     assert checks[doctor.EXTENSIONS[0]].status == "wrong"
-    assert "--no-deps fairseq==0.12.2" in checks[doctor.EXTENSIONS[0]].patch
+    assert "--no-deps fairseq==0.12.2" in checks[doctor.EXTENSIONS[0]].fix
     monkeypatch.setenv("PATH", "")
     assert doctor.check_compiler().status == "warn"
 
@@ -95,7 +95,7 @@ def test_a_start_up_without_the_pth(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "executable", str(bare))
     check = doctor.check_patches()
     assert check.status == "wrong"
-    assert check.patch.startswith("pip install -e ")
+    assert check.fix.startswith("pip install -e ")
 
 
 def test_without_an_installed_plugin(monkeypatch):
@@ -104,4 +104,4 @@ def test_without_an_installed_plugin(monkeypatch):
 
     monkeypatch.setattr(metadata, "requires", missing)
     (check,) = doctor.check_requirements()
-    assert check.patch.startswith("pip install -e ")
+    assert check.fix.startswith("pip install -e ")

@@ -8,7 +8,7 @@ from support.data import CROSS_ENTROPY, TAG, TASK, TDO, TRAIN, built, iterate
 from support.ddp import in_torch_s_wrapper
 
 from tdo_plugin.runtime.jobs import run_jobs
-from tdo_plugin.tasks.step_hooks import batches_of, summed, unsynchronized, unwrapped
+from tdo_plugin.tasks.step_hooks import batches_of, in_one_update, summed, unwrapped
 
 FLAGS = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, *TDO, *CROSS_ENTROPY, "--dropout", "0")
 
@@ -127,9 +127,9 @@ def test_workers_meet_at_the_last_pass(count):
 
 def test_a_model_of_one_process_has_nothing_to_keep_back():
     model = torch.nn.Linear(1, 1)
-    with unsynchronized(model):
-        model(torch.ones(1, 1)).sum().backward()
-    assert model.weight.grad.item() == 1
+    for batch, _ in in_one_update([torch.ones(1, 1)] * 3, model):
+        model(batch).sum().backward()
+    assert model.weight.grad.item() == 3
 
 
 COUNTS = ([2, 1, 3, 1], [1, 2, 1, 1])  # batches of each worker at each update

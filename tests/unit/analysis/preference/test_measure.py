@@ -10,6 +10,7 @@ from tdo_plugin.analysis.preference.measure import measure
 from tdo_plugin.analysis.preference.pooled import pooled_outputs
 from tdo_plugin.analysis.preference.similarity import forms
 from tdo_plugin.errors import UserError
+from tdo_plugin.modules.token_context import NO_CONTEXT
 
 TAGS = {"de": TAG, "fr": TAG - 1, "it": TAG - 2}
 LAYERS = (1, 2, 3)
@@ -30,7 +31,7 @@ def read_of(model, sentences=30):
     def read(language, tag):
         ends = [torch.full((sentences, 1), one) for one in (TAGS[tag], EOS)]
         tokens = torch.cat([ends[0], words[language], ends[1]], 1)
-        batches = [(torch.arange(sentences), tokens, None)]
+        batches = [(torch.arange(sentences), tokens, NO_CONTEXT)]
         return pooled_outputs(model, batches, LAYERS, sentences)
 
     return read

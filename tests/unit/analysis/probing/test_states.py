@@ -5,6 +5,7 @@ import torch
 from support.probed_models import EOS, PAD, SENTENCES, TAG, TOPOLOGIES, batch, core, languages
 
 from tdo_plugin.analysis.probing.states import read_states
+from tdo_plugin.modules.token_context import NO_CONTEXT
 
 
 @pytest.mark.parametrize("topology", TOPOLOGIES)
@@ -34,8 +35,8 @@ def test_batches_follow_one_another_and_the_model_stays_as_it_is():
     model = core("two-stage")
     before = {name: one.clone() for name, one in model.state_dict().items()}
     batches = [
-        (0, torch.tensor([7]), batch(SENTENCES[:1], True), None),
-        (1, torch.tensor([1, 2]), batch(SENTENCES[1:], True), None),
+        (0, torch.tensor([7]), batch(SENTENCES[:1], True), NO_CONTEXT),
+        (1, torch.tensor([1, 2]), batch(SENTENCES[1:], True), NO_CONTEXT),
     ]
     found = read_states(model, batches, [2], {PAD, EOS, TAG})
     assert found.directions.tolist() == [0] * 4 + [1] * 4
