@@ -27,7 +27,7 @@ from tdo_plugin.cli.importance_jobs import unlike_sides
 from tdo_plugin.data.databin import read_data_folder
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.inspected_model import Cut, EvalModel, Sampling
-from tdo_plugin.modules.methods.neurons import points
+from tdo_plugin.modules.methods.neurons import neuron_outputs
 from tdo_plugin.neuron_files import Importance, place_of
 
 SIGNED = Method(True, lambda activation, gradient: activation * gradient)
@@ -56,7 +56,7 @@ def removed(model: EvalModel, batches: Sequence[Any], name: str, neuron: int) ->
         kept[..., neuron] = 0
         return kept
 
-    handle = points(model.core.stack)[name].register_forward_hook(hook)
+    handle = neuron_outputs(model.core.stack)[name].register_forward_hook(hook)
     try:
         return whole(batches)
     finally:
@@ -121,7 +121,7 @@ def measure(args: argparse.Namespace, say: Callable[[str], None]) -> list[dict[s
     sampling = Sampling(args.sentences, LONGEST, args.seed)
     samples = list(model.samples(args.pair, Cut(args.split), sampling, TOKENS))
     batches = losses(model, samples, importance.about["settings"]["label_smoothing"])
-    signed = NeuronMeans(points(model.core.stack), SIGNED)
+    signed = NeuronMeans(neuron_outputs(model.core.stack), SIGNED)
     before = sum(signed.add(*batch) for batch in batches)
     means = signed.means
     neurons = sampled({name: len(mean) for name, mean in means.items()}, args.neurons, args.seed)

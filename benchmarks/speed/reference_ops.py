@@ -9,10 +9,10 @@ from types import MappingProxyType
 
 from torch import Tensor
 
-from tdo_plugin.modules.attention import project_apart
-from tdo_plugin.modules.attention_kernel import any_kernel
+from tdo_plugin.modules.attention import any_kernel
 from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.dropout import PlainDropout
+from tdo_plugin.modules.linear import project_apart
 from tdo_plugin.modules.source_state import SourceRequest, SourceState
 from tdo_plugin.modules.spec import ModelSpec
 from tdo_plugin.modules.translation_model import TranslationModel

@@ -106,7 +106,7 @@ class Measurer:
         Raises:
             UserError: no sentence is left, or numbers are no longer finite.
         """
-        from tdo_plugin.modules.methods.neurons import points
+        from tdo_plugin.modules.methods.neurons import neuron_outputs
         from tdo_plugin.neuron_files import Importance
 
         work, start = self._work, time.monotonic()
@@ -117,7 +117,10 @@ class Measurer:
             work.method,
             (direction,),
             {name: theta[None] for name, theta in means.items()},
-            {name: side_of(name, getattr(stack, "target_layer", 0)) for name in points(stack)},
+            {
+                name: side_of(name, getattr(stack, "target_layer", 0))
+                for name in neuron_outputs(stack)
+            },
             work.checkpoint,
             {"settings": work.settings.as_dict(), "of_pairs": {direction: counts}},
         ).write(path)
@@ -133,11 +136,13 @@ class Measurer:
             RealPositions,
         )
         from tdo_plugin.evaluation.inspected_model import Cut, Sampling
-        from tdo_plugin.modules.methods.neurons import points
+        from tdo_plugin.modules.methods.neurons import neuron_outputs
 
         work, settings = self._work, self._work.settings
         scale = FP16_SCALE if settings.precision == "fp16" else 1.0
-        neuron_means = NeuronMeans(points(self._model.core.stack), METHODS[work.method], scale)
+        neuron_means = NeuronMeans(
+            neuron_outputs(self._model.core.stack), METHODS[work.method], scale
+        )
         sentences = positions = tokens = 0
         loss = 0.0
         sampling = Sampling(settings.sentences, settings.longest, settings.seed)

@@ -6,17 +6,20 @@ of a sentence, D model width, H heads, E = D / H head width.
 
 import math
 from collections.abc import Callable, Sequence
+from types import TracebackType
 from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from tdo_plugin.modules.attention_kernel import kernel_without_plan
 from tdo_plugin.modules.dropout import PlainDropout
-from tdo_plugin.modules.linear import Linear, lean_linear
-from tdo_plugin.modules.methods.neuron_gate import NeuronOutput
+from tdo_plugin.modules.linear import Projection, project_packed
 from tdo_plugin.modules.positions import RotaryPositions
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
+
+OTHERS = (SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH)
 
 
 class KeyValue(NamedTuple):
@@ -26,44 +29,55 @@ class KeyValue(NamedTuple):
     value: Tensor
 
 
-class Projection(Linear):
-    """A linear projection whose single outputs can be hooked.
+class CudnnOff:
+    """A context in which torch does not take cuDNN's attention; kernels left are the caller's.
 
-    The weight is its own parameter, also where several projections are computed in one product;
-    ``output`` is a point that every path passes, an identity or a gate: (N, out) of all streams
-    that pass the layer side by side, else (rows, length, out).
+    torch's switch is the process's, so it is put back however the block ends. torch's own context,
+    ``sdpa_kernel``, costs twenty times as much (24 instead of 1.3 microseconds on a CPU), which a
+    GPU would wait for at every attention, and it switches kernels on again that a caller had
+    switched off.
     """
 
-    def __init__(self, in_features: int, out_features: int, gain: float = 1.0) -> None:
-        super().__init__(in_features, out_features)
-        nn.init.xavier_uniform_(self.weight, gain=gain)
-        nn.init.zeros_(self.bias)
-        self.output = NeuronOutput()
+    def __enter__(self) -> None:
+        self._before = torch.backends.cuda.cudnn_sdp_enabled()
+        torch.backends.cuda.enable_cudnn_sdp(False)
 
-    def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
-        result: Tensor = self.output(super().forward(x), context)
-        return result
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        torch.backends.cuda.enable_cudnn_sdp(self._before)
 
 
-def project_packed(x: Tensor, context: TokenContext, *projections: Projection) -> list[Tensor]:
-    """Several projections of ``x`` (..., D), in one matrix product where that pays.
+def any_kernel(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float
+) -> Tensor:
+    """Scaled dot-product attention by whatever kernel torch chooses.
 
-    Packing copies the weights; with few rows that costs more than the products, and in a search
-    every time again. A mixed-precision region casts the weights for each product by itself.
+    Args:
+        query: (B, H, T, E).
+        key: (B, H, L, E).
+        value: (B, H, L, E).
+        mask: boolean, broadcastable to (B, H, T, L), true where a query may look; or torch's
+            description of such a mask; None where all is seen.
+        dropout: rate on the attention weights.
+
+    Returns:
+        (B, H, T, E).
     """
-    few = x.numel() < x.size(-1) ** 2 // 2
-    if few or not torch.is_grad_enabled() or torch.is_autocast_enabled(x.device.type):
-        return project_apart(x, context, *projections)
-    bias = torch.cat([part.bias for part in projections])
-    weights = [part.weight for part in projections]
-    packed = lean_linear(x, bias, *weights)
-    outputs = packed.split([part.out_features for part in projections], -1)
-    return [part.output(output, context) for part, output in zip(projections, outputs, strict=True)]
+    return F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
 
 
-def project_apart(x: Tensor, context: TokenContext, *projections: Projection) -> list[Tensor]:
-    """The same, each in a product of its own."""
-    return [part(x, context) for part in projections]
+def kernel_without_plan(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float
+) -> Tensor:
+    """As :func:`any_kernel`, but never by cuDNN's, which makes a plan for every batch shape."""
+    # a compiler follows no switch, but torch's own context
+    without = sdpa_kernel([*OTHERS]) if torch.compiler.is_compiling() else CudnnOff()
+    with without:
+        return any_kernel(query, key, value, mask, dropout)
 
 
 class MultiheadAttention(nn.Module):
@@ -80,7 +94,7 @@ class MultiheadAttention(nn.Module):
         project: how several projections of one input are computed.
         projection: makes one, given its widths and gain.
         rotary: turns queries and keys by the positions of their tokens, if anything does.
-        kernel: computes the attention itself, as those of ``attention_kernel.py`` do.
+        kernel: computes the attention itself, as :func:`any_kernel` does.
     """
 
     def __init__(

@@ -6,14 +6,13 @@ from typing import TypeVar
 
 from torch import Tensor, nn
 
-from tdo_plugin.modules.attention import MultiheadAttention, Projection, project_packed
-from tdo_plugin.modules.attention_kernel import kernel_without_plan
+from tdo_plugin.modules.attention import MultiheadAttention, kernel_without_plan
 from tdo_plugin.modules.dropout import Dropout, PlainDropout
 from tdo_plugin.modules.embeddings import Embeddings
 from tdo_plugin.modules.feed_forward import FeedForward
 from tdo_plugin.modules.initializers import DRAWS, start_as_identity
 from tdo_plugin.modules.layer import CrossAttentionLayer, JointLayer, TargetLayer
-from tdo_plugin.modules.linear import Linear
+from tdo_plugin.modules.linear import LayerNorm, Linear, Projection, project_packed
 from tdo_plugin.modules.methods.adaptation import Adaptation
 from tdo_plugin.modules.methods.adapters import AdaptedResidual, PairAdapters
 from tdo_plugin.modules.methods.disentangler import Disentangler, Gate, Head
@@ -23,7 +22,6 @@ from tdo_plugin.modules.methods.language_transformation import LanguageTransform
 from tdo_plugin.modules.methods.merged_layer import MergedAttentionLayer
 from tdo_plugin.modules.methods.residual_cut import Cut
 from tdo_plugin.modules.methods.target_attention import TargetProjection, project_for_targets
-from tdo_plugin.modules.norm import LayerNorm
 from tdo_plugin.modules.positions import (
     LearnedPositions,
     NoPositions,

@@ -5,7 +5,6 @@ from torch import Tensor, nn
 
 from tdo_plugin.modules.dropout import PlainDropout
 from tdo_plugin.modules.linear import Linear
-from tdo_plugin.modules.methods.neuron_gate import NeuronOutput
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
@@ -21,14 +20,11 @@ class FeedForward(nn.Module):
     def __init__(self, model_dim: int, inner_dim: int, activation_dropout: PlainDropout) -> None:
         super().__init__()
         self.inner = Linear(model_dim, inner_dim)
-        self.inner_output = NeuronOutput()
         self.outer = Linear(inner_dim, model_dim)
-        self.outer_output = NeuronOutput()
         self.activation_dropout = activation_dropout
 
     def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
-        """(..., D) to (..., D), told the languages of the positions."""
-        inner = F.relu(self.inner_output(self.inner(x), context))
-        outer: Tensor = self.outer(self.activation_dropout(inner))
-        outer = self.outer_output(outer, context)
+        """(..., D) to (..., D), given the context of the tokens, broadcastable to (...)."""
+        inner = F.relu(self.inner(x, context))
+        outer: Tensor = self.outer(self.activation_dropout(inner), context)
         return outer

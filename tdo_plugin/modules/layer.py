@@ -16,9 +16,9 @@ from torch import Tensor, nn
 from tdo_plugin.modules.attention import KeyValue, MultiheadAttention
 from tdo_plugin.modules.feed_forward import FeedForward
 from tdo_plugin.modules.masks import TargetMask
-from tdo_plugin.modules.packed_batch import PackedBatch, Segment
+from tdo_plugin.modules.packed_batch import LastQueries, PackedBatch, Segment
 from tdo_plugin.modules.residual import Residual
-from tdo_plugin.modules.source_part import SourcePart, Unchanged
+from tdo_plugin.modules.source_part import SourcePart
 from tdo_plugin.modules.target_cache import TargetCache
 from tdo_plugin.modules.target_store import TargetStore
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
@@ -95,26 +95,18 @@ class JointLayer(TargetLayer):
         self.feed_forward = feed_forward
         self.attention_residual = attention_residual
         self.feed_forward_residual = feed_forward_residual
-        self.skip = skip or Unchanged()
-        self.pre_ffn = pre_ffn or Unchanged()
+        self.skip = skip
+        self.pre_ffn = pre_ffn
 
     def forward(self, batch: PackedBatch) -> Tensor:
         """A packed batch one layer on, (N, D), each linear layer one product for all segments."""
-        attended = self._attended(batch)
-        skipped = self.skip.packed(batch.x, batch)
-        x = self.attention_residual.after(skipped, attended, batch.context)
-        return self._feed_forward(self.pre_ffn.packed(x, batch), batch.context)
-
-    def _attended(self, batch: PackedBatch) -> Tensor:
-        """What attention adds, (N, D); its intermediate tensors are freed on return."""
-        normed = self.attention_residual.before(batch.x, batch.context)
-        projected = self.attention.queries_keys_values(normed, batch.shapes, batch.context)
-        mixed = [
-            segment.attend(self.attention, query, kv)
-            for segment, (query, kv) in zip(batch.segments, projected, strict=True)
-        ]
-        attended: Tensor = self.attention.out(batch.pack(mixed), batch.context)
-        return attended
+        context = batch.context
+        mixed = batch.attend(self.attention, self.attention_residual.before(batch.x, context))
+        attended = self.attention.out(mixed, context)
+        skipped = batch.x if self.skip is None else self.skip.packed(batch.x, batch)
+        x = self.attention_residual.after(skipped, attended, context)
+        x = x if self.pre_ffn is None else self.pre_ffn.packed(x, batch)
+        return self._feed_forward(x, context)
 
     def finish(self, segment: Segment, number: int, x: Tensor) -> None:
         """The last layer of a segment that needs no whole output of it.
@@ -128,38 +120,28 @@ class JointLayer(TargetLayer):
             x: the layer's input (B, L, D).
         """
         kv = self.project_kv(x, segment.context)
-        segment.keep_kv(kv)
-        source_kv = segment.kv_of_source(kv)
-        for place, positions in segment.wanted_tokens(number):
-            chosen = segment.rows, positions
-            context = segment.context.expand(segment.shape)[chosen][:, None]
-            token, mask = x[chosen][:, None], segment.mask.at(positions)
-            state = self.forward_queries(token, source_kv, mask, context, of_source=True)
-            segment.keep_token(place, state[:, 0])
-        if segment.target_mask is not None:
-            _, target = segment.split(x)
-            mask, context = segment.target_mask.joint, segment.target_context
-            segment.keep_target(self.forward_queries(target, kv, mask, context))
+        for queries in segment.last_queries(number, x, kv):
+            of_source = queries.place is not None
+            segment.keep_last(queries, self.forward_queries(queries, of_source))
 
-    def forward_queries(
-        self,
-        x: Tensor,
-        kv: KeyValue,
-        mask: Tensor | None,
-        context: TokenContext = NO_CONTEXT,
-        of_source: bool = False,
-    ) -> Tensor:
-        """Some tokens (R, L, D) one layer on, given all keys and values that they see.
+    def forward_queries(self, queries: LastQueries, of_source: bool = False) -> Tensor:
+        """Some tokens through the layer, given what they see: (B, T, D).
 
         Args:
-            x: (R, L, D).
-            kv: (B, H, keys, E).
-            mask: as :meth:`MultiheadAttention.mix` takes it.
-            context: of the tokens, broadcastable to (R, L).
+            queries: the tokens.
             of_source: whether they are a source's.
         """
-        query = self.attention.queries(self.attention_residual.before(x, context), context)
-        return self._forward_queries(x, query, kv, mask, context, of_source)
+        context = queries.context
+        normed = self.attention_residual.before(queries.x, context)
+        query = self.attention.queries(normed, context)
+        attended = self.attention.attend(query, queries.kv, queries.mask, context)
+        x = queries.x
+        if of_source and self.skip is not None:
+            x = self.skip(x, context)
+        x = self.attention_residual.after(x, attended, context)
+        if of_source and self.pre_ffn is not None:
+            x = self.pre_ffn(x, context)
+        return self._feed_forward(x, context)
 
     def project_kv(self, source: Tensor, context: TokenContext = NO_CONTEXT) -> KeyValue:
         normed = self.attention_residual.before(source, context)
@@ -174,22 +156,10 @@ class JointLayer(TargetLayer):
             kv = KeyValue(*(torch.cat(pair, 2) for pair in pairs))
         else:
             kv = ctx.cache.extend(index, target_kv, ctx.source_kv)
-        return self._forward_queries(x, query, kv, ctx.mask.joint, ctx.tokens)
-
-    def _forward_queries(
-        self,
-        x: Tensor,
-        query: Tensor,
-        kv: KeyValue,
-        mask: Tensor | None,
-        context: TokenContext,
-        of_source: bool = False,
-    ) -> Tensor:
-        """:meth:`forward_queries`, given the queries (R, H, L, E) too."""
-        attended = self.attention.attend(query, kv, mask, context)
-        skipped = self.skip(x, context) if of_source else x
-        x = self.attention_residual.after(skipped, attended, context)
-        return self._feed_forward(self.pre_ffn(x, context) if of_source else x, context)
+        attended = self.attention.attend(query, kv, ctx.mask.joint, ctx.tokens)
+        return self._feed_forward(
+            self.attention_residual.after(x, attended, ctx.tokens), ctx.tokens
+        )
 
     def _feed_forward(self, x: Tensor, context: TokenContext) -> Tensor:
         output = self.feed_forward(self.feed_forward_residual.before(x, context), context)
@@ -223,7 +193,7 @@ class CrossAttentionLayer(TargetLayer):
         context, mask = ctx.tokens, ctx.mask
         normed = self.attention_residual.before(x, context).flatten(0, 1)
         shape = x.size(0), x.size(1)
-        tokens = context.expand(shape).flatten()
+        tokens = context.flat(*shape)
         ((query, target_kv),) = self.attention.queries_keys_values(normed, [shape], tokens)
         kv = target_kv if ctx.cache is None else ctx.cache.extend(index, target_kv)
         attended = self.attention.attend(query, kv, mask.over_target, context)

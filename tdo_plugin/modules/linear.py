@@ -1,4 +1,6 @@
-"""Linear projections that keep little for the backward pass, and weights laid out for decoding.
+"""Linear projections and norms that keep little for the backward pass, and weights for decoding.
+
+Shapes: (...) tokens, D and E widths.
 
 Selective recomputation: a linear projection keeps its input for the gradient of its weights. Where
 the input is marked as recomputable (a norm's output, a concatenation), what it was made from is
@@ -10,12 +12,15 @@ once.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
+
+from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
 class Recompute(NamedTuple):
@@ -133,14 +138,25 @@ def packed_product(weight: Tensor) -> Product:
 
 
 class Linear(nn.Linear):
-    """As ``nn.Linear``, with less kept for the backward pass."""
+    """As ``nn.Linear``, with less kept for the backward pass.
+
+    Attributes:
+        output: what every output passes, if anything does: a gate of neurons, or a place for hooks
+            on them. It gets (N, E) of a packed batch, else (rows, length, E).
+    """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
         super().__init__(in_features, out_features, bias)
+        self.output: nn.Module | None = None
         self._product: Product = lean_product
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self._product(x, self.weight, self.bias)
+    def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
+        """(..., D) to (..., E), given the context of the tokens, broadcastable to (...)."""
+        return self.passed(self._product(x, self.weight, self.bias), context)
+
+    def passed(self, output: Tensor, context: TokenContext) -> Tensor:
+        """What comes of this projection's ``output`` (..., E) on its way."""
+        return output if self.output is None else self.output(output, context)
 
     def pack(self) -> None:
         """Lay the weight out for decoding; of no use for a weight that changes afterwards."""
@@ -149,3 +165,59 @@ class Linear(nn.Linear):
     def unpack(self) -> None:
         """Give the room of that free."""
         self._product = lean_product
+
+
+class LayerNorm(nn.LayerNorm):
+    """As ``nn.LayerNorm``.
+
+    Args:
+        model_dim: D.
+        recompute: whether the backward pass computes the output again instead of keeping it.
+    """
+
+    def __init__(self, model_dim: int, recompute: bool = True) -> None:
+        super().__init__(model_dim)
+        self.recompute = recompute
+
+    def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
+        """(..., D) to (..., D), with model width D; languages make no difference."""
+        return self._computed(partial(_normed, self.eps), x, self.weight, self.bias)
+
+    def _computed(self, compute: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
+        return recomputable(compute, *inputs) if self.recompute else compute(*inputs)
+
+
+def _normed(eps: float, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    return F.layer_norm(x, weight.shape, weight, bias, eps)
+
+
+class Projection(Linear):
+    """One of an attention's projections; starts Xavier-uniform with zero bias.
+
+    The weight is its own parameter, also where several projections are computed in one product.
+    """
+
+    def __init__(self, in_features: int, out_features: int, gain: float = 1.0) -> None:
+        super().__init__(in_features, out_features)
+        nn.init.xavier_uniform_(self.weight, gain=gain)
+        nn.init.zeros_(self.bias)
+
+
+def project_packed(x: Tensor, context: TokenContext, *projections: Projection) -> list[Tensor]:
+    """Several projections of ``x`` (..., D), in one matrix product where that pays.
+
+    Packing copies the weights; with few rows that costs more than the products, and in a search
+    every time again. A mixed-precision region casts the weights for each product by itself.
+    """
+    few = x.numel() < x.size(-1) ** 2 // 2
+    if few or not torch.is_grad_enabled() or torch.is_autocast_enabled(x.device.type):
+        return project_apart(x, context, *projections)
+    bias = torch.cat([part.bias for part in projections])
+    packed = lean_linear(x, bias, *(part.weight for part in projections))
+    outputs = packed.split([part.out_features for part in projections], -1)
+    return [part.passed(output, context) for part, output in zip(projections, outputs, strict=True)]
+
+
+def project_apart(x: Tensor, context: TokenContext, *projections: Projection) -> list[Tensor]:
+    """The same, each in a product of its own."""
+    return [part(x, context) for part in projections]

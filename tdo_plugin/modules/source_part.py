@@ -34,13 +34,3 @@ class SourcePart(nn.Module):
         """The source tokens of a packed batch, (n, D) to (n, D)."""
         changed: Tensor = self(x, context)
         return changed
-
-
-class Unchanged(SourcePart):
-    """Changes nothing."""
-
-    def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
-        return x
-
-    def packed(self, x: Tensor, batch: PackedBatch) -> Tensor:
-        return x

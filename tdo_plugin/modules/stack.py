@@ -146,16 +146,10 @@ class Stack(nn.Module):
     def _through(self, layer: nn.Module, number: int, batch: PackedBatch) -> None:
         """A packed batch through a joint layer, whose place is ``number``, from 1."""
         assert isinstance(layer, JointLayer)
-        for segment, x in batch.views():
-            if segment.last == number and not segment.whole:
-                layer.finish(segment, number, x)
-        batch.keep_segments(
-            lambda segment: segment.last > number or (segment.last == number and segment.whole)
-        )
+        for segment, x in batch.leaving(number):
+            layer.finish(segment, number, x)
         if batch.segments:
-            batch.x = layer(batch)
-            for segment, x in batch.views():
-                segment.keep(number, x)
+            batch.advance(number, layer(batch))
 
 
 class DecoderOnlyStack(Stack):
@@ -220,9 +214,7 @@ class DecoderOnlyStack(Stack):
         """The layers that sources pass alone, and the bridge."""
         for number, layer in enumerate(self.layers[: self.target_layer], start=1):
             self._through(layer, number, batch)
-        batch.keep_segments(lambda segment: segment.last > self.target_layer)
-        for segment in batch.segments:
-            segment.enter_target_layers()
+        batch.enter_target_layers(self.target_layer)
         if batch.segments:
             batch.x = self.bridge(batch.x, batch.context)
 

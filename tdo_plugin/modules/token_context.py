@@ -48,8 +48,22 @@ class TokenContext:
     def _kinds(self) -> tuple[Tensor | None, ...]:
         return self.norm, self.target, self.pair, self.neurons, self.position
 
+    @classmethod
+    def side_by_side(cls, parts: Sequence[TokenContext], lengths: Sequence[int]) -> TokenContext:
+        """Of sentences, each (B, 1) or (B, length), one context (B, sum of lengths)."""
+        pairs = zip(parts, lengths, strict=True)
+        return cls.cat([part.expand(-1, length) for part, length in pairs], 1)
+
     def __getitem__(self, places: Any) -> TokenContext:
         return self._each(lambda index: index[places])
+
+    def at(self, rows: Tensor, positions: Tensor) -> TokenContext:
+        """At positions of sentences, given as indices (...), of (B, 1) or (B, L)."""
+        return self._each(lambda index: index[rows, 0 if index.size(1) == 1 else positions])
+
+    def flat(self, sentences: int, length: int) -> TokenContext:
+        """For each token, (B * L,), of (B, 1) or (B, L)."""
+        return self._each(lambda index: index.expand(sentences, length).flatten())
 
     def expand(self, *shape: Any) -> TokenContext:
         return self._each(lambda index: index.expand(*shape))

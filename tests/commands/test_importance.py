@@ -21,7 +21,7 @@ from tdo_plugin.analysis.neurons.neuron_importance import METHODS, NeuronMeans, 
 from tdo_plugin.cli import importance_jobs
 from tdo_plugin.cli.importance_jobs import unlike_sides
 from tdo_plugin.evaluation.inspected_model import Cut, EvalModel, Sampling
-from tdo_plugin.modules.methods.neurons import points
+from tdo_plugin.modules.methods.neurons import neuron_outputs
 from tdo_plugin.neuron_files import Importance, digest_of
 
 SMALL = ("--sentences", "8", "--max-tokens", "60")
@@ -70,7 +70,7 @@ def test_the_file_is_one_sentence_at_a_time(importance, tmp_path, method, model)
     model = EvalModel(path, prepared(), torch.device("cpu"))
     sampling = Sampling(8, 256, 1)
     for row, pair in enumerate(PAIRS):
-        own = NeuronMeans(points(model.core.stack), METHODS[method])
+        own = NeuronMeans(neuron_outputs(model.core.stack), METHODS[method])
         total = tokens = sentences = 0
         for sample in model.samples(pair, Cut("train"), sampling, 1):
             fed, target, pad = unlike_sides(model, sample)

@@ -21,7 +21,7 @@ from tdo_plugin.analysis.neurons.neuron_importance import (
     unlike,
 )
 from tdo_plugin.modules.losses.cross_entropy import smoothed_cross_entropy
-from tdo_plugin.modules.methods.neurons import points, projections
+from tdo_plugin.modules.methods.neurons import neuron_outputs, projections
 from tdo_plugin.modules.source_state import SourceRequest
 
 SIGNED = Method(True, lambda activation, gradient: activation * gradient)
@@ -45,7 +45,7 @@ def loss_of(model, way, source, previous, target):
 
 
 def measured(model, way, method, batches):
-    found = NeuronMeans(points(model.stack), method)
+    found = NeuronMeans(neuron_outputs(model.stack), method)
     for source, previous, target in batches:
         previous, target = unlike(source, previous, PAD), unlike(source, target, PAD)
         real = RealPositions(source.ne(PAD), previous.ne(PAD))
@@ -73,7 +73,7 @@ def one_at_a_time(model, batch, absolute):
         seen = []
         handles = [
             point.register_forward_hook(lambda *call, name=name: seen.append((name, call[2])))  # noqa: B023
-            for name, point in points(model.stack).items()
+            for name, point in neuron_outputs(model.stack).items()
         ]
         loss = loss_of(model, apart, source, previous, target)
         for handle in handles:
@@ -110,7 +110,7 @@ def slope_of(model, point, width, neuron, batch):
 def test_the_signed_sum_is_the_slope_of_the_loss(case, make_model, batch):
     model = make_model(**case).requires_grad_(False)
     found = [measured(model, way, SIGNED, [padded(batch, side)]) for way, side in WAYS]
-    for place, (name, point) in enumerate(points(model.stack).items()):
+    for place, (name, point) in enumerate(neuron_outputs(model.stack).items()):
         width = projections(model.stack)[name].out_features
         neuron = place % width
         slope = slope_of(model, point, width, neuron, batch)

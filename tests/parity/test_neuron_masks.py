@@ -8,7 +8,7 @@ import torch
 from support.parity_cases import CUT, GATED, PAD, TOPOLOGIES, name_of
 
 from tdo_plugin.modules.methods.neuron_masks import NeuronMasks
-from tdo_plugin.modules.methods.neurons import points, projections
+from tdo_plugin.modules.methods.neurons import neuron_outputs, projections
 from tdo_plugin.modules.source_state import SourceRequest
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
@@ -55,7 +55,7 @@ def reference(plain, mask, source, previous, target):
     """Features (1, T, D) of one sentence, what its mask (W,) leaves out set to zero by hooks."""
     at, hooks = 0, []
     widths = [part.out_features for part in projections(plain.stack).values()]
-    for point, width in zip(points(plain.stack).values(), widths, strict=True):
+    for point, width in zip(neuron_outputs(plain.stack).values(), widths, strict=True):
         own = mask[at : at + width].double()
         hooks.append(point.register_forward_hook(lambda _, __, found, own=own: found * own))
         at += width

@@ -8,12 +8,17 @@ from speed.reference_ops import OPS
 from support.parity_cases import CASES, EOS, PAD, TWO_STAGE, name_of
 
 from tdo_plugin.modules import packed_batch
-from tdo_plugin.modules.attention import Projection, project_apart, project_packed
-from tdo_plugin.modules.attention_kernel import any_kernel
+from tdo_plugin.modules.attention import any_kernel
 from tdo_plugin.modules.dropout import Dropout, PlainDropout
-from tdo_plugin.modules.linear import Linear, lean_product
+from tdo_plugin.modules.linear import (
+    LayerNorm,
+    Linear,
+    Projection,
+    lean_product,
+    project_apart,
+    project_packed,
+)
 from tdo_plugin.modules.losses.instrucl_loss import identity_source, instruction_index
-from tdo_plugin.modules.norm import LayerNorm
 from tdo_plugin.modules.source_state import SourceRequest
 
 EXACT = {"rtol": 0, "atol": 1e-9}

@@ -82,7 +82,7 @@ class Disentangler(SourcePart):
         semantic: Tensor = self(x, context)
         begin = 0
         for segment in batch.segments:
-            end = begin + segment.shape[0] * segment.source_length
+            end = begin + segment.sentences * segment.source_length
             part = slice(begin, end)
             self._capture(segment, x[part], semantic[part], context[part])
             begin = end

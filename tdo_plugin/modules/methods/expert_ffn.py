@@ -38,7 +38,8 @@ class ExpertLinear(PerLanguage, Linear):
         """
         if context.target is None:
             raise ValueError("FFN experts need the language of every sentence")
-        return grouped(x, context.target, F.linear, self.weight, self.bias)
+        projected = grouped(x, context.target, F.linear, self.weight, self.bias)
+        return self.passed(projected, context)
 
     def pack(self) -> None:
         """Nothing: a step of decoding may want any language's weight."""
@@ -60,10 +61,3 @@ class ExpertFeedForward(FeedForward):
         super().__init__(model_dim, inner_dim, activation_dropout)
         self.inner = ExpertLinear(num_languages, model_dim, inner_dim)
         self.outer = ExpertLinear(num_languages, inner_dim, model_dim)
-
-    def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
-        """(..., D) to (..., D), given the language of each token."""
-        inner = F.relu(self.inner_output(self.inner(x, context), context))
-        outer = self.outer(self.activation_dropout(inner), context)
-        output: Tensor = self.outer_output(outer, context)
-        return output

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from tdo_plugin.modules.grouped_linear import PerLanguage
-from tdo_plugin.modules.norm import LayerNorm
+from tdo_plugin.modules.linear import LayerNorm
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 

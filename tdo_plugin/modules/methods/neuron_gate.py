@@ -1,4 +1,4 @@
-"""What the outputs of projections pass: a named point, or a gate for each pair of languages.
+"""What the outputs of projections pass: a place for hooks, or a gate for each pair of languages.
 
 Shapes: P pairs, W neurons of a projection, (...) positions.
 """
@@ -13,7 +13,7 @@ from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
 class NeuronOutput(nn.Module):
-    """An identity that the outputs of a projection pass, for hooks on single neurons."""
+    """Changes nothing: a place for hooks on single neurons."""
 
     def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
         """(..., W) as they are; languages make no difference."""

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from tdo_plugin.modules.attention import MultiheadAttention
 from tdo_plugin.modules.feed_forward import FeedForward
 from tdo_plugin.modules.methods.neuron_gate import NeuronGate
-from tdo_plugin.modules.methods.neurons import points, projections
+from tdo_plugin.modules.methods.neurons import projections
 
 
 class NeuronMasks(nn.Module):
@@ -22,7 +22,7 @@ class NeuronMasks(nn.Module):
     :meth:`take`.
 
     Args:
-        stack: of layers, the points of whose neurons become gates.
+        stack: of layers, whose projections' outputs pass the gates from now on.
         num_languages: how many the model knows.
         zero_shot: of pairs without a mask of their own, `union` of those of the pairs with their
             source language and of those with their target language, or the `general` neurons
@@ -46,8 +46,8 @@ class NeuronMasks(nn.Module):
         self._readers = _readers(stack)
         none = torch.zeros(0, sum(self._widths), dtype=torch.bool)
         self._gates = tuple(NeuronGate(part) for part in none.split(self._widths, 1))
-        for gate, name in zip(self._gates, points(stack), strict=True):
-            _replace(stack, name, gate)
+        for gate, part in zip(self._gates, self._projections.values(), strict=True):
+            part.output = gate
         self.register_buffer("masks", none)
         self.register_buffer("general", torch.zeros(sum(self._widths), dtype=torch.bool))
         self.register_buffer("pairs", torch.zeros(0, 2, dtype=torch.long))
@@ -139,16 +139,6 @@ class NeuronMasks(nn.Module):
         self.rows[source, target] = len(self._gates[0].masks)
         for gate, part in zip(self._gates, mask.split(self._widths), strict=True):
             gate.extend(part)
-
-
-def _replace(stack: nn.Module, projection: str, gate: NeuronGate) -> None:
-    """Put a gate where a projection's output passes."""
-    above, _, last = projection.rpartition(".")
-    parent = stack.get_submodule(above)
-    if isinstance(parent, FeedForward):
-        setattr(parent, f"{last}_output", gate)
-    else:
-        parent.get_submodule(last).output = gate
 
 
 def _readers(stack: nn.Module) -> dict[str, str]:

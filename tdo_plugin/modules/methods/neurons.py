@@ -7,40 +7,31 @@ modules, which all languages share (Qu et al., section 4.1), and norms have none
 
 from torch import nn
 
-from tdo_plugin.modules.attention import Projection
+from tdo_plugin.modules.attention import MultiheadAttention
 from tdo_plugin.modules.feed_forward import FeedForward
 from tdo_plugin.modules.linear import Linear
+from tdo_plugin.modules.methods.neuron_gate import NeuronOutput
 
 
 def projections(stack: nn.Module) -> dict[str, Linear]:
     """The projections whose outputs are neurons, by name in the stack, in its order."""
     return {
-        name: part
-        for name, part in stack.named_modules()
-        if "layers." in name and isinstance(part, Linear) and _point(stack, name, part) is not None
+        f"{name}.{kind}": part
+        for name, parent in stack.named_modules()
+        if "layers." in name and isinstance(parent, (MultiheadAttention, FeedForward))
+        for kind, part in parent.named_children()
+        if isinstance(part, Linear)
     }
 
 
-def points(stack: nn.Module) -> dict[str, nn.Module]:
-    """For each of :func:`projections` the named point that its output passes, for hooks.
+def neuron_outputs(stack: nn.Module) -> dict[str, nn.Module]:
+    """For each of :func:`projections` a module that its output passes from now on, for hooks.
 
-    The output is (N, width) of all streams that pass a layer side by side, else (rows, length,
-    width).
+    It gets (N, width) of a packed batch, else (rows, length, width).
     """
-    output_points = {}
+    outputs: dict[str, nn.Module] = {}
     for name, part in projections(stack).items():
-        point = _point(stack, name, part)
-        assert point is not None
-        output_points[name] = point
-    return output_points
-
-
-def _point(stack: nn.Module, name: str, part: Linear) -> nn.Module | None:
-    if isinstance(part, Projection):
-        return part.output
-    above, _, last = name.rpartition(".")
-    parent = stack.get_submodule(above)
-    if isinstance(parent, FeedForward):
-        point: nn.Module = getattr(parent, f"{last}_output")
-        return point
-    return None
+        if part.output is None:
+            part.output = NeuronOutput()
+        outputs[name] = part.output
+    return outputs

@@ -11,7 +11,9 @@ from tdo_plugin.modules.builder import SOURCE, Builder
 from tdo_plugin.modules.layer import JointLayer
 from tdo_plugin.modules.linear import Linear
 from tdo_plugin.modules.masks import SourceMask
+from tdo_plugin.modules.packed_batch import LastQueries
 from tdo_plugin.modules.spec import ModelSpec
+from tdo_plugin.modules.token_context import NO_CONTEXT
 
 
 class PositionGenerator(nn.Module):
@@ -48,6 +50,7 @@ class PositionGenerator(nn.Module):
             padding: boolean (B, S), true at padding, on either side.
         """
         visible = SourceMask(padding, padded=True, causal=False).whole
-        output = self.layer.forward_queries(semantic, self.layer.project_kv(semantic), visible)
+        kv = self.layer.project_kv(semantic)
+        output = self.layer.forward_queries(LastQueries(semantic, kv, visible, NO_CONTEXT))
         projected: Tensor = self.projection(output)
         return projected

@@ -10,7 +10,7 @@ from support.data import ENCODER_DECODER, TAG, TASK, TDO, TRAIN, built, iterate
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.extension import Extension
 from tdo_plugin.models.trained_pairs import KEY, trained_pairs
-from tdo_plugin.modules.methods.neurons import points, projections
+from tdo_plugin.modules.methods.neurons import neuron_outputs, projections
 from tdo_plugin.modules.source_state import SourceRequest
 from tdo_plugin.modules.token_context import TokenContext
 
@@ -121,4 +121,4 @@ def test_neurons_are_those_of_the_plain_model():
     stacks = [built(*BASE, *TDO, *more)[1].core.stack for more in ((), (*ADAPTERS, *TARGETS))]
     widths = [{name: p.out_features for name, p in projections(one).items()} for one in stacks]
     assert widths[0] == widths[1]
-    assert [*points(stacks[1])] == [*widths[1]]
+    assert [*neuron_outputs(stacks[1])] == [*widths[1]]

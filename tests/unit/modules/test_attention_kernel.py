@@ -6,8 +6,12 @@ import torch.nn.functional as F
 from support.data import TAG, TASK, TDO, TRAIN, built
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from tdo_plugin.modules.attention import KeyValue, MultiheadAttention
-from tdo_plugin.modules.attention_kernel import any_kernel, kernel_without_plan
+from tdo_plugin.modules.attention import (
+    KeyValue,
+    MultiheadAttention,
+    any_kernel,
+    kernel_without_plan,
+)
 from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.dropout import PlainDropout
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 from support.built_models import ENCODER_DECODER, MERGED, PAD, TWO_STAGE, build
 
+from tdo_plugin.modules.linear import LayerNorm
 from tdo_plugin.modules.methods.adaptation import Adaptation
-from tdo_plugin.modules.norm import LayerNorm
 from tdo_plugin.modules.spec import SpecError
 
 
