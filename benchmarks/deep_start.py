@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from tdo_plugin.modules.builder import Builder
-from tdo_plugin.modules.residual import Residual
+from tdo_plugin.modules.layer import Residual
 from tdo_plugin.modules.source_state import SourceRequest
 from tdo_plugin.modules.spec import ModelSpec
 from tdo_plugin.modules.translation_model import TranslationModel

@@ -21,10 +21,8 @@ from tdo_plugin.models.presets import PRESETS, fill
 from tdo_plugin.models.tdo_transformer import TdoTransformer
 from tdo_plugin.modules.attention import KeyValue, MultiheadAttention
 from tdo_plugin.modules.builder import BOTH
-from tdo_plugin.modules.feed_forward import FeedForward
-from tdo_plugin.modules.layer import DecoderContext, JointLayer
+from tdo_plugin.modules.layer import DecoderContext, FeedForward, JointLayer, Residual
 from tdo_plugin.modules.packed_batch import PackedBatch
-from tdo_plugin.modules.residual import Residual
 from tdo_plugin.modules.spec import ModelSpec
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
@@ -70,8 +68,8 @@ class ReadingLayer(JointLayer):
 
     def forward(self, batch: PackedBatch) -> Tensor:
         """A source, alone; what is kept is what the reading needs."""
-        (segment,) = batch.segments
-        kv = self.project_kv(batch.x.unflatten(0, segment.shape), segment.context)
+        ((segment, source),) = batch.views()
+        kv = self.project_kv(source, segment.context)
         x = super().forward(batch)
         if segment.source_kv:
             segment.source_kv[-1] = kv
@@ -83,15 +81,15 @@ class ReadingLayer(JointLayer):
     def target(self, x: Tensor, ctx: DecoderContext, index: int) -> Tensor:
         context, mask, source_kv = ctx.tokens, ctx.mask, ctx.source_kv[index]
         normed = self.attention_residual.before(x, context)
-        query, target_kv = self.attention.queries(normed), self.attention.keys_values(normed)
-        attended = self.attention.attend(query, target_kv, mask.over_target)
+        target_kv = self.attention.keys_values(normed)
+        attended = self.attention.attend(normed, target_kv, mask.over_target)
         if self.reading_residual is None:
-            read = self.reading.attend(self.reading.queries(normed), source_kv, mask.over_source)
+            read = self.reading.attend(normed, source_kv, mask.over_source)
             x = self.attention_residual.after(x, attended + read, context)
         else:
             x = self.attention_residual.after(x, attended, context)
-            query = self.reading.queries(self.reading_residual.before(x, context))
-            read = self.reading.attend(query, source_kv, mask.over_source)
+            normed = self.reading_residual.before(x, context)
+            read = self.reading.attend(normed, source_kv, mask.over_source)
             x = self.reading_residual.after(x, read, context)
         return self._feed_forward(x, context)
 

@@ -26,9 +26,8 @@ from tdo_plugin.models.tdo_transformer import SourceStream, TargetStream, TdoTra
 from tdo_plugin.modules.attention import KeyValue
 from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.layer import JointLayer
-from tdo_plugin.modules.positions import count_positions
 from tdo_plugin.modules.spec import ModelSpec
-from tdo_plugin.modules.translation_model import TranslationModel
+from tdo_plugin.modules.translation_model import TranslationModel, count_positions
 
 MODEL_NAME = "concatenating_transformer"
 PAST = "concatenating_past"  # place of the layers' keys and values in the incremental state
@@ -74,9 +73,8 @@ def through(
     ((query, memory),) = attention.queries_keys_values(normed, [(x.size(0), x.size(1))])
     if past is not None:
         memory = KeyValue(*(torch.cat(parts, 2) for parts in zip(past, memory, strict=True)))
-    mixed = F.scaled_dot_product_attention(
-        query, *memory, attn_mask=mask, dropout_p=attention.dropout.active_rate
-    )
+    dropout = attention.dropout.rate if attention.dropout.training else 0.0
+    mixed = F.scaled_dot_product_attention(query, *memory, attn_mask=mask, dropout_p=dropout)
     x = layer.attention_residual.after(x, attention.out(mixed.transpose(1, 2).flatten(2)))
     output = layer.feed_forward(layer.feed_forward_residual.before(x))
     return layer.feed_forward_residual.after(x, output), memory

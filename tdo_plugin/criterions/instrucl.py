@@ -3,6 +3,7 @@
 import math
 from argparse import Namespace
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Optional
 
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
@@ -14,8 +15,9 @@ from tdo_plugin.criterions.loss_terms import (
     OutputRequest,
     Sample,
     Update,
+    spec_of,
+    spec_of_training,
 )
-from tdo_plugin.criterions.specs import spec_of, spec_of_training
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.losses.instrucl_loss import (
     identity_source,
@@ -70,6 +72,7 @@ def default_layer(spec: ModelSpec) -> int:
     return math.ceil(0.75 * spec.num_layers)
 
 
+@cache
 def instrucl_layer(spec: ModelSpec | None, requested: int | None) -> int:
     """The layer to contrast: ``requested``, or the default.
 

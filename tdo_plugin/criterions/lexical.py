@@ -18,8 +18,9 @@ from tdo_plugin.criterions.loss_terms import (
     Sample,
     Update,
     scored_target,
+    spec_of,
+    spec_of_training,
 )
-from tdo_plugin.criterions.specs import spec_of, spec_of_training
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.losses.lexical_loss import entry_lexical_nll
 from tdo_plugin.modules.spec import ModelSpec

@@ -1,7 +1,7 @@
 """What a loss term is: it requests outputs of the model, and makes a loss of them."""
 
 from argparse import Namespace
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any, Protocol
@@ -9,7 +9,10 @@ from typing import Any, Protocol
 from fairseq.dataclass import FairseqDataclass
 from torch import Tensor
 
+from tdo_plugin.models.config import spec_from_args
+from tdo_plugin.models.trained_pairs import trained_pairs
 from tdo_plugin.modules.source_state import SourceRequest, SourceState
+from tdo_plugin.modules.spec import ModelSpec
 from tdo_plugin.modules.translation_model import TranslationModel
 
 Sample = dict[str, Any]
@@ -130,7 +133,7 @@ def combined(requests: Sequence[OutputRequest]) -> dict[str, Any]:
     }
 
 
-def shared_out(requests: Sequence[OutputRequest], extra: dict[str, Any]) -> Iterator[ModelOutputs]:
+def shared_out(requests: Sequence[OutputRequest], extra: dict[str, Any]) -> list[ModelOutputs]:
     """Each request's outputs, in order.
 
     Args:
@@ -138,15 +141,35 @@ def shared_out(requests: Sequence[OutputRequest], extra: dict[str, Any]) -> Iter
         extra: what the forward pass returned beside logits.
     """
     if not requests:
-        return  # a model without terms may be any of fairseq's
+        return []  # a model without terms may be any of fairseq's
     source = extra["source"]
     token_states, sides = iter(source.token_states), iter(extra["side_sources"])
     losses = iter(extra["source_losses"])
-    for request in requests:
-        yield ModelOutputs(
+    return [
+        ModelOutputs(
             {layer: source.layer_outputs[layer] for layer in request.source_layer_outputs},
             list(islice(token_states, len(request.source_token_states))),
             list(islice(sides, len(request.side_sources))),
             {name: source.captured[name] for name in request.capture if name in source.captured},
             None if request.source_loss is None else next(losses),
         )
+        for request in requests
+    ]
+
+
+def spec_of(model: Any) -> ModelSpec | None:
+    """The specification of a model; None of one that is not this package's."""
+    core = getattr(model, "core", None)
+    return None if core is None else core.spec
+
+
+def spec_of_training(task: Any) -> ModelSpec | None:
+    """The specification of the model that a task's training builds, or None likewise.
+
+    Raises:
+        UserError: as :func:`spec_from_args`.
+    """
+    args = getattr(task, "args", Namespace())
+    if not hasattr(args, "tdo_topology"):
+        return None
+    return spec_from_args(args, len(getattr(task, "langs", ())), len(trained_pairs(args)))

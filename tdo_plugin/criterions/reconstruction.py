@@ -14,9 +14,10 @@ from tdo_plugin.criterions.loss_terms import (
     OutputRequest,
     Sample,
     Update,
+    spec_of,
+    spec_of_training,
 )
 from tdo_plugin.criterions.reconstruction_options import ReconstructionOptions, schedule
-from tdo_plugin.criterions.specs import spec_of, spec_of_training
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.batch_keys import CLEAN_SOURCE
 from tdo_plugin.models.languages import tag_sides

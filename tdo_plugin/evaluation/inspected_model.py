@@ -168,12 +168,12 @@ class EvalModel:
     def _sources(
         self, dataset: Any, drawn: Iterable[list[int]]
     ) -> Iterator[tuple[Tensor, Tensor, TokenContext]]:
-        from tdo_plugin.models.languages import context_of
+        from tdo_plugin.models.tdo_transformer import sentence_context
 
         for numbers in drawn:
             batch = dataset.collater([dataset[number] for number in numbers])
             fed = batch["net_input"]
-            context = context_of(self.core, fed.get("src_lang_id"), fed.get("tgt_lang_id"))
+            context = sentence_context(self.core, fed.get("src_lang_id"), fed.get("tgt_lang_id"))
             yield (
                 batch["id"],
                 fed["src_tokens"].to(self.device),

@@ -29,8 +29,6 @@ def context_of(
         UserError: the batch does not tell it, or a pair has no adapter.
     """
     spec = core.spec
-    if not (spec.language_aware or spec.pair_aware):
-        return NO_CONTEXT
     if tgt_lang_id is None or (spec.pair_aware and src_lang_id is None):
         raise UserError(
             f"{_part(spec)} needs the languages of every sentence, as batches of "

@@ -32,12 +32,21 @@ from tdo_plugin.modules.dropout import PlainDropout
 from tdo_plugin.modules.source_state import SourceRequest, SourceState
 from tdo_plugin.modules.spec import ModelSpec, SpecError
 from tdo_plugin.modules.target_store import TargetStore
+from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 from tdo_plugin.modules.translation_model import TranslationModel
 
 MODEL_NAME = "tdo_transformer"
 ONE_MORE = " (--source-noise bert adds one, --back-translated-tag too)"
 SourceLoss = Callable[[TranslationModel, SourceState], Any]
 CACHE = "tdo_target_cache"  # the cache's place in fairseq's incremental state
+
+
+def sentence_context(
+    core: TranslationModel, src_lang_id: Tensor | None, tgt_lang_id: Tensor | None
+) -> TokenContext:
+    """:func:`.context_of` for a model with parts that ask for languages; else there is none."""
+    needed = core.spec.language_aware or core.spec.pair_aware
+    return context_of(core, src_lang_id, tgt_lang_id) if needed else NO_CONTEXT
 
 
 class _Borrowed:
@@ -65,7 +74,7 @@ class SourceStream(_Borrowed, FairseqEncoder):
         tgt_lang_id: Tensor | None = None,
     ) -> SourceState:
         """The source (B, S) through its layers; what the model does not ask for is not read."""
-        context = context_of(self.core, src_lang_id, tgt_lang_id)
+        context = sentence_context(self.core, src_lang_id, tgt_lang_id)
         return self.core.encode(src_tokens, context=context)
 
     def reorder_encoder_out(self, encoder_out: SourceState, new_order: Tensor) -> SourceState:
@@ -215,7 +224,7 @@ class TdoTransformer(FairseqEncoderDecoderModel):
                 the model: wrappers of distributed training must see these in this pass. Results
                 are returned under ``source_losses``.
         """
-        context = context_of(self.core, src_lang_id, tgt_lang_id)
+        context = sentence_context(self.core, src_lang_id, tgt_lang_id)
         request = SourceRequest(
             src_tokens,
             source_layer_outputs,
@@ -238,7 +247,7 @@ class TdoTransformer(FairseqEncoderDecoderModel):
     ) -> SourceState:
         """A batch's sources alone, with the outputs of some layers, from 1."""
         ids = (net_input.get(key) for key in ("src_lang_id", "tgt_lang_id"))
-        context = context_of(self.core, *ids)
+        context = sentence_context(self.core, *ids)
         return self.core.encode(net_input["src_tokens"], layer_outputs, context)
 
     def prepare_for_inference_(self, cfg: Any) -> None:

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from tdo_plugin.modules.dropout import PlainDropout
+from tdo_plugin.modules.embeddings import RotaryPositions
 from tdo_plugin.modules.linear import Projection, project_packed
-from tdo_plugin.modules.positions import RotaryPositions
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 OTHERS = (SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH)
@@ -140,10 +140,6 @@ class MultiheadAttention(nn.Module):
         ]
         return [(query, KeyValue(key, value)) for query, key, value in split]
 
-    def queries(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
-        """(rows, length, D) to (rows, H, length, E)."""
-        return self._split_heads(self._turned(self.query(x, context), context))
-
     def queries_values(
         self, x: Tensor, context: TokenContext = NO_CONTEXT
     ) -> tuple[Tensor, Tensor]:
@@ -158,12 +154,13 @@ class MultiheadAttention(nn.Module):
 
     def attend(
         self,
-        query: Tensor,
+        x: Tensor,
         memory: KeyValue,
         mask: Tensor | None,
         context: TokenContext = NO_CONTEXT,
     ) -> Tensor:
-        """:meth:`mix` and the output projection: (R, T, D)."""
+        """:meth:`mix` of the queries of ``x`` (R, T, D), and the output projection: (R, T, D)."""
+        query = self._split_heads(self._turned(self.query(x, context), context))
         projected: Tensor = self.out(self.mix(query, memory, mask), context)
         return projected
 
@@ -181,7 +178,8 @@ class MultiheadAttention(nn.Module):
             (R, T, D), before the output projection.
         """
         queries = _fold_rows(query, memory.key.size(0))
-        mixed = self._kernel(queries, *memory, mask, self.dropout.active_rate)
+        drops = self.dropout.training or self.dropout.retained
+        mixed = self._kernel(queries, *memory, mask, self.dropout.rate if drops else 0.0)
         return _unfold_rows(mixed, query).transpose(1, 2).flatten(2)
 
     def _turned(self, x: Tensor, context: TokenContext) -> Tensor:

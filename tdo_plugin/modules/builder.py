@@ -7,11 +7,24 @@ from typing import TypeVar
 from torch import Tensor, nn
 
 from tdo_plugin.modules.attention import MultiheadAttention, kernel_without_plan
+from tdo_plugin.modules.cross_attention_layer import CrossAttentionLayer
 from tdo_plugin.modules.dropout import Dropout, PlainDropout
-from tdo_plugin.modules.embeddings import Embeddings
-from tdo_plugin.modules.feed_forward import FeedForward
+from tdo_plugin.modules.embeddings import (
+    Embeddings,
+    LearnedPositions,
+    NoPositions,
+    RotaryPositions,
+    SinusoidalPositions,
+)
 from tdo_plugin.modules.initializers import DRAWS, start_as_identity
-from tdo_plugin.modules.layer import CrossAttentionLayer, JointLayer, TargetLayer
+from tdo_plugin.modules.layer import (
+    FeedForward,
+    JointLayer,
+    PostNormResidual,
+    PreNormResidual,
+    Residual,
+    TargetLayer,
+)
 from tdo_plugin.modules.linear import LayerNorm, Linear, Projection, project_packed
 from tdo_plugin.modules.methods.adaptation import Adaptation
 from tdo_plugin.modules.methods.adapters import AdaptedResidual, PairAdapters
@@ -22,13 +35,6 @@ from tdo_plugin.modules.methods.language_transformation import LanguageTransform
 from tdo_plugin.modules.methods.merged_layer import MergedAttentionLayer
 from tdo_plugin.modules.methods.residual_cut import Cut
 from tdo_plugin.modules.methods.target_attention import TargetProjection, project_for_targets
-from tdo_plugin.modules.positions import (
-    LearnedPositions,
-    NoPositions,
-    RotaryPositions,
-    SinusoidalPositions,
-)
-from tdo_plugin.modules.residual import PostNormResidual, PreNormResidual, Residual
 from tdo_plugin.modules.source_part import SourcePart
 from tdo_plugin.modules.spec import ModelSpec, SpecError
 from tdo_plugin.modules.stack import DecoderOnlyStack, EncoderDecoderStack, NormRows, Parts
@@ -285,7 +291,7 @@ class Builder:
             rotary: whether it turns queries and keys, where positions are rotary.
         """
         spec = self.spec
-        sizes = spec.model_dim, spec.num_heads, self.dropout(spec.attention_dropout)
+        sizes = spec.model_dim, spec.num_heads, self.dropout_type(spec.attention_dropout)
         turns = rotary and spec.position_embedding == "rotary"
         positions = RotaryPositions(spec.model_dim // spec.num_heads) if turns else None
         project: Callable[..., list[Tensor]] = self.project
@@ -321,9 +327,9 @@ class Builder:
         adapters = PairAdapters(spec.num_pairs, spec.model_dim, spec.adapter_dim)
         return AdaptedResidual(residual, adapters)
 
-    def dropout(self, rate: float) -> PlainDropout:
+    def dropout(self, rate: float) -> nn.Module:
         """Dropout at one place."""
-        return self.dropout_type(rate)
+        return self.dropout_type(rate) if rate else nn.Identity()
 
     def norm(self, streams: frozenset[str]) -> LayerNorm:
         """Layer norm over the width, for each language where LALN is on for these streams."""

@@ -1,33 +1,10 @@
 """Dropout that can stay on while a model decodes, and that draws few random numbers on the CPU."""
 
-from typing import Any
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
 STEPS = 1 << 16  # a CPU mask takes 16 random bits an element
-
-
-class _Kept(torch.autograd.Function):
-    """``x * kept * scale``, of which a byte an element waits for the backward pass."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, kept: Tensor, scale: float) -> Tensor:
-        ctx.save_for_backward(kept)
-        ctx.scale = scale
-        return _scaled(x, kept, scale)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
-        (kept,) = ctx.saved_tensors
-        return _scaled(gradient, kept, ctx.scale), None, None
-
-
-def _scaled(x: Tensor, kept: Tensor, scale: float) -> Tensor:
-    return kept.to(x.dtype).mul_(scale).mul_(x)
 
 
 def _cpu_dropout(x: Tensor, rate: float) -> Tensor:
@@ -45,15 +22,18 @@ def _cpu_dropout(x: Tensor, rate: float) -> Tensor:
     )
     bits = draws.view(torch.int16)[: x.numel()].view(x.shape)
     kept = bits.ge(dropped - STEPS // 2)
-    result: Tensor = _Kept.apply(x, kept, STEPS / (STEPS - dropped))  # type: ignore[no-untyped-call]
-    return result
+    # of a choice the mask alone, a byte an element, waits for the backward pass
+    return torch.where(kept, x, 0.0).mul_(STEPS / (STEPS - dropped))
 
 
 class PlainDropout(nn.Module):
-    """As ``nn.Dropout``; with ``retained`` set it also drops in evaluation.
+    """As ``nn.Dropout``, which can stay on.
 
     Args:
         rate: the share that is dropped.
+
+    Attributes:
+        retained: whether evaluation drops, too.
     """
 
     def __init__(self, rate: float) -> None:
@@ -61,19 +41,14 @@ class PlainDropout(nn.Module):
         self.rate = rate
         self.retained = False
 
-    @property
-    def active_rate(self) -> float:
-        """The rate as it applies now."""
-        return self.rate if self.training or self.retained else 0.0
-
     def forward(self, x: Tensor) -> Tensor:
-        rate = self.active_rate
-        return F.dropout(x, rate, True) if rate else x
+        return F.dropout(x, self.rate, self.training or self.retained)
 
 
 class Dropout(PlainDropout):
     """The same with few draws and small masks on a CPU; its random numbers are others."""
 
     def forward(self, x: Tensor) -> Tensor:
-        rate = self.active_rate
-        return _cpu_dropout(x, rate) if rate and x.device.type == "cpu" else super().forward(x)
+        drops = (self.training or self.retained) and self.rate
+        on_cpu = drops and x.device.type == "cpu"
+        return _cpu_dropout(x, self.rate) if on_cpu else super().forward(x)

@@ -7,8 +7,7 @@ from functools import partial
 from torch import nn
 
 from tdo_plugin.modules.attention import MultiheadAttention
-from tdo_plugin.modules.feed_forward import FeedForward
-from tdo_plugin.modules.layer import TargetLayer
+from tdo_plugin.modules.layer import FeedForward, TargetLayer
 from tdo_plugin.modules.linear import Linear
 
 # Query, key and value of self-attention are one matrix (D, 3 D) in the authors' code, as they start

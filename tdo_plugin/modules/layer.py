@@ -1,4 +1,4 @@
-"""Layers, made of ready parts, that sources and targets pass.
+"""Layers that sources and targets pass, their feed-forward networks and residual connections.
 
 For a layer that a target passes, ``project_kv`` gives what its target queries read of the source,
 and ``target`` takes the target through. A joint layer takes a packed batch of either through.
@@ -11,17 +11,82 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from tdo_plugin.modules.attention import KeyValue, MultiheadAttention
-from tdo_plugin.modules.feed_forward import FeedForward
+from tdo_plugin.modules.linear import Linear
 from tdo_plugin.modules.masks import TargetMask
 from tdo_plugin.modules.packed_batch import LastQueries, PackedBatch, Segment
-from tdo_plugin.modules.residual import Residual
 from tdo_plugin.modules.source_part import SourcePart
 from tdo_plugin.modules.target_cache import TargetCache
 from tdo_plugin.modules.target_store import TargetStore
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
+
+
+class FeedForward(nn.Module):
+    """W2 ReLU(W1 x + b1) + b2 (Vaswani et al., 2017, equation 2), torch's linear start.
+
+    Args:
+        model_dim: D.
+        inner_dim: the inner size.
+        activation_dropout: after the ReLU.
+    """
+
+    def __init__(self, model_dim: int, inner_dim: int, activation_dropout: nn.Module) -> None:
+        super().__init__()
+        self.inner = Linear(model_dim, inner_dim)
+        self.outer = Linear(inner_dim, model_dim)
+        self.activation_dropout = activation_dropout
+
+    def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
+        """(..., D) to (..., D), given the context of the tokens, broadcastable to (...)."""
+        inner = F.relu(self.inner(x, context))
+        outer: Tensor = self.outer(self.activation_dropout(inner), context)
+        return outer
+
+
+class Residual(nn.Module):
+    """A sublayer is called between ``before`` and ``after``; subclasses say where the norm is.
+
+    Both take the language of each position, broadcastable to (...), which some norms want.
+    """
+
+    def __init__(self, norm: nn.Module, dropout: nn.Module) -> None:
+        super().__init__()
+        self.norm = norm
+        self.dropout = dropout
+
+    def before(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
+        """What the sublayer reads, (..., D)."""
+        raise TypeError(f"{type(self).__name__} has no place for its norm; use a subclass")
+
+    def after(self, x: Tensor, output: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
+        """The stream ``x`` with the sublayer's ``output`` added, (..., D)."""
+        raise TypeError(f"{type(self).__name__} has no place for its norm; use a subclass")
+
+
+class PostNormResidual(Residual):
+    """norm(x + dropout(f(x))) (Vaswani et al., 2017)."""
+
+    def before(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
+        return x
+
+    def after(self, x: Tensor, output: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
+        normed: Tensor = self.norm(x + self.dropout(output), context)
+        return normed
+
+
+class PreNormResidual(Residual):
+    """x + dropout(f(norm(x)))."""
+
+    def before(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
+        normed: Tensor = self.norm(x, context)
+        return normed
+
+    def after(self, x: Tensor, output: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
+        added: Tensor = x + self.dropout(output)
+        return added
 
 
 @dataclass(frozen=True)
@@ -120,9 +185,9 @@ class JointLayer(TargetLayer):
             x: the layer's input (B, L, D).
         """
         kv = self.project_kv(x, segment.context)
-        for queries in segment.last_queries(number, x, kv):
-            of_source = queries.place is not None
-            segment.keep_last(queries, self.forward_queries(queries, of_source))
+        queries = segment.last_queries(number, x, kv)
+        outputs = [self.forward_queries(tokens, tokens.place is not None) for tokens in queries]
+        segment.keep_last(queries, outputs)
 
     def forward_queries(self, queries: LastQueries, of_source: bool = False) -> Tensor:
         """Some tokens through the layer, given what they see: (B, T, D).
@@ -133,8 +198,7 @@ class JointLayer(TargetLayer):
         """
         context = queries.context
         normed = self.attention_residual.before(queries.x, context)
-        query = self.attention.queries(normed, context)
-        attended = self.attention.attend(query, queries.kv, queries.mask, context)
+        attended = self.attention.attend(normed, queries.kv, queries.mask, context)
         x = queries.x
         if of_source and self.skip is not None:
             x = self.skip(x, context)
@@ -149,62 +213,16 @@ class JointLayer(TargetLayer):
 
     def target(self, x: Tensor, ctx: DecoderContext, index: int) -> Tensor:
         normed = self.attention_residual.before(x, ctx.tokens)
-        query = self.attention.queries(normed, ctx.tokens)
         target_kv = self.attention.keys_values(normed, ctx.tokens)
         if ctx.cache is None:
             pairs = zip(ctx.source_kv[index], target_kv, strict=True)
             kv = KeyValue(*(torch.cat(pair, 2) for pair in pairs))
         else:
             kv = ctx.cache.extend(index, target_kv, ctx.source_kv)
-        attended = self.attention.attend(query, kv, ctx.mask.joint, ctx.tokens)
-        return self._feed_forward(
-            self.attention_residual.after(x, attended, ctx.tokens), ctx.tokens
-        )
+        attended = self.attention.attend(normed, kv, ctx.mask.joint, ctx.tokens)
+        x = self.attention_residual.after(x, attended, ctx.tokens)
+        return self._feed_forward(x, ctx.tokens)
 
     def _feed_forward(self, x: Tensor, context: TokenContext) -> Tensor:
-        output = self.feed_forward(self.feed_forward_residual.before(x, context), context)
-        return self.feed_forward_residual.after(x, output, context)
-
-
-class CrossAttentionLayer(TargetLayer):
-    """Self-attention, cross-attention to the final source state, FFN (an encoder-decoder's)."""
-
-    def __init__(
-        self,
-        attention: MultiheadAttention,
-        cross_attention: MultiheadAttention,
-        feed_forward: FeedForward,
-        attention_residual: Residual,
-        cross_attention_residual: Residual,
-        feed_forward_residual: Residual,
-    ) -> None:
-        super().__init__()
-        self.attention = attention
-        self.cross_attention = cross_attention
-        self.feed_forward = feed_forward
-        self.attention_residual = attention_residual
-        self.cross_attention_residual = cross_attention_residual
-        self.feed_forward_residual = feed_forward_residual
-
-    def project_kv(self, source: Tensor, context: TokenContext = NO_CONTEXT) -> KeyValue:
-        return self.cross_attention.keys_values(source, context)
-
-    def target(self, x: Tensor, ctx: DecoderContext, index: int) -> Tensor:
-        context, mask = ctx.tokens, ctx.mask
-        normed = self.attention_residual.before(x, context).flatten(0, 1)
-        shape = x.size(0), x.size(1)
-        tokens = context.flat(*shape)
-        ((query, target_kv),) = self.attention.queries_keys_values(normed, [shape], tokens)
-        kv = target_kv if ctx.cache is None else ctx.cache.extend(index, target_kv)
-        attended = self.attention.attend(query, kv, mask.over_target, context)
-        x = self.attention_residual.after(x, attended, context)
-
-        normed = self.cross_attention_residual.before(x, context)
-        query = self.cross_attention.queries(normed, context)
-        attended = self.cross_attention.attend(
-            query, ctx.source_kv[index], mask.over_source, context
-        )
-        x = self.cross_attention_residual.after(x, attended, context)
-
         output = self.feed_forward(self.feed_forward_residual.before(x, context), context)
         return self.feed_forward_residual.after(x, output, context)

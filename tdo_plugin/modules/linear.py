@@ -37,9 +37,8 @@ class Recompute(NamedTuple):
     version: int
 
 
-def recomputable(compute: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
-    """``compute(*inputs)``, marked as recomputable where its gradient is wanted."""
-    output = compute(*inputs)
+def recomputable(output: Tensor, compute: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
+    """``output``, which is ``compute(*inputs)``, marked where its gradient is wanted."""
     if output.requires_grad:
         detached = tuple(tensor.detach() for tensor in inputs)
         output.recompute = Recompute(compute, detached, output._version)  # type: ignore[attr-defined]
@@ -184,7 +183,8 @@ class LayerNorm(nn.LayerNorm):
         return self._computed(partial(_normed, self.eps), x, self.weight, self.bias)
 
     def _computed(self, compute: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
-        return recomputable(compute, *inputs) if self.recompute else compute(*inputs)
+        output = compute(*inputs)
+        return recomputable(output, compute, *inputs) if self.recompute else output
 
 
 def _normed(eps: float, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:

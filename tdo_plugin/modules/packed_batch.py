@@ -4,8 +4,9 @@ Shapes: B sentences, S source, T target, L = S + T, D model width, N tokens of a
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,59 +20,36 @@ from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 @dataclass(frozen=True)
 class LastQueries:
-    """Tokens whose output of a segment's last layer is wanted, and what they see there.
+    """Tokens whose output of a segment's last layer is wanted, and what they see there."""
 
-    Attributes:
-        x: the layer's input at them, (B, T, D).
-        kv: keys and values (B, H, L, E).
-        mask: broadcastable to (B, H, T, L).
-        context: of the tokens, broadcastable to (B, T).
-        place: which of the request's token states this is; None for the target.
-    """
-
-    x: Tensor
-    kv: KeyValue
-    mask: Tensor | None
-    context: TokenContext
-    place: int | None = None
+    x: Tensor  # the layer's input at them, (B, T, D)
+    kv: KeyValue  # (B, H, L, E)
+    mask: Tensor | None  # broadcastable to (B, H, T, L)
+    context: TokenContext  # broadcastable to (B, T)
+    place: int | None = None  # in the request's token states; None for the target
 
 
+@dataclass(eq=False)
 class Segment:
-    """The sources of B sentences, or [source ; target] of each, and what was kept of them.
+    """The sources of B sentences, or [source ; target] of each, and what was kept of them."""
 
-    Args:
-        request: what is wanted of the sources.
-        mask: of the sources, (B, S).
-        context: of the source's tokens, (B, 1) or (B, S).
-        last: the last layer, from 1, from which anything is wanted.
-        whole: whether its output is wanted at all of the source's positions.
-    """
+    request: SourceRequest  # what is wanted of the sources
+    mask: SourceMask  # of the sources, (B, S)
+    context: TokenContext  # of the tokens, (B, 1) or (B, L)
+    last: int  # the last layer, from 1, from which anything is wanted
+    whole: bool  # whether its output is wanted at all of the source's positions
+    target_mask: TargetMask | None = None
+    target_context: TokenContext = NO_CONTEXT
+    keeps_kv: bool = False  # for a target that comes later
+    source_kv: list[KeyValue] = field(default_factory=list)
+    captured: dict[str, Tensor] = field(default_factory=dict)
 
-    def __init__(
-        self,
-        request: SourceRequest,
-        mask: SourceMask,
-        context: TokenContext,
-        last: int,
-        whole: bool,
-    ) -> None:
-        self.request, self.mask, self.context = request, mask, context
-        self.last, self.whole = last, whole
-        self.sentences, self.source_length = mask.padding.shape
+    def __post_init__(self) -> None:
+        self.sentences, self.source_length = self.mask.padding.shape
         self.length = self.source_length
-        self.tokens = context.flat(self.sentences, self.length)
-        self.target_mask: TargetMask | None = None
-        self.target_context = NO_CONTEXT
-        self.captured: dict[str, Tensor] = {}
-        self.source_kv: list[KeyValue] = []
-        self._is_read = False
+        self.tokens = self.context.flat(self.sentences, self.length)
         self._layer_outputs: dict[int, Tensor] = {}
         self._token_states: dict[int | None, Tensor] = {}  # the target's under None
-
-    @property
-    def size(self) -> int:
-        """How many tokens it has, B * L."""
-        return self.sentences * self.length
 
     @property
     def state(self) -> SourceState:
@@ -90,23 +68,12 @@ class Segment:
         """The target (B, T, D) after the last layer."""
         return self._token_states[None]
 
-    def enter_target_layers(self) -> None:
-        """From here on keep the keys and values that a target reads."""
-        self._is_read = self.request.source_kv
-
     def append_target(self, mask: TargetMask, context: TokenContext) -> None:
-        """Go on as [source ; target], whose queries then find all keys and values in one piece.
-
-        Args:
-            mask: of the target.
-            context: of its tokens, (B, 1) or (B, T).
-        """
+        """Go on as [source ; target], whose queries then find all keys and values in one piece."""
         self.target_mask, self.target_context = mask, context
-        length = mask.target.size(2)
-        self.context = TokenContext.side_by_side(
-            [self.context, context], [self.source_length, length]
-        )
-        self.length = self.source_length + length
+        lengths = self.source_length, mask.target.size(2)
+        self.context = TokenContext.side_by_side([self.context, context], lengths)
+        self.length = sum(lengths)
         self.tokens = self.context.flat(self.sentences, self.length)
 
     def split(self, x: Tensor, dim: int = 1) -> tuple[Tensor, Tensor]:
@@ -115,12 +82,10 @@ class Segment:
         return source, target
 
     def attend(self, attention: MultiheadAttention, query: Tensor, kv: KeyValue) -> list[Tensor]:
-        """Attention's output before the output projection, (B, L, D) in pieces along L.
+        """Attention of queries over keys and values, each (B, H, L, E).
 
-        Args:
-            attention: of the layer.
-            query: (B, H, L, E).
-            kv: keys and values (B, H, L, E).
+        Returns:
+            its output before the output projection, (B, L, D) in pieces along L.
         """
         self._keep_kv(kv)
         if self.target_mask is None:
@@ -134,27 +99,24 @@ class Segment:
     def last_queries(self, number: int, x: Tensor, kv: KeyValue) -> list[LastQueries]:
         """What is wanted of layer ``number``, the segment's last, where that is not its whole.
 
-        Args:
-            number: of the layer, from 1.
-            x: its input (B, L, D).
-            kv: keys and values (B, H, L, E) that it makes of it.
+        The layer has made ``kv`` (B, H, L, E) of its input ``x`` (B, L, D).
         """
         self._keep_kv(kv)
         queries = []
         for place, positions in self._wanted_tokens(number):
             chosen = self._rows[:, None], positions[:, None]
-            context = self.context.at(*chosen)
-            mask = self.mask.at(positions)
+            context, mask = self.context.at(*chosen), self.mask.at(positions)
             queries.append(LastQueries(x[chosen], self._of_source(kv), mask, context, place))
         if self.target_mask is not None:
             _, target = self.split(x)
             queries.append(LastQueries(target, kv, self.target_mask.joint, self.target_context))
         return queries
 
-    def keep_last(self, queries: LastQueries, output: Tensor) -> None:
-        """Keep the output (B, T, D) at tokens of :meth:`last_queries`."""
-        of_target = queries.place is None
-        self._token_states[queries.place] = output if of_target else output[:, 0]
+    def keep_last(self, queries: Sequence[LastQueries], outputs: Sequence[Tensor]) -> None:
+        """Keep the outputs (B, T, D) at tokens of :meth:`last_queries`."""
+        for tokens, output in zip(queries, outputs, strict=True):
+            state = output if tokens.place is None else output[:, 0]
+            self._token_states[tokens.place] = state
 
     def keep(self, number: int, x: Tensor) -> None:
         """Keep what is wanted of the whole output (B, L, D) of layer ``number``."""
@@ -185,52 +147,51 @@ class Segment:
         return KeyValue(*(self.split(part, 2)[0] for part in kv))
 
     def _keep_kv(self, kv: KeyValue) -> None:
-        """Keep keys and values for a target that comes later."""
-        if self._is_read and self.target_mask is None:
+        if self.keeps_kv and self.target_mask is None:
             self.source_kv.append(kv)
 
 
 class PackedBatch:
-    """Segments one after the other, (N, D); a segment leaves after the last layer that it needs.
+    """Segments one after the other, ``x`` (N, D), with the ``context`` (N,) of all their tokens.
 
-    Attributes:
-        x: (N, D).
-        segments: in the order of ``x``.
-        context: of all tokens, (N,).
+    A segment leaves after the last layer that it needs.
     """
 
     def __init__(self, x: Tensor, segments: Sequence[Segment]) -> None:
         self.x, self.segments = x, list(segments)
-        self.context = TokenContext.cat([segment.tokens for segment in segments])
+        self.context = _context_of(segments)
 
     def views(self) -> list[tuple[Segment, Tensor]]:
         """Each segment with its tokens (B, L, D)."""
         if not self.segments:
             return []
-        parts = self.x.split([segment.size for segment in self.segments])
-        return [
-            (segment, x.view(segment.sentences, segment.length, -1))
-            for segment, x in zip(self.segments, parts, strict=True)
-        ]
+        parts = self.x.split([sentences * length for sentences, length in self.shapes])
+        views = [x.view(*shape, -1) for x, shape in zip(parts, self.shapes, strict=True)]
+        return list(zip(self.segments, views, strict=True))
 
-    def leaving(self, number: int) -> list[tuple[Segment, Tensor]]:
-        """Let those leave whose last layer is ``number``, not wanted whole; they are returned."""
-        return self._let_leave(lambda segment: segment.last == number and not segment.whole)
+    @property
+    def shapes(self) -> list[tuple[int, int]]:
+        """B and L of each segment."""
+        return [(segment.sentences, segment.length) for segment in self.segments]
 
-    def advance(self, number: int, x: Tensor) -> None:
-        """Go on with the output (N, D) of layer ``number``, of which segments keep what is wanted.
+    def pass_layer(self, layer: Any, number: int) -> None:
+        """Through a :class:`.JointLayer`, the ``number``-th from 1; segments keep what is wanted.
 
-        Those whose last layer it was stay until the next, or until a target enters.
+        A segment whose last layer it is leaves here, unless it needs the whole output.
         """
-        self.x = x
-        for segment, output in self.views():
-            segment.keep(number, output)
+        self._let_leave(lambda segment: segment.last < number)
+        for segment, x in self._let_leave(lambda s: s.last == number and not s.whole):
+            layer.finish(segment, number, x)
+        if self.segments:
+            self.x = layer(self)
+            for segment, output in self.views():
+                segment.keep(number, output)
 
     def enter_target_layers(self, number: int) -> None:
         """Layers that a target passes begin behind layer ``number``; who needs none, leaves."""
         self._let_leave(lambda segment: segment.last <= number)
         for segment in self.segments:
-            segment.enter_target_layers()
+            segment.keeps_kv = segment.request.source_kv
 
     def append_target(self, x: Tensor, mask: TargetMask, context: TokenContext) -> None:
         """Let the first segment go on as [source ; target], given the target (B, T, D)."""
@@ -239,16 +200,11 @@ class PackedBatch:
         self._replace([(first, torch.cat([source, x], 1)), *others])
 
     def attend(self, attention: MultiheadAttention, x: Tensor) -> Tensor:
-        """Attention's output of all tokens before the output projection, (N, D).
+        """Attention's output before the output projection, (N, D), of its input ``x`` (N, D).
 
-        The result can be made again of its pieces, which attention keeps for the backward pass.
-
-        Args:
-            attention: of the layer.
-            x: what its queries, keys and values are made of, (N, D).
+        It can be made again of the pieces, which attention keeps for the backward pass.
         """
-        shapes = [(segment.sentences, segment.length) for segment in self.segments]
-        projected = attention.queries_keys_values(x, shapes, self.context)
+        projected = attention.queries_keys_values(x, self.shapes, self.context)
         pieces = [
             segment.attend(attention, query, kv)
             for segment, (query, kv) in zip(self.segments, projected, strict=True)
@@ -260,20 +216,8 @@ class PackedBatch:
             rest = iter(flat)
             return _packed([_joined(list(islice(rest, count))) for count in counts])
 
-        return packed(*flat) if len(flat) == 1 else recomputable(packed, *flat)
-
-    def source_places(self) -> Tensor | None:
-        """Indices (n,) of all source tokens; None where there are no others."""
-        if all(segment.target_mask is None for segment in self.segments):
-            return None
-        sizes = [segment.size for segment in self.segments]
-        places = torch.arange(sum(sizes), device=self.x.device).split(sizes)
-        return torch.cat(
-            [
-                segment.split(part.view(segment.sentences, segment.length))[0].flatten()
-                for segment, part in zip(self.segments, places, strict=True)
-            ]
-        )
+        output = packed(*flat)
+        return output if len(flat) == 1 else recomputable(output, packed, *flat)
 
     def _let_leave(self, leaves: Callable[[Segment], bool]) -> list[tuple[Segment, Tensor]]:
         left = [segment for segment in self.segments if leaves(segment)]
@@ -285,8 +229,13 @@ class PackedBatch:
 
     def _replace(self, parts: Sequence[tuple[Segment, Tensor]]) -> None:
         self.segments = [segment for segment, _ in parts]
-        self.context = TokenContext.cat([segment.tokens for segment in self.segments])
+        self.context = _context_of(self.segments)
         self.x = _packed([x for _, x in parts]) if parts else self.x[:0]
+
+
+def _context_of(segments: Sequence[Segment]) -> TokenContext:
+    tokens = [segment.tokens for segment in segments]
+    return tokens[0] if len(tokens) == 1 else TokenContext.cat(tokens)
 
 
 def _joined(pieces: list[Tensor]) -> Tensor:

@@ -3,6 +3,7 @@
 Shapes: D model width, N tokens of a packed batch, n those of its sources.
 """
 
+import torch
 from torch import Tensor, nn
 
 from tdo_plugin.modules.packed_batch import PackedBatch
@@ -23,7 +24,7 @@ class SourcePart(nn.Module):
 
     def packed(self, x: Tensor, batch: PackedBatch) -> Tensor:
         """All tokens of a packed batch, (N, D) to (N, D)."""
-        places = batch.source_places()
+        places = _source_places(batch)
         if places is None:
             return self.sources(x, batch, batch.context)
         context = batch.context.index_select(0, places)
@@ -34,3 +35,15 @@ class SourcePart(nn.Module):
         """The source tokens of a packed batch, (n, D) to (n, D)."""
         changed: Tensor = self(x, context)
         return changed
+
+
+def _source_places(batch: PackedBatch) -> Tensor | None:
+    """Indices (n,) of all source tokens; None where there are no others."""
+    if all(segment.target_mask is None for segment in batch.segments):
+        return None
+    sizes = [sentences * length for sentences, length in batch.shapes]
+    places = torch.arange(sum(sizes), device=batch.x.device).split(sizes)
+    parts = zip(batch.segments, places, batch.shapes, strict=True)
+    return torch.cat(
+        [segment.split(part.view(shape))[0].flatten() for segment, part, shape in parts]
+    )

@@ -35,12 +35,6 @@ class SourceRequest:
     context: TokenContext = NO_CONTEXT
     capture: Collection[str] = ()
 
-    def __post_init__(self) -> None:
-        if not (self.layer_outputs or self.token_states or self.source_kv):
-            raise ValueError("something must be wanted of a source")
-        if self.capture and not self.source_kv:
-            raise ValueError("tensors are captured only of a source that a target reads")
-
 
 @dataclass(frozen=True)
 class SourceState:

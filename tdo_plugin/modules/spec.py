@@ -1,6 +1,7 @@
 """The frozen, validated description of one translation model."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -218,12 +219,12 @@ class ModelSpec:
         off: dict[str, Any] = {name: declared.off for name, declared in needing.items()}
         return replace(self, **off, num_languages=0, num_pairs=0, zero_shot_neurons="union")
 
-    @property
+    @cached_property
     def language_aware(self) -> bool:
         """Whether any part asks for the target language."""
         return bool(self.needing("languages"))
 
-    @property
+    @cached_property
     def pair_aware(self) -> bool:
         """Whether any part asks for both languages of a sentence."""
         return bool(self.needing("pairs", "both languages"))

@@ -5,8 +5,10 @@ batch.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 from tdo_plugin.modules.layer import DecoderContext, JointLayer, TargetLayer
@@ -37,10 +39,23 @@ class NormRows(NamedTuple):
     target: int | None = None
 
 
+def with_norm_row(context: TokenContext, row: int | None) -> TokenContext:
+    """A context with one row of language-aware norms for all; None leaves the rows as they are."""
+    if row is None or context.norm is None:
+        return context
+    return replace(context, norm=torch.full_like(context.norm, row))
+
+
 class Stack(nn.Module):
-    """What both topologies share: the target's way, and the end of the source's stage."""
+    """What both topologies share: the target's way, and the end of the source's stage.
+
+    Attributes:
+        reads_whole: whether a target reads the output of the source's last layer, and not keys and
+            values alone, which are made of the layer's input.
+    """
 
     norm_rows = NormRows()
+    reads_whole = False
 
     def __init__(
         self, bridge: Parts, output_block: Parts, causal_source: bool, whole_layers: bool = False
@@ -64,15 +79,28 @@ class Stack(nn.Module):
         """The layers that the target passes, in order."""
         raise TypeError(f"{type(self).__name__} has no layers; use a subclass")
 
-    def segment(self, request: SourceRequest, mask: SourceMask, context: TokenContext) -> Segment:
-        """A segment for a packed batch.
+    @property
+    def source_layers(self) -> int:
+        """How many layers a source can pass."""
+        raise TypeError(f"{type(self).__name__} has no layers; use a subclass")
+
+    def segments(
+        self,
+        requests: Sequence[SourceRequest],
+        masks: Sequence[SourceMask],
+        contexts: Sequence[TokenContext],
+    ) -> list[Segment]:
+        """Segments for a packed batch.
 
         Args:
-            request: what is wanted of the sources.
-            mask: of them, (B, S).
-            context: of their tokens, (B, 1) or (B, S).
+            requests: what is wanted of the sources.
+            masks: of each, (B, S).
+            contexts: of the tokens of each, (B, 1) or (B, S).
+
+        Raises:
+            ValueError: nothing is wanted, or what only a source that a target reads has.
         """
-        raise TypeError(f"{type(self).__name__} has no layers; use a subclass")
+        return [self._segment(*each) for each in zip(requests, masks, contexts, strict=True)]
 
     def source(self, embedded: Tensor, segments: Sequence[Segment]) -> list[SourceState]:
         """Sources through the layers, as one packed batch.
@@ -100,7 +128,7 @@ class Stack(nn.Module):
             context: of the target's tokens, broadcastable to (R, T).
             cache: the target so far, if it is kept.
         """
-        context = context.with_norm(self.norm_rows.target)
+        context = with_norm_row(context, self.norm_rows.target)
         ctx = DecoderContext(source.source_kv, mask, context, cache)
         for index, layer in enumerate(self.target_layers):
             x = layer.target(x, ctx, index)
@@ -128,28 +156,17 @@ class Stack(nn.Module):
         """
         raise TypeError(f"{type(self).__name__} has no layers; use a subclass")
 
-    def _segment(
-        self,
-        request: SourceRequest,
-        mask: SourceMask,
-        context: TokenContext,
-        layers: int,
-        whole: bool,
-    ) -> Segment:
-        """A segment whose target, if it has one, reads of it up to the last of ``layers``."""
+    def _segment(self, request: SourceRequest, mask: SourceMask, context: TokenContext) -> Segment:
+        if not (request.layer_outputs or request.token_states or request.source_kv):
+            raise ValueError("something must be wanted of a source")
+        if request.capture and not request.source_kv:
+            raise ValueError("tensors are captured only of a source that a target reads")
         token_layers = {layer for layer, _ in request.token_states}
-        last = layers if request.source_kv else max({*request.layer_outputs, *token_layers})
+        wanted_layers = {*request.layer_outputs, *token_layers}
+        last = self.source_layers if request.source_kv else max(wanted_layers)
         needed = {*request.layer_outputs, *(token_layers if self.whole_layers else ())}
-        whole = last in needed or (request.source_kv and whole)
-        return Segment(request, mask, context.with_norm(self.norm_rows.source), last, whole)
-
-    def _through(self, layer: nn.Module, number: int, batch: PackedBatch) -> None:
-        """A packed batch through a joint layer, whose place is ``number``, from 1."""
-        assert isinstance(layer, JointLayer)
-        for segment, x in batch.leaving(number):
-            layer.finish(segment, number, x)
-        if batch.segments:
-            batch.advance(number, layer(batch))
+        whole = last in needed or (request.source_kv and self.reads_whole)
+        return Segment(request, mask, with_norm_row(context, self.norm_rows.source), last, whole)
 
 
 class DecoderOnlyStack(Stack):
@@ -174,13 +191,9 @@ class DecoderOnlyStack(Stack):
     def target_layers(self) -> Sequence[JointLayer]:
         return [layer for layer in self.layers[self.target_layer :]]  # type: ignore[misc]
 
-    def segment(self, request: SourceRequest, mask: SourceMask, context: TokenContext) -> Segment:
-        """As :meth:`Stack.segment`.
-
-        Of the last layer a target needs only keys and values; the rest of it is computed only
-        where its output is wanted.
-        """
-        return self._segment(request, mask, context, len(self.layers), whole=False)
+    @property
+    def source_layers(self) -> int:
+        return len(self.layers)
 
     def source(self, embedded: Tensor, segments: Sequence[Segment]) -> list[SourceState]:
         batch = PackedBatch(embedded, segments)
@@ -197,7 +210,7 @@ class DecoderOnlyStack(Stack):
         context: TokenContext = NO_CONTEXT,
     ) -> tuple[list[SourceState], Tensor]:
         """As :meth:`Stack.both`; the target passes its layers in the first source's segment."""
-        context = context.with_norm(self.norm_rows.target)
+        context = with_norm_row(context, self.norm_rows.target)
         batch = PackedBatch(embedded, segments)
         self._first_stage(batch)
         batch.append_target(x, mask, context)
@@ -213,7 +226,7 @@ class DecoderOnlyStack(Stack):
     def _first_stage(self, batch: PackedBatch) -> None:
         """The layers that sources pass alone, and the bridge."""
         for number, layer in enumerate(self.layers[: self.target_layer], start=1):
-            self._through(layer, number, batch)
+            batch.pass_layer(layer, number)
         batch.enter_target_layers(self.target_layer)
         if batch.segments:
             batch.x = self.bridge(batch.x, batch.context)
@@ -221,11 +234,13 @@ class DecoderOnlyStack(Stack):
     def _second_stage(self, batch: PackedBatch) -> None:
         """The layers that a target passes, too."""
         for number, layer in enumerate(self.target_layers, start=self.target_layer + 1):
-            self._through(layer, number, batch)
+            batch.pass_layer(layer, number)
 
 
 class EncoderDecoderStack(Stack):
     """N layers for the source alone, N' with weights of their own for the target."""
+
+    reads_whole = True
 
     def __init__(
         self,
@@ -244,14 +259,15 @@ class EncoderDecoderStack(Stack):
     def target_layers(self) -> Sequence[TargetLayer]:
         return [layer for layer in self.decoder_layers]  # type: ignore[misc]
 
-    def segment(self, request: SourceRequest, mask: SourceMask, context: TokenContext) -> Segment:
-        return self._segment(request, mask, context, len(self.encoder_layers), whole=True)
+    @property
+    def source_layers(self) -> int:
+        return len(self.encoder_layers)
 
     def source(self, embedded: Tensor, segments: Sequence[Segment]) -> list[SourceState]:
         """As :meth:`Stack.source`; layer indices count encoder layers."""
         batch = PackedBatch(embedded, segments)
         for number, layer in enumerate(self.encoder_layers, start=1):
-            self._through(layer, number, batch)
+            batch.pass_layer(layer, number)
         self._project_kv(batch)
         return [segment.state for segment in segments]
 

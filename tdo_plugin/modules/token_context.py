@@ -6,7 +6,7 @@ Shapes: B sentences, N tokens, (...) those of whatever carries the context.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -24,7 +24,7 @@ class TokenContext:
         target: target language, from 0, for the other parameters per target language.
         pair: language pair, for the parameters per pair.
         neurons: row of the neuron masks.
-        position: counted as by :func:`.positions.count_positions`; of tokens alone.
+        position: counted as by :func:`.translation_model.count_positions`; of tokens alone.
     """
 
     norm: Tensor | None = None
@@ -79,12 +79,6 @@ class TokenContext:
 
     def to(self, device: torch.device) -> TokenContext:
         return self._each(lambda index: index.to(device))
-
-    def with_norm(self, row: int | None) -> TokenContext:
-        """With one row of language-aware norms for all; None leaves the rows as they are."""
-        if row is None or self.norm is None:
-            return self
-        return replace(self, norm=torch.full_like(self.norm, row))
 
     def _each(self, change: Callable[[Tensor], Tensor]) -> TokenContext:
         return TokenContext(*(kind if kind is None else change(kind) for kind in self._kinds))

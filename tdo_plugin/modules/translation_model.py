@@ -10,7 +10,6 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from tdo_plugin.modules.dropout import PlainDropout
 from tdo_plugin.modules.embeddings import Embeddings
 from tdo_plugin.modules.language_pairs import LanguagePairs
 from tdo_plugin.modules.linear import Linear
@@ -18,7 +17,6 @@ from tdo_plugin.modules.losses.linear_cross_entropy import linear_cross_entropy
 from tdo_plugin.modules.masks import SourceMask, target_mask
 from tdo_plugin.modules.methods.neuron_masks import NeuronMasks
 from tdo_plugin.modules.packed_batch import Segment
-from tdo_plugin.modules.positions import count_positions
 from tdo_plugin.modules.source_state import SourceRequest, SourceState
 from tdo_plugin.modules.spec import ModelSpec
 from tdo_plugin.modules.stack import DecoderOnlyStack, EncoderDecoderStack
@@ -50,7 +48,7 @@ class TranslationModel(nn.Module):
         embeddings: Embeddings,
         source_positions: nn.Module,
         target_positions: nn.Module | None,
-        dropout: PlainDropout,
+        dropout: nn.Module,
     ) -> None:
         super().__init__()
         self.spec = spec
@@ -82,9 +80,10 @@ class TranslationModel(nn.Module):
     def encode_all(self, requests: Sequence[SourceRequest]) -> list[SourceState]:
         """Several sources, as one packed batch in every layer that they pass together."""
         paddings = self._paddings(requests)
-        segments = self._segments(requests, paddings, self._padded(*paddings))
+        positions = [count_positions(padding, self.padding_idx) for padding in paddings]
+        segments = self._segments(requests, paddings, positions, self._padded(*paddings))
         vectors = self.embeddings.source_vectors(_flat(requests))
-        embedded = self._embed(vectors, self._source_positions(paddings))
+        embedded = self._embed(vectors, self._source_position_vectors(positions))
         return self.stack.source(embedded, segments)
 
     def forward(
@@ -108,12 +107,13 @@ class TranslationModel(nn.Module):
             raise ValueError("the first source must be one that a target reads")
         paddings, padding = self._paddings(requests), prev_output_tokens.eq(self.padding_idx)
         *padded, left = self._padded(*paddings, padding[:, 0])
-        segments = self._segments(requests, paddings, padded)
+        source_positions = [count_positions(padding, self.padding_idx) for padding in paddings]
+        segments = self._segments(requests, paddings, source_positions, padded)
         mask = target_mask(paddings[0], padding.size(1), padding, padded[0] or left)
         source_vectors, target_vectors = self.embeddings.vectors(
             _flat(requests), prev_output_tokens.flatten()
         )
-        embedded = self._embed(source_vectors, self._source_positions(paddings))
+        embedded = self._embed(source_vectors, self._source_position_vectors(source_positions))
         positions, longest = self._target_positions(padding, paddings[0])
         vectors = self._target_position_vectors(positions, longest)
         x = self._embed(target_vectors.view(*prev_output_tokens.shape, -1), vectors)
@@ -187,16 +187,26 @@ class TranslationModel(nn.Module):
         self,
         requests: Sequence[SourceRequest],
         paddings: Sequence[Tensor],
+        positions: Sequence[Tensor],
         padded: Sequence[bool],
     ) -> list[Segment]:
-        """Segments of a packed batch, given each source's padding (B, S) and whether it has any."""
-        segments = []
-        for request, padding, is_padded in zip(requests, paddings, padded, strict=True):
-            mask = SourceMask(padding, is_padded, self.stack.causal_source)
-            positions = count_positions(padding, self.padding_idx)
-            context = self._token_context(request.context, positions)
-            segments.append(self.stack.segment(request, mask, context))
-        return segments
+        """Segments of a packed batch.
+
+        Args:
+            requests: sources.
+            paddings: of each, (B, S).
+            positions: of each, (B, S).
+            padded: whether there is any padding.
+        """
+        masks = [
+            SourceMask(padding, is_padded, self.stack.causal_source)
+            for padding, is_padded in zip(paddings, padded, strict=True)
+        ]
+        contexts = [
+            self._token_context(request.context, counted)
+            for request, counted in zip(requests, positions, strict=True)
+        ]
+        return self.stack.segments(requests, masks, contexts)
 
     def _padded(self, *paddings: Tensor) -> list[bool]:
         """Whether there is padding, asked of the device at once.
@@ -207,11 +217,11 @@ class TranslationModel(nn.Module):
         padded: list[bool] = torch.stack([padding.any() for padding in paddings]).tolist()
         return padded
 
-    def _source_positions(self, paddings: Sequence[Tensor]) -> Tensor:
-        """Vectors of the positions of sources, one after the other, (N, D)."""
-        counted = [count_positions(padding, self.padding_idx).flatten() for padding in paddings]
-        longest = max(padding.size(1) for padding in paddings)
-        vectors: Tensor = self.source_positions(torch.cat(counted), longest)
+    def _source_position_vectors(self, positions: Sequence[Tensor]) -> Tensor:
+        """Vectors of the positions (B, S) of sources, one after the other, (N, D)."""
+        longest = max(counted.size(1) for counted in positions)
+        flat = torch.cat([counted.flatten() for counted in positions])
+        vectors: Tensor = self.source_positions(flat, longest)
         return vectors
 
     def _target_positions(self, padding: Tensor, source_padding: Tensor) -> tuple[Tensor, int]:
@@ -245,3 +255,12 @@ class TranslationModel(nn.Module):
 def _flat(requests: Sequence[SourceRequest]) -> Tensor:
     """The tokens of sources, one after the other, (N,)."""
     return torch.cat([request.tokens.flatten() for request in requests])
+
+
+def count_positions(padding: Tensor, padding_idx: int) -> Tensor:
+    """Positions (B, L) of tokens whose ``padding`` (B, L) is false, as fairseq counts them.
+
+    The first token has padding index + 1; padding, wherever it stands, has the padding index.
+    """
+    real = (~padding).long()
+    return real.cumsum(1) * real + padding_idx

@@ -56,32 +56,36 @@ def summed(logs: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {key: reduce(add, (log[key] for log in logs)) for key in logs[0]}
 
 
-def in_update(criterion: Any, **details: Any) -> AbstractContextManager[Any]:
-    """Let a criterion know of the update that a batch is for, if it wants to.
+def in_one_update(
+    batches: Sequence[Sample], model: Any, criterion: Any, **details: Any
+) -> Iterator[Sample]:
+    """Each batch of an update, inside of which it is to be trained on, before the next.
+
+    All but the last are without synchronization among workers. A criterion that wants to, since
+    some train what is not the model's, is told of the update.
 
     Args:
-        criterion: some train what is not the model's, too.
-        details: what is known of it: the model's learning rate ``lr``; its ``number``, from 0;
-            whether the batch stands in for one of a worker that has none left, a ``dummy``; and
-            whether it is the ``first`` of those that were made of one, since workers need not
-            have equally many later ones.
+        batches: that were made of one.
+        model: perhaps in the wrapper of distributed training.
+        criterion: has ``in_update``, or wants to know nothing.
+        details: what is known of the update: the model's learning rate ``lr``; its ``number``, from
+            0; whether the batches stand in for one of a worker that has none left, a ``dummy``. The
+            ``first`` batch is told from others, since workers need not have equally many of these.
     """
+    for place, batch in enumerate(batches):
+        last = place == len(batches) - 1
+        with (
+            nullcontext() if last else _unsynchronized(model),
+            _told(criterion, first=place == 0, **details),
+        ):
+            yield batch
+
+
+def _told(criterion: Any, **details: Any) -> AbstractContextManager[Any]:
     if not hasattr(criterion, "in_update"):
         return nullcontext()
     inside: AbstractContextManager[Any] = criterion.in_update(**details)
     return inside
-
-
-def in_one_update(batches: Sequence[Sample], model: Any) -> Iterator[tuple[Sample, dict[str, Any]]]:
-    """Each batch of an update and what of :func:`in_update` is known of it.
-
-    All but the last are yielded inside :func:`_unsynchronized`, so each must be trained on before
-    the next is asked for.
-    """
-    for place, batch in enumerate(batches):
-        last = place == len(batches) - 1
-        with nullcontext() if last else _unsynchronized(model):
-            yield batch, {"first": place == 0}
 
 
 def _unsynchronized(model: Any) -> AbstractContextManager[Any]:

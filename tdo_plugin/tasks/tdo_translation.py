@@ -43,7 +43,6 @@ from tdo_plugin.tasks.step_hooks import (
     StepHook,
     batches_of,
     in_one_update,
-    in_update,
     summed,
     unwrapped,
 )
@@ -310,10 +309,9 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         step = super().train_step
         batches, logs = batches_of(self.step_hooks, sample, model, update_num)
         results = []
-        for batch, update in in_one_update(batches, model):
-            update |= {"lr": optimizer.get_lr(), "number": update_num, "dummy": ignore_grad}
-            with in_update(criterion, **update):
-                results.append(step(batch, model, criterion, optimizer, update_num, ignore_grad))
+        update = {"lr": optimizer.get_lr(), "number": update_num, "dummy": ignore_grad}
+        for batch in in_one_update(batches, model, criterion, **update):
+            results.append(step(batch, model, criterion, optimizer, update_num, ignore_grad))
         losses, sizes, logged = zip(*results, strict=True)
         return sum(losses), sum(sizes), {**summed(logged), **logs}
 

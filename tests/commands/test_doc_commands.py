@@ -133,7 +133,7 @@ def fairseq_train(words: list[str], *_: object) -> None:
     """Read the words of `fairseq-train`; set up the task, check the model, build the criterion."""
     from fairseq import criterions, options, tasks
 
-    from tdo_plugin.criterions.specs import spec_of_training
+    from tdo_plugin.criterions.loss_terms import spec_of_training
 
     args = read_by(options.get_training_parser(), words)
     args.data = str(prepared().root)

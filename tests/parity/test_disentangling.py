@@ -64,6 +64,13 @@ def test_nothing_is_computed_that_nobody_asks_for(case, make_model, batch):
     assert len(calls) == 2
 
 
-def test_only_a_source_that_a_target_reads():
+def test_only_a_source_that_a_target_reads(make_model, batch):
+    request = SourceRequest(batch[0], (1,), source_kv=False, capture=CAPTURED)
     with pytest.raises(ValueError, match="captured only of a source that a target reads"):
-        SourceRequest(torch.ones(1, 1), (1,), source_kv=False, capture=CAPTURED)
+        make_model(**CASES[0]).encode_all([request])
+
+
+def test_a_source_of_which_nothing_is_wanted(make_model, batch):
+    request = SourceRequest(batch[0], source_kv=False)
+    with pytest.raises(ValueError, match="something must be wanted of a source"):
+        make_model(**CASES[0]).encode_all([request])

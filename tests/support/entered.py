@@ -28,7 +28,6 @@ class Entered:
     files: set[str] = field(default_factory=set)
     functions: set[tuple[str, str]] = field(default_factory=set)
     switches: int = 0
-    pairs: list = field(default_factory=list)
 
 
 def entered(call: Callable[[], object]) -> Entered:
@@ -53,8 +52,6 @@ def entered(call: Callable[[], object]) -> Entered:
         )
         above = caller(frame.f_back)
         seen.switches += above is not None and above != file
-        if above is not None and above != file:
-            seen.pairs.append((above[len(PACKAGE) :], file[len(PACKAGE) :], frame.f_code.co_name))
 
     sys.setprofile(look)
     try:

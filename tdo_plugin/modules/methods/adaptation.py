@@ -2,8 +2,7 @@
 
 from torch import Tensor, nn
 
-from tdo_plugin.modules.dropout import PlainDropout
-from tdo_plugin.modules.feed_forward import FeedForward
+from tdo_plugin.modules.layer import FeedForward
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
@@ -13,7 +12,7 @@ class Adaptation(nn.Module):
     Neither norm nor dropout inside, as the authors built it.
     """
 
-    def __init__(self, feed_forward: FeedForward, dropout: PlainDropout) -> None:
+    def __init__(self, feed_forward: FeedForward, dropout: nn.Module) -> None:
         super().__init__()
         self.feed_forward = feed_forward
         self.dropout = dropout

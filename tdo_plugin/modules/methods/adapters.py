@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from tdo_plugin.modules.grouped_linear import PerLanguage, grouped
-from tdo_plugin.modules.residual import Residual
+from tdo_plugin.modules.layer import Residual
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 

@@ -7,9 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from tdo_plugin.modules.dropout import PlainDropout
-from tdo_plugin.modules.feed_forward import FeedForward
 from tdo_plugin.modules.grouped_linear import PerLanguage, grouped
+from tdo_plugin.modules.layer import FeedForward
 from tdo_plugin.modules.linear import Linear
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
@@ -56,7 +55,7 @@ class ExpertFeedForward(FeedForward):
     """
 
     def __init__(
-        self, num_languages: int, model_dim: int, inner_dim: int, activation_dropout: PlainDropout
+        self, num_languages: int, model_dim: int, inner_dim: int, activation_dropout: nn.Module
     ) -> None:
         super().__init__(model_dim, inner_dim, activation_dropout)
         self.inner = ExpertLinear(num_languages, model_dim, inner_dim)

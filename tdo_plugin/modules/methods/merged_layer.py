@@ -7,10 +7,8 @@ import torch
 from torch import Tensor
 
 from tdo_plugin.modules.attention import KeyValue, MultiheadAttention
-from tdo_plugin.modules.feed_forward import FeedForward
-from tdo_plugin.modules.layer import DecoderContext, TargetLayer
+from tdo_plugin.modules.layer import DecoderContext, FeedForward, Residual, TargetLayer
 from tdo_plugin.modules.methods.running_sums import RunningSums
-from tdo_plugin.modules.residual import Residual
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 

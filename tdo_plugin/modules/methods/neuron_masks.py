@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from tdo_plugin.modules.attention import MultiheadAttention
-from tdo_plugin.modules.feed_forward import FeedForward
+from tdo_plugin.modules.layer import FeedForward
 from tdo_plugin.modules.methods.neuron_gate import NeuronGate
 from tdo_plugin.modules.methods.neurons import projections
 

@@ -8,7 +8,7 @@ modules, which all languages share (Qu et al., section 4.1), and norms have none
 from torch import nn
 
 from tdo_plugin.modules.attention import MultiheadAttention
-from tdo_plugin.modules.feed_forward import FeedForward
+from tdo_plugin.modules.layer import FeedForward
 from tdo_plugin.modules.linear import Linear
 from tdo_plugin.modules.methods.neuron_gate import NeuronOutput
 

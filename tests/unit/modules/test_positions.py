@@ -5,12 +5,12 @@ import torch
 from fairseq.modules import SinusoidalPositionalEmbedding
 from fairseq.utils import make_positions
 
-from tdo_plugin.modules.positions import (
+from tdo_plugin.modules.embeddings import (
     LearnedPositions,
     NoPositions,
     SinusoidalPositions,
-    count_positions,
 )
+from tdo_plugin.modules.translation_model import count_positions
 
 PAD = 1
 

@@ -127,7 +127,7 @@ def test_workers_meet_at_the_last_pass(count):
 
 def test_a_model_of_one_process_has_nothing_to_keep_back():
     model = torch.nn.Linear(1, 1)
-    for batch, _ in in_one_update([torch.ones(1, 1)] * 3, model):
+    for batch in in_one_update([torch.ones(1, 1)] * 3, model, None):
         model(batch).sum().backward()
     assert model.weight.grad.item() == 3
 
