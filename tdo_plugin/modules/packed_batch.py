@@ -166,7 +166,7 @@ class PackedBatch:
         if not self.segments:
             return []
         parts = self.x.split([sentences * length for sentences, length in self.shapes])
-        views = [x.view(*shape, -1) for x, shape in zip(parts, self.shapes, strict=True)]
+        views = [x.view(*shape, x.size(1)) for x, shape in zip(parts, self.shapes, strict=True)]
         return list(zip(self.segments, views, strict=True))
 
     @property

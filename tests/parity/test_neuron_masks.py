@@ -102,7 +102,7 @@ def test_decoding_step_by_step_equals_the_whole(case, make_model, batch):
     model = gated(make_model(**case), *drawn(make_model(**case)))
     source, previous, _ = batch
     real = previous.ne(PAD)
-    state = type(model).read(model, [SourceRequest(source, context=told(model))])[0]
+    state = type(model).encode_all(model, [SourceRequest(source, context=told(model))])[0]
     whole = forward(model, batch)
     torch.testing.assert_close(model.decode(previous, state)[real], whole[real], **EXACT)
     cache = model.new_cache()
@@ -115,7 +115,7 @@ def test_decoding_step_by_step_equals_the_whole(case, make_model, batch):
 def test_beams_and_chosen_sentences_keep_their_masks(make_model, batch):
     model = gated(make_model(**TOPOLOGIES[1]), *drawn(make_model(**TOPOLOGIES[1])))
     source, previous, _ = batch
-    state = type(model).read(model, [SourceRequest(source, context=told(model))])[0]
+    state = type(model).encode_all(model, [SourceRequest(source, context=told(model))])[0]
     whole = forward(model, batch)
     rows = torch.arange(4).repeat_interleave(2)
     beams = model.decode(previous[rows], state.reorder(rows))

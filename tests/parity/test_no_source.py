@@ -3,11 +3,10 @@
 import pytest
 import torch
 from support.parity_cases import CASES, PAD, TWO_STAGE, name_of
-from support.reference import Reference
+from support.reference import Reference, positions_of
 
 from tdo_plugin.modules.source_state import SourceRequest
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
-from tdo_plugin.modules.translation_model import TranslationModel
 
 EXACT = {"rtol": 0, "atol": 1e-9}
 # how deep a stage is changes nothing here
@@ -23,6 +22,7 @@ def language_model(model, previous):
     """Logits (B, T, V) of a causal language model of the target's layers: no source anywhere."""
     reference, spec = Reference(model), model.spec
     reference.split, reference.languages = 0, LANGUAGES
+    reference.positions = positions_of(previous, PAD)
     table = model.target_positions or model.source_positions
     y = reference.embed(previous, model.embeddings.target_weight, table)
     square = reference.visible(previous[:, :0], previous)
@@ -35,10 +35,8 @@ def features(model, source, previous):
     """By the way of training: source and target side by side."""
     languages = TokenContext.of_targets(LANGUAGES) if model.spec.language_aware else NO_CONTEXT
     reading = SourceRequest(source, context=languages)
-    if "streams" in model.spec.plain:
-        return model([reading], previous)[1]
     # the model of these tests would tell languages by a source's first token
-    return TranslationModel.forward(model, [reading], previous)[1]
+    return type(model).forward(model, [reading], previous)[1]
 
 
 def padding(previous, columns):
@@ -61,16 +59,16 @@ def test_a_batch_without_sources(case, columns, make_model, batch):
 
 
 WAYS = [(case, (), side) for case in JOINT for side in ("left", "right")]
-WAYS += [(TWO_STAGE, (plain,), "left") for plain in ("streams", "masks")]
+WAYS += [(TWO_STAGE, (operation,), "left") for operation in ("streams", "masks")]
 
 
-@pytest.mark.parametrize(("case", "plain", "side"), WAYS)
-def test_among_sentences_with_a_source(case, plain, side, make_model, batch):
+@pytest.mark.parametrize(("case", "ops", "side"), WAYS)
+def test_among_sentences_with_a_source(case, ops, side, make_model, batch):
     """Each sentence's loss is that of the sentence alone, and so are the gradients' sums."""
     source, previous, target = batch
     source = source.flip(1) if side == "right" else source.clone()
     source[WITHOUT] = PAD
-    model = make_model(**case, plain=plain)
+    model = make_model(ops, **case)
     logits = model.logits(features(model, source, previous))
     real = target.ne(PAD)
     assert logits.isfinite().all()

@@ -2,6 +2,7 @@
 
 import copy
 from argparse import Namespace
+from dataclasses import replace
 
 import pytest
 import torch
@@ -137,7 +138,7 @@ def test_without_the_file_a_checkpoint_has_its_own(plain, file):
         masked(flags, file)
     bare = built(*flags)[1]
     looking = Namespace(langs=task.langs, training=False)
-    object.__setattr__(bare.core.spec, "neuron_masks", str(file))
+    bare.core.spec = replace(bare.core.spec, neuron_masks=str(file))
     add_neuron_masks(bare.core, looking)
     bare.for_training = False
     bare.load_state_dict(state)
