@@ -20,6 +20,8 @@ import omegaconf
 import torch
 from omegaconf.errors import OmegaConfBaseException
 
+from tdo_compat import hooks
+
 TRUST = "TDO_TRUST_CHECKPOINT"
 GROUP = (dict, argparse.Namespace, omegaconf.DictConfig)  # of a checkpoint's settings
 NAMES = {"task": ("_name", "task"), "model": ("_name", "arch")}  # what its parts are built by
@@ -174,18 +176,10 @@ def write_whole(filename: str, write: Callable[[IO[bytes]], object]) -> None:
 
 
 def signed(state: Any) -> Any:
-    """A checkpoint of a model with a note of the command and the versions that made it.
-
-    The versions are those of the plugin's record; without the plugin there is only the command.
-    """
+    """A checkpoint of a model with a note of the command that made it (see :mod:`.hooks`)."""
     if not isinstance(state, dict) or "model" not in state or "made_by" in state:
         return state
-    made_by: Any = _command()
-    if "tdo_plugin" in sys.modules:
-        from tdo_plugin.runtime import provenance
-
-        made_by = provenance.made_by(made_by)
-    return {**state, "made_by": made_by}
+    return {**state, "made_by": hooks.note_of_command(_command())}
 
 
 def _command() -> str:

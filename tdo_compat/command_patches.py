@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from tdo_compat import hooks
 from tdo_compat.registry import overlay, patch, version
 
 TYPE_CHECKING = False  # that of typing, which is not imported at each start of Python
@@ -179,10 +180,8 @@ def _check_given_paths(module: Any) -> None:
 )
 def _options_of_checkpoints(module: Any) -> None:
     def complete(command: ParsedCommand) -> None:
-        if "tdo_plugin.tasks" in sys.modules and not command.only_said:
-            from tdo_plugin.tasks import checkpoint_options
-
-            checkpoint_options.complete(command.options, command.parser, command.words)
+        if hooks.complete_options is not None and not command.only_said:
+            hooks.complete_options(command.options, command.parser, command.words)
 
     _after_parsing(module, complete)
 

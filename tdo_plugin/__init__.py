@@ -5,9 +5,18 @@ Without fairseq nothing is registered and nothing heavy is imported: registratio
 """
 
 from importlib import import_module
+from typing import Any
 
-from tdo_compat import patches
+from tdo_compat import hooks, patches
 
 __version__ = "0.1.0"
 
+
+def _note_of_command(command: str) -> dict[str, Any]:
+    from tdo_plugin.runtime import provenance
+
+    return provenance.made_by(command)
+
+
+hooks.note_of_command = _note_of_command
 patches.after_fairseq(lambda: import_module("tdo_plugin.registration"))

@@ -3,3 +3,7 @@
 import tdo_plugin.models
 import tdo_plugin.criterions
 import tdo_plugin.tasks  # noqa: F401
+from tdo_compat import hooks
+from tdo_plugin.tasks import checkpoint_options
+
+hooks.complete_options = checkpoint_options.complete

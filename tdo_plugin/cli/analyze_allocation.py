@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> Analysis:
     if not args.no_figures:
         tree = similarity.tree(alike)
         numbers["tree"] = _tree_numbers(tree, pairs)
-        pictures["alike"] = partial(neuron_figures.draw_likeness, alike, tree, pairs, title)
+        pictures["alike"] = partial(neuron_figures.draw_similarity, alike, tree, pairs, title)
     return Analysis(tables, [], numbers, pictures)
 
 

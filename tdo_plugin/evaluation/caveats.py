@@ -11,7 +11,7 @@ from tdo_plugin.metrics.language_id.codes import confusable
 from tdo_plugin.metrics.sacrebleu_scores import looks_tokenized
 
 
-def remarks(
+def caveats(
     systems: Sequence[SystemTexts],
     directions: Sequence[str],
     measured: Mapping[tuple[str, str], Measured],

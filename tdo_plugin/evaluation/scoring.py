@@ -10,7 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from tdo_compat.errors import TRACEBACK
-from tdo_plugin.evaluation.caveats import remarks
+from tdo_plugin.evaluation.caveats import caveats
 from tdo_plugin.evaluation.examples import pick, sentence_scores
 from tdo_plugin.evaluation.groups import Groups, pearson
 from tdo_plugin.evaluation.measuring import Measured, Plan, measure_all
@@ -136,7 +136,7 @@ def score(
         examples=tuple(_examples(systems, directions, table, settings)),
         signatures={key: tuple(signatures[key]) for key in kept if key in signatures},
         missing=missing,
-        notes=tuple(remarks(systems, directions, measured, settings.plan.detector is not None)),
+        notes=tuple(caveats(systems, directions, measured, settings.plan.detector is not None)),
         samples=settings.samples,
         seed=settings.seed,
         skip_zeros=settings.skip_zeros,

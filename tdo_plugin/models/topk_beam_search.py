@@ -206,7 +206,7 @@ def is_plain_softmax(model: Any) -> bool:
     return plain and "features_only" in signature(model.decoder.forward).parameters
 
 
-def narrow(generator: Any) -> Any:
+def use_topk(generator: Any) -> Any:
     """Let a generator search among each row's likeliest tokens, where that is possible.
 
     It is for plain beam search with one model; any other generator stays as it is.

@@ -27,7 +27,7 @@ def versions() -> dict[str, str]:
 @cache
 def git_commit() -> str | None:
     """The commit of this package's checkout, `+` behind it where files differ; None without git."""
-    root = Path(__file__).resolve().parent.parent
+    root = Path(__file__).resolve().parents[2]
     if not (root / ".git").exists():
         return None
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.forced_tag import check_free_tag, free_tag
-from tdo_plugin.models.topk_beam_search import narrow
+from tdo_plugin.models.topk_beam_search import use_topk
 
 
 def add_search_options(parser: ArgumentParser) -> None:
@@ -50,4 +50,4 @@ def chosen_search(generator: Any, task: Any) -> Any:
     if getattr(task.args, "free_tag", False):
         check_free_tag(task)
         return free_tag(generator)
-    return generator if getattr(task.args, "whole_search", False) else narrow(generator)
+    return generator if getattr(task.args, "whole_search", False) else use_topk(generator)

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,47 @@ def test_tests_share_what_is_in_support():
     assert kinds == {"unit", "parity", "commands", "tables"}
     for path in sorted(tests.rglob("*.py")):
         assert not kinds & {name.split(".")[0] for name in imported(path)}, path
+
+
+def modules_of(*packages):
+    """Every module of packages beside the tests, by name, with its file."""
+    for package in packages:
+        for path in sorted((PACKAGE.parent / package).rglob("*.py")):
+            parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+            yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+def run_imports(path):
+    """As :func:`imported`, each name of a package in full, but for what types alone need."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    types = [
+        child
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for child in ast.walk(node)
+    ]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if node not in types)
+        elif isinstance(node, ast.ImportFrom) and node.module and node not in types:
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            yield node.module
+
+
+def test_no_circle():
+    """Whoever follows imports, those inside of functions too, never comes back."""
+    files = dict(modules_of("tdo_plugin", "tdo_compat"))
+    graph = {}
+    for name, path in files.items():
+        # a package's own file is entered with each of its modules, which says nothing
+        names = {other for other in run_imports(path) if other in files and other != name}
+        packages = {other for other in names if files[other].name == "__init__.py"}
+        inner = {other.rpartition(".")[0] for other in names}
+        graph[name] = names - (packages & inner)
+    TopologicalSorter(graph).prepare()  # raises CycleError
+
+
+def test_what_stands_beside_the_package_needs_nothing_of_it():
+    for name, path in modules_of("tdo_compat"):
+        above = [other for other in run_imports(path) if other.split(".")[0] == "tdo_plugin"]
+        assert not above, f"{name} imports {above}"

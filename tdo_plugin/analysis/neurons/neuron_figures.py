@@ -115,13 +115,13 @@ def draw_modules(scores: Mapping[Place, float], title: str, paths: Sequence[Path
     _share_legend(figure, panels, "MScore", order, -(-len(order) // 2), paths)
 
 
-def draw_likeness(
-    likeness: Tensor, tree: Tree, pairs: Sequence[str], title: str, paths: Sequence[Path]
+def draw_similarity(
+    similarity: Tensor, tree: Tree, pairs: Sequence[str], title: str, paths: Sequence[Path]
 ) -> None:
     """Draw a heat map of how alike pairs are, under a tree of the groups that they form.
 
     Args:
-        likeness: of two pairs, (P, P), from 0 to 1.
+        similarity: of two pairs, (P, P), from 0 to 1.
         tree: of the same; it gives the order.
         pairs: names.
         title: stands above.
@@ -141,7 +141,8 @@ def draw_likeness(
     low, high = tree.steps[0][2], tree.steps[-1][2]
     above.set_ylim(bottom=max(0.0, low - max(0.5 * (high - low), 0.05)))
     above.set_ylabel("distance", fontsize=8)
-    ordered = likeness[tree.order][:, tree.order].fill_diagonal_(float("nan"))  # a pair with itself
+    ordered = similarity[tree.order][:, tree.order]
+    ordered.fill_diagonal_(float("nan"))  # a pair with itself
     colors = colormaps["viridis"].with_extremes(bad="0.93")
     image = axis.imshow(ordered.numpy(), cmap=colors, aspect="auto")
     for row, column in permutations(range(len(pairs)), 2):

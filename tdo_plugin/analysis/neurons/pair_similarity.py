@@ -87,16 +87,16 @@ def check_scipy(option: str) -> None:
         )
 
 
-def tree(likeness: Tensor) -> Tree:
-    """Group pairs by average linkage on 1 - likeness.
+def tree(similarity: Tensor) -> Tree:
+    """Group pairs by average linkage on 1 - similarity.
 
     Args:
-        likeness: of two pairs or more, (P, P), symmetric, from 0 to 1.
+        similarity: of two pairs or more, (P, P), symmetric, from 0 to 1.
     """
     from scipy.cluster.hierarchy import dendrogram, linkage
     from scipy.spatial.distance import squareform
 
-    steps = linkage(squareform((1 - likeness).numpy(), checks=False), "average")
+    steps = linkage(squareform((1 - similarity).numpy(), checks=False), "average")
     drawn = dendrogram(steps, no_plot=True)
     return Tree(
         [

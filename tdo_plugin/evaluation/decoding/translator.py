@@ -306,10 +306,10 @@ class Translator:
 
         from tdo_plugin.evaluation.decoding.sentence_sampling import SentenceSampling
         from tdo_plugin.models.forced_tag import free_tag
-        from tdo_plugin.models.topk_beam_search import narrow
+        from tdo_plugin.models.topk_beam_search import use_topk
 
         generator = task.build_generator(self.models, self._generation)
-        generator = free_tag(generator) if self.options.free_tag else narrow(generator)
+        generator = free_tag(generator) if self.options.free_tag else use_topk(generator)
         if self.options.sampling:
             key = self.options.seed, draw
             generator.search = SentenceSampling(

@@ -112,7 +112,7 @@ def validation_set(
     split = args.valid_subset.split(",")[0]
     options = Namespace(**{**vars(args), "source_lang": source, "target_lang": target})
     direction_task = type(task)(options, task.langs, task.dicts, training=False)
-    with _quiet():
+    with _silenced():
         direction_task.load_dataset(split)
     dataset = direction_task.dataset(split)
     count = len(dataset)
@@ -193,7 +193,7 @@ def _tags(task: TranslationMultiSimpleEpochTask, direction: str) -> set[int]:
 
 
 @contextlib.contextmanager
-def _quiet() -> Iterator[None]:
+def _silenced() -> Iterator[None]:
     """fairseq writes half a dozen lines for every direction that it loads."""
     before = logging.root.manager.disable
     logging.disable(logging.INFO)

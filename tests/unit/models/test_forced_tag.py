@@ -18,7 +18,7 @@ from tdo_plugin.models.forced_tag import (
     forces_tag,
     free_tag,
 )
-from tdo_plugin.models.topk_beam_search import narrow
+from tdo_plugin.models.topk_beam_search import use_topk
 
 TAG = 17
 
@@ -26,7 +26,7 @@ TAG = 17
 def generator(models, **options):
     """As a task and then `tdo translate` make one."""
     stock = SequenceGenerator(models, DICTIONARY, **{"beam_size": 4, "max_len_b": 9} | options)
-    made = narrow(free_tag(narrow(stock)))
+    made = use_topk(free_tag(use_topk(stock)))
     assert type(made) is FreeTagGenerator
     return made
 

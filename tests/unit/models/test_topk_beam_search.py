@@ -12,7 +12,7 @@ from support.searching import DICTIONARY, random_model, random_sample, readable
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.models import topk_beam_search
-from tdo_plugin.models.topk_beam_search import BLOCKS, TopKGenerator, largest, narrow
+from tdo_plugin.models.topk_beam_search import BLOCKS, TopKGenerator, largest, use_topk
 from tdo_plugin.modules.linear import lean_product
 
 
@@ -49,7 +49,7 @@ def hypotheses(generator, sample):
 def test_hypotheses_and_scores_are_the_whole_vocabularys(model, sample, options):
     options = {"beam_size": 4, "max_len_b": 9, **options}
     stock = hypotheses(SequenceGenerator([model], DICTIONARY, **options), sample)
-    own = narrow(SequenceGenerator([model], DICTIONARY, **options))
+    own = use_topk(SequenceGenerator([model], DICTIONARY, **options))
     assert type(own) is TopKGenerator
     for ours, theirs in zip(hypotheses(own, sample), stock, strict=True):
         assert [tokens for tokens, _ in ours] == [tokens for tokens, _ in theirs]
@@ -59,9 +59,9 @@ def test_hypotheses_and_scores_are_the_whole_vocabularys(model, sample, options)
 
 
 def test_logits_are_made_some_rows_at_a_time(model, sample, monkeypatch):
-    whole = hypotheses(narrow(SequenceGenerator([model], DICTIONARY, 4, max_len_b=9)), sample)
+    whole = hypotheses(use_topk(SequenceGenerator([model], DICTIONARY, 4, max_len_b=9)), sample)
     monkeypatch.setattr("tdo_plugin.models.topk_beam_search.ROWS", 7)
-    parts = hypotheses(narrow(SequenceGenerator([model], DICTIONARY, 4, max_len_b=9)), sample)
+    parts = hypotheses(use_topk(SequenceGenerator([model], DICTIONARY, 4, max_len_b=9)), sample)
     assert [[one for one, _ in ranked] for ranked in parts] == [
         [one for one, _ in ranked] for ranked in whole
     ]
@@ -94,7 +94,7 @@ def test_scores_that_are_no_numbers_are_refused(sample):
     with torch.no_grad():
         model.core.embeddings.source.weight.fill_(float("nan"))
     with pytest.raises(UserError, match="scores must be numbers"):
-        narrow(SequenceGenerator([model], DICTIONARY, 4, max_len_b=9)).generate([], sample)
+        use_topk(SequenceGenerator([model], DICTIONARY, 4, max_len_b=9)).generate([], sample)
 
 
 def test_other_searches_stay_as_they_are(model):
@@ -112,7 +112,7 @@ def test_other_searches_stay_as_they_are(model):
         SequenceGenerator([other_probabilities()], DICTIONARY, 4),
     )
     for generator in generators:
-        assert type(narrow(generator)) is SequenceGenerator
+        assert type(use_topk(generator)) is SequenceGenerator
 
 
 def detailed(batch):
@@ -149,13 +149,13 @@ def test_sentences_that_are_done_may_stay_for_a_while(sample, monkeypatch, patie
     done = {max(len(one["tokens"]) for one in ranked) for ranked in stock}
     assert len(done) > 3
     monkeypatch.setattr(topk_beam_search, "unfinished", patient)
-    own = narrow(SequenceGenerator([model], DICTIONARY, 4, max_len_b=12)).generate([], sample)
+    own = use_topk(SequenceGenerator([model], DICTIONARY, 4, max_len_b=12)).generate([], sample)
     equal(detailed(own), detailed(stock))
 
 
 def test_another_first_token(model, sample):
     pair = [SequenceGenerator([model], DICTIONARY, 4, max_len_b=9) for _ in range(2)]
-    stock, own = (one.generate([], sample, bos_token=17) for one in (pair[0], narrow(pair[1])))
+    stock, own = (one.generate([], sample, bos_token=17) for one in (pair[0], use_topk(pair[1])))
     equal(detailed(own), detailed(stock))
 
 
@@ -163,7 +163,7 @@ def test_forced_prefixes_are_searched_as_fairseq_does(model, sample):
     prefix = torch.full((20, 1), 17)
     pair = [SequenceGenerator([model], DICTIONARY, 4, max_len_b=9) for _ in range(2)]
     stock, own = (
-        one.generate([], sample, prefix_tokens=prefix) for one in (pair[0], narrow(pair[1]))
+        one.generate([], sample, prefix_tokens=prefix) for one in (pair[0], use_topk(pair[1]))
     )
     assert readable(own) == readable(stock)
     assert all(ranked[0]["tokens"][0] == 17 for ranked in own)
@@ -172,7 +172,7 @@ def test_forced_prefixes_are_searched_as_fairseq_does(model, sample):
 def test_half_precision_is_searched_as_fairseq_does(sample):
     half = random_model().to(torch.bfloat16)
     pair = [SequenceGenerator([half], DICTIONARY, 4, max_len_b=9) for _ in range(2)]
-    stock, own = (readable(one.generate([], sample)) for one in (pair[0], narrow(pair[1])))
+    stock, own = (readable(one.generate([], sample)) for one in (pair[0], use_topk(pair[1])))
     assert own == stock
 
 
@@ -183,7 +183,7 @@ def test_single_precision_with_packed_weights(sample):
     generation = SimpleNamespace(generation=GenerationConfig(), common=SimpleNamespace(bf16=False))
     single.prepare_for_inference_(generation)
     assert single.core.embeddings._product is not lean_product
-    own = narrow(SequenceGenerator([single], DICTIONARY, 4, max_len_b=9)).generate([], sample)
+    own = use_topk(SequenceGenerator([single], DICTIONARY, 4, max_len_b=9)).generate([], sample)
     for ours, theirs in zip(detailed(own), detailed(stock), strict=True):
         assert [tokens for tokens, *_ in ours] == [tokens for tokens, *_ in theirs]
         for (_, score, _), (_, other, _) in zip(ours, theirs, strict=True):

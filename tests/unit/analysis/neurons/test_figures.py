@@ -4,7 +4,7 @@ import pytest
 import torch
 from support.built_models import ENCODER_DECODER, MERGED, TWO_STAGE, build
 
-from tdo_plugin.analysis.neurons.neuron_figures import draw_layers, draw_likeness, draw_modules
+from tdo_plugin.analysis.neurons.neuron_figures import draw_layers, draw_modules, draw_similarity
 from tdo_plugin.analysis.neurons.pair_similarity import tree
 from tdo_plugin.modules.methods.neurons import projections
 from tdo_plugin.neuron_files import place_of
@@ -36,7 +36,7 @@ def test_more_pairs_than_colours_differ_in_their_dashes(tmp_path):
 def test_pairs_stand_in_the_order_of_the_tree(tmp_path):
     alike = torch.tensor([[1.0, 0.1, 0.8], [0.1, 1.0, 0.3], [0.8, 0.3, 1.0]], dtype=torch.float64)
     for path in (tmp_path / "a.svg", tmp_path / "b.svg"):
-        draw_likeness(alike, tree(alike), ["aa", "bb", "cc"], "title", [path])
+        draw_similarity(alike, tree(alike), ["aa", "bb", "cc"], "title", [path])
     picture = (tmp_path / "a.svg").read_text(encoding="utf-8")
     places = {name: picture.index(f">{name}<") for name in ("aa", "bb", "cc")}
     assert sorted(places, key=places.__getitem__)[1] != "bb"
@@ -46,5 +46,5 @@ def test_pairs_stand_in_the_order_of_the_tree(tmp_path):
 
 def test_pairs_that_are_all_equal_can_be_drawn(tmp_path):
     alike = torch.ones(2, 2, dtype=torch.float64)
-    draw_likeness(alike, tree(alike), ["a", "b"], "title", [tmp_path / "a.png"])
+    draw_similarity(alike, tree(alike), ["a", "b"], "title", [tmp_path / "a.png"])
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")

@@ -8,7 +8,7 @@ from support.parity_cases import EOS
 from support.searching import DICTIONARY, random_model, random_sample, readable
 
 from tdo_plugin.evaluation.decoding.early_stop import ROOM, EarlyStop
-from tdo_plugin.models.topk_beam_search import narrow
+from tdo_plugin.models.topk_beam_search import use_topk
 
 LONGEST = 6  # source of the sample
 
@@ -37,7 +37,7 @@ def generator_for(model, **options):
     return SequenceGenerator([model], DICTIONARY, **{"beam_size": 3, "max_len_b": 60, **options})
 
 
-@pytest.mark.parametrize("wrap", [narrow, lambda generator: generator], ids=["narrow", "stock"])
+@pytest.mark.parametrize("wrap", [use_topk, lambda generator: generator], ids=["use_topk", "stock"])
 @pytest.mark.parametrize("options", [{}, {"beam_size": 1}, {"min_len": 9}, {"len_penalty": 0.3}])
 def test_what_was_not_stopped_is_the_whole_searchs(model, sample, options, wrap):
     generator = wrap(generator_for(model, **options))

@@ -1,0 +1,13 @@
+"""What a package built on fairseq adds to the patches; without one they do as they stand."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # typing takes time at every start
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+# what a checkpoint notes of the command that made it, given its words
+note_of_command: Callable[[str], Any] = str
+# fills in what a checkpoint's text passed through, given options, parser and words of a command
+complete_options: Callable[[Any, Any, Any], None] | None = None
