@@ -1,7 +1,7 @@
 """From a description to the text folder that is segmented and binarised: every split of every pair.
 
 OUT/work/raw/        texts of the archives
-OUT/work/tokens/     text before truecasing (see `making.py` for what is beside it)
+OUT/work/tokens/     text before truecasing (see `pair_rows.py` for what is beside it)
 OUT/work/text/       the text folder (see `texts.py`)
 """
 

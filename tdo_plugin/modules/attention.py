@@ -1,4 +1,4 @@
-"""Multi-head attention, of one stream or of several rows over what they share.
+"""Multi-head attention, of sequences or of several rows over what they share.
 
 Shapes: B sentences, K rows (beams) of a sentence, R = B * K, T queries of a row, L keys and values
 of a sentence, D model width, H heads, E = D / H head width.
@@ -120,23 +120,23 @@ class MultiheadAttention(nn.Module):
     def queries_keys_values(
         self, x: Tensor, shapes: Sequence[tuple[int, int]], context: TokenContext = NO_CONTEXT
     ) -> list[tuple[Tensor, KeyValue]]:
-        """Of several streams side by side, each one's queries, keys and values.
+        """Queries, keys and values of the segments of a packed batch.
 
         Args:
-            x: (N, D), the streams one after the other.
-            shapes: of each stream, rows and length; N is the sum of their products.
+            x: (N, D), the segments one after the other.
+            shapes: of each segment, rows and length; N is the sum of their products.
             context: of the tokens, (N,).
 
         Returns:
-            Queries (rows, H, length, E) and keys and values of the same, for each stream.
+            Queries (rows, H, length, E) and keys and values of the same, for each segment.
         """
         sizes = [rows * length for rows, length in shapes]
         query, key, value = self._project(x, context, self.query, self.key, self.value)
         kinds = self._turned(query, context), self._turned(key, context), value
-        streams = zip(*(kind.split(sizes) for kind in kinds), strict=True)
+        segments = zip(*(kind.split(sizes) for kind in kinds), strict=True)
         split = [
-            [self._split_heads(part.view(*shape, part.size(1))) for part in stream]
-            for stream, shape in zip(streams, shapes, strict=True)
+            [self._split_heads(part.view(*shape, part.size(1))) for part in segment]
+            for segment, shape in zip(segments, shapes, strict=True)
         ]
         return [(query, KeyValue(key, value)) for query, key, value in split]
 

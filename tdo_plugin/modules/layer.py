@@ -49,7 +49,7 @@ class FeedForward(nn.Module):
 class Residual(nn.Module):
     """A sublayer is called between ``before`` and ``after``; subclasses say where the norm is.
 
-    Both take the language of each position, broadcastable to (...), which some norms want.
+    Both take the context of the tokens, broadcastable to (...), which some norms want.
     """
 
     def __init__(self, norm: nn.Module, dropout: nn.Module) -> None:
@@ -62,7 +62,7 @@ class Residual(nn.Module):
         raise TypeError(f"{type(self).__name__} has no place for its norm; use a subclass")
 
     def after(self, x: Tensor, output: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
-        """The stream ``x`` with the sublayer's ``output`` added, (..., D)."""
+        """``x`` with the sublayer's ``output`` added, (..., D)."""
         raise TypeError(f"{type(self).__name__} has no place for its norm; use a subclass")
 
 

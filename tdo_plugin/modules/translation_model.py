@@ -30,7 +30,7 @@ class TranslationModel(nn.Module):
     Source positions never look at target positions, so the source can be computed first and alone
     (:meth:`encode`), once for each sentence; the target then reads its keys and values layer by
     layer (:meth:`decode`). This equals one pass over the concatenation [source ; target] with a
-    mask. Where the whole target is known, both go side by side (:meth:`forward`).
+    mask. Where the whole target is known, both pass as one packed batch (:meth:`forward`).
 
     Args:
         spec: the numbers.
@@ -123,7 +123,7 @@ class TranslationModel(nn.Module):
     def decode(
         self, prev_output_tokens: Tensor, source: SourceState, cache: TargetStore | None = None
     ) -> Tensor:
-        """The target stream: features (R, T, D) after the last layer.
+        """The target: features (R, T, D) after the last layer.
 
         Args:
             prev_output_tokens: token ids (R, P), the shifted target; (B, P) where the rows of each

@@ -73,7 +73,7 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
     no validation set. With ``--eval-translation`` a validation translates, too. Data are loaded
     without reading them (``--data-loading``). What a batch becomes before it is trained on is a
     list, ``step_hooks``; ``--source-noise`` is one of them. Criterions are told of each update, and
-    what they train beside the model is in the checkpoint (``remember``).
+    what they train beside the model is in the checkpoint (``register_state``).
     """
 
     provides_lang_ids = True  # in every batch, which models with parts for each language ask

@@ -16,7 +16,7 @@ from tdo_plugin.modules.token_context import TokenContext
 from tdo_plugin.modules.translation_model import TranslationModel
 
 # number of the direction; line of each sentence in its set (B,); source tokens (B, S), padded on
-# either side; index (B,) of its target language, where the model asks for it
+# either side; the context of each sentence
 Batch = tuple[int, Tensor, Tensor, "TokenContext"]
 
 
