@@ -1,4 +1,4 @@
-"""Adapters and target-specific attention from the command line: trained, resumed, decoded."""
+"""Adapters, target-specific attention and FFN experts: trained, resumed, decoded by commands."""
 
 import pytest
 from support.commands import hypotheses, scores
@@ -17,7 +17,7 @@ from support.data import (
 from tdo_compat.checkpoint import safe_load
 
 BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, "--disable-validation", *CROSS_ENTROPY)
-PARTS = ("--tdo-adapter-dim", "5", "--tdo-target-attention", "all")
+PARTS = ("--tdo-adapter-dim", "5", "--tdo-target-attention", "all", "--tdo-ffn-experts", "target")
 SYSTEMS = {"tdo_transformer": TDO, "tdo_encoder_decoder": (*TDO, *ENCODER_DECODER)}
 GENERATE = ("--task", "tdo_translation", *TASK, *TAG, "--beam", "3", "--max-len-b", "8")
 TRAINED = tuple(BOTH_WAYS.split(",")[0].split("-"))

@@ -23,6 +23,7 @@ KINDS = {
     "masked before": (*TDO, *AWARE, "--tdo-masked-tags", "3"),
     "one stage": ("--arch", "tdo_prefix_decoder_only_small", "--tdo-laln", "source"),
     "target attention": (*TDO, "--tdo-target-attention", "all"),
+    "FFN experts": (*TDO, "--tdo-ffn-experts", "target"),
 }
 
 

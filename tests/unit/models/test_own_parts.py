@@ -16,6 +16,7 @@ from tdo_plugin.modules.token_context import TokenContext
 
 BASE = ("--task", "tdo_translation", *TASK, *TAG, *TRAIN, "--dropout", "0")
 ADAPTERS, TARGETS = ("--tdo-adapter-dim", "5"), ("--tdo-target-attention", "all")
+EXPERTS = ("--tdo-ffn-experts", "target")
 WAYS = {"two stages": (), "encoder-decoder": ENCODER_DECODER}
 
 
@@ -28,7 +29,7 @@ def moved(model):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_ids_of_the_batch_reach_the_parts(way):
-    task, model, _ = built(*BASE, *TDO, *WAYS[way], *ADAPTERS, *TARGETS)
+    task, model, _ = built(*BASE, *TDO, *WAYS[way], *ADAPTERS, *TARGETS, *EXPERTS)
     batch = iterate(task, "train")[0]["net_input"]
     logits, _ = moved(model)(**batch)
     pairs = trained_pairs(task.args)
@@ -62,13 +63,15 @@ def test_a_pair_without_an_adapter():
 @pytest.mark.parametrize("way", WAYS)
 def test_a_plain_checkpoint_grows(way):
     task, plain, _ = built(*BASE, *TDO, *WAYS[way])
-    _, aware, _ = built(*BASE, *TDO, *WAYS[way], *ADAPTERS, *TARGETS)
+    _, aware, _ = built(*BASE, *TDO, *WAYS[way], *ADAPTERS, *TARGETS, *EXPERTS)
     aware.load_state_dict(moved(plain).state_dict())
     batch = iterate(task, "train")[0]["net_input"]
     torch.testing.assert_close(aware.double()(**batch)[0], plain(**batch)[0], rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("flags", [ADAPTERS, TARGETS], ids=["adapters", "target attention"])
+@pytest.mark.parametrize(
+    "flags", [ADAPTERS, TARGETS, EXPERTS], ids=["adapters", "target attention", "experts"]
+)
 def test_an_optimizer_does_not_grow(flags):
     _, plain, _ = built(*BASE, *TDO)
     _, aware, _ = built(*BASE, *TDO, *flags)
@@ -118,7 +121,9 @@ def test_no_cross_attention_in_one_stack():
 
 def test_neurons_are_those_of_the_plain_model():
     """Outputs of target-specific projections are neurons; adapters have none."""
-    stacks = [built(*BASE, *TDO, *more)[1].core.stack for more in ((), (*ADAPTERS, *TARGETS))]
+    stacks = [
+        built(*BASE, *TDO, *more)[1].core.stack for more in ((), (*ADAPTERS, *TARGETS, *EXPERTS))
+    ]
     widths = [{name: p.out_features for name, p in projections(one).items()} for one in stacks]
     assert widths[0] == widths[1]
     assert [*neuron_outputs(stacks[1])] == [*widths[1]]

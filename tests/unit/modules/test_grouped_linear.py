@@ -8,6 +8,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from tdo_plugin.modules.language_pairs import LanguagePairs
 from tdo_plugin.modules.methods.adapters import PairAdapters
+from tdo_plugin.modules.methods.expert_ffn import ExpertLinear
 from tdo_plugin.modules.methods.target_attention import TargetProjection, project_for_targets
 from tdo_plugin.modules.token_context import TokenContext
 
@@ -39,6 +40,7 @@ def adapter(x, gain, bias, down, down_bias, up, up_bias):
 PARTS = {
     "adapters": (lambda: PairAdapters(5, 6, 4), adapter),
     "projection": (lambda: TargetProjection(5, 6, 8), F.linear),
+    "expert": (lambda: ExpertLinear(5, 6, 8), F.linear),
 }
 
 
