@@ -31,7 +31,7 @@ MEANING = re.compile(
     r"max_(source|target)_positions|(tdo|encoder|decoder|share|adaptive)(_\w+)?|"
     r"no_(scale_embedding|token_positional_embeddings|cross_attention|decoder_final_norm)"
 )
-FREE = re.compile(r"\w*(dropout|layerdrop|freeze|xformers)\w*")
+FREE = re.compile(r"\w*(dropout|layerdrop|freeze|xformers)\w*|tdo_plain")
 
 # A tensor in which fairseq's modules remember their type and device; its number is never set.
 TYPE_ONLY = re.compile(r"(.+\.)?_float_tensor")

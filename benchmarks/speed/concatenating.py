@@ -201,10 +201,15 @@ class ConcatenatingTransformer(TdoTransformer):
                 "`--tdo-topology` must be decoder-only for the concatenating baseline; it is "
                 f"{core.spec.topology}"
             )
-        if core.spec.language_aware:
+        for name, part in core.spec.needing("languages", "pairs", "both languages").items():
             raise UserError(
-                "`--tdo-laln` and `--tdo-lalt` must be none for the concatenating baseline; they "
-                f"are {core.spec.laln} and {core.spec.lalt}"
+                f"`{part.flag}` must be {part.off or 'empty'} for the concatenating baseline; it "
+                f"is {getattr(core.spec, name)}"
+            )
+        if core.spec.position_embedding == "rotary":
+            raise UserError(
+                "`--tdo-position-embedding` must be another for the concatenating baseline; it is "
+                "rotary"
             )
         if core.spec.cut_residual or core.spec.tpdm_layer:
             raise UserError(

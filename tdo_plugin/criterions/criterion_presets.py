@@ -7,21 +7,24 @@ from tdo_plugin.criterions.label_smoothed_cross_entropy_terms import (
     TermOptions,
 )
 
+# By the end of the criterion's name and of its class's, which checkpoints hold: one that is of
+# another class does not resume.
 PRESETS = {
-    "instrucl": ("instrucl",),  # the TDO paper's (Qu et al., equation 9)
-    "tpdm": ("tpdm",),  # the TPDM paper's (Chen et al., 2023, equation 12)
-    "tlm": ("reconstruction",),  # the TLM paper's (Gao et al., 2022)
+    "InstruCL": ("instrucl",),  # the TDO paper's (Qu et al., equation 9)
+    "TPDM": ("tpdm",),  # the TPDM paper's (Chen et al., 2023, equation 12)
+    "TLM": ("reconstruction",),  # the TLM paper's (Gao et al., 2022)
 }
 
 
 def _register(name: str, terms: tuple[str, ...]) -> None:
     flags = f"``--loss-terms {','.join(terms)}``"
     preset = type(
-        f"LabelSmoothedCrossEntropy_{name}",
+        f"LabelSmoothedCrossEntropy{name}",
         (LabelSmoothedCrossEntropyTerms,),
         {"__doc__": f"``label_smoothed_cross_entropy_terms`` with {flags}.", "preset": terms},
     )
-    register_criterion(f"label_smoothed_cross_entropy_{name}", dataclass=TermOptions)(preset)
+    register = register_criterion(f"label_smoothed_cross_entropy_{name.lower()}", TermOptions)
+    register(preset)
 
 
 for _name, _terms in PRESETS.items():

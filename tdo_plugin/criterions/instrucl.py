@@ -72,7 +72,7 @@ def default_layer(spec: ModelSpec) -> int:
     return math.ceil(0.75 * spec.num_layers)
 
 
-@cache
+@cache  # asked at every batch
 def instrucl_layer(spec: ModelSpec | None, requested: int | None) -> int:
     """The layer to contrast: ``requested``, or the default.
 

@@ -288,10 +288,11 @@ class TdoTransformer(FairseqEncoderDecoderModel):
         Raises:
             UserError: on other dictionaries, other languages or another architecture.
         """
+        command = args or model_cfg
+        if strict:  # masks are of parameters under the names that the checkpoint has for them
+            state_dict = with_masks(state_dict, self.core, command, self.for_training)
         state_dict = upgraded(state_dict)
         if strict:
-            command = args or model_cfg
-            state_dict = with_masks(state_dict, self.core, command, self.for_training)
             state_dict = grown(with_pairs(state_dict, self.core), self.core, command)
         model_state = self.state_dict()
         for name in ("core.embeddings.source.weight", "core.embeddings.target.weight"):

@@ -84,8 +84,8 @@ class MultiheadAttention(nn.Module):
     """Scaled dot-product attention (Vaswani et al., 2017), softmax scale 1 / sqrt(E).
 
     Query, key and value start Xavier-uniform with gain 1 / sqrt(2), the output projection with
-    gain 1 and zero bias, as fairseq starts them. Projections are told the languages of the
-    positions that they get, which gates ask for, and projections for each language.
+    gain 1 and zero bias, as fairseq starts them. Projections get the context of the tokens, which
+    gates and projections for each language read.
 
     Args:
         model_dim: D.

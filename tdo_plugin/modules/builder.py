@@ -225,7 +225,7 @@ class Builder:
         return JointLayer(
             self.attention(rotary=number > 0),
             self.layer_ffn(ffn_dim),
-            self.residual(streams),
+            self.attention_residual(streams),
             self.last_residual(streams),
             Cut() if 0 < number == self.spec.cut_residual else None,
             self.disentangler() if 0 < number == self.spec.tpdm_layer else None,
@@ -269,8 +269,8 @@ class Builder:
             self.attention(),
             self.attention(cross=True),
             self.layer_ffn(self.spec.stage2_ffn_dim),
-            self.residual(TARGET),
-            self.residual(TARGET),
+            self.attention_residual(TARGET),
+            self.attention_residual(TARGET),
             self.last_residual(TARGET),
         )
 
@@ -279,7 +279,7 @@ class Builder:
         return MergedAttentionLayer(
             self.attention(cross=True),
             self.layer_ffn(self.spec.stage2_ffn_dim),
-            self.residual(TARGET),
+            self.attention_residual(TARGET),
             self.last_residual(TARGET),
         )
 
@@ -318,6 +318,10 @@ class Builder:
     def residual(self, streams: frozenset[str]) -> Residual:
         """Norm, dropout and residual connection of a sublayer, in the order of the norm."""
         return RESIDUALS[self.spec.norm](self.norm(streams), self.dropout(self.spec.dropout))
+
+    def attention_residual(self, streams: frozenset[str]) -> Residual:
+        """Around an attention."""
+        return self.residual(streams)
 
     def last_residual(self, streams: frozenset[str]) -> Residual:
         """Around a layer's last sublayer, with adapters behind it where the model has them."""

@@ -152,24 +152,26 @@ class RotaryPositions(nn.Module):
         head_dim: E, even.
     """
 
-    rates: Tensor
-
     def __init__(self, head_dim: int) -> None:
         super().__init__()
-        rates = 10000 ** (-torch.arange(0, head_dim, 2, dtype=torch.float64) / head_dim)
-        self.register_buffer("rates", rates.to(torch.get_default_dtype()), persistent=False)
+        self.head_dim = head_dim
 
     def forward(self, x: Tensor, positions: Tensor) -> Tensor:
-        """Heads side by side (..., H * E), turned by positions that broadcast to (...)."""
-        angles = positions[..., None, None].to(self.rates) * self.rates  # (..., 1, E / 2)
+        """Heads one after the other (..., H * E), turned by positions that broadcast to (...).
+
+        Angles are made in single precision at least: in half, positions beyond 256 would be alike.
+        """
+        wide = torch.promote_types(x.dtype, torch.float32)
+        steps = torch.arange(0, self.head_dim, 2, dtype=wide, device=x.device)
+        angles = positions[..., None, None] * 10000 ** (-steps / self.head_dim)  # (..., 1, E / 2)
         cosines, sines = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-        first, second = x.unflatten(-1, (-1, 2, self.rates.numel())).unbind(-2)  # (..., H, E / 2)
+        first, second = x.unflatten(-1, (-1, 2, steps.numel())).unbind(-2)  # (..., H, E / 2)
         turned = [first * cosines - second * sines, second * cosines + first * sines]
         return torch.stack(turned, -2).flatten(-3)
 
 
 class NoPositions(nn.Module):
-    """Adds nothing: order shows through the causal mask alone."""
+    """Adds nothing: order shows through the causal mask alone, or in rotated queries and keys."""
 
     def forward(self, positions: Tensor, longest: int) -> Tensor:
         """Zeros that broadcast to (B, L, D)."""

@@ -166,8 +166,9 @@ class JointLayer(TargetLayer):
     def forward(self, batch: PackedBatch) -> Tensor:
         """A packed batch one layer on, (N, D), each linear layer one product for all segments."""
         context = batch.context
-        mixed = batch.attend(self.attention, self.attention_residual.before(batch.x, context))
-        attended = self.attention.out(mixed, context)
+        normed = self.attention_residual.before(batch.x, context)
+        attended = self.attention.out(batch.attend(self.attention, normed), context)
+        del normed  # the FFN needs the room
         skipped = batch.x if self.skip is None else self.skip.packed(batch.x, batch)
         x = self.attention_residual.after(skipped, attended, context)
         x = x if self.pre_ffn is None else self.pre_ffn.packed(x, batch)
@@ -186,24 +187,18 @@ class JointLayer(TargetLayer):
         """
         kv = self.project_kv(x, segment.context)
         queries = segment.last_queries(number, x, kv)
-        outputs = [self.forward_queries(tokens, tokens.place is not None) for tokens in queries]
-        segment.keep_last(queries, outputs)
+        segment.keep_last(queries, [self.forward_queries(tokens) for tokens in queries])
 
-    def forward_queries(self, queries: LastQueries, of_source: bool = False) -> Tensor:
-        """Some tokens through the layer, given what they see: (B, T, D).
-
-        Args:
-            queries: the tokens.
-            of_source: whether they are a source's.
-        """
+    def forward_queries(self, queries: LastQueries) -> Tensor:
+        """Some tokens through the layer, given what they see: (B, T, D)."""
         context = queries.context
         normed = self.attention_residual.before(queries.x, context)
         attended = self.attention.attend(normed, queries.kv, queries.mask, context)
         x = queries.x
-        if of_source and self.skip is not None:
+        if queries.of_source and self.skip is not None:
             x = self.skip(x, context)
         x = self.attention_residual.after(x, attended, context)
-        if of_source and self.pre_ffn is not None:
+        if queries.of_source and self.pre_ffn is not None:
             x = self.pre_ffn(x, context)
         return self._feed_forward(x, context)
 

@@ -11,7 +11,7 @@ weight into the order that its kernel wants. A weight that no longer changes is 
 once.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -151,10 +151,10 @@ class Linear(nn.Linear):
 
     def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
         """(..., D) to (..., E), given the context of the tokens, broadcastable to (...)."""
-        return self.passed(self._product(x, self.weight, self.bias), context)
+        return self.through_output(self._product(x, self.weight, self.bias), context)
 
-    def passed(self, output: Tensor, context: TokenContext) -> Tensor:
-        """What comes of this projection's ``output`` (..., E) on its way."""
+    def through_output(self, output: Tensor, context: TokenContext) -> Tensor:
+        """``output`` (..., E) of this projection, behind the gate or the hooks on it."""
         return output if self.output is None else self.output(output, context)
 
     def pack(self) -> None:
@@ -179,7 +179,7 @@ class LayerNorm(nn.LayerNorm):
         self.recompute = recompute
 
     def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
-        """(..., D) to (..., D), with model width D; languages make no difference."""
+        """(..., D) to (..., D), the same for all languages."""
         return self._computed(partial(_normed, self.eps), x, self.weight, self.bias)
 
     def _computed(self, compute: Callable[..., Tensor], *inputs: Tensor) -> Tensor:
@@ -214,8 +214,16 @@ def project_packed(x: Tensor, context: TokenContext, *projections: Projection) -
         return project_apart(x, context, *projections)
     bias = torch.cat([part.bias for part in projections])
     packed = lean_linear(x, bias, *(part.weight for part in projections))
-    outputs = packed.split([part.out_features for part in projections], -1)
-    return [part.passed(output, context) for part, output in zip(projections, outputs, strict=True)]
+    return split_outputs(packed, context, projections)
+
+
+def split_outputs(
+    packed: Tensor, context: TokenContext, projections: Sequence[Projection]
+) -> list[Tensor]:
+    """The outputs of projections that were computed in one piece, (..., sum of E)."""
+    parts = packed.split([projection.out_features for projection in projections], -1)
+    pairs = zip(projections, parts, strict=True)
+    return [projection.through_output(part, context) for projection, part in pairs]
 
 
 def project_apart(x: Tensor, context: TokenContext, *projections: Projection) -> list[Tensor]:

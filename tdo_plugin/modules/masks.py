@@ -41,12 +41,6 @@ class SourceMask:
     padded: bool
     causal: bool
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        """B and S."""
-        sentences, length = self.padding.shape
-        return sentences, length
-
     @cached_property
     def whole(self) -> Tensor | None:
         """Boolean (B, 1, S, S), or (B, 1, 1, S) where every query sees the same; None: all.

@@ -26,7 +26,8 @@ class LastQueries:
     kv: KeyValue  # (B, H, L, E)
     mask: Tensor | None  # broadcastable to (B, H, T, L)
     context: TokenContext  # broadcastable to (B, T)
-    place: int | None = None  # in the request's token states; None for the target
+    of_source: bool = False
+    place: int | None = None  # of a source: in the request's token states
 
 
 @dataclass(eq=False)
@@ -106,7 +107,7 @@ class Segment:
         for place, positions in self._wanted_tokens(number):
             chosen = self._rows[:, None], positions[:, None]
             context, mask = self.context.at(*chosen), self.mask.at(positions)
-            queries.append(LastQueries(x[chosen], self._of_source(kv), mask, context, place))
+            queries.append(LastQueries(x[chosen], self._of_source(kv), mask, context, True, place))
         if self.target_mask is not None:
             _, target = self.split(x)
             queries.append(LastQueries(target, kv, self.target_mask.joint, self.target_context))
@@ -115,18 +116,17 @@ class Segment:
     def keep_last(self, queries: Sequence[LastQueries], outputs: Sequence[Tensor]) -> None:
         """Keep the outputs (B, T, D) at tokens of :meth:`last_queries`."""
         for tokens, output in zip(queries, outputs, strict=True):
-            state = output if tokens.place is None else output[:, 0]
+            state = output[:, 0] if tokens.of_source else output
             self._token_states[tokens.place] = state
 
     def keep(self, number: int, x: Tensor) -> None:
         """Keep what is wanted of the whole output (B, L, D) of layer ``number``."""
-        source, target = self.split(x)
         if number in self.request.layer_outputs:
-            self._layer_outputs[number] = source
+            self._layer_outputs[number] = self.split(x)[0]
         for place, positions in self._wanted_tokens(number):
-            self._token_states[place] = source[self._rows, positions]
+            self._token_states[place] = x[self._rows, positions]
         if number == self.last and self.target_mask is not None:
-            self._token_states[None] = target
+            self._token_states[None] = self.split(x)[1]
 
     def capture(self, name: str, compute: Callable[[], Tensor]) -> None:
         """Keep a tensor from inside a layer, (B * S, ...), computed only if it was asked for."""

@@ -6,7 +6,7 @@ Shapes: B sentences, N tokens, (...) those of whatever carries the context.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import torch
@@ -46,7 +46,7 @@ class TokenContext:
 
     @property
     def _kinds(self) -> tuple[Tensor | None, ...]:
-        return self.norm, self.target, self.pair, self.neurons, self.position
+        return tuple(getattr(self, kind.name) for kind in fields(self))
 
     @classmethod
     def side_by_side(cls, parts: Sequence[TokenContext], lengths: Sequence[int]) -> TokenContext:
@@ -67,9 +67,6 @@ class TokenContext:
 
     def expand(self, *shape: Any) -> TokenContext:
         return self._each(lambda index: index.expand(*shape))
-
-    def flatten(self) -> TokenContext:
-        return self._each(Tensor.flatten)
 
     def index_select(self, dim: int, places: Tensor) -> TokenContext:
         return self._each(lambda index: index.index_select(dim, places))

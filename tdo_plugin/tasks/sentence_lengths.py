@@ -23,7 +23,7 @@ class SentenceLengths:
     def __init__(self, task: Any) -> None:
         self._task = task
 
-    def check(self, dataset: Any, indices: Any, limits: Any, skips: bool) -> None:
+    def check(self, dataset: Any, indices: Any, limits: Any, skips: bool) -> Any:
         """Refuse a set that cannot be used whole, or with ``skips`` in part.
 
         Args:
@@ -31,6 +31,9 @@ class SentenceLengths:
             indices: of its sentences.
             limits: most tokens (source, target).
             skips: whether longer sentences are left out.
+
+        Returns:
+            the indices of those that fit.
 
         Raises:
             UserError: a set has no sentences, none that fits, or one that is too long.
@@ -49,6 +52,7 @@ class SentenceLengths:
                 f"leave a sentence of {self._shown(split)}; all {len(longer)} are longer "
                 f"than {limits} tokens"
             )
+        return kept
 
     def _too_long(self, dataset: Any, longer: Any, limits: Any) -> str:
         # (source, target), but one number of a set that has several directions

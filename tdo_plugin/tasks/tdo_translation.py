@@ -267,10 +267,10 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         Raises:
             UserError: on sentences that are too long, unless they are to be left out.
         """
-        self.lengths.check(dataset, indices, max_positions, ignore_invalid_inputs)
-        return super().filter_indices_by_size(
-            indices, dataset, max_positions, ignore_invalid_inputs
-        )
+        kept = self.lengths.check(dataset, indices, max_positions, ignore_invalid_inputs)
+        if not ignore_invalid_inputs:
+            return kept
+        return super().filter_indices_by_size(indices, dataset, max_positions, True)  # warns
 
     def create_batch_sampler_func(self, *limits: Any, **options: Any) -> Any:
         """As fairseq's.

@@ -18,6 +18,6 @@ class Adaptation(nn.Module):
         self.dropout = dropout
 
     def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
-        """(..., D) to (..., D); languages make no difference."""
+        """(..., D) to (..., D), the same for all languages."""
         adapted: Tensor = x + self.dropout(self.feed_forward(x, context))
         return adapted

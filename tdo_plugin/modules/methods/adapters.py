@@ -40,7 +40,7 @@ class PairAdapters(PerLanguage):
                 nn.init.xavier_uniform_(matrix)
 
     def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
-        """(..., D) to (..., D), given the row of each position, broadcastable to (...).
+        """(..., D) to (..., D), given the context of the tokens, broadcastable to (...).
 
         Raises:
             ValueError: the rows are not given.

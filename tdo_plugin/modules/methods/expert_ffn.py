@@ -38,7 +38,7 @@ class ExpertLinear(PerLanguage, Linear):
         if context.target is None:
             raise ValueError("FFN experts need the language of every sentence")
         projected = grouped(x, context.target, F.linear, self.weight, self.bias)
-        return self.passed(projected, context)
+        return self.through_output(projected, context)
 
     def pack(self) -> None:
         """Nothing: a step of decoding may want any language's weight."""

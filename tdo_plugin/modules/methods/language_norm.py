@@ -31,7 +31,7 @@ class LanguageNorm(PerLanguage, LayerNorm):
         self.bias = nn.Parameter(torch.zeros(rows, model_dim))
 
     def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
-        """(..., D) to (..., D), given the row of each position, broadcastable to (...).
+        """(..., D) to (..., D), given the context of the tokens, broadcastable to (...).
 
         Raises:
             ValueError: the languages are not given.

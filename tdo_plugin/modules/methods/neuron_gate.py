@@ -16,7 +16,7 @@ class NeuronOutput(nn.Module):
     """Changes nothing: a place for hooks on single neurons."""
 
     def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
-        """(..., W) as they are; languages make no difference."""
+        """(..., W) as they are, whatever the context."""
         return x
 
 
@@ -37,7 +37,7 @@ class NeuronGate(NeuronOutput):
         self.register_buffer("masks", numbers, persistent=False)
 
     def forward(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
-        """(..., W) to (..., W), given the row of each position, broadcastable to (...).
+        """(..., W) to (..., W), given the context of the tokens, broadcastable to (...).
 
         Raises:
             ValueError: the rows are not given.

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from tdo_plugin.modules.grouped_linear import PerLanguage, grouped
-from tdo_plugin.modules.linear import Projection
+from tdo_plugin.modules.linear import Projection, split_outputs
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 
@@ -57,8 +57,7 @@ def project_for_targets(x: Tensor, context: TokenContext, *projections: Projecti
         raise ValueError("target-specific attention needs the language of every sentence")
     parameters = [parameter for part in projections for parameter in (part.weight, part.bias)]
     projected = grouped(x, context.target, _projected, *parameters)
-    outputs = projected.split([part.out_features for part in projections], -1)
-    return [part.passed(output, context) for part, output in zip(projections, outputs, strict=True)]
+    return split_outputs(projected, context, projections)
 
 
 def _projected(x: Tensor, *parameters: Tensor) -> Tensor:

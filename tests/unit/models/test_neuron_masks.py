@@ -1,6 +1,7 @@
 """Masks of neurons at fairseq's border: the file, the pairs of a batch, checkpoints."""
 
 import copy
+import re
 from argparse import Namespace
 from dataclasses import replace
 
@@ -11,6 +12,7 @@ from support.neuron_masks import masks_of, write_masks
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.mask_files import add_neuron_masks
+from tdo_plugin.modules.checkpoint_upgrade import RENAMED
 from tdo_plugin.modules.source_state import SourceRequest
 from tdo_plugin.modules.token_context import TokenContext
 from tdo_plugin.neuron_files import Masks
@@ -153,3 +155,20 @@ def test_zero_shot_pairs_follow_the_flag(plain, file):
         assert bool((neurons.mask_of(1, 2) != neurons.general).any()) == differs
     with pytest.raises(UserError, match="`--tdo-zero-shot-neurons` must be left out where"):
         built(*flags, "--tdo-zero-shot-neurons", "general")
+
+
+def test_masks_of_a_checkpoint_with_the_names_of_before(tmp_path):
+    """They are of its parameters under the names that stand in it."""
+    flags = (*BASE, *TDO, "--tdo-norm", "pre")
+    _, model, _ = built(*flags)
+    before = {present: old for old, present in RENAMED.items()}
+    state = {
+        re.sub(r"stack\.(bridge|output_block)", lambda name: before[name[0]], key): value
+        for key, value in model.state_dict().items()
+    }
+    assert state.keys() != model.state_dict().keys()
+    file = write_masks(tmp_path / "masks", model.core, PAIRS, state)
+    _, other, _ = masked(flags, file)
+    other.load_state_dict(state)
+    for name, value in model.state_dict().items():
+        assert torch.equal(other.state_dict()[name], value), name

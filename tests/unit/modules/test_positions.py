@@ -8,6 +8,7 @@ from fairseq.utils import make_positions
 from tdo_plugin.modules.embeddings import (
     LearnedPositions,
     NoPositions,
+    RotaryPositions,
     SinusoidalPositions,
 )
 from tdo_plugin.modules.translation_model import count_positions
@@ -76,3 +77,14 @@ def test_padding_of_learned_positions_stays_zero(tokens):
 def test_no_positions_add_nothing(tokens):
     x = torch.randn(4, 5, 8)
     assert torch.equal(x + NoPositions()(count_positions(tokens.eq(PAD), PAD), 5), x)
+
+
+@pytest.mark.parametrize("precision", [torch.bfloat16, torch.float16])
+def test_rotary_positions_differ_in_half_precision(precision):
+    """Whose own numbers have gaps beyond 256, or 2048."""
+    positions = torch.tensor([[256, 257, 2048, 2049]])
+    x = torch.linspace(-1, 1, 32).reshape(1, 4, 8).to(precision)
+    turned = RotaryPositions(8).to(precision)(x, positions)
+    assert turned.dtype == precision
+    exact = RotaryPositions(8).double()(x.double(), positions)
+    torch.testing.assert_close(turned.double(), exact, rtol=0, atol=0.02)
