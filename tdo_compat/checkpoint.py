@@ -1,6 +1,6 @@
 """Reading checkpoints in torch's safe mode, and writing them so that only whole ones appear.
 
-``patches`` gives these functions to fairseq.
+``file_patches`` gives these functions to fairseq.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 """Workers that end together, and a torchrun that says so.
 
-``patches`` gives these functions to fairseq and to torchrun.
+``training_patches`` gives these functions to fairseq and to torchrun.
 """
 
 import contextlib

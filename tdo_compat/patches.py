@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-# importing these has registered their patches
+# importing these has registered their patches, whose order matters within a file alone
 PATCH_FILES = (command_patches, file_patches, training_patches, version_patches)
 
 _callbacks: list[Callable[[], object]] = []
@@ -53,7 +53,7 @@ def _execute(exec_module: Callable[[ModuleType], None], module: ModuleType) -> N
         _install_one_line_errors()
     with contextlib.ExitStack() as stack:
         for patch in PATCHES:
-            if not patch.modules and name != TORCHRUN and patch.is_applied():
+            if not patch.modules and name != TORCHRUN and patch.decide():
                 stack.enter_context(patch.apply())
         exec_module(module)
     _patch_after(name, module)
@@ -70,7 +70,7 @@ def _install_one_line_errors() -> None:
 
 def _patch_after(name: str, module: ModuleType) -> None:
     for patch in PATCHES:
-        if patch.concerns(name) and patch.is_applied():
+        if patch.concerns(name) and patch.decide():
             patch.apply(module)
 
 

@@ -41,7 +41,7 @@ class Patch:
             EVERYWHERE in self.modules and module_name != TORCHRUN
         )
 
-    def is_applied(self) -> bool:
+    def decide(self) -> bool:
         """Whether it is needed here, which :func:`overview` tells from then on."""
         self.status = "applied" if self.needed() else "not needed"
         return self.status == "applied"

@@ -3,7 +3,7 @@
 fairseq calls ``eval`` on some settings that are text, such as ``--left-pad-source`` or
 ``--adam-betas``, and a checkpoint brings its settings with it. :func:`literal` reads the same text
 and runs nothing; :func:`harmless` takes out of a checkpoint's settings what names code, or a place
-to write to. ``patches`` gives both to fairseq.
+to write to. ``file_patches`` gives both to fairseq.
 """
 
 import argparse

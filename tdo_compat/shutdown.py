@@ -1,6 +1,6 @@
 """How a training ends before its time: asked to by a signal, or out of memory.
 
-``patches`` gives these functions to fairseq's trainer.
+``training_patches`` gives these functions to fairseq's trainer.
 """
 
 import atexit

@@ -185,7 +185,7 @@ def run(args: argparse.Namespace) -> int:
         print(f"{check.status:5}  {check.name:30}  {check.detail}")
         if check.fix:
             print(f"{'':5}  {'':30}  fix it with: {check.fix}")
-    print("\nmends of fairseq (what breaks, since when):")
+    print("\npatches of fairseq (what breaks, since when):")
     for patch in rows:
         print(f"{patch['status']:10}  {patch['name']:20}  {patch['breaks']} ({patch['since']})")
     print("\nall is well" if fine else "\nsomething is wrong: see the lines marked above")

@@ -22,7 +22,7 @@ class Plan:
 
     Attributes:
         metrics: text metrics, by key.
-        tokenizer: see `metrics.text.text_metric`.
+        tokenizer: see `metrics.sacrebleu_scores.text_metric`.
         lowercase: whether case is ignored.
         english: the corpus' name of English.
         detector: of languages; None measures none.

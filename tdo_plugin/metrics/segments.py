@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 class Unavailable(Exception):
-    """A metric cannot be computed here. Its text is one line: why, and what mends it."""
+    """A metric cannot be computed here. Its text is one line: why, and what fixes it."""
 
 
 @dataclass(frozen=True)

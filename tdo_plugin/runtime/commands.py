@@ -8,6 +8,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 GRACE = 10.0  # seconds from being asked to end to being made to
@@ -87,4 +88,5 @@ class Commands:
 
 def _signal(process: subprocess.Popen[bytes], number: int) -> None:
     if process.poll() is None:
-        os.killpg(process.pid, number)
+        with suppress(ProcessLookupError):  # it ends just now
+            os.killpg(process.pid, number)

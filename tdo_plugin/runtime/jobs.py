@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import sys
 import traceback
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from multiprocessing.connection import Connection, wait
@@ -18,7 +15,7 @@ from typing import Any, TypeVar
 
 from tdo_compat.errors import one_line
 from tdo_plugin.errors import UserError
-from tdo_plugin.runtime.processes import ended_with, follow, start, stop
+from tdo_plugin.runtime.processes import ended_with, start, stop
 from tdo_plugin.runtime.signals import no_interrupt
 
 Key = TypeVar("Key")
@@ -26,7 +23,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 Job = Callable[[], Any]
 
-NO_MEMORY = "`--workers` must leave each process its memory; one ended{}, out of memory?"
+NO_MEMORY = "`--workers` must leave each process its memory; one ended with {}, out of memory?"
 
 
 def run_jobs(
@@ -111,48 +108,86 @@ def map_spawned(
         begin: called in each process first, with `args`.
 
     Raises:
-        UserError: a process was ended from outside. What `function` raises is raised likewise, and
-            what has not begun is not begun then.
+        UserError: a process was ended from outside. What `begin` and `function` raise is raised
+            likewise; the processes are ended then.
     """
-    with ProcessPoolExecutor(
-        min(workers, len(items)),
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=_begin,
-        initargs=(os.getpid(), begin, args),
-    ) as pool:
+    waiting = deque(enumerate(items))
+    processes = [
+        start(_serve, function, begin, args, method="spawn")
+        for _ in range(min(workers, len(items)))
+    ]
+    busy: dict[Connection, tuple[int, BaseProcess]] = {}
+
+    def hand_on(connection: Connection, process: BaseProcess) -> None:
+        if waiting:
+            place, item = waiting.popleft()
+            busy[connection] = place, process
+            with suppress(ConnectionError):  # has ended, as is found when it is asked
+                connection.send(item)
+
+    results: dict[int, Result] = {}
+    try:
+        for connection, process in processes:
+            hand_on(connection, process)
+        for place in range(len(items)):
+            while place not in results:
+                for ready in wait(list(busy)):
+                    assert isinstance(ready, Connection)
+                    done, process = busy.pop(ready)
+                    results[done] = _received(ready, process)
+                    hand_on(ready, process)
+            yield results.pop(place)
+    finally:
+        stop(process for _, process in processes)
+        for connection, _ in processes:
+            connection.close()
+
+
+def _serve(
+    connection: Connection,
+    function: Callable[[Any], Any],
+    begin: Callable[..., None],
+    args: tuple[Any, ...],
+) -> None:
+    begun = _answer(partial(begin, *args))
+    while True:
         try:
-            yield from pool.map(function, items)
-        except BrokenProcessPool:
-            raise UserError(NO_MEMORY.format("")) from None
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
-
-
-def _begin(parent: int, begin: Callable[..., None], args: tuple[Any, ...]) -> None:
-    follow(parent)
-    begin(*args)
+            item = connection.recv()
+        except EOFError:
+            return
+        failed = begun[0] is not None
+        connection.send(begun if failed else _answer(partial(function, item)))
 
 
 def _result(connection: Connection, process: BaseProcess) -> Any:
+    """Of a process that does one job."""
     try:
-        error, value = connection.recv()
-    except (EOFError, ConnectionError):
-        raise UserError(NO_MEMORY.format(f" with {ended_with(process)}")) from None
+        value = _received(connection, process)
     finally:
         connection.close()
     process.join()
+    return value
+
+
+def _received(connection: Connection, process: BaseProcess) -> Any:
+    try:
+        error, value = connection.recv()
+    except (EOFError, ConnectionError):
+        raise UserError(NO_MEMORY.format(ended_with(process))) from None
     if error is not None:
         raise error
     return value
 
 
 def _do(connection: Connection, job: Job) -> None:
-    answer: tuple[Exception | None, Any]
+    connection.send(_answer(job))
+
+
+def _answer(job: Job) -> tuple[Exception | None, Any]:
+    """The error or the result of a job; an error of the program is shown here with its lines."""
     try:
-        answer = None, job()
+        return None, job()
     except Exception as error:
         if one_line(type(error), error) is None:
             traceback.print_exception(error, file=sys.stderr)
-        answer = error, None
-    connection.send(answer)
+        return error, None

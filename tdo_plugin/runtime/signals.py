@@ -21,13 +21,18 @@ def no_interrupt() -> Iterator[None]:
 GOES_ON = "the same command goes on from what is whole"
 
 
+ENDING = (signal.SIGTERM, signal.SIGHUP)  # of Slurm; of a terminal that is closed
+
+
 class _EndedError(SystemExit):
-    """SIGTERM has come."""
+    """A signal that ends this process has come."""
 
 
 @contextmanager
 def ended_by_sigterm(what: str = "", hint: str = "") -> Iterator[None]:
-    """SIGTERM, as Slurm sends it, ends this process by an exception, so that it can clear up.
+    """SIGTERM or SIGHUP end this process by an exception, so that it can clear up.
+
+    A signal that is ignored, as under `nohup`, stays so.
 
     Args:
         what: is ended, for the line that says so; without it an outer context says it.
@@ -37,10 +42,11 @@ def ended_by_sigterm(what: str = "", hint: str = "") -> Iterator[None]:
         yield  # whoever has that one answers signals
         return
 
-    def end(*_: object) -> None:
-        raise _EndedError(128 + signal.SIGTERM)
+    def end(number: int, _: object) -> None:
+        raise _EndedError(128 + number)
 
-    before = signal.signal(signal.SIGTERM, end)
+    answered = [number for number in ENDING if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, end) for number in answered}
     try:
         yield
     except _EndedError as error:
@@ -48,7 +54,9 @@ def ended_by_sigterm(what: str = "", hint: str = "") -> Iterator[None]:
             error.hint = hint  # type: ignore[attr-defined]
         if what:
             behind = getattr(error, "hint", "")
-            tell(f"{what}: ended by SIGTERM{behind and f'; {behind}'}")
+            name = signal.Signals(int(str(error.code)) - 128).name
+            tell(f"{what}: ended by {name}{behind and f'; {behind}'}")
         raise
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

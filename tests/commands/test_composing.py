@@ -44,7 +44,7 @@ VALUES = (*(None, 0.1, True, -1, 0, 2**70, -1e-12, 1e30, 5.0), float("inf"), flo
 
 
 def hydras():
-    """fairseq's function, of a copy of its file that no mend knows."""
+    """fairseq's function, of a copy of its file that no patch knows."""
     spec = importlib.util.spec_from_file_location("fairseq.dataclass.stock", utils.__file__)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

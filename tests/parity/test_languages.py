@@ -6,9 +6,11 @@ from support.language_models import build, moved
 from support.parity_cases import LANGUAGE_AWARE, PAD, TWO_STAGE, name_of
 
 from tdo_plugin.models.languages import grown
+from tdo_plugin.modules.declared_options import options_of
 from tdo_plugin.modules.grouped_linear import PerLanguage
 from tdo_plugin.modules.methods.language_norm import LanguageNorm
 from tdo_plugin.modules.source_state import SourceRequest
+from tdo_plugin.modules.spec import ModelSpec
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 EXACT = {"rtol": 0, "atol": 1e-9}
@@ -16,8 +18,8 @@ LANGUAGES = torch.tensor([1, 0, 1, 0])
 
 
 def without_languages(case):
-    of_languages = ("laln", "lalt", "ffn_experts", "num_languages")
-    return {key: one for key, one in case.items() if key not in of_languages}
+    parts = {name for name, option in options_of(ModelSpec).items() if option.needs}
+    return {key: value for key, value in case.items() if key not in {*parts, "num_languages"}}
 
 
 def features(model, batch, languages):

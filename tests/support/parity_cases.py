@@ -91,7 +91,7 @@ MERGED = [
 MERGED += [
     {**case, "decoder_attention": "merged"}
     for case in LANGUAGE_AWARE
-    if case["topology"] == "encoder-decoder" and case["laln"] in ("target", "both")
+    if case["topology"] == "encoder-decoder" and case.get("laln") in ("target", "both")
 ]
 TOPOLOGIES = [
     {"topology": "encoder-decoder", "encoder_layers": 2, "decoder_layers": 2},

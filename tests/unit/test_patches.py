@@ -125,7 +125,7 @@ def test_without_fairseq_nothing_is_touched(run):
     assert done.returncode == 0, done.stderr
 
 
-def test_boot_imports_nothing_at_start_up(run, root):
+def test_patches_import_nothing_at_start_up(run, root):
     code = (
         f"import sys; sys.path.insert(0, {str(root)!r}); before = set(sys.modules);"
         "import tdo_compat.patches; print(*sorted(set(sys.modules) - before))"
@@ -164,7 +164,7 @@ def test_callbacks_come_once_and_after_fairseq(run, root, fake_fairseq):
     )
 
 
-def test_modules_that_came_before_the_boot_are_patched_too(run, root, fake_fairseq):
+def test_modules_that_came_before_the_patches_are_patched_too(run, root, fake_fairseq):
     (fake_fairseq / "fairseq" / "__init__.py").write_text("")
     code = (
         "import fairseq.options; import tdo_compat.patches\n"
@@ -214,8 +214,9 @@ def test_a_complaint_of_fairseqs_parsers_is_one_line(capsys):
         ),
         ([], "`--arch` must be given, a model of fairseq's or of `--user-dir`; it is not"),
     ):
-        with pytest.raises(SystemExit):
+        with pytest.raises(SystemExit) as ended:
             options.parse_args_and_arch(options.get_training_parser(), ["data", *words])
+        assert ended.value.code == 2
         said = capsys.readouterr().err
         assert said.count("\n") == 1
         assert said.endswith(f"error: {complaint}\n")

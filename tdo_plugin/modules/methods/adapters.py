@@ -76,6 +76,9 @@ class AdaptedResidual(Residual):
 
     def __init__(self, residual: Residual, adapters: PairAdapters) -> None:
         super().__init__(residual.norm, residual.dropout)
+        others = {name for name, _ in residual.named_children()} - {"norm", "dropout"}
+        if others:
+            raise ValueError(f"the residual's {', '.join(others)} would not be registered")
         self.adapters = adapters
         self._residual = (residual,)  # whose parts are registered here
 

@@ -9,6 +9,7 @@ from fairseq.criterions.label_smoothed_cross_entropy import LabelSmoothedCrossEn
 from support.data import INSTRUCL, TAG, TASK, TRAIN, built, iterate
 
 from tdo_plugin.criterions.instrucl import default_layer
+from tdo_plugin.criterions.term_list import TERMS as TERM_CLASSES
 from tdo_plugin.errors import UserError
 from tdo_plugin.modules.spec import ModelSpec
 
@@ -124,8 +125,7 @@ def test_unreduced():
 
 def test_unknown_term():
     with pytest.raises(
-        UserError,
-        match="`--loss-terms` must be some of instrucl, tpdm, reconstruction, lexical; it",
+        UserError, match=f"`--loss-terms` must be some of {', '.join(TERM_CLASSES)}; it has spam"
     ):
         built(*BASE, *TOPOLOGIES["tdo"], *SMALL, *TERMS, "--loss-terms", "instrucl,spam")
 

@@ -1,6 +1,7 @@
 """Jobs in processes of their own."""
 
 import errno
+import math
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.runtime.jobs import map_in_order, run_jobs
+from tdo_plugin.runtime.jobs import map_in_order, map_spawned, run_jobs
 
 
 def wait_until(holds: Callable[[], bool]) -> None:
@@ -121,7 +122,7 @@ def test_a_job_that_fails_does_not_wait_for_its_own_processes() -> None:
 LONG = """
 import os, sys, time
 from pathlib import Path
-from tdo_plugin.runtime.jobs import map_in_order, run_jobs
+from tdo_plugin.runtime.jobs import map_in_order, map_spawned, run_jobs
 
 def work(number):
     if number:
@@ -151,3 +152,19 @@ def test_jobs_end_with_a_parent_that_is_killed(tmp_path: Path, whose: str) -> No
         time.sleep(0.1)
     os.kill(child, signal.SIGKILL)
     pytest.fail("the job outlived its parent")
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_spawned_processes_do_several_each(workers):
+    assert [*map_spawned(math.sqrt, [16, 4, 9, 1], workers, math.sqrt, 1)] == [4, 2, 3, 1]
+    assert [*map_spawned(math.sqrt, [], workers, math.sqrt, 1)] == []
+
+
+def test_errors_of_spawned_processes(capfd):
+    with pytest.raises(ValueError, match=r"math domain error|nonnegative"):
+        [*map_spawned(math.sqrt, [4, -1, 9], 2, math.sqrt, 1)]
+    with pytest.raises(ValueError, match=r"math domain error|nonnegative"):
+        [*map_spawned(math.sqrt, [4], 1, math.sqrt, -1)]
+    with pytest.raises(UserError, match="one ended with exit code 3, out of memory"):
+        [*map_spawned(os._exit, [3, 3], 2, math.sqrt, 1)]
+    assert "Traceback" in capfd.readouterr().err

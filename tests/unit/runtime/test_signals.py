@@ -37,6 +37,22 @@ def test_one_line(
     assert signal.getsignal(signal.SIGTERM) == before
 
 
+def test_a_closed_terminal_and_nohup(capsys: pytest.CaptureFixture[str]) -> None:
+    before = signal.getsignal(signal.SIGHUP)
+    try:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
+        with pytest.raises(SystemExit) as ended, ended_by_sigterm("tdo score"):
+            os.kill(os.getpid(), signal.SIGHUP)
+            signal.pause()
+        assert ended.value.code == 129
+        assert capsys.readouterr().err == "tdo score: ended by SIGHUP\n"
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        with ended_by_sigterm("tdo score"):
+            os.kill(os.getpid(), signal.SIGHUP)  # is ignored, as it was
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 @pytest.mark.parametrize("command", ["score", "report"])
 def test_commands_say_it(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
