@@ -103,12 +103,12 @@ class Results:
         Where the first quantity is equal the next decides; of equal cells it is the first.
         """
         entries = []
-        beside = self.grid.best.get(axis)
+        published = self.grid.best.get(axis)
         for value in self.grid.axes[axis]:
             cells = [result for result in self.cells if result.cell.values.get(axis) == value]
             scored = [result for result in cells if result.score(self.quantities[0]) is not None]
             best = max(scored, key=self._goodness, default=None)
-            row = beside.name({axis: value}) if beside else ""
+            row = published.name({axis: value}) if published else ""
             entries.append(Best(value, row, best, len(scored), len(cells)))
         return entries
 
