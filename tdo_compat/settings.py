@@ -79,7 +79,7 @@ def _value(node: ast.expr) -> Any:
     right: Any = _value(node.right)
     if isinstance(node.op, ast.Add):
         if isinstance(left, REPEATED) and type(left) is type(right):
-            joined: Any = operator.add(left, right)
+            joined: Any = operator.add(left, right)  # of one type, which types cannot tell
             return joined
         return ast.literal_eval(node)  # which knows complex numbers
     if isinstance(right, REPEATED):

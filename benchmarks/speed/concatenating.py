@@ -73,8 +73,9 @@ def through(
     ((query, memory),) = attention.queries_keys_values(normed, [(x.size(0), x.size(1))])
     if past is not None:
         memory = KeyValue(*(torch.cat(parts, 2) for parts in zip(past, memory, strict=True)))
-    dropout = attention.dropout.rate if attention.dropout.training else 0.0
-    mixed = F.scaled_dot_product_attention(query, *memory, attn_mask=mask, dropout_p=dropout)
+    mixed = F.scaled_dot_product_attention(
+        query, *memory, attn_mask=mask, dropout_p=attention.dropout_rate
+    )
     x = layer.attention_residual.after(x, attention.out(mixed.transpose(1, 2).flatten(2)))
     output = layer.feed_forward(layer.feed_forward_residual.before(x))
     return layer.feed_forward_residual.after(x, output), memory

@@ -3,7 +3,6 @@
 import math
 from argparse import Namespace
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any, Optional
 
 from fairseq.dataclass import ChoiceEnum, FairseqDataclass
@@ -72,7 +71,6 @@ def default_layer(spec: ModelSpec) -> int:
     return math.ceil(0.75 * spec.num_layers)
 
 
-@cache  # asked at every batch
 def instrucl_layer(spec: ModelSpec | None, requested: int | None) -> int:
     """The layer to contrast: ``requested``, or the default.
 

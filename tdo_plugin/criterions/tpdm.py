@@ -18,7 +18,6 @@ from tdo_plugin.criterions.loss_terms import (
 )
 from tdo_plugin.criterions.tpdm_options import TPDMOptions, check_tpdm_model, check_tpdm_options
 from tdo_plugin.errors import UserError
-from tdo_plugin.modules.embeddings import SinusoidalPositions
 from tdo_plugin.modules.losses.tpdm_loss import (
     GATES,
     RelaxedBernoulli,
@@ -32,6 +31,7 @@ from tdo_plugin.modules.losses.tpdm_loss import (
 )
 from tdo_plugin.modules.methods.disentangler import CAPTURED
 from tdo_plugin.modules.methods.position_generator import PositionGenerator
+from tdo_plugin.modules.positions import SinusoidalPositions
 from tdo_plugin.modules.spec import ModelSpec
 
 GENERATOR = "tpdm_generator"  # its name in a checkpoint

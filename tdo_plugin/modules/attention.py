@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from tdo_plugin.modules.dropout import PlainDropout
-from tdo_plugin.modules.embeddings import RotaryPositions
 from tdo_plugin.modules.linear import Projection, project_packed
+from tdo_plugin.modules.positions import RotaryPositions
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
 
 OTHERS = (SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH)
@@ -90,7 +90,7 @@ class MultiheadAttention(nn.Module):
     Args:
         model_dim: D.
         num_heads: H, a divisor of D.
-        dropout: on the attention weights.
+        dropout: on the attention weights, if there is any.
         project: how several projections of one input are computed.
         projection: makes one, given its widths and gain.
         rotary: turns queries and keys by the positions of their tokens, if anything does.
@@ -101,7 +101,7 @@ class MultiheadAttention(nn.Module):
         self,
         model_dim: int,
         num_heads: int,
-        dropout: PlainDropout,
+        dropout: PlainDropout | None = None,
         project: Callable[..., list[Tensor]] = project_packed,
         projection: Callable[..., Projection] = Projection,
         rotary: RotaryPositions | None = None,
@@ -116,6 +116,11 @@ class MultiheadAttention(nn.Module):
         self.key = projection(model_dim, model_dim, gain=1 / math.sqrt(2))
         self.value = projection(model_dim, model_dim, gain=1 / math.sqrt(2))
         self.out = projection(model_dim, model_dim)
+
+    @property
+    def dropout_rate(self) -> float:
+        """The share of attention weights that is dropped now."""
+        return 0.0 if self.dropout is None else self.dropout.active_rate
 
     def queries_keys_values(
         self, x: Tensor, shapes: Sequence[tuple[int, int]], context: TokenContext = NO_CONTEXT
@@ -178,8 +183,7 @@ class MultiheadAttention(nn.Module):
             (R, T, D), before the output projection.
         """
         queries = _fold_rows(query, memory.key.size(0))
-        drops = self.dropout.training or self.dropout.retained
-        mixed = self._kernel(queries, *memory, mask, self.dropout.rate if drops else 0.0)
+        mixed = self._kernel(queries, *memory, mask, self.dropout_rate)
         return _unfold_rows(mixed, query).transpose(1, 2).flatten(2)
 
     def _turned(self, x: Tensor, context: TokenContext) -> Tensor:

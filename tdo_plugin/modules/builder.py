@@ -9,13 +9,7 @@ from torch import Tensor, nn
 from tdo_plugin.modules.attention import MultiheadAttention, kernel_without_plan
 from tdo_plugin.modules.cross_attention_layer import CrossAttentionLayer
 from tdo_plugin.modules.dropout import Dropout, PlainDropout
-from tdo_plugin.modules.embeddings import (
-    Embeddings,
-    LearnedPositions,
-    NoPositions,
-    RotaryPositions,
-    SinusoidalPositions,
-)
+from tdo_plugin.modules.embeddings import Embeddings
 from tdo_plugin.modules.initializers import DRAWS, start_as_identity
 from tdo_plugin.modules.layer import (
     FeedForward,
@@ -35,6 +29,12 @@ from tdo_plugin.modules.methods.language_transformation import LanguageTransform
 from tdo_plugin.modules.methods.merged_layer import MergedAttentionLayer
 from tdo_plugin.modules.methods.residual_cut import Cut
 from tdo_plugin.modules.methods.target_attention import TargetProjection, project_for_targets
+from tdo_plugin.modules.positions import (
+    LearnedPositions,
+    NoPositions,
+    RotaryPositions,
+    SinusoidalPositions,
+)
 from tdo_plugin.modules.source_part import SourcePart
 from tdo_plugin.modules.spec import ModelSpec, SpecError
 from tdo_plugin.modules.stack import DecoderOnlyStack, EncoderDecoderStack, NormRows, Parts
@@ -291,7 +291,7 @@ class Builder:
             rotary: whether it turns queries and keys, where positions are rotary.
         """
         spec = self.spec
-        sizes = spec.model_dim, spec.num_heads, self.dropout_type(spec.attention_dropout)
+        sizes = spec.model_dim, spec.num_heads, self.attention_dropout()
         turns = rotary and spec.position_embedding == "rotary"
         positions = RotaryPositions(spec.model_dim // spec.num_heads) if turns else None
         project: Callable[..., list[Tensor]] = self.project
@@ -331,8 +331,13 @@ class Builder:
         adapters = PairAdapters(spec.num_pairs, spec.model_dim, spec.adapter_dim)
         return AdaptedResidual(residual, adapters)
 
+    def attention_dropout(self) -> PlainDropout | None:
+        """On attention weights; nothing where the rate is zero."""
+        rate = self.spec.attention_dropout
+        return self.dropout_type(rate) if rate else None
+
     def dropout(self, rate: float) -> nn.Module:
-        """Dropout at one place."""
+        """Dropout at one place; nothing where the rate is zero."""
         return self.dropout_type(rate) if rate else nn.Identity()
 
     def norm(self, streams: frozenset[str]) -> LayerNorm:

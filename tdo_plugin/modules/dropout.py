@@ -41,14 +41,19 @@ class PlainDropout(nn.Module):
         self.rate = rate
         self.retained = False
 
+    @property
+    def active_rate(self) -> float:
+        """The rate as it applies now."""
+        return self.rate if self.training or self.retained else 0.0
+
     def forward(self, x: Tensor) -> Tensor:
-        return F.dropout(x, self.rate, self.training or self.retained)
+        rate = self.active_rate
+        return F.dropout(x, rate, True) if rate else x
 
 
 class Dropout(PlainDropout):
     """The same with few draws and small masks on a CPU; its random numbers are others."""
 
     def forward(self, x: Tensor) -> Tensor:
-        drops = (self.training or self.retained) and self.rate
-        on_cpu = drops and x.device.type == "cpu"
-        return _cpu_dropout(x, self.rate) if on_cpu else super().forward(x)
+        rate = self.active_rate
+        return _cpu_dropout(x, rate) if rate and x.device.type == "cpu" else super().forward(x)

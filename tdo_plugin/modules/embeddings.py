@@ -1,6 +1,4 @@
-"""Embeddings of tokens and of positions, and the output projection."""
-
-import math
+"""Token embeddings and the output projection, each matrix registered once however it is shared."""
 
 import torch
 import torch.nn.functional as F
@@ -10,7 +8,7 @@ from tdo_plugin.modules.linear import Product, lean_product, packed_product
 
 
 class Embeddings(nn.Module):
-    """Up to three matrices, registered once each: of source tokens, target tokens, and the output.
+    """Up to three matrices: of source tokens, of target tokens, and of the output.
 
     Args:
         source: (V_source, D).
@@ -76,103 +74,3 @@ class Embeddings(nn.Module):
     def unpack(self) -> None:
         """Give the room of that free."""
         self._product = lean_product
-
-
-class TooLongError(ValueError):
-    """A sequence with more positions than the model has learned."""
-
-    one_line = True
-
-
-class SinusoidalPositions(nn.Module):
-    """Sines in the first half of the width, cosines in the second (fairseq's layout).
-
-    Has no parameters and no limit; the table grows when a longer sentence comes.
-    """
-
-    table: Tensor
-
-    def __init__(self, model_dim: int, padding_idx: int) -> None:
-        super().__init__()
-        self.model_dim = model_dim
-        self.padding_idx = padding_idx
-        self.register_buffer(
-            "table", self._build(256).to(torch.get_default_dtype()), persistent=False
-        )
-
-    def forward(self, positions: Tensor, longest: int) -> Tensor:
-        """Positions (B, L), none above ``longest`` + padding index, to (B, L, D)."""
-        table = self.table
-        if longest + self.padding_idx >= table.size(0):
-            table = self._build(2 * (longest + self.padding_idx)).to(table)
-            self.register_buffer("table", table, persistent=False)
-        return table[positions]
-
-    def _build(self, rows: int) -> Tensor:
-        half = self.model_dim // 2
-        rate = torch.exp(torch.arange(half, dtype=torch.float64) * -(math.log(10000) / (half - 1)))
-        angle = torch.arange(rows, dtype=torch.float64)[:, None] * rate
-        table = torch.cat([angle.sin(), angle.cos()], 1)
-        table = nn.functional.pad(table, (0, self.model_dim % 2))
-        table[self.padding_idx] = 0
-        return table
-
-
-class LearnedPositions(nn.Module):
-    """A trained vector for each position up to ``max_positions``; zero at padding."""
-
-    def __init__(self, model_dim: int, padding_idx: int, max_positions: int) -> None:
-        super().__init__()
-        self.max_positions = max_positions
-        self.embedding = nn.Embedding(max_positions + padding_idx + 1, model_dim, padding_idx)
-        nn.init.normal_(self.embedding.weight, std=model_dim**-0.5)
-        nn.init.zeros_(self.embedding.weight[padding_idx])
-
-    def forward(self, positions: Tensor, longest: int) -> Tensor:
-        """Positions (B, L) to (B, L, D).
-
-        Raises:
-            TooLongError: where ``longest`` is above ``max_positions``.
-        """
-        if longest > self.max_positions:
-            raise TooLongError(
-                f"a sequence must have at most {self.max_positions} positions; it has {longest}"
-            )
-        embedded: Tensor = self.embedding(positions)
-        return embedded
-
-
-class RotaryPositions(nn.Module):
-    """Queries and keys turned by their position (RoPE; Su et al., 2021, equation 34).
-
-    Components i and i + E / 2 of each head form a plane, which is turned by position times
-    10000^(-2i / E), so that products of queries and keys depend on differences of positions alone.
-
-    Args:
-        head_dim: E, even.
-    """
-
-    def __init__(self, head_dim: int) -> None:
-        super().__init__()
-        self.head_dim = head_dim
-
-    def forward(self, x: Tensor, positions: Tensor) -> Tensor:
-        """Heads one after the other (..., H * E), turned by positions that broadcast to (...).
-
-        Angles are made in single precision at least: in half, positions beyond 256 would be alike.
-        """
-        wide = torch.promote_types(x.dtype, torch.float32)
-        steps = torch.arange(0, self.head_dim, 2, dtype=wide, device=x.device)
-        angles = positions[..., None, None] * 10000 ** (-steps / self.head_dim)  # (..., 1, E / 2)
-        cosines, sines = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
-        first, second = x.unflatten(-1, (-1, 2, steps.numel())).unbind(-2)  # (..., H, E / 2)
-        turned = [first * cosines - second * sines, second * cosines + first * sines]
-        return torch.stack(turned, -2).flatten(-3)
-
-
-class NoPositions(nn.Module):
-    """Adds nothing: order shows through the causal mask alone, or in rotated queries and keys."""
-
-    def forward(self, positions: Tensor, longest: int) -> Tensor:
-        """Zeros that broadcast to (B, L, D)."""
-        return torch.zeros((), device=positions.device)

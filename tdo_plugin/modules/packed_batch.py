@@ -107,7 +107,8 @@ class Segment:
         for place, positions in self._wanted_tokens(number):
             chosen = self._rows[:, None], positions[:, None]
             context, mask = self.context.at(*chosen), self.mask.at(positions)
-            queries.append(LastQueries(x[chosen], self._of_source(kv), mask, context, True, place))
+            tokens = x[chosen], self._of_source(kv), mask, context
+            queries.append(LastQueries(*tokens, of_source=True, place=place))
         if self.target_mask is not None:
             _, target = self.split(x)
             queries.append(LastQueries(target, kv, self.target_mask.joint, self.target_context))

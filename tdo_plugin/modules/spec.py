@@ -229,7 +229,7 @@ class ModelSpec:
         """Whether any part asks for both languages of a sentence."""
         return bool(self.needing("pairs", "both languages"))
 
-    @property
+    @cached_property
     def source_layers(self) -> int:
         """How many layers the source can pass: what a layer index of the source counts to."""
         return self.num_layers if self.topology == "decoder-only" else self.encoder_layers

@@ -39,7 +39,7 @@ class NormRows(NamedTuple):
     target: int | None = None
 
 
-def with_norm_row(context: TokenContext, row: int | None) -> TokenContext:
+def _with_norm_row(context: TokenContext, row: int | None) -> TokenContext:
     """A context with one row of language-aware norms for all; None leaves the rows as they are."""
     if row is None or context.norm is None:
         return context
@@ -128,7 +128,7 @@ class Stack(nn.Module):
             context: of the target's tokens, broadcastable to (R, T).
             cache: the target so far, if it is kept.
         """
-        context = with_norm_row(context, self.norm_rows.target)
+        context = _with_norm_row(context, self.norm_rows.target)
         ctx = DecoderContext(source.source_kv, mask, context, cache)
         for index, layer in enumerate(self.target_layers):
             x = layer.target(x, ctx, index)
@@ -166,7 +166,7 @@ class Stack(nn.Module):
         last = self.source_layers if request.source_kv else max(wanted_layers)
         needed = {*request.layer_outputs, *(token_layers if self.whole_layers else ())}
         whole = last in needed or (request.source_kv and self.reads_whole)
-        return Segment(request, mask, with_norm_row(context, self.norm_rows.source), last, whole)
+        return Segment(request, mask, _with_norm_row(context, self.norm_rows.source), last, whole)
 
 
 class DecoderOnlyStack(Stack):
@@ -210,7 +210,7 @@ class DecoderOnlyStack(Stack):
         context: TokenContext = NO_CONTEXT,
     ) -> tuple[list[SourceState], Tensor]:
         """As :meth:`Stack.both`; the target passes its layers in the first source's segment."""
-        context = with_norm_row(context, self.norm_rows.target)
+        context = _with_norm_row(context, self.norm_rows.target)
         batch = PackedBatch(embedded, segments)
         self._first_stage(batch)
         batch.append_target(x, mask, context)

@@ -25,7 +25,15 @@ ENDING = (signal.SIGTERM, signal.SIGHUP)  # of Slurm; of a terminal that is clos
 
 
 class _EndedError(SystemExit):
-    """A signal that ends this process has come."""
+    """A signal that ends this process has come.
+
+    Args:
+        number: of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(128 + number)
+        self.name = signal.Signals(number).name
 
 
 @contextmanager
@@ -43,7 +51,7 @@ def ended_by_sigterm(what: str = "", hint: str = "") -> Iterator[None]:
         return
 
     def end(number: int, _: object) -> None:
-        raise _EndedError(128 + number)
+        raise _EndedError(number)
 
     answered = [number for number in ENDING if signal.getsignal(number) != signal.SIG_IGN]
     before = {number: signal.signal(number, end) for number in answered}
@@ -54,8 +62,7 @@ def ended_by_sigterm(what: str = "", hint: str = "") -> Iterator[None]:
             error.hint = hint  # type: ignore[attr-defined]
         if what:
             behind = getattr(error, "hint", "")
-            name = signal.Signals(int(str(error.code)) - 128).name
-            tell(f"{what}: ended by {name}{behind and f'; {behind}'}")
+            tell(f"{what}: ended by {error.name}{behind and f'; {behind}'}")
         raise
     finally:
         for number, handler in before.items():

@@ -76,12 +76,12 @@ def in_one_update(
         last = place == len(batches) - 1
         with (
             nullcontext() if last else _unsynchronized(model),
-            _told(criterion, first=place == 0, **details),
+            _update_of(criterion, first=place == 0, **details),
         ):
             yield batch
 
 
-def _told(criterion: Any, **details: Any) -> AbstractContextManager[Any]:
+def _update_of(criterion: Any, **details: Any) -> AbstractContextManager[Any]:
     if not hasattr(criterion, "in_update"):
         return nullcontext()
     inside: AbstractContextManager[Any] = criterion.in_update(**details)

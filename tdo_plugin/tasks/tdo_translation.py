@@ -291,9 +291,8 @@ class TdoTranslationTask(TranslationMultiSimpleEpochTask):
         shards = getattr(self.args, "num_shards", 1)
         if not self.training and shards > 1 and options.get("num_shards", 1) == 1:
             options |= {"num_shards": shards, "shard_id": self.args.shard_id}
-        with self.lengths.batching(
-            dataset
-        ):  # fairseq batches at once with `--sampling-method RoundRobin`
+        # fairseq batches at once with `--sampling-method RoundRobin`
+        with self.lengths.batching(dataset):
             return super().get_batch_iterator(dataset=dataset, **options)
 
     def train_step(

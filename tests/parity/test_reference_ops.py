@@ -65,7 +65,8 @@ def test_every_name_is_one_operation(make_model):
     """Each name takes the faster way out of a model, and only it."""
 
     def parts(ops):
-        model = make_model(**TWO_STAGE, ops=ops)
+        rates = {"dropout": 0.1, "attention_dropout": 0.1}
+        model = make_model(**{**TWO_STAGE, **rates}, ops=ops)
         return {
             "kernels": model.stack.layers[0].attention._kernel is any_kernel,
             "dropout": not any(type(one) is Dropout for one in model.modules()),

@@ -16,9 +16,9 @@ from support.tpdm_cases import (
 )
 
 from tdo_plugin.criterions.loss_terms import ModelOutputs, Update
-from tdo_plugin.modules.embeddings import SinusoidalPositions
 from tdo_plugin.modules.losses.tpdm_loss import GATES
 from tdo_plugin.modules.methods.disentangler import CAPTURED
+from tdo_plugin.modules.positions import SinusoidalPositions
 from tdo_plugin.modules.source_state import SourceRequest
 
 

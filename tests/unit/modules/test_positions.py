@@ -5,7 +5,7 @@ import torch
 from fairseq.modules import SinusoidalPositionalEmbedding
 from fairseq.utils import make_positions
 
-from tdo_plugin.modules.embeddings import (
+from tdo_plugin.modules.positions import (
     LearnedPositions,
     NoPositions,
     RotaryPositions,
