@@ -54,7 +54,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     slow = {name: seconds for name, seconds in slow.items() if seconds > SHORT}
     if slow:
         terminalreporter.section(f"over {SHORT:.0f} seconds without a marker")
-        for name, seconds in sorted(slow.items(), key=lambda one: -one[1]):
+        for name, seconds in sorted(slow.items(), key=lambda item: -item[1]):
             terminalreporter.line(f"{seconds:6.1f} s  {name}")
 
 

@@ -34,13 +34,13 @@ HOW = (REFUSED, SAME, AS_ALTERED)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda one: one.name)
+@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)
 def test_a_share_of_the_changes(subject: Subject, tmp_path: Path) -> None:
     assert _run(subject, range(QUICK), tmp_path)[REFUSED] > 0
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda one: one.name)
+@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda subject: subject.name)
 def test_all_changes(subject: Subject, tmp_path: Path) -> None:
     counts = _run(subject, range(FULL), tmp_path)
     assert counts.total() == FULL and counts[REFUSED] > 0

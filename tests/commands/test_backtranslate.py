@@ -29,15 +29,15 @@ def text(tmp_path):
 
     def lines(split, name, count):
         path = root / "pieces" / f"{split}.{name}"
-        return [join_pieces(one) for one in path.read_text(encoding="utf-8").split("\n")[:count]]
+        return [join_pieces(line) for line in path.read_text(encoding="utf-8").split("\n")[:count]]
 
     german = lines("train", "en-de.de", LINES)
     written = {
         "de": [*german, german[0], *lines("test", "de", 1)],
         "fr": lines("train", "en-fr.fr", 4),
     }
-    for language, found in written.items():
-        (tmp_path / f"text.{language}").write_text("\n".join(found) + "\n", encoding="utf-8")
+    for language, sentences in written.items():
+        (tmp_path / f"text.{language}").write_text("\n".join(sentences) + "\n", encoding="utf-8")
     return {language: f"{language}={tmp_path / f'text.{language}'}" for language in written}
 
 
@@ -68,8 +68,10 @@ def make(out, *words, code=0):
 def pairs_of(out, direction):
     source, target = direction.split("-")
     sides = [
-        (out / "pieces" / f"train.{direction}.{one}").read_text(encoding="utf-8").split("\n")[:-1]
-        for one in (source, target)
+        (out / "pieces" / f"train.{direction}.{language}")
+        .read_text(encoding="utf-8")
+        .split("\n")[:-1]
+        for language in (source, target)
     ]
     return [tuple(map(join_pieces, row)) for row in zip(*sides, strict=True)]
 
@@ -79,9 +81,9 @@ def translated(text_file, direction, *words):
     source, target = direction.split("-")
     output = text_file.with_name(f"{direction}.hyp")
     words = ("--input", text_file, "-s", source, "-t", target, "--output", output, *words)
-    given = ("--path", trained(), "--cpu", "--max-len-b", "12", *words)
+    flags = ("--path", trained(), "--cpu", "--max-len-b", "12", *words)
     with kept_logging():
-        assert main(["translate", str(prepared().root), *map(str, given)]) == 0
+        assert main(["translate", str(prepared().root), *map(str, flags)]) == 0
     return output.read_text(encoding="utf-8").split("\n")[:-1]
 
 
@@ -89,19 +91,19 @@ def test_from_text_to_a_training(text, tmp_path, capsys):
     out = tmp_path / "synthetic"
     words = ("--text", text["de"], text["fr"], "--into", "en,de", "--beam", "2")
     make(out, *words, "--part-lines", "3", "--max-ratio", "100")
-    said = capsys.readouterr().err
-    assert "de: 12 lines, 10 kept (1 duplicates, 1 held-out)" in said
-    assert "de-en part 4: 1 sentences; " in said and "of 8 parts" in said
-    made = json.loads((out / "back-translated.json").read_text(encoding="utf-8"))
-    assert made["sets"].keys() == {"en-de", "en-fr", "de-fr"}
-    assert made["checkpoints"][0]["updates"] == 150
+    stderr = capsys.readouterr().err
+    assert "de: 12 lines, 10 kept (1 duplicates, 1 held-out)" in stderr
+    assert "de-en part 4: 1 sentences; " in stderr and "of 8 parts" in stderr
+    record = json.loads((out / "back-translated.json").read_text(encoding="utf-8"))
+    assert record["sets"].keys() == {"en-de", "en-fr", "de-fr"}
+    assert record["checkpoints"][0]["updates"] == 150
     lines = (out / "work" / "text" / "de").read_text(encoding="utf-8").split("\n")[:-1]
     expected = zip(
         translated(out / "work" / "text" / "de", "de-en", "--beam", "2"), lines, strict=True
     )
     kept = [row for row in expected if row[0] and row[0] != row[1]]
-    assert pairs_of(out, "en-de") == kept and made["sets"]["en-de"] == len(kept)
-    counts = made["lines"]["en-de"]
+    assert pairs_of(out, "en-de") == kept and record["sets"]["en-de"] == len(kept)
+    counts = record["lines"]["en-de"]
     assert counts["read"] == LINES == counts["kept"] + sum(counts["taken"].values())
     flags = (*TASK, *TAG, *TRAIN, *TDO, *LARGER, *CROSS_ENTROPY, "--max-update", "5")
     flags = (*flags, "--back-translated", str(out), "--back-translated-upsampling", "2")
@@ -123,8 +125,8 @@ def test_pairs_of_unlike_length_go(here, text, tmp_path, capsys):
     make(out, *words, "--max-ratio", "100")
     many = pairs_of(out, "en-de")
     sides = [
-        (out / "pieces" / f"train.en-de.{one}").read_text(encoding="utf-8").split("\n")[:-1]
-        for one in ("en", "de")
+        (out / "pieces" / f"train.en-de.{language}").read_text(encoding="utf-8").split("\n")[:-1]
+        for language in ("en", "de")
     ]
     sizes = [[len(line.split()) for line in row] for row in zip(*sides, strict=True)]
     ratios = [max(row) / min(row) for row in sizes]
@@ -132,17 +134,17 @@ def test_pairs_of_unlike_length_go(here, text, tmp_path, capsys):
     capsys.readouterr()
     make(out, *words, "--max-ratio", str(most), "--fresh")
     few = pairs_of(out, "en-de")
-    assert few == [row for row, one in zip(many, ratios, strict=True) if one <= most]
-    found = json.loads((out / "back-translated.json").read_text(encoding="utf-8"))
-    taken = found["lines"]["en-de"]["taken"]["ratio"]
+    assert few == [row for row, ratio in zip(many, ratios, strict=True) if ratio <= most]
+    record = json.loads((out / "back-translated.json").read_text(encoding="utf-8"))
+    taken = record["lines"]["en-de"]["taken"]["ratio"]
     assert taken == len(many) - len(few)
-    said = capsys.readouterr().err
-    assert f"en-de: 10 lines, {len(few)} kept (" in said and f"{taken} ratio" in said
+    stderr = capsys.readouterr().err
+    assert f"en-de: 10 lines, {len(few)} kept (" in stderr and f"{taken} ratio" in stderr
 
 
 def test_a_draw_is_one_and_goes_by_the_seed(here, text, tmp_path):
     words = ("--text", text["de"], "--into", "en", "--sampling", "--max-ratio", "100")
-    found = []
+    draws = []
     for name, more in {
         "first": (),
         "again": (),
@@ -150,11 +152,11 @@ def test_a_draw_is_one_and_goes_by_the_seed(here, text, tmp_path):
         "narrow": ("--sampling-topk", "2"),
     }.items():
         make(tmp_path / name, *words, *more)
-        found.append(pairs_of(tmp_path / name, "en-de"))
-    assert found[0] == found[1]
-    assert found[0] != found[2] and found[0] != found[3]
-    made = json.loads((tmp_path / "first" / "back-translated.json").read_text(encoding="utf-8"))
-    assert made["settings"]["search"]["beam"] == 1
+        draws.append(pairs_of(tmp_path / name, "en-de"))
+    assert draws[0] == draws[1]
+    assert draws[0] != draws[2] and draws[0] != draws[3]
+    record = json.loads((tmp_path / "first" / "back-translated.json").read_text(encoding="utf-8"))
+    assert record["settings"]["search"]["beam"] == 1
 
 
 def test_parts_draw_for_themselves(tmp_path):
@@ -304,11 +306,13 @@ def test_what_is_no_text_is_no_translation(tmp_path):
     with kept_logging():
         no_text = load(Work(options, prepared(), tmp_path), "cpu").no_text
     assert no_text == {"<unk>", "__en__", "__de__", "__fr__", "<mask>"}
-    found = ["▁one ▁t wo", "▁one <unk>", "__de__ ▁one", "▁un k"]
+    translations = ["▁one ▁t wo", "▁one <unk>", "__de__ ▁one", "▁un k"]
     translator = SimpleNamespace(
         no_text=no_text,
         too_long=lambda *_, **__: [],
-        translate_lines=lambda *_, **__: [SimpleNamespace(pieces=one) for one in found],
+        translate_lines=lambda *_, **__: [
+            SimpleNamespace(pieces=pieces) for pieces in translations
+        ],
     )
     text = tmp_path / "text"
     text.write_text("a\n" * 4, encoding="utf-8")

@@ -212,8 +212,8 @@ def test_generating_too_long_sentences():
 
 def test_generating_with_other_languages():
     """The order of --langs fixes the tags."""
-    other = ("--langs", "de,en,fr,es", "--lang-pairs", "de-fr")
-    assert "must be the checkpoint's" in raised_by(generate, *generate_flags(languages=other))
+    languages = ("--langs", "de,en,fr,es", "--lang-pairs", "de-fr")
+    assert "must be the checkpoint's" in raised_by(generate, *generate_flags(languages=languages))
 
 
 def test_a_checkpoint_without_a_dictionary_to_compare_loads(tmp_path):

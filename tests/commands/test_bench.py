@@ -45,10 +45,10 @@ def test_rows_have_what_they_need(benched):
         assert settings["hardware"] and settings["precision"] == "fp32"
         assert settings["text"] == "the embedded corpus" and settings["languages"] >= 4
     table = [row for row in rows if row["settings"]["axis"] is None]
-    found = {}
+    baselines = {}
     for row in table:
-        found.setdefault(row["metric"], []).append(row["baseline"])
-    assert found == METRICS
+        baselines.setdefault(row["metric"], []).append(row["baseline"])
+    assert baselines == METRICS
     axes = {row["settings"]["axis"] for row in rows} - {None}
     assert axes == {"sentence_length", "batch_tokens", "languages"}
 
@@ -92,8 +92,8 @@ def test_a_signal_ends_every_process(send, number, code, tmp_path):
     ) as process:
         assert "warm-up" in process.stderr.readline()
         send(process.pid, number)
-        said = process.stderr.read()  # to its end, which is when no process has it open
+        errors = process.stderr.read()  # to its end, which is when no process has it open
     assert process.returncode == code
-    told = [line for line in said.splitlines() if ": two-stream " not in line]
-    assert told == ["tdo bench: " + {130: "error: interrupted", 143: "ended by SIGTERM"}[code]]
+    messages = [line for line in errors.splitlines() if ": two-stream " not in line]
+    assert messages == ["tdo bench: " + {130: "error: interrupted", 143: "ended by SIGTERM"}[code]]
     assert not list(tmp_path.glob("tdo-bench-*"))

@@ -91,18 +91,18 @@ def test_train_validate(task, tmp_path):
 
 def test_generate():
     output = succeed("generate", databin(), "--cpu", *generate_flags())
-    found = hypotheses(output)
-    assert found == hypotheses(generated())
+    translations = hypotheses(output)
+    assert translations == hypotheses(generated())
     assert scores(output) == scores(generated())
-    assert sorted(found) == list(range(SIZES["test"]))
-    assert "__fr__" not in "".join(found.values())
+    assert sorted(translations) == list(range(SIZES["test"]))
+    assert "__fr__" not in "".join(translations.values())
     assert re.search(r"Generate test with beam=3: BLEU4 = ", output)
 
 
 def test_generate_does_not_depend_on_the_batch_size():
-    one = generated("--batch-size", "1")
-    assert hypotheses(one) == hypotheses(generated())
-    assert scores(one) == pytest.approx(scores(generated()), abs=1e-3)
+    output = generated("--batch-size", "1")
+    assert hypotheses(output) == hypotheses(generated())
+    assert scores(output) == pytest.approx(scores(generated()), abs=1e-3)
 
 
 def test_generate_with_the_stock_task_gives_the_same():
@@ -133,10 +133,10 @@ def test_generate_by_sampling():
 
 
 def test_generate_with_an_ensemble():
-    one, other = checkpoint(), checkpoint(seed="4")
-    twice = generated(path=f"{one}:{one}")
+    first, second = checkpoint(), checkpoint(seed="4")
+    twice = generated(path=f"{first}:{first}")
     assert hypotheses(twice) == hypotheses(generated())
-    both = generated(path=f"{one}:{other}")
+    both = generated(path=f"{first}:{second}")
     assert sorted(hypotheses(both)) == list(range(SIZES["test"]))
     assert scores(both) != scores(generated())
 
@@ -163,10 +163,10 @@ def test_interactive():
     lines = [*sources[:2], "", sources[2], "eins unbekannt"]
     done = interactive(lines, "--buffer-size", "10", "--batch-size", "4")
     assert done.returncode == 0, done.stderr
-    found = hypotheses(done.stdout)
-    assert sorted(found) == list(range(5))
+    translations = hypotheses(done.stdout)
+    assert sorted(translations) == list(range(5))
     batch = hypotheses(generated())
-    assert [found[0], found[1], found[3]] == [batch[0], batch[1], batch[2]]
+    assert [translations[0], translations[1], translations[3]] == [batch[0], batch[1], batch[2]]
 
 
 def test_interactive_with_an_over_long_line():

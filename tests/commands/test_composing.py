@@ -88,8 +88,10 @@ def test_configs_do_without_hydra(subtests: pytest.Subtests) -> None:
 
 def chosen() -> list[tuple[str, str]]:
     """Each task, and each choice of fairseq's registries and ours, in one command line."""
-    of_registries = [(name, one) for name, known in REGISTRIES.items() for one in known["registry"]]
-    return [*(("task", one) for one in TASK_REGISTRY), *of_registries]
+    of_registries = [
+        (name, choice) for name, registry in REGISTRIES.items() for choice in registry["registry"]
+    ]
+    return [*(("task", task) for task in TASK_REGISTRY), *of_registries]
 
 
 @pytest.mark.full
@@ -158,8 +160,8 @@ def test_what_is_refused_is_said_by_hydra_alone(caplog: pytest.LogCaptureFixture
     with pytest.raises(OverrideParseException) as raised, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         MENDED(args)
-    told = "".join(traceback.format_exception(raised.value))
-    assert "UnknownFormError" not in told
+    trace = "".join(traceback.format_exception(raised.value))
+    assert "UnknownFormError" not in trace
     assert caplog.text.count("Error when composing") == 1
 
 

@@ -105,7 +105,7 @@ def test_no_config_is_forgotten() -> None:
         "tdo-instrucl-recipe",
     }
     tuned = ROOT / "configs" / "ted19-tuned"
-    assert {one.name: len(list(one.glob("*.conf"))) for one in tuned.iterdir()} == dict.fromkeys(
+    assert {path.name: len(list(path.glob("*.conf"))) for path in tuned.iterdir()} == dict.fromkeys(
         ("m2m-418m", "nllb-600m", "m2m-1.2b"), 6
     )
     tables = ROOT / "configs" / "tdo-tables"
@@ -119,7 +119,7 @@ def test_no_config_is_forgotten() -> None:
         for folder in ("", "one-to-many", "many-to-many", "scales")
     }
     # test_tables.py holds the rows against the paper's
-    assert {name: len(found) for name, found in files.items()} == {
+    assert {name: len(stems) for name, stems in files.items()} == {
         "": 2,
         "one-to-many": 8,
         "many-to-many": 13,
@@ -127,17 +127,17 @@ def test_no_config_is_forgotten() -> None:
     }
     assert sum("robt" in name for name in files["many-to-many"]) == 7
     tables = ROOT / "configs" / "tpdm-tables"
-    counts = {one.name: len(list(one.glob("*.conf"))) for one in tables.iterdir()}
+    counts = {path.name: len(list(path.glob("*.conf"))) for path in tables.iterdir()}
     # test_tpdm_tables.py holds the rows against the paper's
     assert counts == {"multiun": 15, "europarl": 13, "scales": 4}
     tables = ROOT / "configs" / "neurons-tables"
-    counts = {one.name: len(list(one.glob("*.conf"))) for one in tables.iterdir()}
+    counts = {path.name: len(list(path.glob("*.conf"))) for path in tables.iterdir()}
     # those of the paper's tables 1 and 2, and a control each
     assert counts == {"many-to-many": 6, "one-to-many": 8, "scales": 4}
     tables = ROOT / "configs" / "tlm-tables"
     folders = ("", "mono", "multi", "scales")
     # test_tlm_tables.py holds the rows against the paper's
-    assert {one: len(list((tables / one).glob("*.conf"))) for one in folders} == {
+    assert {name: len(list((tables / name).glob("*.conf"))) for name in folders} == {
         "": 6,
         "mono": 5,
         "multi": 2,
@@ -229,13 +229,13 @@ def _check_preset(path: Path, data: DataFolder) -> None:
     args = options.parse_args_and_arch(options.get_training_parser(), arguments)
     if not args.arch.startswith("tdo_"):
         return
-    own = OWN.get(path.relative_to(ROOT / "configs").parts[0], ())
+    overrides = OWN.get(path.relative_to(ROOT / "configs").parts[0], ())
     start = ("--tdo-init",) if has_recipe(path) else ()  # whose value _check_training knows
     kept, skip = [], False
     for word in arguments:
         if word.startswith("--"):
             skip = word.startswith("--tdo-") and word not in (
-                "--tdo-source-attention", "--tdo-adaptation-dim", *own, *start,
+                "--tdo-source-attention", "--tdo-adaptation-dim", *overrides, *start,
             )  # fmt: skip
         if not skip:
             kept.append(word)

@@ -32,9 +32,9 @@ def test_a_checkpoint_of_fairseq_is_the_same_function(tmp_path):
     """The dictionary lacks the tags, which fairseq's task adds while it runs."""
     from fairseq import checkpoint_utils
 
-    said = convert(fairseq_checkpoint(), tmp_path / "out", *own_files(), to="tdo_encoder_decoder")
-    assert "2 + 4 layers, d = 16, 2 heads, 35 entries, 4 languages" in said
-    assert re.search(r"rows 31 to 34 are the tags that .* lacks", said)
+    output = convert(fairseq_checkpoint(), tmp_path / "out", *own_files(), to="tdo_encoder_decoder")
+    assert "2 + 4 layers, d = 16, 2 heads, 35 entries, 4 languages" in output
+    assert re.search(r"rows 31 to 34 are the tags that .* lacks", output)
     (original,), _, task = checkpoint_utils.load_model_ensemble_and_task(
         [str(fairseq_checkpoint())],
         arg_overrides={"source_lang": "en", "target_lang": "de", "data": str(databin())},
@@ -45,18 +45,18 @@ def test_a_checkpoint_of_fairseq_is_the_same_function(tmp_path):
     previous = torch.tensor([[2, 9, 27, 1], [2, 21, 6, 16]])
     with torch.no_grad():
         expected, _ = original.double().eval()(source, source.ne(1).sum(1), previous)
-        found, _ = model(source, prev_output_tokens=previous)
-    there = previous.ne(1)
+        logits, _ = model(source, prev_output_tokens=previous)
+    real = previous.ne(1)
     # fairseq's positions are in single precision
-    torch.testing.assert_close(found[there], expected[there], rtol=0, atol=1e-6)
+    torch.testing.assert_close(logits[real], expected[real], rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("family", ["m2m100", "nllb"])
 def test_a_two_stage_model_is_made_of_decoder_layers(family, tmp_path):
     out = tmp_path / "out"
-    said = convert(folder(family), out, family=family)
+    output = convert(folder(family), out, family=family)
     model, dictionary = loaded(out)
-    own = safe_load(str(out / "model.pt"), map_location="cpu")["model"]
+    parameters = safe_load(str(out / "model.pt"), map_location="cpu")["model"]
     original = _tensors(folder(family))
     for ours, theirs in (
         ("stack.layers.2.attention.key.weight", "decoder.layers.2.self_attn.k_proj.weight"),
@@ -68,19 +68,19 @@ def test_a_two_stage_model_is_made_of_decoder_layers(family, tmp_path):
         ("stack.output_block.1.bias", "decoder.layer_norm.bias"),
         ("embeddings.source.weight", "shared.weight"),
     ):
-        assert torch.equal(own[f"core.{ours}"], original[f"model.{theirs}"]), ours
+        assert torch.equal(parameters[f"core.{ours}"], original[f"model.{theirs}"]), ours
     spec = model.core.spec
     assert (spec.num_layers, spec.target_layer, spec.adaptation_dim, spec.norm) == (4, 2, 32, "pre")
-    found = facts(out)
+    record = facts(out)
     d, inner, rows = SIZES["d_model"], SIZES["decoder_ffn_dim"], len(dictionary)
     attention, norm = 4 * (d * d + d), 2 * d
     network = 2 * d * inner + d + inner
-    assert found["taken"] == rows * d + 4 * (attention + network + 2 * norm) + norm
-    assert found["new"] == {"stack.bridge": norm + network, "stack.output_block": network}
-    assert found["dropped"]["cross-attention"] == 4 * (attention + norm)
-    assert found["parameters"] == found["taken"] + sum(found["new"].values())
+    assert record["taken"] == rows * d + 4 * (attention + network + 2 * norm) + norm
+    assert record["new"] == {"stack.bridge": norm + network, "stack.output_block": network}
+    assert record["dropped"]["cross-attention"] == 4 * (attention + norm)
+    assert record["parameters"] == record["taken"] + sum(record["new"].values())
     for word in ("taken:", "dropped:", "new:", "rows:", "written:"):
-        assert word in said
+        assert word in output
 
 
 def _tensors(path: Path):
@@ -142,7 +142,7 @@ def as_fairseq_has_it(family: str, out: Path, has_tags: bool) -> tuple[object, .
     first = len(pieces())
     languages = [symbol[2:-2] for symbol in symbols[first:] if symbol.startswith("__")]
     parameters = {
-        name.removeprefix("model."): one for name, one in _tensors(folder(family)).items()
+        name.removeprefix("model."): tensor for name, tensor in _tensors(folder(family)).items()
     }
     table = parameters.pop("shared.weight")
     for name in ("encoder.embed_tokens", "decoder.embed_tokens", "decoder.output_projection"):
@@ -156,7 +156,7 @@ def as_fairseq_has_it(family: str, out: Path, has_tags: bool) -> tuple[object, .
     )
     torch.save({"args": options, "model": parameters}, out / "model.pt")
     entries = symbols if has_tags else symbols[:first]
-    (out / "dict.txt").write_text("".join(f"{one} 1\n" for one in entries), encoding="utf-8")
+    (out / "dict.txt").write_text("".join(f"{entry} 1\n" for entry in entries), encoding="utf-8")
     (out / "spm.model").write_bytes(segmentation())
     return out / "model.pt", "--dict", out / "dict.txt", "--spm", out / "spm.model"
 
@@ -167,18 +167,21 @@ def as_fairseq_has_it(family: str, out: Path, has_tags: bool) -> tuple[object, .
 def test_both_formats_of_a_model_give_the_same_rows(family, has_tags, tmp_path):
     """They disagree in what they call the rows that are neither piece nor tag."""
     original, *files = as_fairseq_has_it(family, tmp_path, has_tags)
-    said = convert(original, tmp_path / "one", *files, family=family)
+    output = convert(original, tmp_path / "one", *files, family=family)
     convert(folder(family), tmp_path / "other", family=family)
-    (one, names), (other, expected) = loaded(tmp_path / "one"), loaded(tmp_path / "other")
+    (fairseq_model, names), (folder_model, expected) = (
+        loaded(tmp_path / "one"),
+        loaded(tmp_path / "other"),
+    )
     assert len(names) == len(expected)
     unnamed = range(len(names)) if family == "m2m100" else range(len(names) - 3)
     assert [names[row] for row in unnamed] == [expected[row] for row in unnamed]
     if family == "nllb":
         assert [names[row] for row in (-3, -2, -1)] == [*DATA_SOURCES]
         assert [expected[row] for row in (-3, -2, -1)] == [f"madeupword000{n}" for n in range(3)]
-    assert ("are the tags that" in said) != has_tags
+    assert ("are the tags that" in output) != has_tags
     assert facts(tmp_path / "one")["languages"] == facts(tmp_path / "other")["languages"]
-    ours, theirs = one.state_dict(), other.state_dict()
+    ours, theirs = fairseq_model.state_dict(), folder_model.state_dict()
     assert ours.keys() == theirs.keys()
     assert all(torch.equal(value, theirs[name]) for name, value in ours.items())
 
@@ -201,8 +204,8 @@ def test_weights_in_parts(ending, tmp_path):
     (several / f"{name}.index.json").write_text(json.dumps({"weight_map": places}))
     convert(folder("m2m100"), tmp_path / "one", "--layers", "1")
     convert(several, tmp_path / "two", "--layers", "1")
-    one, two = (loaded(tmp_path / name)[0].state_dict() for name in ("one", "two"))
-    assert all(torch.equal(value, two[key]) for key, value in one.items())
+    from_whole, from_parts = (loaded(tmp_path / name)[0].state_dict() for name in ("one", "two"))
+    assert all(torch.equal(value, from_parts[key]) for key, value in from_whole.items())
 
 
 def test_half_precision_becomes_single(tmp_path):
@@ -211,8 +214,8 @@ def test_half_precision_becomes_single(tmp_path):
     stored = {key: value.half() for key, value in _tensors(folder("m2m100")).items()}
     torch.save(stored, half / "pytorch_model.bin")
     convert(half, tmp_path / "out", "--layers", "1")
-    made = safe_load(str(tmp_path / "out" / "model.pt"), map_location="cpu")["model"]
-    table = made["core.embeddings.source.weight"]
+    parameters = safe_load(str(tmp_path / "out" / "model.pt"), map_location="cpu")["model"]
+    table = parameters["core.embeddings.source.weight"]
     assert table.dtype == torch.float32
     assert torch.equal(table, stored["model.shared.weight"].float())
 
@@ -223,9 +226,9 @@ def test_languages_by_names_of_ones_own(tmp_path):
     convert(folder("nllb"), out, "--languages", names, family="nllb")
     _, dictionary = loaded(out)
     convert(folder("nllb"), tmp_path / "all", family="nllb")
-    _, own = loaded(tmp_path / "all")
+    _, full_dictionary = loaded(tmp_path / "all")
     for ours, theirs in NLLB_CODES.items():
-        assert dictionary.index(f"__{ours}__") == own.index(f"__{theirs}__")
+        assert dictionary.index(f"__{ours}__") == full_dictionary.index(f"__{theirs}__")
     assert facts(out)["languages"] == list(NLLB_CODES)
 
 
@@ -233,22 +236,22 @@ def test_which_layers_is_a_choice(tmp_path):
     out = tmp_path / "baseline"
     chosen = ("--layers", "2", "--encoder", "decoder:1,4", "--decoder", "decoder:3-4")
     convert(folder("m2m100"), out, *chosen, to="tdo_encoder_decoder")
-    own = safe_load(str(out / "model.pt"), map_location="cpu")["model"]
+    parameters = safe_load(str(out / "model.pt"), map_location="cpu")["model"]
     original = _tensors(folder("m2m100"))
     name = "feed_forward.inner.weight"
     for side, numbers in (("encoder", (0, 3)), ("decoder", (2, 3))):
         for ours, theirs in enumerate(numbers):
-            found = own[f"core.stack.{side}_layers.{ours}.{name}"]
-            assert torch.equal(found, original[f"model.decoder.layers.{theirs}.fc1.weight"])
+            weight = parameters[f"core.stack.{side}_layers.{ours}.{name}"]
+            assert torch.equal(weight, original[f"model.decoder.layers.{theirs}.fc1.weight"])
     assert "encoder.layer_norm" not in facts(out)["dropped"]
     words = ("--layers", "2", "--encoder", "decoder")  # its first ones
     convert(folder("m2m100"), tmp_path / "first", *words, to="tdo_encoder_decoder")
     stacks = facts(tmp_path / "first")["stacks"]
     assert stacks == {"encoder_layers": "decoder:1,2", "decoder_layers": "decoder:1,2"}
     convert(folder("m2m100"), tmp_path / "stack", "--layers", "1", "--stack", "encoder:3,2")
-    own = safe_load(str(tmp_path / "stack" / "model.pt"), map_location="cpu")["model"]
-    found = own[f"core.stack.layers.0.{name}"]
-    assert torch.equal(found, original["model.encoder.layers.2.fc1.weight"])
+    parameters = safe_load(str(tmp_path / "stack" / "model.pt"), map_location="cpu")["model"]
+    weight = parameters[f"core.stack.layers.0.{name}"]
+    assert torch.equal(weight, original["model.encoder.layers.2.fc1.weight"])
 
 
 def test_new_languages_come_behind_all_rows(tmp_path):
@@ -256,13 +259,13 @@ def test_new_languages_come_behind_all_rows(tmp_path):
     text.write_text("\n".join(["bat bi hiru lau bost sei zazpi"] * 5), encoding="utf-8")
     added = ("--new-languages", "eus", "--like", "es", "--extend-vocabulary", text)
     convert(folder("m2m100"), tmp_path / "old")
-    said = convert(folder("m2m100"), tmp_path / "new", *added, "--new-pieces", "40")
+    output = convert(folder("m2m100"), tmp_path / "new", *added, "--new-pieces", "40")
     old_model, old = loaded(tmp_path / "old")
     model, dictionary = loaded(tmp_path / "new")
     assert dictionary.symbols[: len(old)] == old.symbols
     assert dictionary.symbols[len(old)] == "__eus__" and len(dictionary) > len(old) + 1
-    assert "1 tags and" in said
-    table, before = (one.core.embeddings.source.weight for one in (model, old_model))
+    assert "1 tags and" in output
+    table, before = (converted.core.embeddings.source.weight for converted in (model, old_model))
     assert torch.equal(table[: len(old)], before)
     assert torch.equal(table[len(old)], before[old.index("__es__")])
     import sentencepiece
@@ -279,17 +282,17 @@ def test_new_languages_come_behind_all_rows(tmp_path):
     parts = plain.encode(dictionary[row].replace("▁", " "), out_type=str)
     if not dictionary[row].startswith("▁"):
         parts = parts[1:] if parts[0] == "▁" else parts
-    known = [before[old.index(part)] for part in parts if part in old.indices]
-    torch.testing.assert_close(table[row], torch.stack(known).mean(0), rtol=0, atol=1e-6)
+    part_vectors = [before[old.index(part)] for part in parts if part in old.indices]
+    torch.testing.assert_close(table[row], torch.stack(part_vectors).mean(0), rtol=0, atol=1e-6)
     # what the old model knew is cut as before
     assert extended.encode("three four", out_type=str) == plain.encode("three four", out_type=str)
 
 
 def test_the_flags_of_training_are_said(tmp_path):
     """What the checkpoint needs is printed and recorded; nothing is typed by hand."""
-    said = convert(folder("m2m100"), tmp_path / "out", "--layers", "1", "--target-layer", "1")
+    output = convert(folder("m2m100"), tmp_path / "out", "--layers", "1", "--target-layer", "1")
     flags = facts(tmp_path / "out")["flags"]
-    assert " ".join(flags) in said
-    given = dict(zip(flags[::2], flags[1::2], strict=True))
-    assert (given["--tdo-layers"], given["--tdo-target-layer"]) == ("2", "1")
-    assert (given["--arch"], given["--tdo-model-dim"]) == ("tdo_transformer", "16")
+    assert " ".join(flags) in output
+    options = dict(zip(flags[::2], flags[1::2], strict=True))
+    assert (options["--tdo-layers"], options["--tdo-target-layer"]) == ("2", "1")
+    assert (options["--arch"], options["--tdo-model-dim"]) == ("tdo_transformer", "16")

@@ -28,9 +28,9 @@ def refused(capsys):
     """The one line of a conversion that is refused; nothing is written."""
 
     def run(original, out, *words, family="m2m100", to="tdo_transformer") -> str:
-        given = ["convert", original, "--from", family, "--to", to, "--out", out, *words]
+        command = ["convert", original, "--from", family, "--to", to, "--out", out, *words]
         before = sorted(out.parent.iterdir())
-        assert exit_code(*given) == 2
+        assert exit_code(*command) == 2
         assert sorted(out.parent.iterdir()) == before
         message = capsys.readouterr().err
         assert len(message.splitlines()) == 1, message
@@ -81,17 +81,19 @@ def test_bad_requests_are_one_line(refused, tmp_path):
     assert "`--new-pieces` must suit the text" in line(m2m, out, *extend)
     dictionary = tmp_path / "dictionary"
     dictionary.write_text("one 1\ntwo\t-1.5\n")
-    own = fairseq_checkpoint()
-    assert "line 2 of" in line(own, out, "--dict", dictionary, "--spm", spm_file())
-    other = tmp_path / "other.model"
-    other.write_bytes(segmentation())
-    assert "`--spm` must cut text into entries" in line(own, out, *own_files()[:2], "--spm", other)
+    checkpoint = fairseq_checkpoint()
+    assert "line 2 of" in line(checkpoint, out, "--dict", dictionary, "--spm", spm_file())
+    spm = tmp_path / "other.model"
+    spm.write_bytes(segmentation())
+    assert "`--spm` must cut text into entries" in line(
+        checkpoint, out, *own_files()[:2], "--spm", spm
+    )
 
 
 def test_other_models_are_refused(refused, tmp_path):
     out = tmp_path / "out"
     config = folder("m2m100") / "config.json"
-    for changes, said in (
+    for changes, message in (
         ({"activation_function": "gelu"}, "activation_function is relu"),
         ({"model_type": "marian"}, "model_type is m2m_100"),
         ({"d_model": "16"}, "whole number above 0 as d_model"),
@@ -100,16 +102,16 @@ def test_other_models_are_refused(refused, tmp_path):
         ({"decoder_layers": 3}, "it has decoder.layers.3."),
         ({"encoder_ffn_dim": 12}, "of shape [12, 16]; it has [24, 16]"),
     ):
-        other = copied("m2m100", tmp_path / "other")
-        (other / "config.json").write_text(
+        original = copied("m2m100", tmp_path / "other")
+        (original / "config.json").write_text(
             json.dumps({**json.loads(config.read_text()), **changes})
         )
-        assert said in refused(other, out)
-        shutil.rmtree(other)
+        assert message in refused(original, out)
+        shutil.rmtree(original)
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("model.safetensors", "cut", "model.safetensors must be whole"),
         ("model.safetensors.index.json", "{", "model.safetensors.index.json must be readable"),
@@ -122,21 +124,21 @@ def test_other_models_are_refused(refused, tmp_path):
         ("model.safetensors", None, "must hold model.safetensors or pytorch_model.bin"),
     ],
 )
-def test_damaged_folders_are_one_line(name, content, said, refused, tmp_path):
-    other = copied("m2m100", tmp_path / "other")
+def test_damaged_folders_are_one_line(name, content, message, refused, tmp_path):
+    original = copied("m2m100", tmp_path / "other")
     if content is None:
-        (other / name).unlink()
+        (original / name).unlink()
     else:
-        (other / name).write_text(content)
-    assert said in refused(other, tmp_path / "out")
+        (original / name).write_text(content)
+    assert message in refused(original, tmp_path / "out")
 
 
 def test_a_pickle_that_holds_no_parameters_is_one_line(refused, tmp_path):
-    other = copied("m2m100", tmp_path / "other")
-    (other / "model.safetensors").unlink()
+    original = copied("m2m100", tmp_path / "other")
+    (original / "model.safetensors").unlink()
     for stored in ([1], {"model.shared.weight": [1.0]}):
-        torch.save(stored, other / "pytorch_model.bin")
-        assert "must hold parameters by name" in refused(other, tmp_path / "out")
+        torch.save(stored, original / "pytorch_model.bin")
+        assert "must hold parameters by name" in refused(original, tmp_path / "out")
 
 
 def test_a_folder_is_replaced_only_when_asked(refused, tmp_path):
@@ -147,10 +149,10 @@ def test_a_folder_is_replaced_only_when_asked(refused, tmp_path):
     assert (out / "model.pt").read_bytes() == before
     convert(folder("m2m100"), out, "--seed", "2", "--force")
     assert (out / "model.pt").read_bytes() != before
-    own = tmp_path / "mine"
-    own.mkdir()
-    (own / "thesis").write_text("years")
-    assert "`--out` must be new" in refused(folder("m2m100"), own, "--force")
+    user_folder = tmp_path / "mine"
+    user_folder.mkdir()
+    (user_folder / "thesis").write_text("years")
+    assert "`--out` must be new" in refused(folder("m2m100"), user_folder, "--force")
 
 
 def test_an_earlier_conversion_outlives_one_that_fails(tmp_path, monkeypatch):
@@ -172,8 +174,8 @@ def test_an_earlier_conversion_outlives_one_that_fails(tmp_path, monkeypatch):
             os.kill(os.getpid(), signal.SIGTERM)
         return rename(self, target)
 
-    given = ["--from", "m2m100", "--to", "tdo_transformer", "--out", out, "--force"]
-    words = ["convert", *map(str, (folder("m2m100"), *given))]
+    options = ["--from", "m2m100", "--to", "tdo_transformer", "--out", out, "--force"]
+    words = ["convert", *map(str, (folder("m2m100"), *options))]
     with kept_logging():
         monkeypatch.setattr(Path, "rename", failing)
         assert main(words) == 2

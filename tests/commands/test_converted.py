@@ -52,9 +52,9 @@ def test_fairseq_preprocess_reads_the_folder(tmp_path):
         )
     _, dictionary = loaded(out)
     data = data_utils.load_indexed_dataset(str(tmp_path / "bin" / "train.en-de.en"), dictionary)
-    known = [[dictionary.index(piece) for piece in pieces] for pieces in cut]
-    assert [row.tolist()[:-1] for row in data] == known
-    assert all(dictionary.unk() not in row for row in known)
+    indices = [[dictionary.index(piece) for piece in pieces] for pieces in cut]
+    assert [row.tolist()[:-1] for row in data] == indices
+    assert all(dictionary.unk() not in row for row in indices)
 
 
 def fine_tuned() -> tuple[Path, Path, Path]:
@@ -94,31 +94,31 @@ def test_training_goes_on_with_frozen_embeddings():
     ]
     assert {*after["model"]} - {*changed} == {table}
     assert after["optimizer_history"][-1]["num_updates"] == 3
-    moments = [one["exp_avg"] for one in after["last_optimizer_state"]["state"].values()]
+    moments = [state["exp_avg"] for state in after["last_optimizer_state"]["state"].values()]
     trained_ones = sum(value.numel() for name, value in after["model"].items() if name != table)
-    assert sum(one.numel() for one in moments) == trained_ones
+    assert sum(moment.numel() for moment in moments) == trained_ones
 
 
 def test_either_way_to_begin_is_the_same_training():
     _, data, checkpoint = fine_tuned()
-    one, two = (
+    first, second = (
         safe_load(str(path), map_location="cpu")["model"]
         for path in (checkpoint, data / "begun" / "checkpoint_last.pt")
     )
-    assert all(torch.equal(value, two[name]) for name, value in one.items())
+    assert all(torch.equal(value, second[name]) for name, value in first.items())
 
 
 def test_a_whole_model_translates_as_it_is(tmp_path):
     """With the tags that it was trained with, before any training."""
     _, data, _ = fine_tuned()
-    whole, found = tmp_path / "whole", tmp_path / "out"
+    whole, translations = tmp_path / "whole", tmp_path / "out"
     convert(folder("m2m100"), whole, *OURS, to="tdo_encoder_decoder")
     with kept_logging():
-        given = ["--path", whole / "model.pt", "--out", found, "--cpu", "--beam", "2"]
-        words = ["translate", data, *given, "--pairs", "en-de,de-fr", "--max-len-b", "5"]
+        options = ["--path", whole / "model.pt", "--out", translations, "--cpu", "--beam", "2"]
+        words = ["translate", data, *options, "--pairs", "en-de,de-fr", "--max-len-b", "5"]
         assert main([*map(str, words)]) == 0
     for direction in ("en-de", "de-fr"):
-        assert len((found / f"{direction}.hyp").read_text().splitlines()) == 6
+        assert len((translations / f"{direction}.hyp").read_text().splitlines()) == 6
 
 
 def test_languages_are_a_subset_in_any_order():
@@ -129,13 +129,13 @@ def test_languages_are_a_subset_in_any_order():
     flags = (*task, *TAG, *TRAIN, *CROSS_ENTROPY, *FINE_TUNED, "--max-update", "1")
     begun = ("--disable-validation", "--restore-file", str(out / "model.pt"))
     train(data / "subset", *flags, *begun, data=data)
-    one, two = (
+    before, after = (
         safe_load(str(path), map_location="cpu")
         for path in (out / "model.pt", data / "subset" / "checkpoint_last.pt")
     )
-    assert two["optimizer_history"][-1]["num_updates"] == 1
+    assert after["optimizer_history"][-1]["num_updates"] == 1
     table = "core.embeddings.source.weight"  # the rows are those of the dictionary, not of --langs
-    assert torch.equal(one["model"][table], two["model"][table])
+    assert torch.equal(before["model"][table], after["model"][table])
 
 
 def test_a_corpus_is_prepared_in_the_originals_pieces(tmp_path):
@@ -148,8 +148,8 @@ def test_a_corpus_is_prepared_in_the_originals_pieces(tmp_path):
         assert (data / "dict.de.txt").read_bytes() == (out / "dict.txt").read_bytes()
         assert (data / "spm.model").read_bytes() == (out / "spm.model").read_bytes()
         # another model is another folder, and of a model nothing is chosen
-        other = tmp_path / "other"
-        convert(folder("m2m100"), other, *OURS, "--new-languages", "eus")
-        again = [*map(str, command[:-1]), str(other), "--no-cleaning", "--workers", "1"]
+        extended = tmp_path / "other"
+        convert(folder("m2m100"), extended, *OURS, "--new-languages", "eus")
+        again = [*map(str, command[:-1]), str(extended), "--no-cleaning", "--workers", "1"]
         assert main(again) == 2
         assert main([*map(str, command), "--vocab-size", "50"]) == 2

@@ -99,46 +99,46 @@ def test_tdo_commands(
 ) -> None:
     side = data / "test.en-de.en"
     damage(side)
-    _, said = told(capsys, "inspect", data, code=2)
-    assert f"{side}." in said and said.count("\n") == 1
+    _, errors = told(capsys, "inspect", data, code=2)
+    assert f"{side}." in errors and errors.count("\n") == 1
     words = ("translate", data, "--path", trained(), "--cpu", "--workers", "1", "--beam", "1")
-    _, said = told(capsys, *words, "--pairs", "en-de", "--out", tmp_path / "out", code=1)
-    assert f"{side}." in said and "Traceback" not in said
+    _, errors = told(capsys, *words, "--pairs", "en-de", "--out", tmp_path / "out", code=1)
+    assert f"{side}." in errors and "Traceback" not in errors
     assert not (tmp_path / "out" / "en-de.hyp").exists()
 
 
 def test_digests_are_written_and_inspected(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    made = json.loads((data / "prepared.json").read_text(encoding="utf-8"))
-    named = set(made[DIGESTS])
+    mark = json.loads((data / "prepared.json").read_text(encoding="utf-8"))
+    named = set(mark[DIGESTS])
     assert {path.name for path in data.glob("*.idx")} <= named
     assert {"dict.txt", "dict.en.txt", "spm.model", "reference/test.en"} <= named
     printed, _ = told(capsys, "inspect", data)
     assert f"All {len(named)} files are what they were when the folder was made" in printed
-    assert settings_of(data) == {name: one for name, one in made.items() if name != DIGESTS}
+    assert settings_of(data) == {name: value for name, value in mark.items() if name != DIGESTS}
     for name in ("dict.fr.txt", "spm.model", "reference/test.de"):
         content = (data / name).read_bytes()
         (data / name).write_bytes(content[:-2] + b"x\n")
-        _, said = told(capsys, "inspect", data, code=2)
-        assert f"{data / name} is none: it is not what was written" in said
+        _, errors = told(capsys, "inspect", data, code=2)
+        assert f"{data / name} is none: it is not what was written" in errors
         (data / name).write_bytes(content)
     (data / "test.en-fr.fr.bin").unlink()
-    _, said = told(capsys, "inspect", data, code=2)
-    assert "test.en-fr.fr.bin" in said
+    _, errors = told(capsys, "inspect", data, code=2)
+    assert "test.en-fr.fr.bin" in errors
 
 
 def test_an_older_folder_goes_on_working(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    made = json.loads((data / "prepared.json").read_text(encoding="utf-8"))
-    del made[DIGESTS]
-    (data / "prepared.json").write_text(json.dumps(made))
+    mark = json.loads((data / "prepared.json").read_text(encoding="utf-8"))
+    del mark[DIGESTS]
+    (data / "prepared.json").write_text(json.dumps(mark))
     printed, _ = told(capsys, "inspect", data)
     assert "prepared.json has no digests of the files" in printed
     flipped(data / "train.en-de.de")
-    _, said = told(capsys, "inspect", data, code=2)
-    assert "train.en-de.de.idx of set train.en-de is none: sentence 2: it begins" in said
+    _, errors = told(capsys, "inspect", data, code=2)
+    assert "train.en-de.de.idx of set train.en-de is none: sentence 2: it begins" in errors
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{"])
 def test_a_damaged_mark(content: str, data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (data / "prepared.json").write_text(content)
-    _, said = told(capsys, "inspect", data, code=2)
-    assert "prepared.json is none: it is damaged" in said
+    _, errors = told(capsys, "inspect", data, code=2)
+    assert "prepared.json is none: it is damaged" in errors

@@ -8,15 +8,15 @@ import torch
 @pytest.fixture(scope="module")
 def started():
     """What a model of so many layers a side looks like at its start, measured once."""
-    known = {}
+    measurements = {}
 
     def measured(layers, norm, init, attention="separate"):
         key = layers, norm, init, attention
-        if key not in known:
+        if key not in measurements:
             options = {"norm": norm, "init": (init,), "decoder_attention": attention}
             model = deep_start.model(layers, **deep_start.sizes(128), **options)
-            known[key] = deep_start.measure(model, deep_start.pairs(8))
-        return known[key]
+            measurements[key] = deep_start.measure(model, deep_start.pairs(8))
+        return measurements[key]
 
     return measured
 
@@ -33,10 +33,10 @@ def test_outputs_of_deep_sublayers_start_small(layers, norm, attention, started)
     scaled = started(layers, norm, "depth-scaled", attention)
     quarter = started(layers, norm, "depth-scaled-quarter", attention)
     assert len(plain.outputs) == (5 if attention == "separate" else 4)
-    for kind, found in plain.outputs.items():
-        assert len(found) == layers
-        assert min(found) > 0.5 * found[0], kind
-        last = [one.outputs[kind][-1] / one.outputs[kind][0] for one in (scaled, quarter)]
+    for kind, by_layer in plain.outputs.items():
+        assert len(by_layer) == layers
+        assert min(by_layer) > 0.5 * by_layer[0], kind
+        last = [start.outputs[kind][-1] / start.outputs[kind][0] for start in (scaled, quarter)]
         assert last[0] < 4 / layers**2, kind
         assert 0.3 / layers < last[1] < 4 / layers, kind
 

@@ -57,14 +57,14 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @contextlib.contextmanager
 def nothing_said() -> Iterator[io.StringIO]:
     """Catch what is printed and said."""
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-        yield said
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
+        yield output
 
 
 def filled(command: Command) -> list[str]:
     """Its words, with placeholders filled in and programs called by their names."""
-    words = [one for word in command.words for one in PLACEHOLDERS.get(word, [word])]
+    words = [filling for word in command.words for filling in PLACEHOLDERS.get(word, [word])]
     if words[0] == "bash":
         del words[0]
     if ".venv" in Path(words[0]).parts:
@@ -86,11 +86,11 @@ def parsed(words: list[str]) -> argparse.Namespace:
     Raises:
         AssertionError: with what the parser complains of.
     """
-    with nothing_said() as said:
+    with nothing_said() as output:
         try:
             return tdo_parser().parse_args(words)
         except SystemExit:
-            raise AssertionError(said.getvalue().strip().split("\n")[-1]) from None
+            raise AssertionError(output.getvalue().strip().split("\n")[-1]) from None
 
 
 def tdo(words: list[str], folder: Path) -> None:
@@ -107,10 +107,10 @@ def tdo(words: list[str], folder: Path) -> None:
 
 def succeeds(words: list[str]) -> str:
     """What a command of `tdo` says in this process, which must end well."""
-    with nothing_said() as said:
+    with nothing_said() as output:
         code = main(words)
-    assert code == 0, said.getvalue()
-    return said.getvalue()
+    assert code == 0, output.getvalue()
+    return output.getvalue()
 
 
 def training(words: list[str], folder: Path) -> None:
@@ -118,8 +118,8 @@ def training(words: list[str], folder: Path) -> None:
     _, config, _, *flags = words
     machine = [] if {"--gpus", "--cpu"} & set(flags) else ["--cpu"]
     where = [str(folder / config), str(prepared().root)]
-    said = succeeds(["train", *where, *flags, *machine, "--dry-run"])
-    for line in said.splitlines():
+    output = succeeds(["train", *where, *flags, *machine, "--dry-run"])
+    for line in output.splitlines():
         if line.startswith("+ "):
             started = shlex.split(line.removeprefix("+ "))
             if started[0] == "torchrun":
@@ -146,19 +146,19 @@ def read_by(parser: argparse.ArgumentParser, words: list[str]) -> argparse.Names
     """The words of a command of fairseq's, read as it reads them."""
     from fairseq import options
 
-    with nothing_said() as said:
+    with nothing_said() as output:
         try:
             return options.parse_args_and_arch(parser, words)
         except SystemExit:
-            raise AssertionError(said.getvalue().strip().split("\n")[-1]) from None
+            raise AssertionError(output.getvalue().strip().split("\n")[-1]) from None
 
 
 def fairseq_generate(words: list[str], *_: object) -> None:
     """Read the words of `fairseq-generate` and set up its task."""
     from fairseq import options, tasks
 
-    own = words.index("--path") + 1
-    words = [str(prepared().root), *words[1:own], str(trained()), *words[own + 1 :]]
+    path_index = words.index("--path") + 1
+    words = [str(prepared().root), *words[1:path_index], str(trained()), *words[path_index + 1 :]]
     args = read_by(options.get_generation_parser(), words)
     tasks.setup_task(args)
 
@@ -196,10 +196,10 @@ def pip(words: list[str], folder: Path) -> None:
     from pip._internal.commands import create_command
 
     name, *rest = words
-    given, requirements = create_command(name).parse_args(rest)
-    for place in given.constraints:
+    flags, requirements = create_command(name).parse_args(rest)
+    for place in flags.constraints:
         assert (folder / place).is_file(), place
-    for extra in re.findall(r"\[(\w+)\]", " ".join([*requirements, *given.editables])):
+    for extra in re.findall(r"\[(\w+)\]", " ".join([*requirements, *flags.editables])):
         assert f"\n{extra} = [" in (ROOT / "pyproject.toml").read_text(), extra
 
 
@@ -248,8 +248,8 @@ def mention(command: Command) -> None:
     if name.endswith(".sh"):
         assert (command.folder / name).is_file(), f"{name} is not there"
         return
-    known = set(options_of(name, words)) | {"--help"}
-    assert set(options) <= known, f"no options of {name}: {sorted(set(options) - known)}"
+    available = set(options_of(name, words)) | {"--help"}
+    assert set(options) <= available, f"no options of {name}: {sorted(set(options) - available)}"
 
 
 def options_of(name: str, words: list[str]) -> Iterator[str]:
@@ -269,7 +269,9 @@ def options_of(name: str, words: list[str]) -> Iterator[str]:
     behind = dict.fromkeys(("train", "grid", "describe"), "train")
     behind["generate"] = "generate"
     for word in words:
-        subparsers = [one for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
+        subparsers = [
+            action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
+        ]
         if not subparsers:
             break
         assert word in subparsers[0].choices, f"{word} is no command of tdo"
@@ -327,8 +329,8 @@ def test_scripts_have_the_options(
         name = Path(name).name.replace("setup.sh", "real-setup.sh")
         words = [str(tmp_path) if word in ("DIR", "ARCHIVES") else word for word in words]
         with subtests.test(command=str(command)):
-            said = script(clone, name, *words, "--no-such-option", code=1).stderr
-            assert "`--no-such-option` is not an option" in said, said
+            errors = script(clone, name, *words, "--no-such-option", code=1).stderr
+            assert "`--no-such-option` is not an option" in errors, errors
 
 
 @pytest.mark.long
@@ -349,11 +351,11 @@ def test_the_trainings_of_grids(scratch: Path, subtests: pytest.Subtests) -> Non
 
 def one_seed(runs: Iterable[Run]) -> Iterable[Run]:
     """The first of all runs that differ in their seed only."""
-    found: dict[str, Run] = {}
+    first_runs: dict[str, Run] = {}
     for run in runs:
         lines = [line for line in run.config.lines() if not line.startswith("--seed ")]
-        found.setdefault("\n".join(lines), run)
-    return found.values()
+        first_runs.setdefault("\n".join(lines), run)
+    return first_runs.values()
 
 
 @pytest.mark.full

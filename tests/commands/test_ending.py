@@ -31,9 +31,9 @@ def ended(update: int, folder: Path) -> str:
 def through(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[float]]:
     """One process that nothing happens to: its folder and losses."""
     folder = tmp_path_factory.mktemp("through")
-    found = losses(Training(folder, *END).end()[0])
-    assert len(found) == 7
-    return folder, found
+    all_losses = losses(Training(folder, *END).end()[0])
+    assert len(all_losses) == 7
+    return folder, all_losses
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +58,8 @@ def test_a_signal_ends_an_update_with_a_checkpoint(
 def test_a_signal_in_a_validation_does_not_wait_for_its_end(tmp_path: Path) -> None:
     """The update is in the checkpoint; the validation is left out."""
     happens = trouble(tmp_path, "os.kill(os.getpid(), signal.SIGTERM)", update=None)
-    given = (*END, "--max-tokens-valid", "20", "--validate-interval-updates", "3")
-    output, errors = Training(tmp_path, *given, *happens, valid=True).end(143)
+    flags = (*END, "--max-tokens-valid", "20", "--validate-interval-updates", "3")
+    output, errors = Training(tmp_path, *flags, *happens, valid=True).end(143)
     assert errors == ended(3, tmp_path)
     assert not logged(output, "valid_loss") and len(losses(output)) == 3
 
@@ -69,8 +69,8 @@ def test_a_signal_in_the_last_validation_saves_the_last_update_first(tmp_path: P
     last = tmp_path / "checkpoint_last.pt"
     what = f"os._exit(9) if os.path.exists({str(last)!r}) else os.kill(os.getpid(), signal.SIGTERM)"
     happens = trouble(tmp_path, what, update=None)
-    given = ("--max-update", "3", "--max-tokens-valid", "20")
-    _, errors = Training(tmp_path, *given, *happens, valid=True).end(9)
+    flags = ("--max-update", "3", "--max-tokens-valid", "20")
+    _, errors = Training(tmp_path, *flags, *happens, valid=True).end(9)
     assert not errors
     state = torch.load(last, weights_only=False)
     assert state["optimizer_history"][-1]["num_updates"] == 3
@@ -132,8 +132,8 @@ def test_a_lack_of_memory_ends_all_workers(tmp_path: Path) -> None:
     happens = (*trouble(tmp_path, SHORT, update=3, rank=1), "--save-interval-updates", "2")
     _, errors = Training(tmp_path, *GLOO, *END, *happens, torchrun=TWO_WORKERS).end(1)
     (line,) = re.findall(r"error: (.*)", errors)
-    wanted = f"the worker of rank 1 of 2 ran out of memory in update 4, {BATCH}; "
-    assert re.match(wanted, line)
+    pattern = f"the worker of rank 1 of 2 ran out of memory in update 4, {BATCH}; "
+    assert re.match(pattern, line)
     last = tmp_path / "checkpoint_last.pt"
     assert line.endswith(f"; {ADVICE}; the same command goes on from {last}")
     assert "Traceback" not in errors
@@ -152,8 +152,8 @@ def test_a_lack_of_memory_ends_a_single_process(
     _, errors = Training(tmp_path, *END, *happens, valid=True).end(1)
     advice = ADVICE if update == 0 else "`--max-tokens-valid 10` halves batches of validation"
     when = "update 1" if update == 0 else "validation"
-    wanted = f"error: this training ran out of memory in {when}, {BATCH}; {advice}; there is no .*"
-    assert re.fullmatch(wanted, errors.strip()), errors
+    pattern = f"error: this training ran out of memory in {when}, {BATCH}; {advice}; there is no .*"
+    assert re.fullmatch(pattern, errors.strip()), errors
 
 
 def test_a_model_larger_than_memory_is_one_line(tmp_path: Path) -> None:

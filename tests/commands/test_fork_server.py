@@ -101,10 +101,10 @@ def test_words_streams_files_and_exit_code(tdo_plugin_folder: Path) -> None:
     ],
 )
 def test_ways_to_end(does: str, code: int, tdo_plugin_folder: Path) -> None:
-    own, served = both(tdo_plugin_folder, does)
-    assert own[0] == served[0] == code
-    assert own[1] == served[1]
-    assert own[2].splitlines()[-1:] == served[2].splitlines()[-1:]  # of a traceback, the last line
+    real, served = both(tdo_plugin_folder, does)
+    assert real[0] == served[0] == code
+    assert real[1] == served[1]
+    assert real[2].splitlines()[-1:] == served[2].splitlines()[-1:]  # of a traceback, the last line
 
 
 FORKS = """
@@ -119,17 +119,17 @@ print(os.waitpid(child, 0)[1])
 
 def test_whose_child_it_is(tdo_plugin_folder: Path) -> None:
     """And whose child one is that it forks, such as a process that loads data."""
-    own, served = both(tdo_plugin_folder, FORKS)
-    assert own[1] == served[1] == f"{os.getpid()}\n0\n"
+    real, served = both(tdo_plugin_folder, FORKS)
+    assert real[1] == served[1] == f"{os.getpid()}\n0\n"
 
 
 def test_a_traceback_and_a_warning(tdo_plugin_folder: Path) -> None:
     """Filters of warnings are those of the command's environment."""
     warns = "import warnings; warnings.warn('careful')"
     for filters, code in (("error", 1), ("ignore", 0)):
-        own, served = both(tdo_plugin_folder, warns, PYTHONWARNINGS=filters)
-        assert own[0] == served[0] == code
-        assert own[2].splitlines()[-1:] == served[2].splitlines()[-1:]
+        real, served = both(tdo_plugin_folder, warns, PYTHONWARNINGS=filters)
+        assert real[0] == served[0] == code
+        assert real[2].splitlines()[-1:] == served[2].splitlines()[-1:]
 
 
 def without_times(output: str) -> str:
@@ -143,8 +143,8 @@ def test_our_commands(tmp_path: Path) -> None:
         words = [folder / "tdo", "flags", CONFIGS[0]]
         help_ = [folder / "fairseq-train", "--help"]
         wrong = [folder / "python", "-m", "tdo_plugin", "flags", "no.conf"]
-        done = [finished(one, env=environment(), cwd=tmp_path) for one in (words, help_, wrong)]
-        results.append([(one.returncode, without_times(one.stdout), one.stderr) for one in done])
+        done = [finished(line, env=environment(), cwd=tmp_path) for line in (words, help_, wrong)]
+        results.append([(run.returncode, without_times(run.stdout), run.stderr) for run in done])
     assert results[0] == results[1]
     assert [code for code, _, _ in results[1]] == [0, 0, 2]
 
@@ -202,9 +202,9 @@ def has_gone(number: int) -> bool:
 @pytest.mark.parametrize("which", PYTHONS)
 def test_signals_are_handed_on(which: str, waiting) -> None:
     process, number = waiting(which)
-    for told in (signal.SIGUSR1, signal.SIGHUP):
-        process.send_signal(told)
-        assert process.stdout.readline() == f"told {int(told)}\n"
+    for sent_signal in (signal.SIGUSR1, signal.SIGHUP):
+        process.send_signal(sent_signal)
+        assert process.stdout.readline() == f"told {int(sent_signal)}\n"
     process.terminate()
     assert process.communicate()[0] == "told 15\n" and process.returncode == 143
     assert has_gone(number)
@@ -267,8 +267,8 @@ def test_what_an_interpreter_reads_at_its_start_is_left_to_python(tdo_plugin_fol
 def test_commands_start_sooner(tdo_plugin_folder: Path) -> None:
     """torch is there already; this project and fairseq are for the command to import."""
     does = "import sys; print([name in sys.modules for name in ('torch', 'fairseq')])"
-    own, served = both(tdo_plugin_folder, does)
-    assert (own[1], served[1]) == ("[False, False]\n", "[True, False]\n")
+    real, served = both(tdo_plugin_folder, does)
+    assert (real[1], served[1]) == ("[False, False]\n", "[True, False]\n")
 
 
 SPAWNS = """
@@ -293,7 +293,7 @@ if __name__ == "__main__":
 
 def test_spawned_processes_are_forked_too(tdo_plugin_folder: Path) -> None:
     spawns = f"import time\n{SPAWNS}"
-    own, served = both(tdo_plugin_folder, spawns, PYTHONWARNINGS="ignore")
-    assert own[0] == served[0] == 0, served[2]
-    assert own[1] == "[1, 2] ignore\nFalse\n5\n-9\n"
+    real, served = both(tdo_plugin_folder, spawns, PYTHONWARNINGS="ignore")
+    assert real[0] == served[0] == 0, served[2]
+    assert real[1] == "[1, 2] ignore\nFalse\n5\n-9\n"
     assert served[1] == "[1, 2] ignore\nTrue\n5\n-9\n"

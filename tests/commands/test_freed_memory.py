@@ -24,8 +24,8 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library")
 def test_freed_memory_is_not_fetched_anew() -> None:
     def faults(**variables: str) -> int:
-        own = {key: value for key, value in os.environ.items() if not key.startswith(TUNING)}
-        environment = {**own, **variables}
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith(TUNING)}
+        environment = {**inherited, **variables}
         command = [sys.executable, "-c", FAULTS]
         return int(subprocess.run(command, env=environment, capture_output=True, check=True).stdout)
 

@@ -59,9 +59,9 @@ def test_a_grid_from_the_first_training_to_the_table(
     # it goes on; the broken cell is reported, and keeps no other from being done
     capfd.readouterr()
     assert main(command(grid, "run", "--cpu", "--workers", "2", *BEHIND)) == 1
-    said = capfd.readouterr()
-    assert "all-no: training goes on" in said.out and "3 of 4 runs are done" in said.out
-    (error,) = said.err.splitlines()
+    captured = capfd.readouterr()
+    assert "all-no: training goes on" in captured.out and "3 of 4 runs are done" in captured.out
+    (error,) = captured.err.splitlines()
     assert re.match(r"error: broken: training ended with \d+: .*--arch.* \(all of it: .*\)", error)
     assert "Loaded checkpoint" in (out / "all-no" / "train.log").read_text()
     for name in RUNS:
@@ -104,11 +104,11 @@ def test_a_grid_that_is_scored_by_validation_sets(
     assert main(["grid", "collect", str(validated), data, *words]) == 0
     shown = capfd.readouterr().out
     assert "BLEU" in shown and "off-target" in shown
-    found = json.loads((grid.parent / "validated" / "grid.json").read_text())["cells"]
+    cells = json.loads((grid.parent / "validated" / "grid.json").read_text())["cells"]
     logged = (grid.parent / "validated" / "yes" / "checkpoints" / "validation.jsonl").read_text()
     rows = [json.loads(line) for line in logged.splitlines()]
     chrf = [row["chrf"] for row in rows if row["update"] == 2 and row["direction"][:2] == "en"]
-    assert found[1]["scores"]["chrf en → X"] == pytest.approx(sum(chrf) / len(chrf))
+    assert cells[1]["scores"]["chrf en → X"] == pytest.approx(sum(chrf) / len(chrf))
 
 
 def _begin_and_end(grid: Path, out: Path) -> None:
@@ -126,8 +126,8 @@ def _begin_and_end(grid: Path, out: Path) -> None:
         assert process.poll() is None, process.communicate()
         time.sleep(0.02)
     process.send_signal(signal.SIGTERM)
-    said = process.communicate()[1]
-    assert said == "tdo grid: ended by SIGTERM; the same command goes on from what is whole\n"
+    message = process.communicate()[1]
+    assert message == "tdo grid: ended by SIGTERM; the same command goes on from what is whole\n"
     assert process.returncode == 143
     assert "done training" not in (out / "all-no" / "train.log").read_text()
 
@@ -138,17 +138,17 @@ def _collect(grid: Path, out: Path, capfd: pytest.CaptureFixture[str]) -> None:
     shown = capfd.readouterr().out
     assert "Dropout: best by drop" in shown and "best by where" not in shown
     assert "attention-no = all-no" in shown and "broken (begun)" in shown
-    found = {one["cell"]: one for one in json.loads((out / "grid.json").read_text())["cells"]}
-    assert list(found) == ["broken", "all-no", "all-yes", "attention-no", "attention-yes"]
-    assert found["attention-no"]["scores"] == found["all-no"]["scores"]
+    cells = {cell["cell"]: cell for cell in json.loads((out / "grid.json").read_text())["cells"]}
+    assert list(cells) == ["broken", "all-no", "all-yes", "attention-no", "attention-yes"]
+    assert cells["attention-no"]["scores"] == cells["all-no"]["scores"]
     for name in RUNS:
-        scores = found[name]["scores"]
+        scores = cells[name]["scores"]
         assert list(scores) == ["bleu all", "ter all"] and scores["ter all"] > 0
-        assert found[name]["parameters"] > 1000
-    assert set(found["broken"]["scores"].values()) == {None}
+        assert cells[name]["parameters"] > 1000
+    assert set(cells["broken"]["scores"].values()) == {None}
     # the scores are those of tdo score, and are not made again
     sheet = json.loads((out / "scores.json").read_text())
-    assert found["all-yes"]["scores"]["bleu all"] == sheet["means"]["all-yes"]["all"]["bleu"]
+    assert cells["all-yes"]["scores"]["bleu all"] == sheet["means"]["all-yes"]["all"]["bleu"]
     stamp = (out / "scores.json").stat().st_mtime_ns
     assert main(command(grid, "collect")) == 0
     assert "best by where" in capfd.readouterr().out

@@ -37,9 +37,9 @@ def importance(capsys: pytest.CaptureFixture[str]):
     """The command; what it prints, and what it says."""
 
     def run(out: Path, *words: object, code: int = 0, path: Path | None = None) -> tuple[str, str]:
-        given = ["importance", "--cpu", "--path", path or two_stages(), "--out", out]
+        command = ["importance", "--cpu", "--path", path or two_stages(), "--out", out]
         data = () if "--data" in words else ("--data", prepared().root)
-        return told(capsys, *given, *data, *words, code=code)
+        return told(capsys, *command, *data, *words, code=code)
 
     return run
 
@@ -59,34 +59,34 @@ CASES = dict.fromkeys([*in_turn(METHODS, MODELS), *itertools.product(METHODS, MO
 def test_the_file_is_one_sentence_at_a_time(importance, tmp_path, method, model):
     path, out = trained("--max-update", "5", *MODELS[model]), tmp_path / "theta"
     printed, _ = importance(out, *SMALL, "--method", method, "--workers", "2", path=path)
-    found = Importance.read(out)
-    assert (found.method, found.pairs) == (method, PAIRS)
-    assert found.checkpoint == digest_of(safe_load(str(path))["model"])
-    assert found.about["settings"]["label_smoothing"] == 0.1
-    assert [one.name for one in tmp_path.iterdir()] == ["theta"]
+    stored = Importance.read(out)
+    assert (stored.method, stored.pairs) == (method, PAIRS)
+    assert stored.checkpoint == digest_of(safe_load(str(path))["model"])
+    assert stored.about["settings"]["label_smoothing"] == 0.1
+    assert [entry.name for entry in tmp_path.iterdir()] == ["theta"]
     lines = printed.splitlines()[-6:]  # what comes before is of the training
     assert [line.split()[0] for line in lines] == ["pair", *PAIRS, str(out)]
 
     model = EvalModel(path, prepared(), torch.device("cpu"))
     sampling = Sampling(8, 256, 1)
     for row, pair in enumerate(PAIRS):
-        own = NeuronMeans(neuron_outputs(model.core.stack), METHODS[method])
+        neuron_means = NeuronMeans(neuron_outputs(model.core.stack), METHODS[method])
         total = tokens = sentences = 0
         for sample in model.samples(pair, Cut("train"), sampling, 1):
             fed, target, pad = unlike_sides(model, sample)
             real = RealPositions(fed["src_tokens"].ne(pad), fed["prev_output_tokens"].ne(pad))
-            total += own.add(
+            total += neuron_means.add(
                 real,
                 lambda: model.model(**fed, smoothed_target=(target, 0.1))[1]["cross_entropy"][0],  # noqa: B023
             )
             tokens += int(target.ne(pad).sum())
             sentences += len(target)
-        assert sentences == found.about["of_pairs"][pair]["sentences"] == 8
-        assert found.about["of_pairs"][pair]["loss"] == pytest.approx(total / tokens, rel=1e-5)
-        assert list(own.means) == list(found.modules)
-        for name, mean in own.means.items():
+        assert sentences == stored.about["of_pairs"][pair]["sentences"] == 8
+        assert stored.about["of_pairs"][pair]["loss"] == pytest.approx(total / tokens, rel=1e-5)
+        assert list(neuron_means.means) == list(stored.modules)
+        for name, mean in neuron_means.means.items():
             assert mean.sum() > 0
-            torch.testing.assert_close(found.modules[name][row], mean, rtol=2e-4, atol=1e-7)
+            torch.testing.assert_close(stored.modules[name][row], mean, rtol=2e-4, atol=1e-7)
 
 
 def test_sides():
@@ -119,12 +119,12 @@ def test_it_goes_on_where_it_was(importance, tmp_path, monkeypatch):
 
     decode_all = pool.decode_all
     monkeypatch.setattr(pool, "decode_all", failing)
-    _, said = importance(out, *SMALL, code=1)
-    assert "1 of 4 pairs failed; the same command goes on" in said
+    _, messages = importance(out, *SMALL, code=1)
+    assert "1 of 4 pairs failed; the same command goes on" in messages
     monkeypatch.undo()
     assert not out.exists()
-    there = {one: one.read_bytes() for one in parts.glob("*.safetensors")}
-    assert {one.stem for one in there} == {"en-de", "de-en", "en-fr"}
+    finished = {part: part.read_bytes() for part in parts.glob("*.safetensors")}
+    assert {part.stem for part in finished} == {"en-de", "de-en", "en-fr"}
 
     # what is there is of these settings and of this checkpoint alone
     for words, what in (
@@ -134,26 +134,26 @@ def test_it_goes_on_where_it_was(importance, tmp_path, monkeypatch):
     ):
         _, errors = importance(out, *SMALL, *words, code=2)
         assert re.search(rf"or --fresh given; .* was made with other {what}$", errors.strip())
-    other = trained("--max-update", "5", seed="4")
-    _, errors = importance(out, *SMALL, path=other, code=2)
+    other_checkpoint = trained("--max-update", "5", seed="4")
+    _, errors = importance(out, *SMALL, path=other_checkpoint, code=2)
     assert errors.strip().endswith("was made with other checkpoint")
-    assert {one: one.read_bytes() for one in parts.glob("*.safetensors")} == there
+    assert {part: part.read_bytes() for part in parts.glob("*.safetensors")} == finished
 
     marked = parts / "de-en.safetensors"
-    found = Importance.read(marked)
-    seconds = found.about["of_pairs"]["de-en"]
+    stored = Importance.read(marked)
+    seconds = stored.about["of_pairs"]["de-en"]
     seconds["seconds"] = 77777.0
-    found.write(marked)
-    printed, said = importance(out, *SMALL)
-    assert "3 of 4 pairs are whole already" in said
+    stored.write(marked)
+    printed, messages = importance(out, *SMALL)
+    assert "3 of 4 pairs are whole already" in messages
     assert "77777.0" in printed  # that part was not made again
     assert not parts.exists()
     first, second = Importance.read(tmp_path / "whole"), Importance.read(out)
     for name, theta in first.modules.items():
         assert torch.equal(theta, second.modules[name])
 
-    again, said = importance(out, *SMALL)
-    assert again == printed and "it is done already" in said
+    again, messages = importance(out, *SMALL)
+    assert again == printed and "it is done already" in messages
     _, errors = importance(out, *SMALL, "--seed", "2", code=2)
     assert "must be a new file, or --fresh given" in errors
     assert not parts.exists()
@@ -177,8 +177,8 @@ def test_an_ended_run_goes_on_where_it_was(importance, tmp_path, number):
     _, errors = process.communicate(timeout=120)
     assert process.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}.get(number, -number)
     assert "Traceback" not in errors and not out.exists()
-    _, said = importance(out, *slow)
-    assert "of 4 pairs are whole already" in said and not parts.exists()
+    _, messages = importance(out, *slow)
+    assert "of 4 pairs are whole already" in messages and not parts.exists()
     first, second = Importance.read(tmp_path / "whole"), Importance.read(out)
     for name, theta in first.modules.items():
         assert torch.equal(theta, second.modules[name])
@@ -195,7 +195,7 @@ def test_half_precision_is_near(importance, tmp_path, precision):
 
 
 def test_what_is_drawn(importance, tmp_path):
-    found = {}
+    results = {}
     for name, words in {
         "all": ("--sentences", "all"),
         "many": ("--sentences", "1000"),
@@ -206,11 +206,11 @@ def test_what_is_drawn(importance, tmp_path):
     }.items():
         importance(tmp_path / name, *words, "--pairs", "de-en")
         read = Importance.read(tmp_path / name)
-        found[name] = read.modules["layers.0.feed_forward.inner"], read.about["of_pairs"]["de-en"]
-    assert torch.equal(found["all"][0], found["many"][0])
-    assert found["all"][1]["sentences"] > found["few"][1]["sentences"] == 8
-    for one in ("other", "test", "hard"):
-        assert not torch.equal(found["few"][0], found[one][0])
+        results[name] = read.modules["layers.0.feed_forward.inner"], read.about["of_pairs"]["de-en"]
+    assert torch.equal(results["all"][0], results["many"][0])
+    assert results["all"][1]["sentences"] > results["few"][1]["sentences"] == 8
+    for variant in ("other", "test", "hard"):
+        assert not torch.equal(results["few"][0], results[variant][0])
 
 
 def test_numbers_that_overflow_are_named(importance, tmp_path):
@@ -220,7 +220,7 @@ def test_numbers_that_overflow_are_named(importance, tmp_path):
     torch.save(state, path)
     _, errors = importance(tmp_path / "theta", *SMALL, "--pairs", "de-en", path=path, code=1)
     assert "`--precision` must hold every gradient and activation of de-en" in errors
-    assert [one.name for one in tmp_path.iterdir()] == ["huge.pt"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["huge.pt"]
 
 
 def test_mistakes_are_one_line_and_leave_nothing(importance, tmp_path):
@@ -248,7 +248,7 @@ def test_mistakes_are_one_line_and_leave_nothing(importance, tmp_path):
         assert line.startswith("tdo importance: error: ")
         assert re.search(message, line), line
         assert "Traceback" not in errors and not printed
-        assert [one.name for one in tmp_path.iterdir()] == ["empty.pt"]
+        assert [entry.name for entry in tmp_path.iterdir()] == ["empty.pt"]
     _, errors = importance(tmp_path / "no" / "theta", code=2)
     assert "`--out` must be a file in a folder that is there" in errors
     _, errors = importance(out, "--longest", "1", "--pairs", "de-en", code=1)
@@ -260,9 +260,9 @@ def test_another_dictionary_is_refused(importance, tmp_path):
     data = tmp_path / "data"
     shutil.copytree(prepared().root, data)
     mark = data / "prepared.json"
-    said = json.loads(mark.read_text(encoding="utf-8"))
-    del said["digests"]  # as of a folder that was made before there were any
-    mark.write_text(json.dumps(said), encoding="utf-8")
+    record = json.loads(mark.read_text(encoding="utf-8"))
+    del record["digests"]  # as of a folder that was made before there were any
+    mark.write_text(json.dumps(record), encoding="utf-8")
     for path in data.glob("dict*.txt"):
         first, second, *rest = path.read_text(encoding="utf-8").splitlines()
         path.write_text("\n".join([second, first, *rest]) + "\n", encoding="utf-8")

@@ -19,9 +19,9 @@ STOCK = "translation_multi_simple_epoch"
 def inspect(capsys: pytest.CaptureFixture[str]):
     def run(*words: object, code: int = 0) -> tuple[str, str]:
         with kept_logging():
-            found = main(["inspect", *map(str, words)])
+            exit_code = main(["inspect", *map(str, words)])
         output = capsys.readouterr()
-        assert found == code, output
+        assert exit_code == code, output
         return output.out, output.err
 
     return run
@@ -39,15 +39,15 @@ def test_numbers_are_those_of_the_text(inspect, tmp_path: Path) -> None:
     numbers = json.loads((tmp_path / "numbers.json").read_text(encoding="utf-8"))
     directions = numbers["directions"]
     assert set(directions) == {*PAIRS.split(","), "de-fr", "fr-de"}
-    for direction, found in directions.items():
+    for direction, counts in directions.items():
         trained = direction in PAIRS
-        assert found["kind"] == ("supervised" if trained else "zero-shot")
-        assert set(found) == {"kind", "test", *(("train", "valid") if trained else ())}
-        for split in set(found) - {"kind"}:
+        assert counts["kind"] == ("supervised" if trained else "zero-shot")
+        assert set(counts) == {"kind", "test", *(("train", "valid") if trained else ())}
+        for split in set(counts) - {"kind"}:
             source, target = direction.split("-")
             pair = direction if source == "en" else f"{target}-{source}"
             sides = [pieces(split, pair, language) for language in (source, target)]
-            assert found[split] == {
+            assert counts[split] == {
                 "sentences": len(sides[0]),
                 "source_tokens": sum(map(len, sides[0])),
                 "target_tokens": sum(map(len, sides[1])),
@@ -91,13 +91,13 @@ def test_batches_show_what_the_model_is_fed(inspect, tags, source, previous) -> 
     for direction, *fed in rows:
         first, second = direction.split("-")
         names = {"S": f"__{first}__", "T": f"__{second}__"}
-        known, before, wanted = (re.sub(r"\s*<pad>\*\d+\s*", "", one) for one in fed)
-        x = " ".join(one for one in known.split() if not re.fullmatch(r"__\w+__|</s>", one))
-        y = " ".join(one for one in wanted.split() if not re.fullmatch(r"__\w+__|</s>", one))
-        assert known == source.format(x=x, **names)
+        fed_source, before, target = (re.sub(r"\s*<pad>\*\d+\s*", "", line) for line in fed)
+        x = " ".join(word for word in fed_source.split() if not re.fullmatch(r"__\w+__|</s>", word))
+        y = " ".join(word for word in target.split() if not re.fullmatch(r"__\w+__|</s>", word))
+        assert fed_source == source.format(x=x, **names)
         assert before == previous.format(y=y, **names)
-        own = [b for (_, a), b in text.items() if a == x]
-        assert y in own
+        translations = [b for (_, a), b in text.items() if a == x]
+        assert y in translations
 
 
 def test_batches_show_noise(inspect) -> None:
@@ -121,13 +121,15 @@ def test_batches_are_those_of_a_training(inspect) -> None:
         task.dataset("train"), max_tokens=200, max_positions=(1024, 1024), seed=5, epoch=1,
         required_batch_size_multiple=8, ignore_invalid_inputs=True,
     )  # fmt: skip
-    wanted = []
+    sources = []
     for _, batch in zip(range(3), iterator.next_epoch_itr(shuffle=True), strict=False):
         for row in batch["net_input"]["src_tokens"]:
-            symbols = [task.source_dictionary[int(one)] for one in row]
-            wanted.append(" ".join(one for one in symbols if one != "<pad>"))
-    found = [re.sub(r"\s*<pad>\*\d+\s*", "", source) for _, source, _, _ in shown(printed)]
-    assert found == wanted
+            symbols = [task.source_dictionary[int(index)] for index in row]
+            sources.append(" ".join(symbol for symbol in symbols if symbol != "<pad>"))
+    printed_sources = [
+        re.sub(r"\s*<pad>\*\d+\s*", "", source) for _, source, _, _ in shown(printed)
+    ]
+    assert printed_sources == sources
 
 
 def test_a_config_brings_its_flags(inspect, tmp_path: Path) -> None:
@@ -156,8 +158,8 @@ def test_shards_are_counted_together(inspect, tmp_path: Path) -> None:
         shutil.copyfile(path, folder / "shard2" / path.name)
     (folder / "shards.txt").write_text("shard2\n", encoding="utf-8")
     inspect(folder, "--json", tmp_path / "numbers.json")
-    found = json.loads((tmp_path / "numbers.json").read_text(encoding="utf-8"))["directions"]
-    counts = [found[direction]["train"]["sentences"] for direction in ("de-en", "fr-en")]
+    directions = json.loads((tmp_path / "numbers.json").read_text(encoding="utf-8"))["directions"]
+    counts = [directions[direction]["train"]["sentences"] for direction in ("de-en", "fr-en")]
     single = [len(pieces("train", pair, "en")) for pair in ("en-de", "en-fr")]
     assert counts == [2 * single[0], single[1]]
 

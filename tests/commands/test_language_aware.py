@@ -51,11 +51,13 @@ def test_trained_resumed_and_decoded(system, tmp_path):
     assert first + train(tmp_path / "parts", *flags, "--max-update", "6") == through
     path = tmp_path / "parts" / "checkpoint_last.pt"
     state = safe_load(path)["model"]
-    tables = [one for name, one in state.items() if one.dim() == 3 or "norm" in name]
+    tables = [tensor for name, tensor in state.items() if tensor.dim() == 3 or "norm" in name]
     assert tables
-    for one in tables:
-        assert len(one) == len(LANGUAGES)
-        assert len({tuple(row.flatten().tolist()) for row in one}) == len(one), "languages alike"
+    for table in tables:
+        assert len(table) == len(LANGUAGES)
+        assert len({tuple(row.flatten().tolist()) for row in table}) == len(table), (
+            "languages alike"
+        )
     narrow, whole = (
         generate("--path", path, *GENERATE, *DE_FR, *more) for more in ((), ("--whole-search",))
     )
@@ -109,9 +111,9 @@ def test_extended_decoded_and_trained_on(trained, tmp_path, capsys):
     assert (
         extend("--path", trained, "--languages", "it,pt", "--like", "es", "--output", output) == 0
     )
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     flags = ("--langs", "en,de,fr,es,it,pt", "--tdo-masked-tags", "2")
-    assert f"--finetune-from-model {output} {' '.join(flags)}" in told
+    assert f"--finetune-from-model {output} {' '.join(flags)}" in printed
     before = generate("--path", trained, *GENERATE, *DE_FR)
     after = generate("--path", output, *GENERATE, *DE_FR, *flags[:2])
     assert hypotheses(before) == hypotheses(after)

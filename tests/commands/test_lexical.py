@@ -19,13 +19,13 @@ def parameters(folder):
 
 
 def test_its_weight_falls_and_is_gone(tmp_path):
-    found = train(tmp_path / "whole", *BASE, *TERMS, *LEXICAL, "--max-update", "6")
-    weights = [one["lexical_weight"] / one["nsentences"] for one in found]
+    logs = train(tmp_path / "whole", *BASE, *TERMS, *LEXICAL, "--max-update", "6")
+    weights = [log["lexical_weight"] / log["nsentences"] for log in logs]
     assert weights == pytest.approx([0.5, 0.375, 0.25, 0.125, 0, 0])
-    for one in found:
-        told = one.get("lexical_nll_loss", 0)
-        assert (told > 0) == (one["lexical_weight"] > 0)
-        assert (one["objective"] > one["loss"]) == (told > 0)
+    for log in logs:
+        nll = log.get("lexical_nll_loss", 0)
+        assert (nll > 0) == (log["lexical_weight"] > 0)
+        assert (log["objective"] > log["loss"]) == (nll > 0)
 
 
 def test_it_goes_on_where_it_was(tmp_path):
@@ -33,9 +33,9 @@ def test_it_goes_on_where_it_was(tmp_path):
     whole = train(tmp_path / "whole", *flags, "--max-update", "6")
     begun = train(tmp_path / "resumed", *flags, "--max-update", "2")
     resumed = train(tmp_path / "resumed", *flags, "--max-update", "6")
-    assert [one["loss"] for one in (*begun, *resumed)] == [one["loss"] for one in whole]
-    own, wanted = parameters(tmp_path / "resumed"), parameters(tmp_path / "whole")
-    assert all(torch.equal(own[name], wanted[name]) for name in wanted)
+    assert [log["loss"] for log in (*begun, *resumed)] == [log["loss"] for log in whole]
+    resumed_model, whole_model = parameters(tmp_path / "resumed"), parameters(tmp_path / "whole")
+    assert all(torch.equal(resumed_model[name], whole_model[name]) for name in whole_model)
 
 
 def test_the_objective_is_the_sum():
@@ -45,15 +45,15 @@ def test_the_objective_is_the_sum():
     model.eval()
     with torch.no_grad(), criterion.in_update(lr=0.1, number=0):
         loss, _, logs = criterion(model, batch)
-        asked = combined([criterion.terms["lexical"].request(model, batch, Update(lr=0.1))])
-        _, extra = model(**batch["net_input"], **asked)
-    wanted = logs["loss"] + 0.5 * extra["source_losses"][0]
-    torch.testing.assert_close(loss.double(), torch.as_tensor(wanted).double())
+        request = combined([criterion.terms["lexical"].request(model, batch, Update(lr=0.1))])
+        _, extra = model(**batch["net_input"], **request)
+    expected = logs["loss"] + 0.5 * extra["source_losses"][0]
+    torch.testing.assert_close(loss.double(), torch.as_tensor(expected).double())
 
 
 def test_batches_of_one_update_weigh_alike(tmp_path):
-    found = train(tmp_path, *BASE, *TERMS, *LEXICAL, "--update-freq", "2", "--max-update", "3")
-    weights = [one["lexical_weight"] / one["nsentences"] for one in found]
+    logs = train(tmp_path, *BASE, *TERMS, *LEXICAL, "--update-freq", "2", "--max-update", "3")
+    weights = [log["lexical_weight"] / log["nsentences"] for log in logs]
     assert weights == pytest.approx([0.5, 0.5, 0.375, 0.375, 0.25, 0.25])
 
 
@@ -70,8 +70,8 @@ def test_gradients_in_torch_s_wrapper_are_the_same(tmp_path):
 
     plain = gradients(model)
     wrapped = in_torch_s_wrapper(model, gradients, tmp_path / "meeting")
-    for own, wanted in zip(wrapped, plain, strict=True):
-        torch.testing.assert_close(own, wanted)
+    for gradient, expected in zip(wrapped, plain, strict=True):
+        torch.testing.assert_close(gradient, expected)
 
 
 @pytest.mark.parametrize(
@@ -82,14 +82,18 @@ def test_half_precision_trains(precision, tmp_path):
     half = train(tmp_path / "half", *flags, *precision)
     full = train(tmp_path / "full", *flags)
     for key in ("loss", "lexical_nll_loss"):
-        assert [one[key] for one in half] == pytest.approx([one[key] for one in full], rel=0.03)
+        assert [log[key] for log in half] == pytest.approx([log[key] for log in full], rel=0.03)
     assert half[-1]["loss"] != full[-1]["loss"]
 
 
 @pytest.mark.parametrize(("updates", "warned"), [("4", True), ("5", False), ("0", False)])
 def test_a_training_that_ends_with_it_is_warned_of(caplog, updates, warned):
     built(*BASE, *TERMS, *LEXICAL, "--max-update", updates)
-    said = [one.getMessage() for one in caplog.records if "loss term lexical" in one.getMessage()]
-    assert said == warned * [
+    messages = [
+        record.getMessage()
+        for record in caplog.records
+        if "loss term lexical" in record.getMessage()
+    ]
+    assert messages == warned * [
         "the loss term lexical is there to the end: --max-update is 4, --lexical-updates 4"
     ]

@@ -30,9 +30,9 @@ def losses(output: str) -> list[float]:
 def through(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[float]]:
     """Two workers of one machine, that nothing happens to."""
     folder = tmp_path_factory.mktemp("through")
-    found = losses(Training(folder, *FLAGS, torchrun=TWO_WORKERS).end()[0])
-    assert len(found) == 7
-    return folder, found
+    values = losses(Training(folder, *FLAGS, torchrun=TWO_WORKERS).end()[0])
+    assert len(values) == 7
+    return folder, values
 
 
 LAUNCHER = "os.kill(os.getppid(), signal.SIGKILL)"
@@ -52,15 +52,17 @@ def test_a_lost_machine_ends_the_others_and_training_goes_on(
     """Before the fourth update; the last checkpoint is that of the second."""
     happens = trouble(tmp_path, f"{what}; time.sleep(100)", update=3, rank=lost)
     machines = both(tmp_path, *happens)
-    codes = sorted(one.process.wait(300) for one in machines)
+    codes = sorted(machine.process.wait(300) for machine in machines)
     assert codes == [-9, 1]
-    (survivor,) = [one.err.read_text() for one in machines if one.process.returncode == 1]
+    (survivor,) = [
+        machine.err.read_text() for machine in machines if machine.process.returncode == 1
+    ]
     last = tmp_path / "checkpoint_last.pt"
     assert re.search(SAYS[what].format(lost=lost, left=1 - lost, last=last), survivor), survivor
     assert "Traceback" not in survivor
     state = torch.load(last, weights_only=False)
     assert state["optimizer_history"][-1]["num_updates"] == 2
-    outputs = [one.end()[0] for one in both(tmp_path)]
+    outputs = [machine.end()[0] for machine in both(tmp_path)]
     assert losses("".join(outputs)) == through[1][2:]
     assert_same_ends(tmp_path, through[0])
 
@@ -69,14 +71,14 @@ SLOW = ("threading.Thread(target=time.sleep, args=[3]).start()", "atexit.registe
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("told", "slow"), mostly_full(itertools.product([0, 1], SLOW)))
+@pytest.mark.parametrize(("rank", "slow"), mostly_full(itertools.product([0, 1], SLOW)))
 def test_machines_that_a_signal_has_ended_need_not_leave_together(
-    told: int, slow: str, tmp_path: Path
+    rank: int, slow: str, tmp_path: Path
 ) -> None:
     """One's worker takes its time; the other may be the one where all meet."""
     tell = "os.kill(os.getppid(), signal.SIGTERM), time.sleep(3)"  # until it has been handed on
-    what = f"({tell}) if os.environ['RANK'] == '{told}' else {slow}"
+    what = f"({tell}) if os.environ['RANK'] == '{rank}' else {slow}"
     machines = both(tmp_path, *trouble(tmp_path, what, update=3, rank=None))
-    assert [one.process.wait(300) for one in machines] == [143, 143]
-    said = "".join(one.err.read_text() for one in machines)
-    assert "error:" not in said and said.count("ended by a signal after update 4") == 1
+    assert [machine.process.wait(300) for machine in machines] == [143, 143]
+    errors = "".join(machine.err.read_text() for machine in machines)
+    assert "error:" not in errors and errors.count("ended by a signal after update 4") == 1

@@ -34,10 +34,10 @@ def parameters(path):
 
 
 def assert_same(folders, **tolerance):
-    one, other = map(parameters, folders)
-    assert one.keys() == other.keys()
-    for name, value in one.items():
-        torch.testing.assert_close(value, other[name], **tolerance)
+    first, second = map(parameters, folders)
+    assert first.keys() == second.keys()
+    for name, value in first.items():
+        torch.testing.assert_close(value, second[name], **tolerance)
 
 
 # --- training --------------------------------------------------------------------------------
@@ -78,7 +78,7 @@ def test_stop_and_resume(tmp_path):
 @pytest.mark.long
 def test_two_processes_equal_two_accumulated_batches(tmp_path):
     flags = (*lone(TARGET), *TERMS, "--dropout", "0", "--max-tokens", "60", "--max-update", "5")
-    one = train(tmp_path / "one", *flags, "--update-freq", "2")
+    updates = train(tmp_path / "one", *flags, "--update-freq", "2")
     launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
     output = succeed(
         "train",
@@ -86,9 +86,11 @@ def test_two_processes_equal_two_accumulated_batches(tmp_path):
         *("--ddp-backend", "legacy_ddp", "--distributed-no-spawn"),
         launcher=launcher,
     )
-    pairs = zip(one[::2], one[1::2], strict=True)
-    wanted = [(a["loss"] + b["loss"]) / (a["ntokens"] + b["ntokens"]) / 0.6931472 for a, b in pairs]
-    assert logged(output, "loss") == pytest.approx(wanted, abs=2e-3)
+    pairs = zip(updates[::2], updates[1::2], strict=True)
+    expected = [
+        (a["loss"] + b["loss"]) / (a["ntokens"] + b["ntokens"]) / 0.6931472 for a, b in pairs
+    ]
+    assert logged(output, "loss") == pytest.approx(expected, abs=2e-3)
     assert_same([tmp_path / name for name in ("one", "two")], rtol=1e-3, atol=1e-4)
 
 
@@ -105,7 +107,7 @@ def test_torch_s_own_wrapper(more, tmp_path):
             wrapped.zero_grad()
             criterion(wrapped, batches[number])[0].backward()
             below = model.core.stack.layers[0].parameters()
-            assert any(one.grad.any() for one in below) == bool(lengths[number])
+            assert any(parameter.grad.any() for parameter in below) == bool(lengths[number])
 
     in_torch_s_wrapper(model, work, tmp_path / "meeting")
 
@@ -140,21 +142,22 @@ def text(tmp_path):
 
 
 def make(out, *words, code=0):
-    given = ["monolingual", str(prepared().root), "--out", str(out), "--workers", "1"]
-    assert main([*given, *map(str, words)]) == code
+    arguments = ["monolingual", str(prepared().root), "--out", str(out), "--workers", "1"]
+    assert main([*arguments, *map(str, words)]) == code
 
 
 def test_from_text_to_a_training(text, tmp_path, capsys):
     out = tmp_path / "lone"
     words = ("--text", f"de={text['de']}", f"fr={text['fr']}", f"de={text['more']}")
     make(out, *words, "--max-pieces", "300")
-    said = capsys.readouterr().err
+    stderr = capsys.readouterr().err
     assert (
-        "de: 17 lines, 9 kept (2 empty, 1 unreadable, 1 duplicates, 3 held-out, 1 too long)" in said
+        "de: 17 lines, 9 kept (2 empty, 1 unreadable, 1 duplicates, 3 held-out, 1 too long)"
+        in stderr
     )
-    assert "fr: 5 lines, 5 kept\n" in said
-    made = json.loads((out / "monolingual.json").read_text())
-    assert made["sets"] == {"de-de": 9, "fr-fr": 5}
+    assert "fr: 5 lines, 5 kept\n" in stderr
+    record = json.loads((out / "monolingual.json").read_text())
+    assert record["sets"] == {"de-de": 9, "fr-fr": 5}
     pieces = (prepared().root / "pieces" / "train.en-de.de").read_text("utf-8").split("\n")[:9]
     assert (out / "pieces" / "train.de-de.de").read_text("utf-8").split("\n") == [*pieces, ""]
     folder = tmp_path / "model"
@@ -166,8 +169,8 @@ def test_from_text_to_a_training(text, tmp_path, capsys):
     out.rename(tmp_path / "elsewhere")
     model = folder / "checkpoint_last.pt"
     words = ("--path", model, "--cpu", "--pairs", "en-de", "--beam", "1", "--max-len-b", "8")
-    given = (*words, "--out", tmp_path / "hypotheses", "--workers", "1")
-    assert main(["translate", str(prepared().root), *map(str, given)]) == 0
+    arguments = (*words, "--out", tmp_path / "hypotheses", "--workers", "1")
+    assert main(["translate", str(prepared().root), *map(str, arguments)]) == 0
 
 
 def snapshot(folder):
@@ -256,12 +259,12 @@ def test_bad_input(name, text, tmp_path, capfd):
     assert not (tmp_path / "lone" / "monolingual.json").exists()
 
 
-@pytest.mark.parametrize("other", ["file", "folder", "data"])
-def test_no_folder_of_something_else(other, text, tmp_path, capsys):
+@pytest.mark.parametrize("kind", ["file", "folder", "data"])
+def test_no_folder_of_something_else(kind, text, tmp_path, capsys):
     out = tmp_path / "taken"
-    if other == "data":
+    if kind == "data":
         out = prepared().root
-    elif other == "file":
+    elif kind == "file":
         out.write_text("mine\n")
     else:
         out.mkdir()

@@ -28,5 +28,5 @@ def test_from_importance_to_pictures(run, tmp_path: Path) -> None:
     printed = tdo("analyze", "neurons", "allocation", "masks", "--out", "a")
     printed += tdo("analyze", "neurons", "importance", "importance", "--out", "b")
     named = [Path(line) for line in printed.splitlines() if line.startswith(str(tmp_path))]
-    found = {path for name in "ab" for path in (tmp_path / name).iterdir() if path.name != ".lock"}
-    assert set(named) == found and len(named) == len(found) == 10 + 7
+    files = {path for name in "ab" for path in (tmp_path / name).iterdir() if path.name != ".lock"}
+    assert set(named) == files and len(named) == len(files) == 10 + 7

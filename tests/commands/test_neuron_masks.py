@@ -54,7 +54,7 @@ def test_trained_on_resumed_and_decoded(begun, tmp_path):
     path = tmp_path / "parts" / "checkpoint_last.pt"
     before, after = safe_load(start)["model"], safe_load(path)["model"]
     for name in projections(core.stack):
-        old, new = (one[f"core.stack.{name}.weight"] for one in (before, after))
+        old, new = (state[f"core.stack.{name}.weight"] for state in (before, after))
         assert torch.equal(old[-1], new[-1]), f"the last of {name} is no pair's"
         assert not torch.equal(old[0], new[0])
 
@@ -69,21 +69,21 @@ def test_trained_on_resumed_and_decoded(begun, tmp_path):
 
     typed = (databin().parent / "text" / "test.en-fr.en").read_text(encoding="utf-8")
     words = (databin(), *GENERATE, *EN_FR[:4], "--cpu", "--path", path)
-    asked = command("interactive", *words, stdin=typed)
-    assert asked.returncode == 0, asked.stderr
-    assert hypotheses(asked.stdout) == hypotheses(generate("--path", path, *GENERATE, *EN_FR))
+    interactive = command("interactive", *words, stdin=typed)
+    assert interactive.returncode == 0, interactive.stderr
+    assert hypotheses(interactive.stdout) == hypotheses(generate("--path", path, *GENERATE, *EN_FR))
 
     # the masks do something, and do it wherever the file is
-    told = generate("--path", path, *GENERATE, *EN_FR)
+    output = generate("--path", path, *GENERATE, *EN_FR)
     (tmp_path / "masks").rename(tmp_path / "elsewhere")
-    assert hypotheses(generate("--path", path, *GENERATE, *EN_FR)) == hypotheses(told)
+    assert hypotheses(generate("--path", path, *GENERATE, *EN_FR)) == hypotheses(output)
     overrides = str({"tdo_neuron_masks": str(tmp_path / "elsewhere")})
     again = generate("--path", path, *GENERATE, *EN_FR, "--model-overrides", overrides)
-    assert hypotheses(again) == hypotheses(told)
-    others = write_masks(tmp_path / "others", core, BOTH_WAYS.split(","), seed=2)
-    for given, match in (("", "it is none"), (str(others), "has others")):
+    assert hypotheses(again) == hypotheses(output)
+    other_masks = write_masks(tmp_path / "others", core, BOTH_WAYS.split(","), seed=2)
+    for masks_path, match in (("", "it is none"), (str(other_masks), "has others")):
         with pytest.raises(UserError, match=match):
-            overrides = str({"tdo_neuron_masks": given})
+            overrides = str({"tdo_neuron_masks": masks_path})
             generate("--path", path, *GENERATE, *EN_FR, "--model-overrides", overrides)
 
 
@@ -96,8 +96,8 @@ def test_masks_begin_with_their_checkpoint(begun, tmp_path):
     before = start.read_bytes()
     words = (databin(), *on, "--max-update", "3", "--save-dir", start.parent)
     done = command("train", *words, "--cpu", "--distributed-world-size", "1")
-    (said,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
-    assert done.returncode and "were allocated, with a new `--save-dir`, or" in said
+    (error,) = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
+    assert done.returncode and "were allocated, with a new `--save-dir`, or" in error
     assert start.read_bytes() == before
 
 
@@ -107,15 +107,15 @@ def test_neurons_of_pairs_that_are_not_trained_never_move(begun, tmp_path):
     words = (*on, "--weight-decay", "0.1", "--lang-pairs", ",".join(pairs[:1]))
     train(tmp_path / "run", *words, "--max-update", "3")
     masks = Masks.read(tmp_path / "masks")
-    states = [safe_load(one)["model"] for one in (start, tmp_path / "run" / "checkpoint_last.pt")]
-    others = 0
+    states = [safe_load(path)["model"] for path in (start, tmp_path / "run" / "checkpoint_last.pt")]
+    untrained = 0
     for name in projections(core.stack):
-        old, new = (one[f"core.stack.{name}.weight"] for one in states)
+        old, new = (state[f"core.stack.{name}.weight"] for state in states)
         on_for = masks.modules[name][0]
-        others += int((masks.modules[name].any(0) & ~on_for).sum())
+        untrained += int((masks.modules[name].any(0) & ~on_for).sum())
         assert torch.equal(old[~on_for], new[~on_for]), name
         assert not torch.equal(old[on_for], new[on_for]), name
-    assert others > 0
+    assert untrained > 0
 
 
 def test_averaged(begun, tmp_path):
@@ -138,8 +138,8 @@ def test_masks_say_nothing_of_new_languages(begun, tmp_path, capsys):
     path, out = tmp_path / "run" / "checkpoint_last.pt", tmp_path / "extended.pt"
     words = ["extend", str(databin()), "--path", str(path), "--languages", "it"]
     assert cli.main([*words, "--output", str(out)]) == 2
-    said = capsys.readouterr().err.strip().splitlines()
-    assert len(said) == 1 and "must name a model without `--tdo-neuron-masks`" in said[0]
+    errors = capsys.readouterr().err.strip().splitlines()
+    assert len(errors) == 1 and "must name a model without `--tdo-neuron-masks`" in errors[0]
     assert not out.exists()
 
 
@@ -148,7 +148,7 @@ def test_erased(begun, tmp_path, capsys):
     train(tmp_path / "run", *on, "--max-update", "1")
     path, out = tmp_path / "run" / "checkpoint_last.pt", tmp_path / "ablated.pt"
     words = ["ablate", "--path", str(path), "--output", str(out)]
-    for given, match in (
+    for options, match in (
         ((), "must ablate a neuron"),
         (("--general", "1.5"), "`--general` must be from 0 to 1; it is 1.5"),
         (("--specific", "0.5"), "`--specific` and `--pair` must come together"),
@@ -156,9 +156,9 @@ def test_erased(begun, tmp_path, capsys):
         (("--specific", "0.5", "--pair", "de-fr"), "must be one that the model's masks know"),
         (("--general", "0.5", "--path", str(start)), "that was trained with --tdo-neuron-masks"),
     ):
-        assert cli.main([*words, *given]) == 2
-        said = capsys.readouterr().err.strip().splitlines()
-        assert len(said) == 1 and match in said[0]
+        assert cli.main([*words, *options]) == 2
+        errors = capsys.readouterr().err.strip().splitlines()
+        assert len(errors) == 1 and match in errors[0]
         assert not out.exists()
     assert cli.main([*words, "--general", "1"]) == 0
     stored = safe_load(out)["model"]

@@ -54,18 +54,18 @@ def test_three_steps(arch, tmp_path):
     first = train(tmp_path / "parts", *on, "--max-update", "2", data=data)
     assert first + train(tmp_path / "parts", *on, "--max-update", "4", data=data) == through
     unmasked = train(tmp_path / "on", *flags, *on[-4:-2], "--max-update", "4", data=data)
-    assert [one["loss"] for one in unmasked] != [one["loss"] for one in through]
+    assert [log["loss"] for log in unmasked] != [log["loss"] for log in through]
 
     path = tmp_path / "parts" / "checkpoint_last.pt"
     assert "core.neurons.masks" in safe_load(path)["model"]
     search = ("--task", "tdo_translation", "--langs", languages, "--lang-pairs", pairs, *TAG)
     for source, target in (("en", "de"), ("de", "fr")):
-        found = generate(
+        output = generate(
             *("--path", path, *search, "--beam", "2", "--max-len-b", "8"),
             *("-s", source, "-t", target, "--gen-subset", "test"),
             data=data,
         )
-        assert hypotheses(found)
+        assert hypotheses(output)
     out = tmp_path / "out"
     tdo("translate", data, "--path", path, "--cpu", "--out", out, "--beam", 1, "--max-len-b", 8)
-    assert {one.stem for one in out.glob("*.hyp")} >= {"en-de", "de-en", "de-fr"}
+    assert {hyp.stem for hyp in out.glob("*.hyp")} >= {"en-de", "de-en", "de-fr"}

@@ -32,12 +32,12 @@ def test_trained_resumed_and_decoded(system, tmp_path):
     assert first + train(tmp_path / "parts", *flags, "--max-update", "6") == through
     path = tmp_path / "parts" / "checkpoint_last.pt"
     tables = [
-        one
-        for name, one in safe_load(path)["model"].items()
-        if "adapters." in name or one.dim() == 3
+        tensor
+        for name, tensor in safe_load(path)["model"].items()
+        if "adapters." in name or tensor.dim() == 3
     ]
-    for one in tables:
-        assert len({tuple(row.flatten().tolist()) for row in one}) == len(one), "rows alike"
+    for table in tables:
+        assert len({tuple(row.flatten().tolist()) for row in table}) == len(table), "rows alike"
     source, target = TRAINED
     direction = ("-s", source, "-t", target, "--gen-subset", "test")
     narrow, whole = (

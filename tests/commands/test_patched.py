@@ -47,8 +47,8 @@ def test_a_second_package_of_the_name_is_one_line(run, tmp_path):
     (tmp_path / "tdo_plugin").mkdir()
     (tmp_path / "tdo_plugin" / "__init__.py").write_text("")
     code = "import tdo_plugin, argparse, fairseq.utils as utils; "
-    given = str(tmp_path / "tdo_plugin")
-    code += f"utils.import_user_module(argparse.Namespace(user_dir={given!r}))"
+    package = str(tmp_path / "tdo_plugin")
+    code += f"utils.import_user_module(argparse.Namespace(user_dir={package!r}))"
     done = run("python", "-c", code, cwd=tmp_path.parent)
     assert done.returncode == 1 and "Traceback" not in done.stderr
     lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]

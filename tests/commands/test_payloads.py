@@ -40,26 +40,30 @@ def groups(value):
     value = vars(value) if isinstance(value, Namespace) else value
     if isinstance(value, dict):
         yield value
-        for one in value.values():
-            yield from groups(one)
+        for item in value.values():
+            yield from groups(item)
 
 
 def settings(kinds=str):
     """Names of the settings of the checkpoint that are of some kinds, each once."""
-    found = [*groups(original()["cfg"])]
-    return sorted({key for one in found for key, value in one.items() if isinstance(value, kinds)})
+    all_groups = [*groups(original()["cfg"])]
+    return sorted(
+        {key for group in all_groups for key, value in group.items() if isinstance(value, kinds)}
+    )
 
 
 def original_value(name):
-    return next((one[name] for one in groups(original()["cfg"]) if name in one), None)
+    return next((group[name] for group in groups(original()["cfg"]) if name in group), None)
 
 
 def with_setting(path, name=None, value=None):
     """Write the checkpoint with this value, wherever its settings have the name as text."""
     state = {**original(), "cfg": copy.deepcopy(original()["cfg"])}
-    found = [one for one in groups(state["cfg"]) if isinstance(one.get(name, 0), str | None)]
-    for one in found if found or name is None else list(groups(state["cfg"]))[1:]:
-        one[name] = value
+    holders = [
+        group for group in groups(state["cfg"]) if isinstance(group.get(name, 0), str | None)
+    ]
+    for group in holders if holders or name is None else list(groups(state["cfg"]))[1:]:
+        group[name] = value
     torch.save(state, path)
     return path
 
@@ -79,7 +83,7 @@ def trap(tmp_path):
 
         def check(self):
             assert not mark.exists()
-            assert [one.name for one in folder.iterdir()] == ["__init__.py"]
+            assert [entry.name for entry in folder.iterdir()] == ["__init__.py"]
             assert "trap" not in sys.modules
 
         def payloads(self, name):
@@ -114,13 +118,15 @@ def stock(name, *flags):
         "interactive": options.get_interactive_generation_parser,
         "validate": options.get_validation_parser,
     }[name]
-    words = [str(one) for one in (prepared().root, *flags)]
+    words = [str(word) for word in (prepared().root, *flags)]
     program = __import__(f"fairseq_cli.{name}", fromlist=["main"])
     cfg = convert_namespace_to_omegaconf(options.parse_args_and_arch(parser(), input_args=words))
     with kept_logging():
         if name == "validate":
-            given = options.parse_args_and_arch(parser(), input_args=words, suppress_defaults=True)
-            program.main(cfg, override_args=given)
+            overrides = options.parse_args_and_arch(
+                parser(), input_args=words, suppress_defaults=True
+            )
+            program.main(cfg, override_args=overrides)
         else:
             program.main(cfg)
 
@@ -137,15 +143,15 @@ def generating(path, folder):
 def interactive(path, folder):
     text = folder / "input.txt"
     text.write_text("▁ein ▁Kind\n", encoding="utf-8")
-    given = ("--path", path, "--input", text, "--cpu", "--beam", "1", "--max-len-b", "5")
-    stock("interactive", *MULTILINGUAL, *DE_EN, *given)
+    flags = ("--path", path, "--input", text, "--cpu", "--beam", "1", "--max-len-b", "5")
+    stock("interactive", *MULTILINGUAL, *DE_EN, *flags)
 
 
 def backtranslating(path, folder):
     text = folder / "text.en"
     text.write_text("A child of one sees a child.\n", encoding="utf-8")
-    given = ("--path", path, "--text", f"en={text}", "--into", "de", "--max-ratio", "100")
-    return tdo("backtranslate", prepared().root, *given, "--out", folder / "back", *SMALL)
+    flags = ("--path", path, "--text", f"en={text}", "--into", "de", "--max-ratio", "100")
+    return tdo("backtranslate", prepared().root, *flags, "--out", folder / "back", *SMALL)
 
 
 COMMANDS = {
@@ -203,9 +209,9 @@ def loaded(name, path, folder, capsys):
         line = errors.one_line(type(error), error)
         assert line is not None, repr(error)
         return line
-    said = capsys.readouterr().err
-    assert "Traceback" not in said
-    return said.strip().rpartition("\n")[2] if code else None
+    printed = capsys.readouterr().err
+    assert "Traceback" not in printed
+    return printed.strip().rpartition("\n")[2] if code else None
 
 
 def tried(command, names, tmp_path, trap, capsys):

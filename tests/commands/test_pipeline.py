@@ -23,16 +23,16 @@ def test_lid_176_is_taken_where_its_file_is(clone: Path, tmp_path: Path) -> None
     assert f"`LID` must name fastText's lid.176; {model} is no file" in wrong.stderr
     model.touch()
     (tmp_path / "fasttext.py").write_text("raise ImportError")
-    given = {"LID": model, "PYTHONPATH": tmp_path}
-    missing = script(clone, "report.sh", code=1, **given).stderr
+    variables = {"LID": model, "PYTHONPATH": tmp_path}
+    missing = script(clone, "report.sh", code=1, **variables).stderr
     assert "pip install fasttext-predict" in missing
     (tmp_path / "fasttext.py").write_text("")
-    scored = script(clone, "report.sh", **given).stdout
+    scored = script(clone, "report.sh", **variables).stdout
     assert scored.startswith(f"{words} --lid {model}\n")
     (clone / "lid.176.ftz").touch()
-    found = script(clone, "report.sh", PYTHONPATH=tmp_path).stdout
+    output = script(clone, "report.sh", PYTHONPATH=tmp_path).stdout
     (clone / "lid.176.ftz").unlink()
-    assert found.startswith(f"{words} --lid {clone / 'lid.176.ftz'}\n")
+    assert output.startswith(f"{words} --lid {clone / 'lid.176.ftz'}\n")
 
 
 TRAINING = """
@@ -65,13 +65,13 @@ def test_trainings_resume_and_begin_anew_when_something_changed(
         result = script(clone, "try.sh", code=code, RUN=tmp_path, LR=lr, FAIL=fail)
         assert ("training of two failed" in result.stderr) == (code != 0)
         files = [tmp_path / name / "checkpoints" / "updates" for name in ("one", "two")]
-        one, two = (len(path.read_text().splitlines()) for path in files)
-        return one, two
+        first, second = (len(path.read_text().splitlines()) for path in files)
+        return first, second
 
     assert train("1", fail="two/", code=1) == (1, 1)
-    one, two = train("1", fail="nobody")  # what failed goes on in the same save-dir
-    assert two == 2 and one in (1, 2)  # the other may have been ended with it
-    assert train("1", fail="nobody") == (one, two)  # all is trained
+    first, second = train("1", fail="nobody")  # what failed goes on in the same save-dir
+    assert second == 2 and first in (1, 2)  # the other may have been ended with it
+    assert train("1", fail="nobody") == (first, second)  # all is trained
     assert "no luck" in (tmp_path / "two" / "train.log").read_text()  # nor is its log lost
     assert train("2", fail="nobody") == (1, 1)  # another config begins anew
     assert "no luck" not in (tmp_path / "two" / "train.log").read_text()

@@ -31,8 +31,8 @@ def preference(capsys: pytest.CaptureFixture[str], tmp_path: Path):
     """The command, into the folder `out`."""
 
     def run(*words: object, code: int = 0, data: Path | None = None) -> tuple[str, str]:
-        given = ["--cpu", "--data", data or prepared().root, "--out", tmp_path / "out", *words]
-        return told(capsys, "analyze", "preference", *given, code=code)
+        flags = ["--cpu", "--data", data or prepared().root, "--out", tmp_path / "out", *words]
+        return told(capsys, "analyze", "preference", *flags, code=code)
 
     return run
 
@@ -40,12 +40,12 @@ def preference(capsys: pytest.CaptureFixture[str], tmp_path: Path):
 def test_two_models_and_every_file(preference, tmp_path):
     out = tmp_path / "out"
     paths = (f"tdo={checkpoint()}", f"ed={checkpoint(*PLAIN_ENCODER_DECODER)}")
-    printed, said = preference("--path", *paths, "--pairs", "all", "--variance", "0.9")
+    printed, errors = preference("--path", *paths, "--pairs", "all", "--variance", "0.9")
     pictures = {f"{form}{end}" for form in ("sentence", "svcca") for end in (".png", ".svg")}
     files = {*pictures, "pairs.csv", "layers.csv"}
     assert {path.name for path in out.iterdir()} - {".lock"} == files
     assert all(str(out / name) in printed for name in files)
-    assert "tdo: 3 layers, 6 pairs" in said and "ed: 2 layers, 6 pairs" in said
+    assert "tdo: 3 layers, 6 pairs" in errors and "ed: 2 layers, 6 pairs" in errors
     assert f"Over 6 pairs, {TEST_SENTENCES} sentences; " in printed
     assert "warning: few sentences for so many dimensions" in printed
     pairs = csv_rows(out / "pairs.csv")
@@ -58,9 +58,9 @@ def test_two_models_and_every_file(preference, tmp_path):
     ]
     for row in layers:
         scores = {
-            one["pair"]: float(one["score"])
-            for one in pairs
-            if all(one[name] == row[name] for name in ("model", "layer", "form"))
+            pair_row["pair"]: float(pair_row["score"])
+            for pair_row in pairs
+            if all(pair_row[name] == row[name] for name in ("model", "layer", "form"))
         }
         assert float(row["mean"]) == pytest.approx(sum(scores.values()) / 6)
         assert float(row["lowest"]) == min(scores.values()) == scores[row["lowest_pair"]]
@@ -90,25 +90,25 @@ def test_other_models(preference, tmp_path, flags):
         "pairs.csv",
     }
     assert "SVCCA" not in printed
-    found = csv_rows(tmp_path / "out" / "pairs.csv")
-    assert [(row["layer"], row["pair"]) for row in found] == [
+    rows = csv_rows(tmp_path / "out" / "pairs.csv")
+    assert [(row["layer"], row["pair"]) for row in rows] == [
         (layer, pair) for pair in ("de-fr", "fr-de") for layer in "123"
     ]
 
 
 def test_the_same_numbers_whatever_the_batches(preference, tmp_path):
-    found = []
+    scores = []
     for tokens in ("8000", "40"):
         words = ("--path", checkpoint(), "--form", "sentence", "--max-tokens", tokens)
         preference(*words, "--no-figures")
-        found.append([float(row["score"]) for row in csv_rows(tmp_path / "out" / "pairs.csv")])
-    assert found[0] == pytest.approx(found[1], abs=1e-5)
+        scores.append([float(row["score"]) for row in csv_rows(tmp_path / "out" / "pairs.csv")])
+    assert scores[0] == pytest.approx(scores[1], abs=1e-5)
 
 
-def by_eigenvalues(one: torch.Tensor, other: torch.Tensor, variance: float) -> float:
+def by_eigenvalues(first: torch.Tensor, other: torch.Tensor, variance: float) -> float:
     """SVCCA by another way: principal components, then the eigenvalues of the covariances."""
     kept = []
-    for states in (one.double().numpy(), other.double().numpy()):
+    for states in (first.double().numpy(), other.double().numpy()):
         centred = states - states.mean(0)
         values, vectors = np.linalg.eigh(centred.T @ centred)
         values, vectors = values[::-1], vectors[:, ::-1]
@@ -128,11 +128,11 @@ def test_the_numbers_are_those_of_three_readings(preference, tmp_path):
 
     def states(language: str, tag: str) -> list[torch.Tensor]:
         """Of each sentence, read alone."""
-        found = []
+        means = []
         for line in lines[language]:
             ((_, tokens, languages),) = model.readings(f"{language}-{tag}", [line], 256, 8000)
-            found.append(model.core.encode(tokens, [3], languages).layer_outputs[3][0].mean(0))
-        return found
+            means.append(model.core.encode(tokens, [3], languages).layer_outputs[3][0].mean(0))
+        return means
 
     def found(form: str) -> list[float]:
         (row,) = (
@@ -144,14 +144,19 @@ def test_the_numbers_are_those_of_three_readings(preference, tmp_path):
 
     real, source, target = states("de", "fr"), states("de", "de"), states("fr", "fr")
     rhos = [
-        [float(torch.corrcoef(torch.stack(two))[0, 1].abs()) for two in zip(real, one, strict=True)]
-        for one in (source, target)
+        [
+            float(torch.corrcoef(torch.stack(two))[0, 1].abs())
+            for two in zip(real, identity, strict=True)
+        ]
+        for identity in (source, target)
     ]
     scores = [y / (y + x) for x, y in zip(*rhos, strict=True)]
     expected = [sum(values) / TEST_SENTENCES for values in (*rhos, scores)]
     assert found("sentence") == pytest.approx(expected, abs=1e-5)
     assert expected[0] < 0.9999  # it does depend on the tag
-    x, y = (by_eigenvalues(*map(torch.stack, (real, one)), 0.8) for one in (source, target))
+    x, y = (
+        by_eigenvalues(*map(torch.stack, (real, identity)), 0.8) for identity in (source, target)
+    )
     assert found("svcca") == pytest.approx([x, y, y / (y + x)], abs=1e-4)
     assert y < x < 0.9999
 
@@ -159,13 +164,14 @@ def test_the_numbers_are_those_of_three_readings(preference, tmp_path):
 def test_long_sentences_are_left_out_of_all_languages(preference, tmp_path):
     lines = parallel_lines(prepared(), "test", ["de", "fr"])
     longest = sorted(
-        max(len(one.split()) for one in same) + 2 for same in zip(*lines.values(), strict=True)
+        max(len(sentence.split()) for sentence in same) + 2
+        for same in zip(*lines.values(), strict=True)
     )
     middle = longest[TEST_SENTENCES // 2]
     words = ("--path", checkpoint(), "--languages", "de,fr", "--form", "sentence", "--no-figures")
     for limit in (middle, middle - 1):
         printed, _ = preference(*words, "--longest", limit)
-        count = sum(one <= limit for one in longest)
+        count = sum(length <= limit for length in longest)
         assert 1 < count < TEST_SENTENCES and f", {count} sentences; " in printed
         assert all(float(row["score"]) > 0 for row in csv_rows(tmp_path / "out" / "pairs.csv"))
 
@@ -185,9 +191,9 @@ def test_readings_have_the_tokens_of_the_sets_batches():
 
     model = EvalModel(checkpoint(), prepared(), torch.device("cpu"))
     lines = parallel_lines(prepared(), "test")["fr"]
-    found, expected = (
+    read, expected = (
         {
-            number: [one for one in row if one != 1]
+            number: [token for token in row if token != 1]
             for numbers, tokens, _ in batches
             for number, row in zip(numbers.tolist(), tokens.tolist(), strict=True)
         }
@@ -196,7 +202,7 @@ def test_readings_have_the_tokens_of_the_sets_batches():
             model.batches("fr-de", Cut("test"), Sampling(None, 256, 1)),
         )
     )
-    assert found == expected and len(found) == TEST_SENTENCES
+    assert read == expected and len(read) == TEST_SENTENCES
 
 
 def test_the_identity_reading_is_in_the_language_of_the_sentence():
@@ -210,7 +216,9 @@ def test_the_identity_reading_is_in_the_language_of_the_sentence():
         batches = list(model.readings(f"fr-{tag}", lines, 256, 60))
         assert len(batches) > 1
         for _, tokens, languages in batches:
-            assert {model.symbols[one] for one in tokens.max(1).values.tolist()} == {f"__{tag}__"}
+            assert {model.symbols[token] for token in tokens.max(1).values.tolist()} == {
+                f"__{tag}__"
+            }
             assert languages.target.tolist() == languages.norm.tolist() == [number] * len(tokens)
         means[tag] = pooled_outputs(model.core, batches, [1, 3], len(lines))
         for line in (0, 5):

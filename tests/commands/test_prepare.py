@@ -50,7 +50,9 @@ def check_directions(case: Case, out: Path) -> None:
     assert " ".join(data.languages) == case.languages
     for split, directions in (("train", data.directions), ("test", data.test_directions)):
         both = [
-            one for pair in case.pairs(split) for one in (pair, "-".join(pair.split("-")[::-1]))
+            direction
+            for pair in case.pairs(split)
+            for direction in (pair, "-".join(pair.split("-")[::-1]))
         ]
         assert sorted(directions) == sorted(both)
 
@@ -66,9 +68,9 @@ def check_rows(case: Case, out: Path) -> None:
     """What is left of each set, what each rule took, and that row i translates row i."""
     from fairseq.data.data_utils import load_indexed_dataset
 
-    found = outcome(out)
-    assert set(found) == set(case.rows)
-    for name, rows in found.items():
+    counts = outcome(out)
+    assert set(counts) == set(case.rows)
+    for name, rows in counts.items():
         split, pair = name.split()
         assert within(rows["kept"], case.rows[name]), (name, rows)
         if counted(case, split, pair):
@@ -85,9 +87,9 @@ def check_rows(case: Case, out: Path) -> None:
 
 def check_taken(case: Case, out: Path) -> None:
     """What each rule took of some sets."""
-    found = outcome(out)
+    counts = outcome(out)
     for name, rules in case.taken.items():
-        taken = found[name]["taken"]
+        taken = counts[name]["taken"]
         for rule, count in rules.items():
             numbers = [n for key, n in taken.items() if key == rule or key.startswith(f"{rule} ")]
             assert numbers == [count], (name, taken)
@@ -176,32 +178,32 @@ def test_another_seed_draws_other_rows(tmp_path: Path) -> None:
 
 
 def test_a_whole_folder_is_left_as_it_is(tmp_path: Path) -> None:
-    said: list[str] = []
-    with archives_of(multi30k.SHARED, tmp_path) as (server, own):
+    messages: list[str] = []
+    with archives_of(multi30k.SHARED, tmp_path) as (server, local_files):
         corpus, out = multi30k.SHARED.corpus(server.address), tmp_path / "out"
         for _ in range(2):
-            prepare(corpus, tmp_path / "cache", own, out, 1, False, said.append)
+            prepare(corpus, tmp_path / "cache", local_files, out, 1, False, messages.append)
             before = {path: path.stat().st_mtime_ns for path in out.rglob("*.bin")}
         assert {path: path.stat().st_mtime_ns for path in out.rglob("*.bin")} == before
-    assert said[-1] == f"{out} is whole already"
+    assert messages[-1] == f"{out} is whole already"
 
 
 # --- text of one's own -----------------------------------------------------------------------
 
 
 def test_text_of_ones_own_in_every_form(tmp_path: Path) -> None:
-    found = []
+    by_form = []
     for form in ("pairs", "gzip", "table"):
         text, out = write_own(tmp_path / form, form), tmp_path / f"{form}-data"
         flags = ("--from", text, "--centre", "en", "--out", out, *SMALL)
         assert main(["prepare", *map(str, flags)]) == 0
-        found.append(contents(out))
+        by_form.append(contents(out))
     data = opened(tmp_path / "table-data")
     assert data.languages == THREE
     assert set(data.directions) == {"en-de", "de-en", "en-fr", "fr-en"}
-    assert {data.kind(one) for one in ("de-fr", "fr-de")} == {"zero-shot"}
+    assert {data.kind(direction) for direction in ("de-fr", "fr-de")} == {"zero-shot"}
     assert len(data.test_directions) == 6
-    assert found[0] == found[1] == found[2]
+    assert by_form[0] == by_form[1] == by_form[2]
 
 
 def test_text_of_ones_own_without_a_centre(tmp_path: Path) -> None:
@@ -233,10 +235,10 @@ def test_text_is_scored_against_as_it_was_whatever_was_done_to_it(tmp_path: Path
         path = text / f"test.{name}"
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     settings = {"model_type": "unigram", "vocab_size": 300}
-    corpus, given = describe(text, "en", settings)
+    corpus, files = describe(text, "en", settings)
     form = TextForm("truecased", "moses", normalize_punctuation=True, aggressive_hyphens=True)
     out = tmp_path / "out"
-    prepare(replace(corpus, form=form), tmp_path / "cache", given, out, 1, False, print)
+    prepare(replace(corpus, form=form), tmp_path / "cache", files, out, 1, False, print)
     pieces = [join_pieces(line) for line in read_lines(out / "pieces" / "test.en-de.en")]
     assert "long @-@ term" in pieces[0] and "“" not in pieces[0]
     for direction in ("en-de", "de-en", "fr-de"):

@@ -59,11 +59,11 @@ def described(case: Case, server: Server, folder: Path, **facts: object) -> Path
 
 
 def test_mirrors_that_fail(tmp_path: Path) -> None:
-    case, said = multi30k.SHARED, []
-    with archives_of(case, tmp_path) as (server, own):
-        other = multi30k.FOLDER.replace(multi30k.COMMIT, "master")
+    case, messages = multi30k.SHARED, []
+    with archives_of(case, tmp_path) as (server, files):
+        mirror = multi30k.FOLDER.replace(multi30k.COMMIT, "master")
         for path in (server.folder / multi30k.FOLDER).iterdir():
-            put(server.folder, f"{other}/{path.name}", path.read_bytes())
+            put(server.folder, f"{mirror}/{path.name}", path.read_bytes())
         bad = {
             "train.de.gz": Behaviour(status=404),
             "val.fr.gz": Behaviour(status=503),
@@ -73,22 +73,24 @@ def test_mirrors_that_fail(tmp_path: Path) -> None:
         for name, behaviour in bad.items():
             server.behaviours[f"/{multi30k.FOLDER}/{name}"] = behaviour
         corpus, out = case.corpus(server.address), tmp_path / "out"
-        prepare(corpus, tmp_path / "cache", own, out, 1, False, said.append)
+        prepare(corpus, tmp_path / "cache", files, out, 1, False, messages.append)
         from_the_other = {
-            Path(one.path).name for one in server.asked if one.path.startswith(f"/{other}/")
+            Path(request.path).name
+            for request in server.asked
+            if request.path.startswith(f"/{mirror}/")
         }
     assert from_the_other == set(bad)
     assert contents(out) == contents(prepared(case))
-    assert any("404" in line for line in said)
+    assert any("404" in line for line in messages)
 
 
 def test_a_download_that_is_cut_off_goes_on(tmp_path: Path) -> None:
     case = iwslt.IWSLT14
-    with archives_of(case, tmp_path) as (server, own):
+    with archives_of(case, tmp_path) as (server, files):
         server.behaviours[f"/{iwslt.ARCHIVE_2014}"] = Behaviour(cut=6000, times=1)
         corpus, out = case.corpus(server.address), tmp_path / "out"
-        prepare(corpus, tmp_path / "cache", own, out, 1, False, print)
-        assert [one.span for one in server.asked] == ["", "bytes=6000-"]
+        prepare(corpus, tmp_path / "cache", files, out, 1, False, print)
+        assert [request.span for request in server.asked] == ["", "bytes=6000-"]
     assert contents(out) == contents(prepared(case))
 
 
@@ -103,33 +105,35 @@ def test_a_wrong_checksum(facts: dict, tmp_path: Path, refused: Callable[..., st
 
 
 def test_an_archive_that_is_cut_off(tmp_path: Path) -> None:
-    with archives_of(iwslt.IWSLT14, tmp_path) as (server, own):
+    with archives_of(iwslt.IWSLT14, tmp_path) as (server, files):
         path = server.folder / iwslt.ARCHIVE_2014
         path.write_bytes(path.read_bytes()[:-5000])
-        raises_before(iwslt.IWSLT14, server, own, tmp_path, "iwslt14.de-en.tgz")
+        raises_before(iwslt.IWSLT14, server, files, tmp_path, "iwslt14.de-en.tgz")
 
 
 def test_an_archive_without_one_of_its_texts(tmp_path: Path) -> None:
-    with archives_of(iwslt.TST2010, tmp_path) as (server, own):
+    with archives_of(iwslt.TST2010, tmp_path) as (server, files):
         lost = f"{iwslt.FOLDER}/train.tags.it-ro.ro"
         repack(server.folder / iwslt.ARCHIVE_2017, lambda name, _: name != lost)
-        raises_before(iwslt.TST2010, server, own, tmp_path, f"must have a file {lost}")
+        raises_before(iwslt.TST2010, server, files, tmp_path, f"must have a file {lost}")
 
 
 def test_a_table_without_one_of_the_languages(tmp_path: Path) -> None:
-    with archives_of(ted.FEW_LANGUAGES, tmp_path) as (server, own):
+    with archives_of(ted.FEW_LANGUAGES, tmp_path) as (server, files):
 
         def rename(name: str, content: bytes) -> bytes:
             return content.replace(b"\the\t", b"\tiw\t") if "train" in name else content
 
         repack(server.folder / ted.ADDRESS, rename)
-        raises_before(ted.FEW_LANGUAGES, server, own, tmp_path, r"line 1 must name he; it names")
+        raises_before(ted.FEW_LANGUAGES, server, files, tmp_path, r"line 1 must name he; it names")
 
 
-def raises_before(case: Case, server: Server, own: dict, folder: Path, reason: str) -> None:
+def raises_before(case: Case, server: Server, files: dict, folder: Path, reason: str) -> None:
     """Nothing is made but a line."""
     with pytest.raises(UserError, match=reason) as raised:
-        prepare(case.corpus(server.address), folder / "cache", own, folder / "out", 1, False, print)
+        prepare(
+            case.corpus(server.address), folder / "cache", files, folder / "out", 1, False, print
+        )
     assert "\n" not in str(raised.value)
     assert not is_whole(folder / "out")
 
@@ -223,11 +227,11 @@ def test_a_folder_made_with_other_settings(tmp_path: Path, refused: Callable[...
     words = ("--from", text, "--out", out, "--workers", "1", "--vocab-size")
     assert main(["prepare", *map(str, (*words, 300))]) == 0
     before = contents(out)
-    other = "`--out` must be a new folder, or `--fresh` given;"
-    assert refused(*words, 280).startswith(other)
+    refusal = "`--out` must be a new folder, or `--fresh` given;"
+    assert refused(*words, 280).startswith(refusal)
     path = text / "test.tsv"
     path.write_bytes(path.read_bytes().replace(b"600", b"006"))  # other text of the same size
-    assert refused(*words, 300).startswith(other)
+    assert refused(*words, 300).startswith(refusal)
     assert contents(out) == before
     assert is_whole(out)
     assert main(["prepare", *map(str, (*words, 280, "--fresh"))]) == 0

@@ -75,15 +75,15 @@ def test_a_run_that_was_stopped_goes_on(
         os.killpg(process.pid, stop)
     else:
         process.send_signal(stop)
-    _, said = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=20)
     assert not (out / MARK).exists() and not list(out.glob("*.bin"))
     if stop == signal.SIGINT:
         assert process.returncode == 130
-        assert said.endswith("tdo preprocess: error: interrupted\n") and "Traceback" not in said
+        assert errors.endswith("tdo preprocess: error: interrupted\n") and "Traceback" not in errors
         assert not list(out.rglob("*.partial")) and not list(out.glob("work/*scratch*"))
     process = started(text, out)
-    shown, said = process.communicate(timeout=240)
-    assert process.returncode == 0, said
+    shown, errors = process.communicate(timeout=240)
+    assert process.returncode == 0, errors
     assert "SentencePiece" not in shown
     assert contents(out) == contents(whole)
 
@@ -98,10 +98,10 @@ def test_a_mistake_in_a_process_is_one_line(
     broken = (bad / "train.en-fr.fr").read_bytes().replace(b"\n", b"\xff\n", 1)
     (bad / "train.en-fr.fr").write_bytes(broken)
     assert main(["preprocess", str(bad), str(tmp_path / "data"), *FLAGS, "--workers", "2"]) == 2
-    said = capfd.readouterr().err
+    errors = capfd.readouterr().err
     path = bad / "train.en-fr.fr"
     message = f"error: `{path}` must be UTF-8 text; it is not (invalid start byte)\n"
-    assert said.endswith(f"tdo preprocess: {message}") and "Traceback" not in said
+    assert errors.endswith(f"tdo preprocess: {message}") and "Traceback" not in errors
 
 
 def test_training_goes_through_the_shards(
@@ -130,4 +130,4 @@ def test_training_goes_through_the_shards(
         data=out.path,
     )
     read = re.findall(r"(\S+) train (\S+) 150 examples", caplog.text)
-    assert read == [(folder, one) for folder in folders for one in out.directions]
+    assert read == [(folder, direction) for folder in folders for direction in out.directions]

@@ -80,22 +80,25 @@ def test_the_sets_are_those_of_fairseq_preprocess(
     folder: TextFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: int
 ) -> None:
     monkeypatch.setattr(set_parts, "PART", lines)
-    said: list[str] = []
-    out = make(folder, tmp_path / "data", say=said.append, warn=said.append)
+    messages: list[str] = []
+    out = make(folder, tmp_path / "data", say=messages.append, warn=messages.append)
     commands = stock_commands(folder, out, SETTINGS, 1)
-    assert [line for line in said if line.startswith("+ fairseq-preprocess")] == [
+    assert [line for line in messages if line.startswith("+ fairseq-preprocess")] == [
         "+ fairseq-preprocess " + " ".join(words) for words in commands
     ]
-    assert "train.de-en: left out 1 pairs with an empty side and 1 with more than 40 pieces" in said
+    assert (
+        "train.de-en: left out 1 pairs with an empty side and 1 with more than 40 pieces"
+        in messages
+    )
     expected = tmp_path / "expected"
     for words in commands:
         words[words.index("--destdir") + 1] = str(expected)
         with kept_logging():
             stock.main(options.get_preprocessing_parser().parse_args(words))
     (expected / "preprocess.log").unlink()
-    made = {path.name: path.read_bytes() for path in expected.iterdir()}
-    assert {path.name for path in out.glob("*.bin")} == {name for name in made if "bin" in name}
-    assert {name: (out / name).read_bytes() for name in made} == made
+    contents = {path.name: path.read_bytes() for path in expected.iterdir()}
+    assert {path.name for path in out.glob("*.bin")} == {name for name in contents if "bin" in name}
+    assert {name: (out / name).read_bytes() for name in contents} == contents
     assert not (out / "work" / "parts").exists()
     assert left_out(out)["train.de-en"] == Dropped(1, 1, 21)
 
@@ -105,8 +108,8 @@ def test_neither_workers_nor_place_change_the_bytes(
 ) -> None:
     monkeypatch.setattr(set_parts, "PART", 5)
     settings = replace(SETTINGS, shard_sentences=12, segmentation=SegmentationSettings(60, seed=4))
-    one = make(folder, tmp_path / "one", settings, workers=1)
-    assert digests(make(folder, tmp_path / "two", settings, workers=3)) == digests(one)
+    serial = make(folder, tmp_path / "one", settings, workers=1)
+    assert digests(make(folder, tmp_path / "two", settings, workers=3)) == digests(serial)
 
 
 def stop_at(monkeypatch: pytest.MonkeyPatch, name: str) -> Callable[[], None]:
@@ -174,13 +177,13 @@ def test_a_stopped_run_with_something_else_is_as_if_it_began(
 
 def test_shards_share_every_pair_out(folder: TextFolder, tmp_path: Path) -> None:
     whole = make(folder, tmp_path / "whole")
-    said: list[str] = []
+    messages: list[str] = []
     settings = replace(SETTINGS, shard_sentences=9)
-    out = make(folder, tmp_path / "data", settings, say=said.append)
+    out = make(folder, tmp_path / "data", settings, say=messages.append)
     data = read_data_folder(out)
     roots = [out, out / "shard2", out / "shard3"]
     assert data.shards == ("shard2", "shard3")
-    assert data.path == ":".join(map(str, roots)) and said[-1] == f"3 shards: {data.path}"
+    assert data.path == ":".join(map(str, roots)) and messages[-1] == f"3 shards: {data.path}"
     assert read_data_folder(whole).path == str(whole)
     for name in ("train.de-en.de", "train.de-en.en", "train.en-fr.en", "train.en-fr.fr"):
         rows = [row.tolist() for row in MMapIndexedDataset(str(whole / name))]
@@ -196,19 +199,19 @@ def test_shards_share_every_pair_out(folder: TextFolder, tmp_path: Path) -> None
 
 
 def test_nothing_of_other_text_is_left(folder: TextFolder, tmp_path: Path) -> None:
-    settings, own = replace(SETTINGS, shard_sentences=8), tmp_path / "text"
+    settings, text = replace(SETTINGS, shard_sentences=8), tmp_path / "text"
     for language in ("de", "en"):
-        (own / f"test.de-en.{language}").write_text("or\n")
-    out = make(read_text_folder(own), tmp_path / "data", settings)
+        (text / f"test.de-en.{language}").write_text("or\n")
+    out = make(read_text_folder(text), tmp_path / "data", settings)
     assert (out / "shard3" / "train.en-fr.fr.idx").is_file()
-    for path in own.glob("test.de-en.*"):
+    for path in text.glob("test.de-en.*"):
         path.unlink()
-    for path in own.glob("train.en-fr.*"):  # too few for a third shard
+    for path in text.glob("train.en-fr.*"):  # too few for a third shard
         path.write_text("or\nbleu\n")
     (out / "train.log").touch()
-    again = make(read_text_folder(own), out, settings, fresh=True)
+    again = make(read_text_folder(text), out, settings, fresh=True)
     (out / "train.log").unlink()
-    assert digests(again) == digests(make(read_text_folder(own), tmp_path / "new", settings))
+    assert digests(again) == digests(make(read_text_folder(text), tmp_path / "new", settings))
 
 
 def test_folders_of_before_are_recognised(folder: TextFolder, tmp_path: Path) -> None:
@@ -227,16 +230,16 @@ def test_folders_of_before_are_recognised(folder: TextFolder, tmp_path: Path) ->
         "max_pieces": 40,
         "text": {path.name: path.stat().st_size for path in folder.files()},
     }
-    made = json.loads((out / MARK).read_text())
-    assert {name: value for name, value in made.items() if name != DIGESTS} == before
+    record = json.loads((out / MARK).read_text())
+    assert {name: value for name, value in record.items() if name != DIGESTS} == before
     (out / MARK).write_text(json.dumps(before))
-    said: list[str] = []
-    make(folder, out, say=said.append)
-    assert said == [f"{out} is whole already"]
+    messages: list[str] = []
+    make(folder, out, say=messages.append)
+    assert messages == [f"{out} is whole already"]
     warmer = replace(SETTINGS, segmentation=SegmentationSettings(60, temperature=5.0))
-    for other in (warmer, replace(SETTINGS, shard_sentences=5), replace(SETTINGS, join_valid=1)):
+    for changed in (warmer, replace(SETTINGS, shard_sentences=5), replace(SETTINGS, join_valid=1)):
         with pytest.raises(UserError, match="must be a new folder, or `--fresh` given"):
-            make(folder, out, other)
+            make(folder, out, changed)
 
 
 def test_other_text_of_the_same_size_is_other_text(folder: TextFolder, tmp_path: Path) -> None:
@@ -246,22 +249,24 @@ def test_other_text_of_the_same_size_is_other_text(folder: TextFolder, tmp_path:
     with pytest.raises(UserError, match="was made of other text or with other settings"):
         make(folder, out)
     (out / TEXTS).unlink()  # folders of before have only sizes
-    said: list[str] = []
-    make(folder, out, say=said.append)
-    assert said == [f"{out} is whole already"]
+    messages: list[str] = []
+    make(folder, out, say=messages.append)
+    assert messages == [f"{out} is whole already"]
 
 
 def test_pairs_need_no_validation_text(folder: TextFolder, tmp_path: Path) -> None:
-    said: dict[str, list[str]] = {"some": [], "none": []}
+    messages: dict[str, list[str]] = {"some": [], "none": []}
     for name, pair in (("some", ("en", "fr")), ("none", ("de", "en"))):
         for path in folder.sides("valid", pair):
             path.unlink()
-        out = make(read_text_folder(folder.root), tmp_path / name, warn=said[name].append)
-        there = ("de-en", "en-de") if name == "some" else ()
-        assert read_data_folder(out).validated == there
+        out = make(read_text_folder(folder.root), tmp_path / name, warn=messages[name].append)
+        validated = ("de-en", "en-de") if name == "some" else ()
+        assert read_data_folder(out).validated == validated
         assert len(list(out.glob("train.*.bin"))) == 4
-    assert "no validation set: en-fr; training validates on the other pairs" in said["some"]
-    assert "no trained pair has a validation set: training goes without validation" in said["none"]
+    assert "no validation set: en-fr; training validates on the other pairs" in messages["some"]
+    assert (
+        "no trained pair has a validation set: training goes without validation" in messages["none"]
+    )
 
 
 def test_both_directions_may_have_a_test_set_of_their_own(
@@ -331,10 +336,10 @@ def test_large_text_is_sampled_for_the_model(
         train(sides, prefix, settings, lowercase)
 
     monkeypatch.setattr(segmentation, "train_model", watched)
-    said: list[str] = []
+    messages: list[str] = []
     settings = SegmentationSettings(60, sentences=sentences, bounded=bounded)
-    out = make(folder, tmp_path / "data", PreprocessSettings(settings), say=said.append)
-    lines = [line for line in said if "for memory's sake" in line]
+    out = make(folder, tmp_path / "data", PreprocessSettings(settings), say=messages.append)
+    lines = [line for line in messages if "for memory's sake" in line]
     if drawn:
         assert 100 < int(lines[0].split("draws ")[1].split()[0]) < 300
         assert drawn in lines[0]

@@ -35,8 +35,8 @@ def probe(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("tdo_plugin.analysis.probing.position_probe.Training", quick)
 
     def run(*words: object, code: int = 0, data: Path | None = None) -> tuple[str, str]:
-        given = ["probe", "positions", "--cpu", "--data", data or prepared().root, *words]
-        return told(capsys, *given, code=code)
+        command = ["probe", "positions", "--cpu", "--data", data or prepared().root, *words]
+        return told(capsys, *command, code=code)
 
     return run
 
@@ -45,8 +45,8 @@ def test_a_curve_two_models_and_every_file(probe, tmp_path):
     out = tmp_path / "out"
     before = [path.read_bytes() for path in sorted(checkpoints().iterdir())]
     paths = (f"tdo={checkpoints()}", f"again={checkpoints()}/checkpoint_last.pt")
-    given = ("--path", *paths, "--halves", *SMALL, "--layers", "all", "--out", out)
-    printed, said = probe(*given)
+    flags = ("--path", *paths, "--halves", *SMALL, "--layers", "all", "--out", out)
+    printed, errors = probe(*flags)
     assert before == [path.read_bytes() for path in sorted(checkpoints().iterdir())]
     names = ("updates", "layers", "classes", "shares", "types")
     drawn = [f"{name}{end}" for name in names[:3] for end in (".png", ".svg")]
@@ -65,17 +65,17 @@ def test_a_curve_two_models_and_every_file(probe, tmp_path):
     assert among["again > tdo"]["types"] == "0"
     record = json.loads((out / "probe.json").read_text(encoding="utf-8"))
     assert record["directions"] == ["de-fr", "fr-de"]
-    assert [one["updates"] for one in record["models"]["tdo"]] == [10, 20]
+    assert [entry["updates"] for entry in record["models"]["tdo"]] == [10, 20]
     assert list(record["models"]["tdo"][0]["accuracies"]) == ["1", "2", "3"]
-    assert "Positions found" in printed and "tdo after 10 updates" in said
+    assert "Positions found" in printed and "tdo after 10 updates" in errors
     assert "again > tdo" in printed
 
 
 def test_the_same_numbers_again_and_others_of_another_seed(probe):
-    given = ("--path", checkpoints() / "checkpoint_last.pt", "--halves", *SMALL)
-    first, _ = probe(*given)
-    assert probe(*given)[0] == first
-    assert probe(*given, "--seed", "2")[0] != first
+    flags = ("--path", checkpoints() / "checkpoint_last.pt", "--halves", *SMALL)
+    first, _ = probe(*flags)
+    assert probe(*flags)[0] == first
+    assert probe(*flags, "--seed", "2")[0] != first
 
 
 @functools.cache
@@ -92,43 +92,45 @@ def right_padded_twin() -> Path:
 
 
 def test_the_side_of_padding_makes_no_difference():
-    found = []
+    readings = []
     for path in (checkpoints() / "checkpoint_last.pt", right_padded_twin()):
         model = EvalModel(path, prepared(), torch.device("cpu"))
         batches = list(model.batches("de-fr", Cut("test"), Sampling(8, 256, 1)))
         assert len(batches) == 1
-        found.append(
+        readings.append(
             (batches[0][1], read_states(model.core, [(0, *batches[0])], [1], model.ignored))
         )
-    (left, one), (right, other) = found
+    (left, left_states), (right, right_states) = readings
     assert (left[:, 0] == 1).any() and (right[:, -1] == 1).any() and not (right[:, 0] == 1).any()
     for name in ("tokens", "positions", "lines"):
-        assert torch.equal(getattr(one, name), getattr(other, name))
-    torch.testing.assert_close(one.states[1], other.states[1], rtol=1e-4, atol=1e-5)
+        assert torch.equal(getattr(left_states, name), getattr(right_states, name))
+    torch.testing.assert_close(left_states.states[1], right_states.states[1], rtol=1e-4, atol=1e-5)
 
 
 def test_sources_are_the_sets_lines_with_their_tag():
     model = EvalModel(checkpoints() / "checkpoint_last.pt", prepared(), torch.device("cpu"))
-    found = {}
+    sources = {}
     for lines, tokens, _ in model.batches("fr-de", Cut("test", 0.5, 1), Sampling(4, 256, 1)):
         for line, row in zip(lines.tolist(), tokens.tolist(), strict=True):
-            found[line] = [model.symbols[token] for token in row if token != 1]
+            sources[line] = [model.symbols[token] for token in row if token != 1]
     text = (prepared().root / "pieces" / "test.fr").read_text(encoding="utf-8").splitlines()
-    assert len(found) == 4 and min(found) >= TEST_SENTENCES // 2
-    known = set(model.symbols)
+    assert len(sources) == 4 and min(sources) >= TEST_SENTENCES // 2
+    vocabulary = set(model.symbols)
     pieces = {
-        line: [piece if piece in known else "<unk>" for piece in text[line].split()]
-        for line in found
+        line: [piece if piece in vocabulary else "<unk>" for piece in text[line].split()]
+        for line in sources
     }
-    assert found == {line: ["__de__", *own, "</s>"] for line, own in pieces.items()}
-    assert {model.symbols[one] for one in model.ignored} == {
+    assert sources == {
+        line: ["__de__", *line_pieces, "</s>"] for line, line_pieces in pieces.items()
+    }
+    assert {model.symbols[token] for token in model.ignored} == {
         *("<s>", "<pad>", "</s>", "__en__", "__de__", "__fr__")
     }
     dictionary = (prepared().root / "dict.txt").read_text(encoding="utf-8").splitlines()
-    own = [line.rsplit(" ", 1)[0] for line in dictionary]
+    symbols = [line.rsplit(" ", 1)[0] for line in dictionary]
     kept = model.types.nonzero()[:, 0].tolist()
-    assert [model.symbols[one] for one in kept] == [
-        one for one in own if not one.startswith("madeupword")
+    assert [model.symbols[token] for token in kept] == [
+        symbol for symbol in symbols if not symbol.startswith("madeupword")
     ]
     # all of the set, where that is not too much
     whole = list(model.batches("fr-de", Cut("test"), Sampling(100, 256, 1)))
@@ -154,11 +156,14 @@ def test_mistakes_are_one_line_and_leave_nothing(probe, tmp_path):
     last, out = checkpoints() / "checkpoint_last.pt", tmp_path / "out"
     copy = tmp_path / "copy.pt"
     shutil.copy(last, copy)
-    other = trained("--max-update", "2", "--tdo-target-layer", "0", "--tdo-adaptation-dim", "0")
+    one_stage = trained("--max-update", "2", "--tdo-target-layer", "0", "--tdo-adaptation-dim", "0")
     for words, message in (
         ((last,), "`--data` must hold a valid set of each direction; .* has none of de-fr"),
         ((f"{last},{copy}", "--halves"), "must name checkpoints of different updates as model"),
-        ((f"{last},{other}", "--halves"), "must name checkpoints of one model as model; .* differ"),
+        (
+            (f"{last},{one_stage}", "--halves"),
+            "must name checkpoints of one model as model; .* differ",
+        ),
         ((last, "--halves", "--layers", "4"), "`--layers` must be at most 3"),
         ((f"a={last}", "--halves", "--against", "b"), "`--against` must be one of a; it is b"),
         ((last, "--halves", "--directions", "de-es"), "`--directions` must be .*de-es is not one"),

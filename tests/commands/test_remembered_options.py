@@ -45,12 +45,12 @@ def older(path, to):
 
 
 def test_generation_without_a_word_is_that_with_all_options(tmp_path):
-    said = generate(*OURS, *TASK, *TAG, *PADDED, *DE_FR, "--path", tagged())
-    assert "\nS-5\t__fr__ " in said
+    expected = generate(*OURS, *TASK, *TAG, *PADDED, *DE_FR, "--path", tagged())
+    assert "\nS-5\t__fr__ " in expected
     for path in (tagged(), older(tagged(), tmp_path / "old.pt")):
-        found = generate(*OURS, *DE_FR, "--path", path)
-        assert "\nS-5\t__fr__ " in found
-        assert (hypotheses(found), scores(found)) == (hypotheses(said), scores(said))
+        output = generate(*OURS, *DE_FR, "--path", path)
+        assert "\nS-5\t__fr__ " in output
+        assert (hypotheses(output), scores(output)) == (hypotheses(expected), scores(expected))
 
 
 @pytest.mark.parametrize("name", ["generate", "interactive", "validate"])
@@ -71,9 +71,9 @@ def test_interactive_use_and_validation_without_a_word():
     expected = generate(*OURS, *DE_FR, "--path", tagged())
     assert hypotheses(done.stdout) == hypotheses(expected)
     log = ("--max-tokens", "120", "--log-format", "json", "--valid-subset", "valid")
-    (said,) = logged(succeed("validate", *where, *TASK, *TAG, *PADDED, *log), "valid_loss")
-    (found,) = logged(succeed("validate", *where, *log), "valid_loss")
-    assert found == said
+    (stated_loss,) = logged(succeed("validate", *where, *TASK, *TAG, *PADDED, *log), "valid_loss")
+    (remembered_loss,) = logged(succeed("validate", *where, *log), "valid_loss")
+    assert remembered_loss == stated_loss
 
 
 def test_a_training_that_begins_with_a_model(tmp_path):
@@ -107,7 +107,9 @@ def test_a_task_that_was_made_otherwise_still_compares():
 def translated(*paths):
     with torch.no_grad():
         translator = load(Work(DecodingOptions(paths), prepared(), prepared().root), "cpu")
-        return [one.text for one in translator.translate_test("de-fr", lambda _: None)]
+        return [
+            hypothesis.text for hypothesis in translator.translate_test("de-fr", lambda _: None)
+        ]
 
 
 @made_once
@@ -115,9 +117,9 @@ def _listed(folder, way):
     """Models of a data folder of `tdo`, told their languages in other ways than --langs."""
     names = folder / "names.txt"
     names.write_text("fr\nen\nde\n", encoding="utf-8")
-    told = ("--lang-dict", str(names)) if way == "file" else ()
+    language_flags = ("--lang-dict", str(names)) if way == "file" else ()
     pairs = ("--lang-pairs", "en-de,de-en,en-fr,fr-en")
-    flags = (*OURS, *told, *pairs, *TAG, *TRAIN, *TDO, *LARGER, *CROSS_ENTROPY)
+    flags = (*OURS, *language_flags, *pairs, *TAG, *TRAIN, *TDO, *LARGER, *CROSS_ENTROPY)
     ending = ("--max-update", "20", "--no-epoch-checkpoints", "--disable-validation")
     train(folder, *flags, *ending, data=prepared().root)
 
@@ -151,13 +153,13 @@ def _as_before(path, way):
 
 
 def test_members_of_an_ensemble_that_read_other_text(tmp_path):
-    other = tmp_path / "other.pt"
+    source_tagged = tmp_path / "other.pt"
     state = safe_load(str(trained()))
     state["cfg"]["task"].langtoks = {"main": ("src", None)}
     del state["task_state"]["text"]
-    torch.save(state, other)
+    torch.save(state, source_tagged)
     with pytest.raises(UserError, match=r"`--encoder-langtok` is tgt for .*, src for .*other.pt"):
-        load_models([trained(), other], prepared())
+        load_models([trained(), source_tagged], prepared())
 
 
 def test_text_of_another_form(tmp_path):

@@ -53,16 +53,16 @@ TUNED = (*CROSS_ENTROPY, "--tdo-share-embeddings", "none", "--finetune-from-mode
 
 def batches_of(folder, *flags):
     """What each batch logs, and what the hook says of each; in this process."""
-    found, original = [], BackTranslation.batches
+    records, original = [], BackTranslation.batches
 
     def batches(*args):
-        made, logs = original(*args)
-        found.append({key: value for key, value in logs.items() if key != "robt_seconds"})
-        return made, logs
+        samples, logs = original(*args)
+        records.append({key: value for key, value in logs.items() if key != "robt_seconds"})
+        return samples, logs
 
     with mock.patch.object(BackTranslation, "batches", batches):
         losses = train(folder, *flags)
-    return losses, found
+    return losses, records
 
 
 # --- training --------------------------------------------------------------------------------
@@ -111,11 +111,11 @@ def test_stop_and_resume(tmp_path):
         assert begun + resumed == whole
     hook = through[1]
     assert len(hook) == 8
-    assert [bool(one["robt_drawn"]) for one in hook] == [False] * 2 + [True] * 6
-    assert all(one["robt_made"] for one in hook[2:])
+    assert [bool(logs["robt_drawn"]) for logs in hook] == [False] * 2 + [True] * 6
+    assert all(logs["robt_made"] for logs in hook[2:])
     stored = [parameters(tmp_path / name / "checkpoint_last.pt") for name in ("through", "parts")]
-    for name, one in stored[0].items():
-        assert torch.equal(one, stored[1][name]), name
+    for name, parameter in stored[0].items():
+        assert torch.equal(parameter, stored[1][name]), name
 
 
 @pytest.mark.long
@@ -123,7 +123,7 @@ def test_two_processes_equal_two_accumulated_batches(tmp_path):
     """The same sentences draw the same languages on any number of workers."""
     flags = (*ROBT, *TUNED, str(baseline()), "--dropout", "0", "--max-update", "3")
     flags = (*flags, "--disable-validation")
-    _, one = batches_of(tmp_path / "one", *flags, "--update-freq", "2")
+    _, logs = batches_of(tmp_path / "one", *flags, "--update-freq", "2")
     launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
     output = succeed(
         "train",
@@ -131,7 +131,7 @@ def test_two_processes_equal_two_accumulated_batches(tmp_path):
         *("--ddp-backend", "legacy_ddp", "--distributed-no-spawn"),
         launcher=launcher,
     )
-    updates = list(zip(one[::2], one[1::2], strict=True))
+    updates = list(zip(logs[::2], logs[1::2], strict=True))
     drawn = [a["robt_drawn"] + b["robt_drawn"] for a, b in updates]
 
     def shares(key):
@@ -141,8 +141,8 @@ def test_two_processes_equal_two_accumulated_batches(tmp_path):
     assert logged(output, "robt_fr") == shares("robt_to_fr")
     assert [1 - share for share in logged(output, "robt_dropped")] == shares("robt_made")
     stored = [parameters(tmp_path / name / "checkpoint_last.pt") for name in ("one", "two")]
-    for name, own in stored[0].items():
-        torch.testing.assert_close(own, stored[1][name], rtol=1e-3, atol=1e-3)
+    for name, parameter in stored[0].items():
+        torch.testing.assert_close(parameter, stored[1][name], rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -151,9 +151,9 @@ def test_two_processes_equal_two_accumulated_batches(tmp_path):
 def test_half_precision_trains(precision, tmp_path):
     flags = (*ROBT, *TUNED, str(baseline()), "--dropout", "0", "--max-update", "3")
     half, drawn = batches_of(tmp_path / "half", *flags, *precision)
-    full, wanted = batches_of(tmp_path / "full", *flags)
-    assert [one["robt_to_fr"] for one in drawn] == [one["robt_to_fr"] for one in wanted]
-    assert all(one["robt_made"] for one in drawn)
+    full, expected = batches_of(tmp_path / "full", *flags)
+    assert [logs["robt_to_fr"] for logs in drawn] == [logs["robt_to_fr"] for logs in expected]
+    assert all(logs["robt_made"] for logs in drawn)
     assert half[0]["loss"] == pytest.approx(full[0]["loss"], rel=0.03)
     assert len(half) == len(full) == 6
 
@@ -164,9 +164,9 @@ def test_half_precision_trains(precision, tmp_path):
 @pytest.mark.parametrize("start", ["--restore-file", "--finetune-from-model"])
 def test_tuning_a_model_of_tdo_translation(start, tmp_path):
     flags = (*ROBT, *TUNED[:-1], start, str(baseline()), "--dropout", "0")
-    losses, made = batches_of(tmp_path, *flags, "--max-update", "62" if "restore" in start else "2")
-    assert len(made) == 2
-    assert all(one["robt_made"] for one in made)
+    losses, hook = batches_of(tmp_path, *flags, "--max-update", "62" if "restore" in start else "2")
+    assert len(hook) == 2
+    assert all(logs["robt_made"] for logs in hook)
     plain = train(
         tmp_path / "plain",
         *("--task", "tdo_translation", *flags[2:]),
@@ -186,12 +186,12 @@ def tuned():
 @pytest.mark.long
 def test_its_checkpoints_translate_as_any_other():
     folder = prepared().root
-    found = {}
+    outputs = {}
     for task in ("tdo_robt", "tdo_translation"):
         flags = ("--task", task, "--path", tuned(), "-s", "de", "-t", "fr", "--beam", "2")
         languages = ("--langs", "en,de,fr", "--lang-pairs", "de-fr", *TAG)
-        found[task] = generate(*flags, *languages, "--gen-subset", "test", data=folder)
-    kept = [re.findall(r"^[HP]-.*$", output, re.MULTILINE) for output in found.values()]
+        outputs[task] = generate(*flags, *languages, "--gen-subset", "test", data=folder)
+    kept = [re.findall(r"^[HP]-.*$", output, re.MULTILINE) for output in outputs.values()]
     assert len(kept[0]) == 24
     assert kept[0] == kept[1]
 
@@ -230,6 +230,6 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_training_ends_in_one_line(name, tmp_path):
     flags, message = REFUSED[name]
-    given = (*ROBT, *CROSS_ENTROPY, *flags, "--max-update", "1", "--save-dir", tmp_path)
-    assert message in refused("train", databin(), *given)
+    words = (*ROBT, *CROSS_ENTROPY, *flags, "--max-update", "1", "--save-dir", tmp_path)
+    assert message in refused("train", databin(), *words)
     assert not list(tmp_path.rglob("*.pt"))

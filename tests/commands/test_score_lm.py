@@ -34,59 +34,63 @@ def score(capsys):
     return run
 
 
-def by_hand(*paths, direction="en-de", given=0):
+def by_hand(*paths, direction="en-de", prefix_length=0):
     """(log P(target | source), its tokens, log P(source), its tokens), sentence by sentence.
 
-    Several models mix their probabilities; `given` are symbols that the target begins with.
+    Several models mix their probabilities; the target begins with `prefix_length` given symbols.
     """
     models, base = load_models(list(paths), prepared())
 
     def mixed(each):
-        return (sum(one[0].softmax(-1) for one in each) / len(models)).log()
+        return (sum(output[0].softmax(-1) for output in each) / len(models)).log()
 
     task = task_of(base, direction)
     task.load_dataset("test")
     dataset = task.dataset("test")
-    found = []
+    likelihoods = []
     for number in range(len(dataset)):
         batch = dataset.collater([dataset[number]])
         fed = batch["net_input"]
-        log_probs = mixed([model.eval()(**fed)[0] for model in models])[given:]
-        target, source = batch["target"][0][given:], fed["src_tokens"][0]
-        told = []
+        log_probs = mixed([model.eval()(**fed)[0] for model in models])[prefix_length:]
+        target, source = batch["target"][0][prefix_length:], fed["src_tokens"][0]
+        source_logits = []
         for model in models:
             last = model.core.spec.source_layers
             state = model.source_state(fed, (last,))
             features = model.core.stack.readout(state.layer_outputs[last], state.context)
-            told.append(model.core.logits(features))
-        own = mixed(told)
+            source_logits.append(model.core.logits(features))
+        source_log_probs = mixed(source_logits)
         of_target = sum(log_probs[place, token] for place, token in enumerate(target))
-        of_source = sum(own[place, token] for place, token in enumerate(source[1:]))
-        found.append((of_target.item(), len(target), of_source.item(), len(source) - 1))
-    return found
+        of_source = sum(source_log_probs[place, token] for place, token in enumerate(source[1:]))
+        likelihoods.append((of_target.item(), len(target), of_source.item(), len(source) - 1))
+    return likelihoods
 
 
 def test_pairs(score, tmp_path):
     path = trained(*CAUSAL, *TLM)
     files = ("--json", tmp_path / "found.json", "--sentences", tmp_path / "found.tsv")
-    code, shown, said = score("--path", path, "--pairs", "en-de,de-fr", *files)
-    assert code == 0 and "left out" not in said
-    wanted = by_hand(path)
+    code, shown, messages = score("--path", path, "--pairs", "en-de,de-fr", *files)
+    assert code == 0 and "left out" not in messages
+    expected = by_hand(path)
     rows = [line.split("\t") for line in lines(tmp_path / "found.tsv")]
     assert len(rows) == 2 * TEST_SENTENCES
-    for number, (row, own) in enumerate(zip(rows, wanted, strict=False), 1):
+    for number, (row, likelihoods) in enumerate(zip(rows, expected, strict=False), 1):
         assert row[:2] == ["en-de", str(number)]
-        assert [float(one) for one in row[2:]] == pytest.approx(own, abs=1e-3)
-    target, many, source, others = (sum(column) for column in zip(*wanted, strict=True))
+        assert [float(value) for value in row[2:]] == pytest.approx(likelihoods, abs=1e-3)
+    target, target_tokens, source, source_tokens = (
+        sum(column) for column in zip(*expected, strict=True)
+    )
     first, second = json.loads((tmp_path / "found.json").read_text())["sets"]
     assert first == {
         "set": "en-de",
         "sentences": TEST_SENTENCES,
-        "target_tokens": many,
-        "target_perplexity": pytest.approx(math.exp(-target / many), rel=1e-4),
-        "source_tokens": others,
-        "source_perplexity": pytest.approx(math.exp(-source / others), rel=1e-4),
-        "joint_perplexity": pytest.approx(math.exp(-(target + source) / (many + others)), rel=1e-4),
+        "target_tokens": target_tokens,
+        "target_perplexity": pytest.approx(math.exp(-target / target_tokens), rel=1e-4),
+        "source_tokens": source_tokens,
+        "source_perplexity": pytest.approx(math.exp(-source / source_tokens), rel=1e-4),
+        "joint_perplexity": pytest.approx(
+            math.exp(-(target + source) / (target_tokens + source_tokens)), rel=1e-4
+        ),
     }
     assert second["set"] == "de-fr"
     assert f"{first['joint_perplexity']:.3f}" in shown
@@ -98,21 +102,21 @@ def test_pairs(score, tmp_path):
     ids=["an ensemble", "language-aware norms"],
 )
 def test_several_models_and_languages(flags, score, tmp_path):
-    paths = [trained(*CAUSAL, *TLM, *own) for own in flags]
-    told = ("--sentences", tmp_path / "found")
-    code, _, said = score("--path", ":".join(map(str, paths)), "--pairs", "en-de", *told)
-    assert code == 0 and "left out" not in said
-    rows = [[float(one) for one in row.split("\t")[2:]] for row in lines(tmp_path / "found")]
-    wanted = by_hand(*paths)
-    for row, own in zip(rows, wanted, strict=True):
-        assert row == pytest.approx(own, abs=1e-3)
+    paths = [trained(*CAUSAL, *TLM, *model_flags) for model_flags in flags]
+    files = ("--sentences", tmp_path / "found")
+    code, _, messages = score("--path", ":".join(map(str, paths)), "--pairs", "en-de", *files)
+    assert code == 0 and "left out" not in messages
+    rows = [[float(value) for value in row.split("\t")[2:]] for row in lines(tmp_path / "found")]
+    expected = by_hand(*paths)
+    for row, likelihoods in zip(rows, expected, strict=True):
+        assert row == pytest.approx(likelihoods, abs=1e-3)
 
 
 def test_all_models_of_an_ensemble_tell_their_sources(score):
     paths = trained(*CAUSAL, *TLM), trained(*CAUSAL)
     for order in (paths, paths[::-1]):
-        _, shown, said = score("--path", ":".join(map(str, order)), "--pairs", "en-de")
-        assert "the model was not trained to" in said and "source" not in shown
+        _, shown, messages = score("--path", ":".join(map(str, order)), "--pairs", "en-de")
+        assert "the model was not trained to" in messages and "source" not in shown
 
 
 def test_a_given_tag_is_not_scored(score, tmp_path):
@@ -120,11 +124,11 @@ def test_a_given_tag_is_not_scored(score, tmp_path):
     path = trained(*CAUSAL, "--decoder-langtok", "--left-pad-target", "True")
     code, _, _ = score("--path", path, "--pairs", "en-de", "--sentences", tmp_path / "found")
     assert code == 0
-    rows = [[float(one) for one in row.split("\t")[2:4]] for row in lines(tmp_path / "found")]
-    wanted = [own[:2] for own in by_hand(path, given=1)]
-    assert len({many for _, many in wanted}) > 1
-    for row, own in zip(rows, wanted, strict=True):
-        assert row == pytest.approx(own, abs=1e-3)
+    rows = [[float(value) for value in row.split("\t")[2:4]] for row in lines(tmp_path / "found")]
+    expected = [likelihoods[:2] for likelihoods in by_hand(path, prefix_length=1)]
+    assert len({many for _, many in expected}) > 1
+    for row, likelihoods in zip(rows, expected, strict=True):
+        assert row == pytest.approx(likelihoods, abs=1e-3)
 
 
 def test_a_model_that_has_diverged(score, tmp_path):
@@ -132,9 +136,9 @@ def test_a_model_that_has_diverged(score, tmp_path):
 
     assert perplexity(-1e6, 10) == math.inf
     checkpoint = torch.load(trained(*CAUSAL, *TLM), weights_only=False)
-    for name, one in checkpoint["model"].items():
+    for name, parameter in checkpoint["model"].items():
         if "embeddings" in name:
-            one *= 1e4
+            parameter *= 1e4
     torch.save(checkpoint, tmp_path / "far.pt")
     files = ("--json", tmp_path / "found.json")
     code, shown, _ = score("--path", tmp_path / "far.pt", "--pairs", "en-de", *files)
@@ -143,8 +147,8 @@ def test_a_model_that_has_diverged(score, tmp_path):
     def refuse(constant):
         raise AssertionError(constant)
 
-    (found,) = json.loads((tmp_path / "found.json").read_text(), parse_constant=refuse)["sets"]
-    assert found["target_perplexity"] is None
+    (measured,) = json.loads((tmp_path / "found.json").read_text(), parse_constant=refuse)["sets"]
+    assert measured["target_perplexity"] is None
 
 
 def test_the_validation_s_perplexity(score):
@@ -155,8 +159,8 @@ def test_the_validation_s_perplexity(score):
     path = trained(*CAUSAL, *TLM)
     _, shown, _ = score("--path", path, "--pairs", "en-de", "--split", "valid")
     options = DecodingOptions((Path(path),))
-    wanted = Translator(options, prepared(), torch.device("cpu")).perplexity("en-de")
-    assert f"{wanted:.3f}" in shown
+    expected = Translator(options, prepared(), torch.device("cpu")).perplexity("en-de")
+    assert f"{expected:.3f}" in shown
 
 
 @pytest.mark.parametrize(
@@ -171,9 +175,9 @@ def test_the_validation_s_perplexity(score):
 )
 def test_where_the_source_s_is_no_probability(flags, why, score, tmp_path):
     path = shutil.copy(trained(*CAUSAL, *flags), tmp_path)  # its own has a colon
-    code, shown, said = score("--path", path, "--pairs", "en-de")
-    assert code == 0, said
-    assert why in said
+    code, shown, messages = score("--path", path, "--pairs", "en-de")
+    assert code == 0, messages
+    assert why in messages
     assert "source" not in shown and "target perplexity" in shown
 
 
@@ -198,12 +202,14 @@ def test_text_alone(tags, score, tmp_path):
     assert len(rows) == len(text)
     for row, words in zip(rows, pieces, strict=True):
         target = dictionary.encode_line(" ".join(words), add_if_not_exist=False).long()
-        given = [dictionary.eos(), *([tag] if tags else [])]
-        previous = torch.tensor([[*given, *target[:-1].tolist()]])
+        prefix = [dictionary.eos(), *([tag] if tags else [])]
+        previous = torch.tensor([[*prefix, *target[:-1].tolist()]])
         source = torch.tensor([[tag]])
-        logits = model(source, prev_output_tokens=previous)[0][0].log_softmax(-1)[len(given) - 1 :]
-        wanted = logits.gather(1, target[:, None]).sum().item()
-        assert [float(one) for one in row[2:4]] == pytest.approx([wanted, len(target)], abs=1e-3)
+        logits = model(source, prev_output_tokens=previous)[0][0].log_softmax(-1)[len(prefix) - 1 :]
+        expected = logits.gather(1, target[:, None]).sum().item()
+        assert [float(value) for value in row[2:4]] == pytest.approx(
+            [expected, len(target)], abs=1e-3
+        )
 
 
 def test_refused(score, tmp_path):
@@ -226,9 +232,9 @@ def test_refused(score, tmp_path):
         (("--average", "some"), "`--average` must be best-N or last-N; it is some"),
         (("--max-tokens", "0"), "`--max-tokens` must be at least 1; it is 0"),
     ):
-        code, _, said = score(*path, *words)
-        assert code == 2 and message in said, (words, said)
-        assert "Traceback" not in said
+        code, _, messages = score(*path, *words)
+        assert code == 2 and message in messages, (words, messages)
+        assert "Traceback" not in messages
     (tmp_path / "text").write_text("wort\n")
-    code, _, said = score(*path, "--text", f"xx={tmp_path / 'text'}")
-    assert code == 2 and "the checkpoint must know the languages of xx-xx" in said
+    code, _, messages = score(*path, "--text", f"xx={tmp_path / 'text'}")
+    assert code == 2 and "the checkpoint must know the languages of xx-xx" in messages

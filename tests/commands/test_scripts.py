@@ -111,8 +111,8 @@ def test_a_dry_set_up_installs_nothing(clone: Path, tmp_path: Path) -> None:
     assert added[1][3:] == ["install", *rest, "unbabel-comet==2.2.7"]
     subprocess.run([sys.executable, *added[2][1:]], check=True, capture_output=True)
     assert len(added) == 3 and not (bare / ".venv").exists()
-    other = {"TDO_TORCH": "torch==2.11.0 --index-url there"}  # first, alone, without our pins
-    commands = stock(script(bare, "setup.sh", "--dry-run", **other).stdout)
+    settings = {"TDO_TORCH": "torch==2.11.0 --index-url there"}  # first, alone, without our pins
+    commands = stock(script(bare, "setup.sh", "--dry-run", **settings).stdout)
     (chosen,) = (words for words in commands if words[0] == "env")
     assert chosen[-4:] == ["--no-compile", "torch==2.11.0", "--index-url", "there"]
     assert not any("torch==2.13.0" in words for words in commands)
@@ -214,11 +214,11 @@ def test_slurm_trains_in_two_turns(clone: Path, tmp_path: Path) -> None:
     common = [config, prepared().root, "--cpu", "--langs", "en,de,fr", "--disable-validation"]
     common += ["--lang-pairs", "en-de,de-en", "--max-tokens", 300, "--max-update", 6]
     common += ["--update-freq", 1]
-    wanted = script(clone, "train.sh", *common, "--save-dir", tmp_path / "one", "--workers", 2)
+    expected = script(clone, "train.sh", *common, "--save-dir", tmp_path / "one", "--workers", 2)
     save = tmp_path / "a folder"
     words = [*common, "--save-dir", save, "--nodes", 2, "--sbatch=--time=9"]
-    told = "os.kill(os.getppid(), signal.SIGTERM); time.sleep(3)"  # until it has been handed on
-    words += trouble(tmp_path, told, update=2)
+    code = "os.kill(os.getppid(), signal.SIGTERM); time.sleep(3)"  # until it has been handed on
+    words += trouble(tmp_path, code, update=2)
     settings = {"PATH": f"{tools}:{os.environ['PATH']}", "SEEN": seen}
     settings["SLURM_JOB_ID"] = 40000 + free_port() - 20000
     shown = script(clone, "slurm.sh", *words, "--dry-run", **settings)
@@ -227,7 +227,7 @@ def test_slurm_trains_in_two_turns(clone: Path, tmp_path: Path) -> None:
     assert shown.stdout.endswith((save / "slurm.sh").read_text())
     assert seen.read_text() == f"requeue {settings['SLURM_JOB_ID']}\n"
     assert done.stderr.count("ended by a signal after update") == 1
-    assert logged(done.stdout, "loss") == logged(wanted.stdout, "loss")
+    assert logged(done.stdout, "loss") == logged(expected.stdout, "loss")
     assert len(logged(done.stdout, "loss")) == 6
 
 
@@ -333,15 +333,15 @@ def test_precision_and_jobs_follow_the_machine(
         assert main([*train, *words]) == 0
         (command,) = stock(capsys.readouterr().out)
         assert {"--fp16", "--bf16"} & set(command) == ({flag} if flag else set())
-    asked: list[int] = []
+    job_counts: list[int] = []
     monkeypatch.setattr(
-        generation, "generate_all", lambda commands, decoding, jobs, *more: asked.append(jobs)
+        generation, "generate_all", lambda commands, decoding, jobs, *more: job_counts.append(jobs)
     )
     (tmp_path / "m.pt").touch()
     generate = ["generate", config, str(data.root), str(tmp_path / "m.pt"), str(tmp_path / "o")]
     for words in (["--cpu"], ["--gpus", "3"], ["--gpus", "3", "--jobs", "2"]):
         assert main([*generate, *words]) == 0
-    assert asked == [1, 3, 2]
+    assert job_counts == [1, 3, 2]
 
 
 def test_processes_get_the_variables_that_are_printed(
@@ -380,7 +380,7 @@ def test_processes_get_the_variables_that_are_printed(
     main(["generate", *map(str, words), "--threads", "3"])
     shown = f"with GLIBC_TUNABLES={KEEP_MEMORY}\nwith OMP_NUM_THREADS=3\n+ fairseq-generate"
     assert shown in capsys.readouterr().out
-    assert [one["GLIBC_TUNABLES"] for one in seen] == [KEEP_MEMORY] * 2
+    assert [environment["GLIBC_TUNABLES"] for environment in seen] == [KEEP_MEMORY] * 2
     assert seen[1]["OMP_NUM_THREADS"] == "3"
 
 
@@ -400,10 +400,10 @@ def test_text_to_table(clone: Path, tmp_path: Path) -> None:
         lines = (" ".join(words[language][digit] for digit in meaning) for meaning in chosen)
         (text / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
-    for other in ("de", "fr"):
-        for language in ("en", other):
-            write(f"train.en-{other}.{language}", language, meanings[:900])
-            write(f"valid.en-{other}.{language}", language, meanings[900:930])
+    for target in ("de", "fr"):
+        for language in ("en", target):
+            write(f"train.en-{target}.{language}", language, meanings[:900])
+            write(f"valid.en-{target}.{language}", language, meanings[900:930])
     for language in words:
         write(f"test.{language}", language, meanings[930:950])
     preprocess = ["preprocess.sh", text, run / "data", "--vocab-size", 120]
@@ -414,8 +414,8 @@ def test_text_to_table(clone: Path, tmp_path: Path) -> None:
     assert len([c for c in stock(printed.stdout) if c[0] == "fairseq-preprocess"]) == 3
     again = script(clone, "preprocess.sh", text, run / "data", "--vocab-size", 120)
     assert "is whole already" in again.stdout and not stock(again.stdout)
-    other = script(clone, "preprocess.sh", text, run / "data", "--vocab-size", 90, code=2)
-    assert "must be a new folder, or `--fresh` given" in other.stderr
+    refused = script(clone, "preprocess.sh", text, run / "data", "--vocab-size", 90, code=2)
+    assert "must be a new folder, or `--fresh` given" in refused.stderr
 
     config = clone / "configs" / "quickstart" / "tdo-instrucl.conf"
     script(

@@ -25,11 +25,11 @@ def test_the_parts_are_the_whole(count: int, whole: str) -> None:
     parts = [
         translated("--num-shards", str(count), "--shard-id", str(part)) for part in range(count)
     ]
-    found: dict[int, str] = {}
+    translations: dict[int, str] = {}
     for part in map(hypotheses, parts):
-        assert not found.keys() & part.keys()
-        found |= part
-    assert found == hypotheses(whole) and found
+        assert not translations.keys() & part.keys()
+        translations |= part
+    assert translations == hypotheses(whole) and translations
     together = {number: score for part in map(scores, parts) for number, score in part.items()}
     assert together == pytest.approx(scores(whole), abs=1e-4)
     # each source once, and no other lines

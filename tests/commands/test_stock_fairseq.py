@@ -55,10 +55,10 @@ def trained(tmp_path_factory):
 def test_generate_and_score(trained):
     words = ["bin", "--path", "ck/checkpoint_last.pt", "--beam", 2, "--cpu", "--bf16"]
     output = succeed(really("fairseq-generate", *words, cwd=trained))
-    found = {kind: re.findall(rf"^{kind}-\d+\t(.*)$", output, re.M) for kind in "TH"}
-    assert len(found["T"]) == len(found["H"]) == 20
-    (trained / "ref").write_text("\n".join(found["T"]) + "\n")
-    (trained / "hyp").write_text("\n".join(found["T"]) + "\n")
+    texts = {kind: re.findall(rf"^{kind}-\d+\t(.*)$", output, re.M) for kind in "TH"}
+    assert len(texts["T"]) == len(texts["H"]) == 20
+    (trained / "ref").write_text("\n".join(texts["T"]) + "\n")
+    (trained / "hyp").write_text("\n".join(texts["T"]) + "\n")
     output = succeed(really("fairseq-score", "--sys", "hyp", "--ref", "ref", cwd=trained))
     assert "BLEU4 = 100.00" in output
 

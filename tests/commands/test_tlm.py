@@ -37,18 +37,18 @@ def parameters(folder):
 def test_trains(topology, kind, tmp_path):
     """Each topology with both tasks, with noise and without, and lambda as it is said."""
     flags = (*BASE, *TOPOLOGIES[topology], *TLM, "--reconstruction-task", kind)
-    for noise, schedule, wanted in (
+    for noise, schedule, expected in (
         ((), ("--reconstruction-weight", "0.5"), [0.5] * 3),
         (BERT, EXPONENTIAL, [1, 0.1**0.25, 0.1**0.5]),
         (BERT, LINEAR, [1, 0.55, 0.1]),
     ):
         folder = tmp_path / "-".join((noise[1:2] or ("none",)) + schedule[1:2])
-        found = train(folder, *flags, *noise, *schedule, "--max-update", "3")
-        weights = [one["reconstruction_weight"] / one["nsentences"] for one in found]
-        assert weights == pytest.approx(wanted)
-        for one in found:
-            assert one["objective"] > one["loss"] > 0
-            assert one["reconstruction_nll_loss"] > 0
+        logs = train(folder, *flags, *noise, *schedule, "--max-update", "3")
+        weights = [log["reconstruction_weight"] / log["nsentences"] for log in logs]
+        assert weights == pytest.approx(expected)
+        for log in logs:
+            assert log["objective"] > log["loss"] > 0
+            assert log["reconstruction_nll_loss"] > 0
 
 
 @pytest.mark.parametrize("topology", TOPOLOGIES)
@@ -57,9 +57,9 @@ def test_lambda_0_trains_as_the_plain_criterion(topology, tmp_path):
     flags = (*BASE, *TOPOLOGIES[topology], "--max-update", "6")
     plain = train(tmp_path / "plain", *flags, *PLAIN)
     tlm = train(tmp_path / "tlm", *flags, *TLM, "--reconstruction-weight", "0")
-    assert [one["loss"] for one in tlm] == [one["loss"] for one in plain]
-    own, wanted = parameters(tmp_path / "tlm"), parameters(tmp_path / "plain")
-    assert all(torch.equal(own[name], wanted[name]) for name in wanted)
+    assert [log["loss"] for log in tlm] == [log["loss"] for log in plain]
+    state, expected = parameters(tmp_path / "tlm"), parameters(tmp_path / "plain")
+    assert all(torch.equal(state[name], expected[name]) for name in expected)
 
 
 def test_stop_and_resume(tmp_path):
@@ -69,28 +69,28 @@ def test_stop_and_resume(tmp_path):
     parts = train(tmp_path / "parts", *flags, "--max-update", "3")
     parts += train(tmp_path / "parts", *flags, "--max-update", "8")
     assert parts == through
-    own, wanted = parameters(tmp_path / "parts"), parameters(tmp_path / "through")
-    assert all(torch.equal(own[name], wanted[name]) for name in wanted)
+    resumed, uninterrupted = parameters(tmp_path / "parts"), parameters(tmp_path / "through")
+    assert all(torch.equal(resumed[name], uninterrupted[name]) for name in uninterrupted)
 
 
 def test_noise_differs_from_epoch_to_epoch(tmp_path):
     """One batch an epoch, the same each time, and a learning rate that moves nothing."""
-    one = [*BASE]
-    one[one.index("--max-tokens") + 1] = "4000"
-    one[one.index("--lr") + 1] = "1e-30"
-    flags = (*one, *TOPOLOGIES["causal"], *TLM, *NO_DROPOUT, "--max-epoch", "3")
+    base = [*BASE]
+    base[base.index("--max-tokens") + 1] = "4000"
+    base[base.index("--lr") + 1] = "1e-30"
+    flags = (*base, *TOPOLOGIES["causal"], *TLM, *NO_DROPOUT, "--max-epoch", "3")
     for noise, different in ((BERT, 3), ((), 1)):
-        found = train(tmp_path / str(different), *flags, *noise)
-        assert len(found) == 3
+        logs = train(tmp_path / str(different), *flags, *noise)
+        assert len(logs) == 3
         # another order of the sentences rounds otherwise
-        assert len({round(batch["reconstruction_nll_loss"], 2) for batch in found}) == different
+        assert len({round(batch["reconstruction_nll_loss"], 2) for batch in logs}) == different
 
 
 @pytest.mark.long
 def test_two_processes_equal_two_accumulated_batches(tmp_path):
     flags = (*BASE, *TOPOLOGIES["prefix"], *TLM, *BERT, *EXPONENTIAL, *NO_DROPOUT)
     flags = (*flags, "--max-update", "3")
-    one = train(tmp_path / "one", *flags, "--update-freq", "2")
+    logs = train(tmp_path / "one", *flags, "--update-freq", "2")
     launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
     output = succeed(
         "train",
@@ -98,14 +98,14 @@ def test_two_processes_equal_two_accumulated_batches(tmp_path):
         *("--ddp-backend", "legacy_ddp", "--distributed-no-spawn"),
         launcher=launcher,
     )
-    pairs = list(zip(one[::2], one[1::2], strict=True))
+    pairs = list(zip(logs[::2], logs[1::2], strict=True))
     for key, unit in (("loss", "ntokens"), ("reconstruction_nll_loss", "reconstruction_ntokens")):
-        wanted = [(a[key] + b[key]) / (a[unit] + b[unit]) / 0.6931472 for a, b in pairs]
-        assert logged(output, key) == pytest.approx(wanted, abs=2e-3), key
+        expected = [(a[key] + b[key]) / (a[unit] + b[unit]) / 0.6931472 for a, b in pairs]
+        assert logged(output, key) == pytest.approx(expected, abs=2e-3), key
     assert len(logged(output, "noise_picked")) == 3
-    own, wanted = parameters(tmp_path / "two"), parameters(tmp_path / "one")
-    for name in wanted:
-        torch.testing.assert_close(own[name], wanted[name], rtol=1e-3, atol=1e-4)
+    parallel, accumulated = parameters(tmp_path / "two"), parameters(tmp_path / "one")
+    for name in accumulated:
+        torch.testing.assert_close(parallel[name], accumulated[name], rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("precision", ["--bf16", "--fp16"])
@@ -115,7 +115,7 @@ def test_half_precision(precision, tmp_path):
     half = train(tmp_path / "half", *flags, precision, *more)
     full = train(tmp_path / "full", *flags)
     for key in ("loss", "reconstruction_nll_loss"):
-        assert [one[key] for one in half] == pytest.approx([one[key] for one in full], rel=0.03)
+        assert [log[key] for log in half] == pytest.approx([log[key] for log in full], rel=0.03)
 
 
 @pytest.mark.parametrize("tag", [TAG, ("--decoder-langtok",)], ids=["on the source", "empty"])
@@ -142,7 +142,10 @@ def test_text_without_a_source_has_nothing_to_tell(tag, kind, normalization):
         if lone.all():
             assert loss.item() == logs["loss"].item()
     assert {(True, True), (False, False)} <= seen
-    assert all(one.grad is None or one.grad.isfinite().all() for one in model.parameters())
+    assert all(
+        parameter.grad is None or parameter.grad.isfinite().all()
+        for parameter in model.parameters()
+    )
 
 
 # --- decoding --------------------------------------------------------------------------------
@@ -160,10 +163,10 @@ def noisy(tmp_path_factory):
 
 def test_a_model_with_noise_is_decoded_with_its_symbol(noisy):
     flags = ("--path", noisy, *GERMAN)
-    found = hypotheses(generate(*flags, *BERT[:2]))
-    assert len(found) == 6
+    decoded = hypotheses(generate(*flags, *BERT[:2]))
+    assert len(decoded) == 6
     # nothing is disturbed: the same each time, and the checkpoint says it, too
-    assert found == hypotheses(generate(*flags, "--seed", "9"))
+    assert decoded == hypotheses(generate(*flags, "--seed", "9"))
 
 
 def test_without_it_there_is_one_line(noisy):

@@ -43,10 +43,10 @@ def generator_of(state):
     return state["task_state"]["remembered"]["tpdm_generator"]
 
 
-def same(one, other):
-    assert one.keys() == other.keys()
-    for name, value in one.items():
-        assert torch.equal(value, other[name]), name
+def same(first, second):
+    assert first.keys() == second.keys()
+    for name, value in first.items():
+        assert torch.equal(value, second[name]), name
 
 
 SYSTEMS = {
@@ -85,12 +85,12 @@ def trained(name):
 @pytest.mark.parametrize("name", mostly_full(SYSTEMS, quick=3))
 def test_training_and_decoding_from_the_command_line(name):
     folder, output = trained(name)
-    wanted = {"d": "L_d" not in name, "g": "L_d" not in name, "p": "L_p" not in name}
-    wanted |= {"open": "gate" in name, "gate": "gate" in name}
-    for key, there in wanted.items():
+    expected = {"d": "L_d" not in name, "g": "L_d" not in name, "p": "L_p" not in name}
+    expected |= {"open": "gate" in name, "gate": "gate" in name}
+    for key, present in expected.items():
         for prefix in ("", "valid_"):
             values = logged(output, f"{prefix}tpdm_{key}")
-            assert bool(values) == there, prefix + key
+            assert bool(values) == present, prefix + key
             assert all(value == value and abs(value) < 1e3 for value in values)
     if "gate" in name:
         assert all(0 <= share <= 1 for share in logged(output, "tpdm_open"))
@@ -138,9 +138,9 @@ def test_stop_and_resume(name, tmp_path):
     begun = train(tmp_path / "parts", *flags, "--max-update", "2")
     resumed = train(tmp_path / "parts", *flags, "--max-update", "4")
     assert begun + resumed == whole
-    one, other = (checkpoint(tmp_path / part) for part in ("through", "parts"))
-    same(one["model"], other["model"])
-    kept = [generator_of(state) for state in (one, other)]
+    through, parts = (checkpoint(tmp_path / part) for part in ("through", "parts"))
+    same(through["model"], parts["model"])
+    kept = [generator_of(state) for state in (through, parts)]
     same(kept[0]["generator"], kept[1]["generator"])
     assert [int(adam["step"]) for adam in kept[1]["optimizer"]["state"].values()] == [8] * 18
 
@@ -221,7 +221,7 @@ def test_a_checkpoint_loads_in_safe_mode():
 def test_two_processes_equal_two_accumulated_batches(tmp_path):
     """With a generator that hardly moves, since two batches are two steps of it or one."""
     flags = (*BASE, *TPDM, *NO_DROPOUT, "--max-update", "4", "--tpdm-generator-lr", "1e-12")
-    one = train(tmp_path / "one", *flags, "--update-freq", "2")
+    single = train(tmp_path / "one", *flags, "--update-freq", "2")
     launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
     output = succeed(
         "train",
@@ -229,13 +229,13 @@ def test_two_processes_equal_two_accumulated_batches(tmp_path):
         *("--ddp-backend", "legacy_ddp", "--distributed-no-spawn"),
         launcher=launcher,
     )
-    pairs = list(zip(one[::2], one[1::2], strict=True))
+    pairs = list(zip(single[::2], single[1::2], strict=True))
     for key in ("tpdm_d", "tpdm_g", "tpdm_p"):
-        wanted = [(a[key] + b[key]) / (a["nsentences"] + b["nsentences"]) for a, b in pairs]
-        assert logged(output, key) == pytest.approx(wanted, abs=2e-2), key
+        expected = [(a[key] + b[key]) / (a["nsentences"] + b["nsentences"]) for a, b in pairs]
+        assert logged(output, key) == pytest.approx(expected, abs=2e-2), key
     stored = [checkpoint(tmp_path / name)["model"] for name in ("one", "two")]
-    for name, own in stored[0].items():
-        torch.testing.assert_close(own, stored[1][name], rtol=1e-3, atol=1e-3)
+    for name, parameter in stored[0].items():
+        torch.testing.assert_close(parameter, stored[1][name], rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.long
@@ -252,8 +252,8 @@ def test_two_processes_that_go_on_equal_two_without_a_stop(tmp_path):
             launcher=launcher,
         )
     through, parts = (checkpoint(tmp_path / name) for name in ("through", "parts"))
-    for name, own in through["model"].items():
-        torch.testing.assert_close(own, parts["model"][name], rtol=0, atol=1e-6)
+    for name, parameter in through["model"].items():
+        torch.testing.assert_close(parameter, parts["model"][name], rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("flags", [TPDM, GATED, SYSTEMS["without L_d"], SYSTEMS["without L_p"]])
@@ -261,7 +261,7 @@ def test_every_parameter_has_a_gradient(flags):
     """As distributed training demands: none may have had no part in the forward pass."""
     task, model, criterion = built(*BASE, *flags)
     criterion(model, iterate(task, "train")[0])[0].backward()
-    assert [name for name, one in model.named_parameters() if one.grad is None] == []
+    assert [name for name, parameter in model.named_parameters() if parameter.grad is None] == []
 
 
 @pytest.mark.parametrize("precision", mostly_full(["--bf16", "--fp16 --fp16-no-flatten-grads"]))
@@ -273,12 +273,12 @@ def test_half_precision_trains(precision, tmp_path):
         assert [b[key] for b in half] == pytest.approx([b[key] for b in full], rel=0.1), key
     assert half[-1]["loss"] != full[-1]["loss"]
     kept = generator_of(checkpoint(tmp_path / "half"))["generator"]
-    assert {one.dtype for one in kept.values()} == {torch.float32}
+    assert {tensor.dtype for tensor in kept.values()} == {torch.float32}
 
 
 def test_mixed_precision_region():
     """As `--amp` computes: the losses and their gradients in single precision."""
-    found = []
+    losses = []
     for region in (False, True):
         task, model, criterion = built(*BASE, *TPDM, *NO_DROPOUT)
         batch = iterate(task, "train")[0]
@@ -286,5 +286,5 @@ def test_mixed_precision_region():
             loss, _, logs = criterion(model, batch)
         assert loss.dtype == torch.float32
         loss.backward()
-        found.append((float(logs["tpdm_p"]), float(logs["tpdm_g"])))
-    assert found[1] == pytest.approx(found[0], rel=0.1)
+        losses.append((float(logs["tpdm_p"]), float(logs["tpdm_g"])))
+    assert losses[1] == pytest.approx(losses[0], rel=0.1)

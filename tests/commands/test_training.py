@@ -30,10 +30,10 @@ def parameters(path):
     return state["model"]
 
 
-def assert_same_parameters(one, other, **tolerance):
-    assert one.keys() == other.keys()
-    for name in one:
-        torch.testing.assert_close(one[name], other[name], **tolerance)
+def assert_same_parameters(first, second, **tolerance):
+    assert first.keys() == second.keys()
+    for name in first:
+        torch.testing.assert_close(first[name], second[name], **tolerance)
 
 
 def test_stop_and_resume(tmp_path):
@@ -68,7 +68,7 @@ def test_stored_losses(tmp_path):
 @pytest.mark.long
 def test_two_processes_equal_two_accumulated_batches(tmp_path):
     flags = (databin(), *BASE, *TDO, *INSTRUCL, *NO_DROPOUT, "--max-update", "4")
-    one = train(tmp_path / "one", *flags[1:], "--update-freq", "2")
+    updates = train(tmp_path / "one", *flags[1:], "--update-freq", "2")
     launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
     output = succeed(
         "train",
@@ -76,12 +76,12 @@ def test_two_processes_equal_two_accumulated_batches(tmp_path):
         *("--ddp-backend", "legacy_ddp", "--distributed-no-spawn"),
         launcher=launcher,
     )
-    assert len(one) == 8
+    assert len(updates) == 8
     # the sum of both processes' batches, in bits per token, and per sentence
-    pairs = list(zip(one[::2], one[1::2], strict=True))
+    pairs = list(zip(updates[::2], updates[1::2], strict=True))
     for key, unit, scale in (("loss", "ntokens", 0.6931472), ("instrucl_loss", "nsentences", 1)):
-        wanted = [(a[key] + b[key]) / (a[unit] + b[unit]) / scale for a, b in pairs]
-        assert logged(output, key) == pytest.approx(wanted, abs=2e-3), key
+        expected = [(a[key] + b[key]) / (a[unit] + b[unit]) / scale for a, b in pairs]
+        assert logged(output, key) == pytest.approx(expected, abs=2e-3), key
         assert logged(output, f"valid_{key}"), "not logged in validation"
     stored = [parameters(tmp_path / name / "checkpoint_last.pt") for name in ("one", "two")]
     assert_same_parameters(*stored, rtol=1e-3, atol=1e-4)
@@ -134,7 +134,7 @@ def test_half_precision_trains(precision, tmp_path):
 def test_frozen_embeddings_stay(tmp_path):
     flags = (*BASE, *TDO, *INSTRUCL, "--tdo-freeze-embeddings")
     _, start, _ = built(*flags)
-    before = {name: one.clone() for name, one in start.state_dict().items()}
+    before = {name: tensor.clone() for name, tensor in start.state_dict().items()}
     train(tmp_path, *flags, "--max-update", "2", "--weight-decay", "0.1")
     after = parameters(tmp_path / "checkpoint_last.pt")
     for name in after:

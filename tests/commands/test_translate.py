@@ -28,17 +28,17 @@ def generated(direction, *flags, path=None, task="tdo_translation"):
         *("--path", path or trained(), "--beam", "4", *flags),
         data=prepared().root,
     )
-    found, weights = hypotheses(output), scores(output)
+    texts, weights = hypotheses(output), scores(output)
     order = range(TEST_SENTENCES)
-    return [join_pieces(found[number]) for number in order], [weights[number] for number in order]
+    return [join_pieces(texts[number]) for number in order], [weights[number] for number in order]
 
 
 def decoded(direction, *paths, **options):
     """What the translator makes of a test set, in this process."""
     work = Work(DecodingOptions(paths or (trained(),), **options), prepared(), Path())
     with kept_logging():
-        found = load(work, "cpu").translate_test(direction, lambda _: None)
-    return [one.text for one in found]
+        translations = load(work, "cpu").translate_test(direction, lambda _: None)
+    return [translation.text for translation in translations]
 
 
 def test_every_direction_equals_fairseq_generate(everything):
@@ -46,7 +46,7 @@ def test_every_direction_equals_fairseq_generate(everything):
     assert len(prepared().test_directions) == 6
     for direction in prepared().test_directions:
         source, target = direction.split("-")
-        texts, found = generated(direction)
+        texts, expected = generated(direction)
         assert lines(out / f"{direction}.hyp") == texts
         assert lines(out / f"{direction}.src") == lines(
             prepared().root / f"reference/test.{source}"
@@ -58,7 +58,7 @@ def test_every_direction_equals_fairseq_generate(everything):
         assert [record["id"] for record in records] == list(range(TEST_SENTENCES))
         assert [record["hypothesis"] for record in records] == texts
         written = [record["score"] for record in records]
-        assert written == pytest.approx(found, abs=1e-4)
+        assert written == pytest.approx(expected, abs=1e-4)
     assert progress.count("directions, ") == 6
     assert "6 of 6 directions" in progress
     assert (
@@ -79,7 +79,7 @@ def test_the_folder_says_what_made_it(everything):
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("own", "stock"),
+    ("options", "stock"),
     mostly_full(
         [
             ({"beam": 1, "max_len_b": 4}, ["--beam", "1", "--max-len-b", "4"]),
@@ -94,11 +94,11 @@ def test_the_folder_says_what_made_it(everything):
         ],
         quick=2,
     ),
-    ids=lambda given: " ".join(given) if isinstance(given, list) else None,
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
-def test_options_mean_what_they_mean_to_fairseq(own, stock):
+def test_options_mean_what_they_mean_to_fairseq(options, stock):
     texts, _ = generated("de-fr", *stock, "--max-tokens", "4000")
-    assert decoded("de-fr", **own) == texts
+    assert decoded("de-fr", **options) == texts
 
 
 def test_sentences_that_run_on_are_decoded_again_to_the_same_end(monkeypatch):
@@ -108,10 +108,10 @@ def test_sentences_that_run_on_are_decoded_again_to_the_same_end(monkeypatch):
         def __init__(self, generator, ratio=0.4):
             super().__init__(generator, ratio)
 
-        def search(self, *given):
-            found = super().search(*given)
-            stopped.append(sum(found[1]))
-            return found
+        def search(self, *args):
+            result = super().search(*args)
+            stopped.append(sum(result[1]))
+            return result
 
     expected = decoded("de-fr", batch_size=4, max_len_b=30)
     monkeypatch.setattr(translator, "EarlyStop", Hasty)
@@ -141,11 +141,11 @@ def test_the_gnmt_penalty_divides_by_its_formula():
         for form in ("length", "gnmt")
     ]
     with kept_logging():
-        plain, gnmt = (load(one, "cpu").translate_test("de-fr", lambda _: None) for one in work)
-    for one, other in zip(plain, gnmt, strict=True):
-        length = len(one.pieces.split()) + 1
-        total = one.score * length**0.6
-        assert other.score == pytest.approx(total / ((5 + length) / 6) ** 0.6, rel=1e-5)
+        plain, gnmt = (load(job, "cpu").translate_test("de-fr", lambda _: None) for job in work)
+    for by_length, by_gnmt in zip(plain, gnmt, strict=True):
+        length = len(by_length.pieces.split()) + 1
+        total = by_length.score * length**0.6
+        assert by_gnmt.score == pytest.approx(total / ((5 + length) / 6) ** 0.6, rel=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -162,14 +162,14 @@ TAGGED = ("--decoder-langtok",)
 
 @pytest.mark.long
 def test_a_free_tag_is_fairseq_generates():
-    one, other = trained(*TAGGED), trained(*TAGGED, seed="4")
-    work = Work(DecodingOptions((one, other), free_tag=True), prepared(), Path())
+    first, second = trained(*TAGGED), trained(*TAGGED, seed="4")
+    work = Work(DecodingOptions((first, second), free_tag=True), prepared(), Path())
     with kept_logging():
-        found = load(work, "cpu").translate_test("de-fr", lambda _: None)
-    texts, scored = generated("de-fr", *TAGGED, "--free-tag", path=f"{one}:{other}")
-    assert [one.text for one in found] == texts
-    assert [one.score for one in found] == pytest.approx(scored, abs=1e-4)
-    charged = generated("de-fr", *TAGGED, path=f"{one}:{other}")[1]
+        translations = load(work, "cpu").translate_test("de-fr", lambda _: None)
+    texts, scored = generated("de-fr", *TAGGED, "--free-tag", path=f"{first}:{second}")
+    assert [translation.text for translation in translations] == texts
+    assert [translation.score for translation in translations] == pytest.approx(scored, abs=1e-4)
+    charged = generated("de-fr", *TAGGED, path=f"{first}:{second}")[1]
     assert sum(scored) > sum(charged)
 
 
@@ -190,17 +190,17 @@ def test_a_free_tag_is_fairseq_interactives():
 
 def test_a_free_tag_is_one_of_the_folders_settings(translate, tmp_path):
     """Where it is off, it is not named, so that folders of before are taken further."""
-    given = ("--path", trained(*TAGGED), "--pairs", "de-fr", "--out")
+    words = ("--path", trained(*TAGGED), "--pairs", "de-fr", "--out")
     usual, free = tmp_path / "usual", tmp_path / "free"
-    translate(*given, usual)
-    translate(*given, free, "--free-tag")
+    translate(*words, usual)
+    translate(*words, free, "--free-tag")
     first, second = (
         json.loads((out / "translate.json").read_text(encoding="utf-8"))["settings"]
         for out in (usual, free)
     )
     assert second == {**first, "free_tag": True} != first
     for out, flags in ((usual, ["--free-tag"]), (free, [])):
-        _, errors = translate(*given, out, *flags, code=2)
+        _, errors = translate(*words, out, *flags, code=2)
         assert errors.rstrip().endswith("was made with other free_tag")
 
 
@@ -215,9 +215,9 @@ def test_a_free_tag_is_refused_where_none_is_forced(flags):
 
 @pytest.mark.long
 def test_ensembles():
-    other = trained(seed="4")
-    expected, _ = generated("de-fr", path=f"{trained()}:{other}")
-    assert decoded("de-fr", trained(), other) == expected
+    second = trained(seed="4")
+    expected, _ = generated("de-fr", path=f"{trained()}:{second}")
+    assert decoded("de-fr", trained(), second) == expected
 
 
 @pytest.mark.full
@@ -288,17 +288,17 @@ def test_perplexity_is_that_of_validation():
 def test_a_folder_is_averaged_as_the_protocol_has_it():
     saving = ("--save-interval-updates", "5", "--keep-interval-updates", "3")
     folder = trained("--max-update", "25", *saving, seed="5").parent
-    said = []
-    (path,) = decoded_checkpoints.resolve(str(folder), "last-3", said.append)
+    messages = []
+    (path,) = decoded_checkpoints.resolve(str(folder), "last-3", messages.append)
     state = safe_load(str(path))
-    names = [one["name"] for one in state["extra_state"]["averaged"]]
+    names = [checkpoint["name"] for checkpoint in state["extra_state"]["averaged"]]
     assert path.name == "average-last-3.pt" and len(names) == 3
-    assert decoded_checkpoints.resolve(str(folder), "last-3", said.append) == (path,)
-    assert ["average of" in said[0], said[1].endswith("already")] == [True, True]
+    assert decoded_checkpoints.resolve(str(folder), "last-3", messages.append) == (path,)
+    assert ["average of" in messages[0], messages[1].endswith("already")] == [True, True]
     with pytest.raises(UserError, match="must be at most 3"):
-        decoded_checkpoints.resolve(str(folder), "last-5", said.append)
+        decoded_checkpoints.resolve(str(folder), "last-5", messages.append)
     with pytest.raises(UserError, match="`--average` must be best-N or last-N"):
-        decoded_checkpoints.resolve(str(folder), "newest", said.append)
+        decoded_checkpoints.resolve(str(folder), "newest", messages.append)
 
 
 def test_the_segmentation_of_plain_text_is_the_folders(everything):

@@ -19,12 +19,12 @@ def test_what_is_whole_is_kept_and_what_is_not_is_done_again(translate, everythi
     kept = (tmp_path / "en-de.hyp").stat().st_mtime_ns
     (tmp_path / "de-en.json").unlink()
     (tmp_path / "de-en.hyp").write_text("half of it")
-    _, said = translate(*words, "--pairs", "de-en,en-de", "--max-tokens", "500")
-    assert "1 of 2 directions are whole already" in said
+    _, errors = translate(*words, "--pairs", "de-en,en-de", "--max-tokens", "500")
+    assert "1 of 2 directions are whole already" in errors
     assert (tmp_path / "en-de.hyp").stat().st_mtime_ns == kept
     assert lines(tmp_path / "de-en.hyp") == lines(everything[0] / "de-en.hyp")
-    _, said = translate(*words, "--pairs", "de-en", "--beam", "2", code=2)
-    assert "was made with other beam" in said
+    _, errors = translate(*words, "--pairs", "de-en", "--beam", "2", code=2)
+    assert "was made with other beam" in errors
     translate(*words, "--pairs", "de-en", "--beam", "2", "--fresh")
     assert not list(tmp_path.glob("en-de.*"))
 
@@ -46,8 +46,8 @@ LONG = ("--min-len", "150")  # so that a signal finds the run at work
 def workers_of(process):
     """Process ids of its workers, without the one that looks after spawned processes' resources."""
     path = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    found = [int(number) for number in path.read_text().split()]
-    return [one for one in found if "spawn_main" in Path(f"/proc/{one}/cmdline").read_text()]
+    pids = [int(number) for number in path.read_text().split()]
+    return [pid for pid in pids if "spawn_main" in Path(f"/proc/{pid}/cmdline").read_text()]
 
 
 def wait_for(process, pattern, folder):
@@ -81,7 +81,7 @@ def test_a_run_that_is_ended_takes_its_workers_along(number, tmp_path):
     assert "Traceback" not in errors
     line = "tdo translate: ended by SIGTERM; the same command goes on from what is whole\n"
     assert (line in errors) == (number == signal.SIGTERM)
-    assert children and not any(Path(f"/proc/{one}").exists() for one in children)
+    assert children and not any(Path(f"/proc/{pid}").exists() for pid in children)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

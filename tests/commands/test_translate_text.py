@@ -24,9 +24,9 @@ def translate(capsys, monkeypatch):
         stream = io.StringIO(stdin) if isinstance(stdin, str) else None
         monkeypatch.setattr("sys.stdin", stream or io.TextIOWrapper(io.BytesIO(stdin), "latin-1"))
         source, target = languages
-        given = ("--cpu", "--path", model, "-s", source, "-t", target)
-        printed, said = told(capsys, "translate", prepared().root, *given, *words, code=code)
-        return printed.split("\n")[:-1], said.split("\n")[:-1]
+        options = ("--cpu", "--path", model, "-s", source, "-t", target)
+        printed, messages = told(capsys, "translate", prepared().root, *options, *words, code=code)
+        return printed.split("\n")[:-1], messages.split("\n")[:-1]
 
     return run
 
@@ -131,20 +131,20 @@ def test_over_long_lines_leave_the_others(translate, monkeypatch, tmp_path):
     (first, second), _ = translate("--input", text_file(tmp_path, *GERMAN))
     source = text_file(tmp_path, GERMAN[0], "", LONG, GERMAN[1])
     output = tmp_path / "out.txt"
-    _, said = translate("--input", source, "--output", output, code=1)
+    _, messages = translate("--input", source, "--output", output, code=1)
     assert output.read_text(encoding="utf-8") == f"{first}\n\n\n{second}\n"
-    (warning,) = [line for line in said if line.startswith("warning")]
+    (warning,) = [line for line in messages if line.startswith("warning")]
     assert warning.startswith("warning: line 3 stays empty: de-fr takes at most 1024 tokens, it ")
 
 
 def test_chunks_are_the_whole_in_order(translate, monkeypatch, tmp_path):
     source = text_file(tmp_path, *GERMAN, "", *GERMAN)
-    expected, said = translate("--input", source)
-    assert said == []
+    expected, messages = translate("--input", source)
+    assert messages == []
     monkeypatch.setattr(plaintext, "CHUNK", 2)
-    printed, said = translate("--input", source)
+    printed, messages = translate("--input", source)
     assert printed == expected
-    assert said == [f"{number} of 5 lines are translated" for number in (2, 4, 5)]
-    printed, said = translate("--input", "-", stdin=source.read_text(encoding="utf-8"))
+    assert messages == [f"{number} of 5 lines are translated" for number in (2, 4, 5)]
+    printed, messages = translate("--input", "-", stdin=source.read_text(encoding="utf-8"))
     assert printed == expected
-    assert said[-1] == "5 lines are translated"
+    assert messages[-1] == "5 lines are translated"

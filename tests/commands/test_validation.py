@@ -68,8 +68,8 @@ def test_scores_are_those_of_fairseq_generate_and_sacrebleu(tags, tmp_path):
     """All sentences, beam search; with the target's tag on either side."""
     from sacrebleu.metrics import BLEU, CHRF
 
-    found = from_trained(tmp_path, "--eval-beam", "3", tags=tags)
-    assert tuple(found) == DIRECTIONS
+    measured = from_trained(tmp_path, "--eval-beam", "3", tags=tags)
+    assert tuple(measured) == DIRECTIONS
     for direction in ("fr-en", "fr-de"):
         source, target = direction.split("-")
         printed = generate(
@@ -83,22 +83,22 @@ def test_scores_are_those_of_fairseq_generate_and_sacrebleu(tags, tmp_path):
         texts = [by_number[number] for number in sorted(by_number)]
         pairs = re.findall(r"^T-(\d+)\t(.*)$", printed, re.MULTILINE)
         references = [text for _, text in sorted(pairs, key=lambda pair: int(pair[0]))]
-        line = found[direction]
+        line = measured[direction]
         assert line["sentences"] == len(references) == (9 if direction == "fr-de" else 6)
         assert line["group"] == ("zero_shot" if direction == "fr-de" else "supervised")
-        assert [one["hypothesis"] for one in line["examples"]] == texts[:3]
-        assert [one["reference"] for one in line["examples"]] == references[:3]
+        assert [example["hypothesis"] for example in line["examples"]] == texts[:3]
+        assert [example["reference"] for example in line["examples"]] == references[:3]
         assert set(line["examples"][0]["source"].split()) <= set(NUMBERS[source].split())
         for key, metric in (("bleu", BLEU(tokenize="13a")), ("chrf", CHRF(word_order=2))):
-            wanted = metric.corpus_score(texts, [references]).score
-            assert line[key] == pytest.approx(wanted, abs=0.006), (direction, key)
+            expected = metric.corpus_score(texts, [references]).score
+            assert line[key] == pytest.approx(expected, abs=0.006), (direction, key)
     # BLEU of so small a model may be 0 on some processors
-    assert any(line["chrf"] > 0 for line in found.values())
+    assert any(line["chrf"] > 0 for line in measured.values())
 
 
 def test_the_log_and_tensorboard_have_them(tmp_path, caplog):
     with caplog.at_level("INFO"):
-        found = from_trained(
+        measured = from_trained(
             tmp_path, "--log-format", "simple", "--tensorboard-logdir", str(tmp_path / "events")
         )
     logged = next(record.message for record in caplog.records if "valid on" in record.message)
@@ -106,9 +106,11 @@ def test_the_log_and_tensorboard_have_them(tmp_path, caplog):
     events.Reload()
     assert "loss" in events.Tags()["scalars"]
     for key in ("bleu", "chrf", "off"):
-        mean = sum(found[direction][key] for direction in DIRECTIONS) / len(DIRECTIONS)
-        values = {key: mean} | {f"{key}_{direction}": found[direction][key] for direction in found}
-        zero_shot = (found["de-fr"][key] + found["fr-de"][key]) / 2
+        mean = sum(measured[direction][key] for direction in DIRECTIONS) / len(DIRECTIONS)
+        values = {key: mean} | {
+            f"{key}_{direction}": measured[direction][key] for direction in measured
+        }
+        zero_shot = (measured["de-fr"][key] + measured["fr-de"][key]) / 2
         for name, value in (values | {f"{key}_zero_shot": zero_shot}).items():
             # both are rounded to two decimals, and so are those that a mean is of
             assert events.Scalars(name)[0].value == pytest.approx(value, abs=0.0101), name
@@ -126,21 +128,25 @@ def test_off_target_share_is_of_the_chosen_identifier(tmp_path):
             return None if language == "es" else language
 
         def identify(self, sentences):
-            known = {word: language for language in NUMBERS for word in NUMBERS[language].split()}
-            counts = [Counter(known[word] for word in one.split()) for one in sentences]
-            return [one.most_common(1)[0][0] for one in counts]
+            language_of = {
+                word: language for language in NUMBERS for word in NUMBERS[language].split()
+            }
+            counts = [
+                Counter(language_of[word] for word in sentence.split()) for sentence in sentences
+            ]
+            return [count.most_common(1)[0][0] for count in counts]
 
     with mock.patch(
         "tdo_plugin.tasks.validation.validation_scores.identifier", return_value=Words()
     ):
-        found = from_trained(tmp_path)
-    assert "off" not in found["en-es"]  # the identifier does not know Spanish
+        measured = from_trained(tmp_path)
+    assert "off" not in measured["en-es"]  # the identifier does not know Spanish
     for direction in ("en-de", "de-fr"):
-        given = [one["hypothesis"] for one in found[direction]["examples"]]
-        off = [one != direction[3:] for one in Words().identify(given)]
-        share = found[direction]["off"] / 100 * found[direction]["sentences"]
+        texts = [example["hypothesis"] for example in measured[direction]["examples"]]
+        off = [language != direction[3:] for language in Words().identify(texts)]
+        share = measured[direction]["off"] / 100 * measured[direction]["sentences"]
         assert share == pytest.approx(round(share), abs=0.01)
-        assert sum(off) <= round(share) <= sum(off) + found[direction]["sentences"] - 3
+        assert sum(off) <= round(share) <= sum(off) + measured[direction]["sentences"] - 3
 
 
 def test_a_prepared_folder_has_zero_shot_sets_and_knows_its_languages(tmp_path):
@@ -160,17 +166,17 @@ def test_a_prepared_folder_has_zero_shot_sets_and_knows_its_languages(tmp_path):
         assert main(words) == 0
     flags = (*VALIDATED[:2], "--langs", "en,de,fr", "--lang-pairs", "en-de,de-en,en-fr,fr-en")
     flags = (*flags, *VALIDATED[6:], *TDO, *CROSS_ENTROPY, "--max-update", "1")
-    found = tmp_path / "found"
-    train(found, *flags, "--eval-translation", "zero-shot", "--eval-sentences", "20", data=data)
-    both = lines(found)
+    folder = tmp_path / "found"
+    train(folder, *flags, "--eval-translation", "zero-shot", "--eval-sentences", "20", data=data)
+    both = lines(folder)
     assert [(line["direction"], line["sentences"]) for line in both] == [
         ("de-fr", 20),
         ("fr-de", 20),
     ]
     german, french = NUMBERS["de"].split(), NUMBERS["fr"].split()
-    for one in both[0]["examples"]:
-        numbers = [german.index(word) for word in one["source"].split()]
-        assert one["reference"] == " ".join(french[number] for number in numbers)
+    for example in both[0]["examples"]:
+        numbers = [german.index(word) for word in example["source"].split()]
+        assert example["reference"] == " ".join(french[number] for number in numbers)
     assert all(0 <= line["off"] <= 100 for line in both)
     with kept_logging():
         assert main(words[:5]) == 2  # other settings
@@ -196,7 +202,7 @@ def test_training_does_not_notice(tmp_path):
         for name in ("without", "with", "parts")
     ]
     for name, parameter in stored[0].items():
-        assert all(torch.equal(parameter, other[name]) for other in stored[1:]), name
+        assert all(torch.equal(parameter, state[name]) for state in stored[1:]), name
     updates = [line["update"] for line in lines(tmp_path / "with")]
     assert list(dict.fromkeys(updates)) == [3, 6, 9, 12]
     assert lines(tmp_path / "parts") == lines(tmp_path / "with")
@@ -211,7 +217,7 @@ def test_half_precision(precision, tmp_path):
 
 @pytest.mark.long
 def test_two_workers_get_the_scores_of_one(tmp_path):
-    one = from_trained(tmp_path / "one", "--max-tokens-valid", "8")
+    expected = from_trained(tmp_path / "one", "--max-tokens-valid", "8")
     output = succeed(
         "train",
         *(databin_zero_shot(), *BASE, *EVAL, "--finetune-from-model", trained(), "--lr", "0"),
@@ -220,7 +226,7 @@ def test_two_workers_get_the_scores_of_one(tmp_path):
         *("--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp", "--distributed-no-spawn"),
         launcher=("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"),
     )
-    assert {line["direction"]: line for line in lines(tmp_path / "two")} == one
+    assert {line["direction"]: line for line in lines(tmp_path / "two")} == expected
     assert len(re.findall("translated 54 validation sentences of 8 directions", output)) == 1
 
 

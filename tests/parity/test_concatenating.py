@@ -27,7 +27,7 @@ AUTHORS = {"instrucl_scale": "per-token", "instrucl_weighting": "tag-share"}
 @pytest.fixture(params=["source left, target right", "source right, target left"])
 def padded(request, batch):
     """A batch with two equal tags, padded on either side."""
-    source, previous, target = (one.clone() for one in batch)
+    source, previous, target = (tensor.clone() for tensor in batch)
     source[torch.arange(4), source.ne(PAD).int().argmax(1)] = torch.tensor(TAGS)
     if request.param == "source right, target left":
         source, previous, target = map(other_side, (source, previous, target))
@@ -43,9 +43,9 @@ def other_side(rows):
 
 def assert_same_gradients(model, ours, theirs):
     names, parameters = zip(*model.named_parameters(), strict=True)
-    own = torch.autograd.grad(ours, parameters)
-    other = torch.autograd.grad(theirs, parameters)
-    for name, *pair in zip(names, own, other, strict=True):
+    our_gradients = torch.autograd.grad(ours, parameters)
+    their_gradients = torch.autograd.grad(theirs, parameters)
+    for name, *pair in zip(names, our_gradients, their_gradients, strict=True):
         torch.testing.assert_close(*pair, **EXACT, msg=lambda text, name=name: name + text)
 
 
@@ -152,15 +152,15 @@ def test_search(case, beam, make_model, batch):
     model = two_stream(make_model(**case))
     ours = found(model, batch[0], beam)
     plain = found(concatenating(model), batch[0], beam)
-    for own, other in zip(ours, plain, strict=True):
-        assert [tokens for tokens, _ in own] == [tokens for tokens, _ in other]
+    for hypotheses, expected in zip(ours, plain, strict=True):
+        assert [tokens for tokens, _ in hypotheses] == [tokens for tokens, _ in expected]
         # fairseq sums scores in single precision
-        assert [s for _, s in own] == pytest.approx([s for _, s in other], abs=1e-6)
+        assert [s for _, s in hypotheses] == pytest.approx([s for _, s in expected], abs=1e-6)
 
 
 def test_sentences_leave_these_searches_at_different_steps(make_model, batch):
     ranked = found(two_stream(make_model(**JOINT[0])), batch[0], beam=4)
-    assert len({max(len(tokens) for tokens, _ in own) for own in ranked}) > 1
+    assert len({max(len(tokens) for tokens, _ in hypotheses) for hypotheses in ranked}) > 1
 
 
 def test_a_search_gives_each_beam_its_source_and_keeps_what_was_computed(make_model, batch):

@@ -50,18 +50,18 @@ def equal(first, second):
     first, second = dict(flattened(first)), dict(flattened(second))
     assert first.keys() == second.keys()
     return all(
-        torch.equal(one, second[key]) if torch.is_tensor(one) else one == second[key]
-        for key, one in first.items()
+        torch.equal(value, second[key]) if torch.is_tensor(value) else value == second[key]
+        for key, value in first.items()
     )
 
 
 def compare(flags, **options):
     ours = list(epochs((*flags, "--data-loading", "lean"), **options))
     theirs = list(epochs((*flags, "--data-loading", "fairseq"), **options))
-    assert [len(one) for one in ours] == [len(one) for one in theirs]
+    assert [len(epoch) for epoch in ours] == [len(epoch) for epoch in theirs]
     assert all(len(epoch) > 1 for epoch in ours)
-    for own, other in zip(ours, theirs, strict=True):
-        assert all(map(equal, own, other))
+    for our_epoch, their_epoch in zip(ours, theirs, strict=True):
+        assert all(map(equal, our_epoch, their_epoch))
     return ours
 
 
@@ -106,16 +106,16 @@ def test_losses_of_a_training(tmp_path):
 
 @pytest.mark.parametrize("split", ["valid", "test"])
 def test_other_splits(split):
-    found = []
+    datasets = []
     for loading in ("lean", "fairseq"):
         task, _, _ = built(*FLAGS, *TAG, "--data-loading", loading)
         task.load_dataset(split)
-        found.append(task.dataset(split))
-    assert len(found[0]) == len(found[1])
-    for number in range(len(found[0])):
-        own, other = found[0][number], found[1][number]
-        assert torch.equal(own["source"], other["source"])
-        assert torch.equal(own["target"], other["target"])
+        datasets.append(task.dataset(split))
+    assert len(datasets[0]) == len(datasets[1])
+    for number in range(len(datasets[0])):
+        lean_item, fairseq_item = datasets[0][number], datasets[1][number]
+        assert torch.equal(lean_item["source"], fairseq_item["source"])
+        assert torch.equal(lean_item["target"], fairseq_item["target"])
 
 
 @pytest.mark.parametrize("longest", [50, 300, 1 << 17])

@@ -40,7 +40,7 @@ def beam_search(next_log_probs, sentences, beam):
             for prefix, score in beams[sentence]:
                 scores = next_log_probs(sentence, prefix)
                 candidates += [([*prefix, t], score + s) for t, s in enumerate(scores) if t != PAD]
-            candidates.sort(key=lambda one: -one[1])
+            candidates.sort(key=lambda candidate: -candidate[1])
             kept = []
             for prefix, score in candidates[: 2 * beam]:
                 if prefix[-1] == EOS or step + 1 == MAX_LENGTH:
@@ -48,7 +48,7 @@ def beam_search(next_log_probs, sentences, beam):
                 elif len(kept) < beam:
                     kept.append((prefix, score))
             beams[sentence] = kept
-    return [max(one, key=lambda pair: pair[1] / len(pair[0])) for one in finished]
+    return [max(hypotheses, key=lambda pair: pair[1] / len(pair[0])) for hypotheses in finished]
 
 
 class CachedScores:
@@ -72,10 +72,10 @@ class CachedScores:
             for length in range(1, len(prefix) + 1):
                 features = self.model.decode(tokens[:, :length], self.state, cache)
             scores = self.model.logits(features[:, -1]).log_softmax(-1)
-            for other in range(self.state.sentences):
-                own = scores[other * self.beam : (other + 1) * self.beam]
-                torch.testing.assert_close(own, own[:1].expand_as(own), **EXACT)
-                self.table[(other, tuple(prefix))] = own[0].tolist()
+            for index in range(self.state.sentences):
+                beams = scores[index * self.beam : (index + 1) * self.beam]
+                torch.testing.assert_close(beams, beams[:1].expand_as(beams), **EXACT)
+                self.table[(index, tuple(prefix))] = beams[0].tolist()
         return self.table[key]
 
 
@@ -92,8 +92,8 @@ def test_beam_output_equals_the_reference(case, make_model, batch):
 
     ours = beam_search(CachedScores(model, source, 2), 2, 2)
     theirs = beam_search(from_scratch, 2, 2)
-    for (own, score), (other, expected) in zip(ours, theirs, strict=True):
-        assert own == other
+    for (tokens, score), (reference_tokens, expected) in zip(ours, theirs, strict=True):
+        assert tokens == reference_tokens
         assert score == pytest.approx(expected, abs=1e-9)
 
 
@@ -179,8 +179,8 @@ def test_one_row_stands_for_all_that_are_alike(case, make_model, batch):
     tokens = torch.cat([alike[rows], words], 1)
     with torch.no_grad():
         cache, each = model.new_cache(beams), model.new_cache(beams)
-        one = model.decode(alike, state, cache)
-        torch.testing.assert_close(one[rows], model.decode(alike[rows], state, each), **EXACT)
+        shared = model.decode(alike, state, cache)
+        torch.testing.assert_close(shared[rows], model.decode(alike[rows], state, each), **EXACT)
         cache.reorder(rows * beams)
         later = model.decode(tokens, state, cache)
         torch.testing.assert_close(later, model.decode(tokens, state)[:, 1:], **EXACT)

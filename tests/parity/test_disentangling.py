@@ -17,7 +17,7 @@ def test_embeddings_are_the_heads(case, make_model, batch):
     """Asked of the source alone, of one beside its target, and of one among other sources."""
     model = make_model(**case)
     source, previous, target = batch
-    asked = SourceRequest(source, capture=CAPTURED)
+    request = SourceRequest(source, capture=CAPTURED)
     reference = Reference(model)
     reference.forward(source, previous)
     stack = model.stack
@@ -28,12 +28,12 @@ def test_embeddings_are_the_heads(case, make_model, batch):
     expected = [reference.head(head, before) for head in (part.semantic, part.positional)]
     real = source.ne(PAD)
     ways = [
-        model.encode_all([asked])[0],
-        model([asked], previous)[0][0],
+        model.encode_all([request])[0],
+        model([request], previous)[0][0],
         model(
-            [asked, SourceRequest(target, (1,), source_kv=False), SourceRequest(source)], previous
+            [request, SourceRequest(target, (1,), source_kv=False), SourceRequest(source)], previous
         )[0][0],
-        model.encode_all([SourceRequest(target), asked])[1],
+        model.encode_all([SourceRequest(target), request])[1],
     ]
     for state in ways:
         captured = state.captured

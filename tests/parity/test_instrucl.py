@@ -20,8 +20,8 @@ EXACT = {"rtol": 0, "atol": 1e-9}
 SHARED = [case for case in CASES if case.get("share_embeddings", "all") == "all"]
 
 
-def cosine(one, other):
-    return (one @ other) / (one @ one).sqrt() / (other @ other).sqrt()
+def cosine(a, b):
+    return (a @ b) / (a @ a).sqrt() / (b @ b).sqrt()
 
 
 def equation_8(reference, source, target, layer, temperature):
@@ -29,16 +29,18 @@ def equation_8(reference, source, target, layer, temperature):
     anchors, positives = [], []
     for row in range(len(source)):
         words = source[row, source[row] != PAD][None]
-        wanted = target[row, target[row] != PAD][None]
+        target_words = target[row, target[row] != PAD][None]
         start = torch.tensor([[EOS]])
         anchors.append(reference.forward(words, start)[1][layer - 1][0, 0])
-        identity = torch.cat([words[:, :1], wanted], 1)
+        identity = torch.cat([words[:, :1], target_words], 1)
         positives.append(reference.forward(identity, start)[1][layer - 1][0, 0])
     losses = []
     for i, anchor in enumerate(anchors):
         positive = (cosine(anchor, positives[i]) / temperature).exp()
         negatives = [
-            (cosine(anchor, other) / temperature).exp() for j, other in enumerate(anchors) if j != i
+            (cosine(anchor, negative) / temperature).exp()
+            for j, negative in enumerate(anchors)
+            if j != i
         ]
         losses.append(-(positive / (positive + sum(negatives))).log())
     return torch.stack(losses)
@@ -51,21 +53,21 @@ def test_values_and_gradients(case, temperature, make_model, batch):
     parameters = list(model.parameters())
     for layer in {1, model.spec.source_layers}:
         identity = identity_source(source, target, PAD)
-        points = [[(layer, instruction_index(one.eq(PAD)))] for one in (source, identity)]
-        own, side = model.encode_all(
+        points = [[(layer, instruction_index(tokens.eq(PAD)))] for tokens in (source, identity)]
+        main, side = model.encode_all(
             [
                 SourceRequest(source, token_states=points[0]),
                 SourceRequest(identity, (), points[1], source_kv=False),
             ]
         )
-        losses = instrucl_loss(*own.token_states, *side.token_states, temperature)
+        losses = instrucl_loss(*main.token_states, *side.token_states, temperature)
         expected = equation_8(Reference(model), source, target, layer, temperature)
         torch.testing.assert_close(losses, expected, **EXACT)
         ours = torch.autograd.grad(losses.sum(), parameters, allow_unused=True)
         theirs = torch.autograd.grad(expected.sum(), parameters, allow_unused=True)
         for parameter, *pair in zip(parameters, ours, theirs, strict=True):
-            own, other = (torch.zeros_like(parameter) if g is None else g for g in pair)
-            torch.testing.assert_close(own, other, **EXACT)
+            gradient, reference = (torch.zeros_like(parameter) if g is None else g for g in pair)
+            torch.testing.assert_close(gradient, reference, **EXACT)
 
 
 def test_the_tag_is_found_behind_padding(batch):

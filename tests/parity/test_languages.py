@@ -25,8 +25,8 @@ def without_languages(case):
 def features(model, batch, languages):
     """In one pass, source and target side by side."""
     source, previous, _ = batch
-    told = NO_CONTEXT if languages is None else TokenContext.of_targets(languages)
-    return model([SourceRequest(source, context=told)], previous)[1][previous.ne(PAD)]
+    context = NO_CONTEXT if languages is None else TokenContext.of_targets(languages)
+    return model([SourceRequest(source, context=context)], previous)[1][previous.ne(PAD)]
 
 
 @pytest.mark.parametrize("case", LANGUAGE_AWARE, ids=name_of)
@@ -34,9 +34,11 @@ def test_a_plain_checkpoint_starts_from_the_same_function(case, batch):
     plain = moved(build(**without_languages(case)))
     start = "none" if case.get("lalt", "none") == "none" else "identity"
     aware = build(**{**case, "lalt": start})
-    state = {f"core.{name}": one for name, one in plain.state_dict().items()}
-    found = grown(state, aware, None)
-    aware.load_state_dict({name.removeprefix("core."): one for name, one in found.items()})
+    state = {f"core.{name}": tensor for name, tensor in plain.state_dict().items()}
+    grown_state = grown(state, aware, None)
+    aware.load_state_dict(
+        {name.removeprefix("core."): tensor for name, tensor in grown_state.items()}
+    )
     expected = features(plain, batch, None)
     for languages in (LANGUAGES, torch.zeros(4, dtype=torch.long)):
         torch.testing.assert_close(features(aware, batch, languages), expected, **EXACT)
@@ -55,17 +57,17 @@ def test_languages_of_a_batch_do_not_mix(case, batch):
     mixed = model([SourceRequest(source, context=TokenContext.of_targets(LANGUAGES))], previous)[1]
     for language in (0, 1):
         rows = LANGUAGES.eq(language)
-        own = model(
+        separate = model(
             [SourceRequest(source[rows], context=TokenContext.of_targets(LANGUAGES[rows]))],
             previous[rows],
         )[1]
         real = previous[rows].ne(PAD)
-        torch.testing.assert_close(own[real], mixed[rows][real], **EXACT)
-        other = model(
+        torch.testing.assert_close(separate[real], mixed[rows][real], **EXACT)
+        swapped = model(
             [SourceRequest(source[rows], context=TokenContext.of_targets(1 - LANGUAGES[rows]))],
             previous[rows],
         )[1]
-        assert not torch.isclose(own[real], other[real], atol=1e-6).all(-1).any()
+        assert not torch.isclose(separate[real], swapped[real], atol=1e-6).all(-1).any()
 
 
 @pytest.mark.parametrize("case", LANGUAGE_AWARE, ids=name_of)
@@ -80,11 +82,11 @@ def test_an_absent_language_has_no_gradient(case, batch):
     assert parts
     last = set(model.stack.target_layers[-1].modules())
     for part in parts:
-        for name, one in part.named_parameters():
-            touched = (one.grad.flatten(1).abs().sum(1) > 0).tolist()
+        for name, parameter in part.named_parameters():
+            touched = (parameter.grad.flatten(1).abs().sum(1) > 0).tolist()
             assert not touched[2], name
-            if len(one) == 3 or part not in last:
-                assert touched == [True, True, False, True][: len(one)], name
+            if len(parameter) == 3 or part not in last:
+                assert touched == [True, True, False, True][: len(parameter)], name
 
 
 def test_which_norms_are_of_languages():
@@ -93,9 +95,9 @@ def test_which_norms_are_of_languages():
     def rows(**case):
         model = build(**case, num_languages=3, norm="pre")
         return {
-            name: len(one.weight)
-            for name, one in model.named_modules()
-            if isinstance(one, LanguageNorm)
+            name: len(module.weight)
+            for name, module in model.named_modules()
+            if isinstance(module, LanguageNorm)
         }
 
     two_stage = {"topology": "decoder-only", "num_layers": 2, "target_layer": 1}
@@ -126,7 +128,7 @@ def test_a_mixed_precision_region(dtype, batch):
     model = moved(build(**TWO_STAGE, laln="both", lalt="xavier", num_languages=2)).float()
     expected = features(model, batch, LANGUAGES)
     with torch.autocast("cpu", dtype, enabled=dtype == torch.bfloat16):
-        found = features(model, batch, LANGUAGES)
-    torch.testing.assert_close(found.float(), expected, rtol=0.05, atol=0.1)
+        output = features(model, batch, LANGUAGES)
+    torch.testing.assert_close(output.float(), expected, rtol=0.05, atol=0.1)
     half = features(model.to(torch.bfloat16), batch, LANGUAGES)
     torch.testing.assert_close(half.float(), expected, rtol=0.1, atol=0.2)

@@ -27,7 +27,7 @@ def expected(model, states, source, target):
         real = row[sentence != PAD]
         probabilities = (real @ weight.T).softmax(-1)
         for word in words[words != PAD]:
-            nll = nll - torch.log(sum(one[word] for one in probabilities) / len(real))
+            nll = nll - torch.log(sum(position[word] for position in probabilities) / len(real))
     return nll
 
 
@@ -38,22 +38,22 @@ def test_values_and_gradients(case, make_model, batch):
     reading = SourceRequest(source, (model.spec.entry_layer,))
     parameters = list(model.parameters())
     entered = []  # what the target reads
-    hook = model.stack.bridge.register_forward_hook(lambda *given: entered.append(given[2]))
+    hook = model.stack.bridge.register_forward_hook(lambda *args: entered.append(args[2]))
     states = (model([reading], previous)[0][0], model.encode_all([reading])[0])
     hook.remove()
     assert len(entered) == len(states)
     for state, features in zip(states, entered, strict=True):
-        found = entry_lexical_nll(model, state, target)
+        nll = entry_lexical_nll(model, state, target)
         theirs = expected(model, features.view(*source.shape, -1), source, target)
-        torch.testing.assert_close(found, theirs, rtol=0, atol=1e-9)
+        torch.testing.assert_close(nll, theirs, rtol=0, atol=1e-9)
         pairs = [
-            torch.autograd.grad(one, parameters, retain_graph=True, allow_unused=True)
-            for one in (found, theirs)
+            torch.autograd.grad(loss, parameters, retain_graph=True, allow_unused=True)
+            for loss in (nll, theirs)
         ]
-        for own, other in zip(*pairs, strict=True):
-            assert (own is None) == (other is None)
-            if own is not None:
-                torch.testing.assert_close(own, other, rtol=0, atol=1e-9)
+        for gradient, reference in zip(*pairs, strict=True):
+            assert (gradient is None) == (reference is None)
+            if gradient is not None:
+                torch.testing.assert_close(gradient, reference, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("rows", [1, 3, 4])
@@ -70,8 +70,10 @@ def test_blocks_change_nothing(monkeypatch, rows):
     monkeypatch.setattr(lexical_module, "ROWS", rows)
     in_blocks = lexical_nll(*leaves, padding, target, PAD)
     torch.testing.assert_close(in_blocks, whole, rtol=1e-14, atol=0)
-    for one, other in zip(torch.autograd.grad(in_blocks, leaves), expected_gradients, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-14)
+    for gradient, expected_gradient in zip(
+        torch.autograd.grad(in_blocks, leaves), expected_gradients, strict=True
+    ):
+        torch.testing.assert_close(gradient, expected_gradient, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
@@ -82,10 +84,10 @@ def test_many_words_in_half_precision(dtype):
     weight = (torch.randn(words, 4, generator=generator) / 8).to(dtype)
     features = torch.randn(1, 3, 4, generator=generator).to(dtype)
     target, padding = torch.tensor([[5, 6]]), torch.zeros(1, 3, dtype=torch.bool)
-    found = lexical_nll(features, weight, padding, target, PAD)
-    assert found.dtype == torch.float32
+    nll = lexical_nll(features, weight, padding, target, PAD)
+    assert nll.dtype == torch.float32
     theirs = lexical_nll(features.double(), weight.double(), padding, target, PAD)
-    torch.testing.assert_close(found.double(), theirs, rtol=1e-3, atol=0)
+    torch.testing.assert_close(nll.double(), theirs, rtol=1e-3, atol=0)
 
 
 def term(**options):
@@ -106,9 +108,9 @@ def test_the_weight_falls_in_a_straight_line_and_then_nothing_is_asked(make_mode
     for number, weight in ((0, 2.0), (5, 1.0), (9, 0.2), (10, 0.0), (50, 0.0)):
         update = Update(lr=0.1, number=number)
         request = lexical.request(model, sample, update)
-        asked = request.source_loss is not None
-        assert asked == (weight > 0)
-        outputs = ModelOutputs(source_loss=torch.tensor(3.0) if asked else None)
+        has_loss = request.source_loss is not None
+        assert has_loss == (weight > 0)
+        outputs = ModelOutputs(source_loss=torch.tensor(3.0) if has_loss else None)
         part = lexical.loss(outputs, sample, update)
         assert part.loss.item() == pytest.approx(3.0 * weight)
         assert part.logs["weight"].item() == pytest.approx(weight)

@@ -45,12 +45,12 @@ def loss_of(model, way, source, previous, target):
 
 
 def measured(model, way, method, batches):
-    found = NeuronMeans(neuron_outputs(model.stack), method)
+    means = NeuronMeans(neuron_outputs(model.stack), method)
     for source, previous, target in batches:
         previous, target = unlike(source, previous, PAD), unlike(source, target, PAD)
         real = RealPositions(source.ne(PAD), previous.ne(PAD))
-        found.add(real, lambda: loss_of(model, way, source, previous, target))  # noqa: B023
-    return found
+        means.add(real, lambda: loss_of(model, way, source, previous, target))  # noqa: B023
+    return means
 
 
 def padded(batch, side):
@@ -109,13 +109,13 @@ def slope_of(model, point, width, neuron, batch):
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_the_signed_sum_is_the_slope_of_the_loss(case, make_model, batch):
     model = make_model(**case).requires_grad_(False)
-    found = [measured(model, way, SIGNED, [padded(batch, side)]) for way, side in WAYS]
+    measurements = [measured(model, way, SIGNED, [padded(batch, side)]) for way, side in WAYS]
     for place, (name, point) in enumerate(neuron_outputs(model.stack).items()):
         width = projections(model.stack)[name].out_features
         neuron = place % width
         slope = slope_of(model, point, width, neuron, batch)
-        for one in found:
-            summed = float(one.means[name][neuron]) * one.positions[name]
+        for measurement in measurements:
+            summed = float(measurement.means[name][neuron]) * measurement.positions[name]
             assert slope == pytest.approx(-summed, rel=1e-5, abs=1e-7), name
 
 
@@ -126,32 +126,32 @@ def test_padded_batches_are_one_sentence_at_a_time(case, make_model, batch):
         sums, counts = one_at_a_time(model, batch, absolute=method == "absolute")
         for way, side in WAYS:
             for batches in ([padded(batch, side)], sentences(batch)):
-                found = measured(model, way, METHODS[method], batches)
-                assert found.positions == counts
-                for name, mean in found.means.items():
+                measurement = measured(model, way, METHODS[method], batches)
+                assert measurement.positions == counts
+                for name, mean in measurement.means.items():
                     assert mean.dtype == torch.float64 and mean.shape == sums[name].shape
                     torch.testing.assert_close(mean, sums[name] / counts[name], **EXACT)
-        assert not any(one.grad is not None for one in model.parameters())
+        assert not any(parameter.grad is not None for parameter in model.parameters())
 
 
 def test_positions_of_each_role(make_model, batch):
     """Sources have 13 tokens here, targets 14."""
     two_stages = {"topology": "decoder-only", "num_layers": 3, "target_layer": 1}
-    found = measured(make_model(**two_stages), beside, METHODS["taylor"], [batch]).positions
-    assert found["layers.0.feed_forward.inner"] == found["layers.0.attention.key"] == 13
-    assert found["layers.1.attention.query"] == found["layers.1.feed_forward.outer"] == 27
+    positions = measured(make_model(**two_stages), beside, METHODS["taylor"], [batch]).positions
+    assert positions["layers.0.feed_forward.inner"] == positions["layers.0.attention.key"] == 13
+    assert positions["layers.1.attention.query"] == positions["layers.1.feed_forward.outer"] == 27
     # of the last layer nobody reads more of the source than keys and values
-    assert found["layers.2.attention.key"] == found["layers.2.attention.value"] == 27
-    assert found["layers.2.attention.query"] == found["layers.2.feed_forward.inner"] == 14
+    assert positions["layers.2.attention.key"] == positions["layers.2.attention.value"] == 27
+    assert positions["layers.2.attention.query"] == positions["layers.2.feed_forward.inner"] == 14
 
     sides = {"topology": "encoder-decoder", "encoder_layers": 1, "decoder_layers": 1}
-    found = measured(make_model(**sides), beside, METHODS["taylor"], [batch]).positions
-    assert found["encoder_layers.0.attention.out"] == 13
-    assert found["decoder_layers.0.attention.key"] == 14
-    assert found["decoder_layers.0.cross_attention.query"] == 14
-    assert found["decoder_layers.0.cross_attention.key"] == 13
+    positions = measured(make_model(**sides), beside, METHODS["taylor"], [batch]).positions
+    assert positions["encoder_layers.0.attention.out"] == 13
+    assert positions["decoder_layers.0.attention.key"] == 14
+    assert positions["decoder_layers.0.cross_attention.query"] == 14
+    assert positions["decoder_layers.0.cross_attention.key"] == 13
 
     merged = make_model(**sides, decoder_attention="merged")
-    found = measured(merged, beside, METHODS["absolute"], [batch]).positions
-    assert found["decoder_layers.0.merged_attention.value"] == 27
-    assert found["decoder_layers.0.merged_attention.key"] == 13
+    positions = measured(merged, beside, METHODS["absolute"], [batch]).positions
+    assert positions["decoder_layers.0.merged_attention.value"] == 27
+    assert positions["decoder_layers.0.merged_attention.key"] == 13

@@ -29,10 +29,10 @@ def drawn(model):
     masks, general = [], []
     for part in projections(model.stack).values():
         all_pairs = torch.rand(part.out_features) < 0.3
-        own = (torch.rand(len(PAIRS), part.out_features) < 0.8) | all_pairs
+        mask = (torch.rand(len(PAIRS), part.out_features) < 0.8) | all_pairs
         all_pairs[:2] = False
-        own[:, 0] = own[0, 1] = False
-        masks.append(own)
+        mask[:, 0] = mask[0, 1] = False
+        masks.append(mask)
         general.append(all_pairs)
     return torch.cat(masks, 1), torch.cat(general)
 
@@ -56,8 +56,8 @@ def reference(plain, mask, source, previous, target):
     at, hooks = 0, []
     widths = [part.out_features for part in projections(plain.stack).values()]
     for point, width in zip(neuron_outputs(plain.stack).values(), widths, strict=True):
-        own = mask[at : at + width].double()
-        hooks.append(point.register_forward_hook(lambda _, __, found, own=own: found * own))
+        kept = mask[at : at + width].double()
+        hooks.append(point.register_forward_hook(lambda _, __, output, kept=kept: output * kept))
         at += width
     languages = told(plain, targets=target[None], switched=False)
     reading = SourceRequest(
@@ -86,13 +86,13 @@ def test_a_mixed_batch_equals_each_sentence_alone(case, make_model, batch):
     plain = make_model(**case)
     masks, general = drawn(plain)
     model = gated(plain, masks, general)
-    found = forward(model, batch)
+    features = forward(model, batch)
     unlike = forward(model, batch, sources=torch.zeros(4).long(), targets=torch.ones(4).long())
     for row, (source, target) in enumerate(zip(SOURCES.tolist(), TARGETS.tolist(), strict=True)):
         place = PAIRS.tolist().index([source, target])
         alone = own_sentence(batch, row)
         expected = reference(plain, masks[place], *alone, TARGETS[row])[0]
-        torch.testing.assert_close(found[row, : len(expected)], expected, **EXACT)
+        torch.testing.assert_close(features[row, : len(expected)], expected, **EXACT)
         if place:
             assert not torch.allclose(unlike[row, : len(expected)], expected, atol=1e-6)
 
@@ -154,9 +154,9 @@ def test_gradients_outside_the_masks_are_exactly_zero(case, make_model, batch):
         (alone[0] * weighting[row, : alone.size(1)]).sum().backward()
     expected = dict(plain.named_parameters())
     for name, parameter in mixed.named_parameters():
-        wanted = expected[name].grad
-        if wanted is not None and parameter.grad is not None:
-            torch.testing.assert_close(parameter.grad, wanted, rtol=1e-9, atol=1e-10, msg=name)
+        gradient = expected[name].grad
+        if gradient is not None and parameter.grad is not None:
+            torch.testing.assert_close(parameter.grad, gradient, rtol=1e-9, atol=1e-10, msg=name)
 
 
 @pytest.mark.parametrize("case", CASES, ids=name_of)
@@ -183,16 +183,16 @@ def test_pairs_without_a_mask(make_model, batch):
     for rule in ("union", "general"):
         model = gated(plain, masks, general, rule)
         for (source, target), rows in cases.items():
-            wanted = general | masks[rows].any(0) if rule == "union" else general
-            assert torch.equal(model.neurons.mask_of(source, target), wanted)
+            allowed = general | masks[rows].any(0) if rule == "union" else general
+            assert torch.equal(model.neurons.mask_of(source, target), allowed)
         # as rows of the gates, some new and some known, in one batch and again in another
         for sources, targets in (([0, 2, 0, 1], [2, 0, 1, 1]), ([1, 0, 1, 2], [1, 2, 0, 0])):
             ids = {"sources": torch.tensor(sources), "targets": torch.tensor(targets)}
-            found = forward(model, batch, **ids)
+            features = forward(model, batch, **ids)
             for row, pair in enumerate(zip(sources, targets, strict=True)):
                 mask = model.neurons.mask_of(*pair)
                 expected = reference(plain, mask, *own_sentence(batch, row), TARGETS[row])[0]
-                torch.testing.assert_close(found[row, : len(expected)], expected, **EXACT)
+                torch.testing.assert_close(features[row, : len(expected)], expected, **EXACT)
 
 
 def test_what_a_checkpoint_keeps(make_model):
@@ -241,9 +241,9 @@ def test_masks_in_mixed_precision(make_model, batch):
     model = gated(plain, masks, general).float()
     expected = forward(model, batch)
     with torch.autocast("cpu", torch.bfloat16):
-        found = forward(model, batch)
+        features = forward(model, batch)
     real = batch[1].ne(PAD)
-    torch.testing.assert_close(found[real].float(), expected[real], rtol=0.1, atol=0.15)
+    torch.testing.assert_close(features[real].float(), expected[real], rtol=0.1, atol=0.15)
     half = gated(plain, masks, general).to(torch.bfloat16)
     assert forward(half, batch).dtype == torch.bfloat16
     assert math.isfinite(forward(half, batch)[real].float().sum().item())

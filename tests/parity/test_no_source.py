@@ -50,12 +50,12 @@ def test_a_batch_without_sources(case, columns, make_model, batch):
     _, previous, target = batch
     model = make_model(**case)
     expected = language_model(model, previous)
-    found = model.logits(features(model, padding(previous, columns), previous))
+    logits = model.logits(features(model, padding(previous, columns), previous))
     real = target.ne(PAD)
-    torch.testing.assert_close(found[real], expected[real], **EXACT)
-    found[real].square().sum().backward()
-    gradients = [one.grad for one in model.parameters() if one.grad is not None]
-    assert gradients and all(one.isfinite().all() for one in gradients)
+    torch.testing.assert_close(logits[real], expected[real], **EXACT)
+    logits[real].square().sum().backward()
+    gradients = [parameter.grad for parameter in model.parameters() if parameter.grad is not None]
+    assert gradients and all(gradient.isfinite().all() for gradient in gradients)
 
 
 WAYS = [(case, (), side) for case in JOINT for side in ("left", "right")]
@@ -78,20 +78,23 @@ def test_among_sentences_with_a_source(case, ops, side, make_model, batch):
     )
     parameters = list(model.parameters())
     together = torch.autograd.grad(logits[real].square().sum(), parameters, allow_unused=True)
-    assert all(one is None or one.isfinite().all() for one in together)
+    assert all(gradient is None or gradient.isfinite().all() for gradient in together)
     if case.get("num_languages"):
         return
-    sums = [torch.zeros_like(one) for one in parameters]
+    sums = [torch.zeros_like(parameter) for parameter in parameters]
     for row in range(len(source)):
-        own = source[row : row + 1][:, source[row].ne(PAD)]
-        alone = model.logits(features(model, own, previous[row : row + 1]))[0]
+        unpadded = source[row : row + 1][:, source[row].ne(PAD)]
+        alone = model.logits(features(model, unpadded, previous[row : row + 1]))[0]
         torch.testing.assert_close(logits[row][real[row]], alone[real[row]], **EXACT)
         of_row = torch.autograd.grad(alone[real[row]].square().sum(), parameters, allow_unused=True)
         sums = [
-            one if other is None else one + other for one, other in zip(sums, of_row, strict=True)
+            total if gradient is None else total + gradient
+            for total, gradient in zip(sums, of_row, strict=True)
         ]
-    for one, other in zip(together, sums, strict=True):
-        torch.testing.assert_close(torch.zeros_like(other) if one is None else one, other, **EXACT)
+    for gradient, total in zip(together, sums, strict=True):
+        torch.testing.assert_close(
+            torch.zeros_like(total) if gradient is None else gradient, total, **EXACT
+        )
 
 
 @pytest.mark.parametrize("columns", [0, 3])
@@ -104,9 +107,9 @@ def test_layers_of_the_source_alone_learn_nothing_of_it(case, columns, make_mode
     logits[target.ne(PAD)].square().sum().backward()
     below = [*model.stack.layers[: case["target_layer"]].parameters()]
     below += model.stack.bridge.parameters()
-    assert all(one.grad is None or not one.grad.any() for one in below)
+    assert all(parameter.grad is None or not parameter.grad.any() for parameter in below)
     above = model.stack.layers[case["target_layer"] :].parameters()
-    assert any(one.grad is not None and one.grad.any() for one in above)
+    assert any(parameter.grad is not None and parameter.grad.any() for parameter in above)
 
 
 @pytest.mark.parametrize("columns", [0, 3])
@@ -135,8 +138,11 @@ def test_in_training_mode(dtype, columns, make_model, batch):
     _, previous, target = batch
     case = {**TWO_STAGE, "dropout": 0.2, "attention_dropout": 0.1, "activation_dropout": 0.1}
     model = make_model(**case).to(dtype).train()
-    made = features(model, padding(previous, columns), previous)
-    loss, _ = model.cross_entropy(made, target, 0.1)
+    target_features = features(model, padding(previous, columns), previous)
+    loss, _ = model.cross_entropy(target_features, target, 0.1)
     loss.backward()
     assert loss.isfinite()
-    assert all(one.grad is None or one.grad.isfinite().all() for one in model.parameters())
+    assert all(
+        parameter.grad is None or parameter.grad.isfinite().all()
+        for parameter in model.parameters()
+    )

@@ -40,12 +40,12 @@ def told(rows):
 def alone(model, case, row):
     """A model of one language and pair, with the weights of this one."""
     single = build(**{**case, **{key: 1 for key in ("num_languages", "num_pairs") if key in case}})
-    own = {}
-    for (name, one), like in zip(model.state_dict().items(), single.parameters(), strict=True):
+    weights = {}
+    for (name, tensor), like in zip(model.state_dict().items(), single.parameters(), strict=True):
         # LALN's row of positions of no language stays the last
-        chosen = [row, *([4] if len(one) == 5 and len(like) == 2 else [])]
-        own[name] = one if one.shape == like.shape else one[chosen]
-    single.load_state_dict(own)
+        chosen = [row, *([4] if len(tensor) == 5 and len(like) == 2 else [])]
+        weights[name] = tensor if tensor.shape == like.shape else tensor[chosen]
+    single.load_state_dict(weights)
     return single
 
 
@@ -61,25 +61,25 @@ def test_a_mixed_batch_is_each_sentence_alone(case, batch):
     mixed = features(model, source, previous, ROWS)
     weighting = torch.randn_like(mixed) * previous.ne(PAD)[..., None]
     (mixed * weighting).sum().backward()
-    wanted = {name: torch.zeros_like(one) for name, one in model.named_parameters()}
+    expected = {name: torch.zeros_like(parameter) for name, parameter in model.named_parameters()}
     for place, row in enumerate(ROWS.tolist()):
-        single, one = alone(model, case, row), slice(place, place + 1)
-        own = features(single, source[one], previous[one], torch.tensor([0]))
-        real = previous[one].ne(PAD)
-        torch.testing.assert_close(own[real], mixed[one][real], **EXACT)
-        (own * weighting[one]).sum().backward()
+        single, sentence = alone(model, case, row), slice(place, place + 1)
+        output = features(single, source[sentence], previous[sentence], torch.tensor([0]))
+        real = previous[sentence].ne(PAD)
+        torch.testing.assert_close(output[real], mixed[sentence][real], **EXACT)
+        (output * weighting[sentence]).sum().backward()
         for name, part in single.named_parameters():
             if part.grad is None:
                 continue
-            if part.shape == wanted[name].shape:
-                wanted[name] += part.grad
+            if part.shape == expected[name].shape:
+                expected[name] += part.grad
             else:
-                wanted[name][row] += part.grad[0]
+                expected[name][row] += part.grad[0]
                 if len(part) == 2:
-                    wanted[name][4] += part.grad[1]
-    for name, one in model.named_parameters():
-        if one.grad is not None or wanted[name].any():
-            torch.testing.assert_close(one.grad, wanted[name], **EXACT)
+                    expected[name][4] += part.grad[1]
+    for name, parameter in model.named_parameters():
+        if parameter.grad is not None or expected[name].any():
+            torch.testing.assert_close(parameter.grad, expected[name], **EXACT)
 
 
 @pytest.mark.parametrize("case", CASES, ids=name_of)
@@ -98,7 +98,7 @@ def test_incremental_equals_full(case, batch):
 
 def parts_of(model):
     kinds = (TargetProjection, PairAdapters)
-    return {n: one for n, one in model.named_modules() if isinstance(one, kinds)}
+    return {n: part for n, part in model.named_modules() if isinstance(part, kinds)}
 
 
 @pytest.mark.parametrize("case", CASES, ids=name_of)
@@ -108,23 +108,25 @@ def test_an_absent_row_has_a_gradient_of_zero(case, batch):
     assert parts_of(model)
     last = f"layers.{case.get('num_layers', 0) - 1}."
     for name, part in parts_of(model).items():
-        for kind, one in part.named_parameters():
-            assert one.grad is not None, f"{name}.{kind}"
-            assert not one.grad[2].any(), f"{name}.{kind}"
-            assert one.grad[[0, 1, 3]].any() or name.endswith("key") or last in name
+        for kind, parameter in part.named_parameters():
+            assert parameter.grad is not None, f"{name}.{kind}"
+            assert not parameter.grad[2].any(), f"{name}.{kind}"
+            assert parameter.grad[[0, 1, 3]].any() or name.endswith("key") or last in name
 
 
 @pytest.mark.parametrize("way", WAYS, ids=name_of)
 def test_a_plain_checkpoint_starts_from_the_same_function(way, batch):
     plain = moved(build(**way))
     aware = build(**way, **TARGETS, **ADAPTERS)
-    state = {f"core.{name}": one for name, one in plain.state_dict().items()}
-    found = grown(state, aware, None)
-    aware.load_state_dict({name.removeprefix("core."): one for name, one in found.items()})
+    state = {f"core.{name}": tensor for name, tensor in plain.state_dict().items()}
+    grown_state = grown(state, aware, None)
+    aware.load_state_dict(
+        {name.removeprefix("core."): tensor for name, tensor in grown_state.items()}
+    )
     source, previous, _ = batch
     expected = plain([SourceRequest(source)], previous)[1][previous.ne(PAD)]
-    found = features(aware, source, previous, ROWS)[previous.ne(PAD)]
-    torch.testing.assert_close(found, expected, **EXACT)
+    actual = features(aware, source, previous, ROWS)[previous.ne(PAD)]
+    torch.testing.assert_close(actual, expected, **EXACT)
 
 
 def test_which_attentions_are_of_languages():
@@ -142,10 +144,10 @@ def test_mixed_precision(way, batch):
     source, previous, _ = batch
     expected = features(model, source, previous, ROWS)
     with torch.autocast("cpu", torch.bfloat16):
-        found = features(model, source, previous, ROWS)
-        found.float().square().sum().backward()
+        actual = features(model, source, previous, ROWS)
+        actual.float().square().sum().backward()
     real = previous.ne(PAD)
-    torch.testing.assert_close(found.float()[real], expected[real], rtol=0.1, atol=0.3)
+    torch.testing.assert_close(actual.float()[real], expected[real], rtol=0.1, atol=0.3)
     half = features(model.to(torch.bfloat16), source, previous, ROWS)
     torch.testing.assert_close(half.float()[real], expected[real], rtol=0.1, atol=0.5)
 
@@ -163,17 +165,17 @@ def test_masks_of_neurons_hold_in_target_attention(batch):
     output = model([SourceRequest(source, context=languages)], previous)[1]
     (output * torch.randn_like(output)).sum().backward()
     before, off = model.stack.state_dict(), 0
-    before = {name: one.clone() for name, one in before.items()}
+    before = {name: tensor.clone() for name, tensor in before.items()}
     with model.neurons.still(), torch.no_grad():
         for parameter in model.stack.parameters():
             parameter.add_(1.0)
     pieces = zip(model.neurons.widths, used.split([*model.neurons.widths.values()]), strict=True)
     for name, mask in pieces:
         part = model.stack.get_submodule(name)
-        for kind, one in part.named_parameters():
-            own = (slice(None), ~mask) if isinstance(part, TargetProjection) else ~mask
-            assert not one.grad[own].any(), f"{name}.{kind}"
-            assert torch.equal(one[own], before[f"{name}.{kind}"][own]), f"{name}.{kind}"
+        for kind, tensor in part.named_parameters():
+            unused = (slice(None), ~mask) if isinstance(part, TargetProjection) else ~mask
+            assert not tensor.grad[unused].any(), f"{name}.{kind}"
+            assert torch.equal(tensor[unused], before[f"{name}.{kind}"][unused]), f"{name}.{kind}"
             off += int((~mask).sum())
     assert off
 
@@ -199,11 +201,11 @@ def test_adapters_end_a_layer(way, batch):
     part = moved(adapted.stack.target_layers[-1].feed_forward_residual.adapters)
     seen = []
     for model in (plain, adapted):
-        model.stack.output_block.register_forward_pre_hook(lambda _, given: seen.append(given[0]))
+        model.stack.output_block.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
         features(model, source, previous, ROWS)
-    expected, found = part(seen[0], told(ROWS)[:, None]), seen[1]
+    expected, actual = part(seen[0], told(ROWS)[:, None]), seen[1]
     real = previous.ne(PAD)
-    torch.testing.assert_close(found[real], expected[real], **EXACT)
+    torch.testing.assert_close(actual[real], expected[real], **EXACT)
     assert not torch.allclose(seen[0][real], seen[1][real])
 
 
@@ -214,5 +216,5 @@ def test_weights_are_laid_out_for_decoding(batch):
     source, previous, _ = batch
     expected = features(model, source, previous, ROWS)
     model.pack()
-    found = features(model, source, previous, ROWS)
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+    actual = features(model, source, previous, ROWS)
+    torch.testing.assert_close(actual, expected, rtol=1e-4, atol=1e-5)

@@ -45,8 +45,8 @@ def sentences(rows: int, longest: int, first: int, seed: int):
 def padded(lists, left):
     width = max(map(len, lists))
     rows = [
-        [PAD] * (width - len(one)) + one if left else one + [PAD] * (width - len(one))
-        for one in lists
+        [PAD] * (width - len(row)) + row if left else row + [PAD] * (width - len(row))
+        for row in lists
     ]
     return torch.tensor(rows)
 
@@ -61,9 +61,9 @@ def tag_of(tokenizer, language):
 
 def test_every_logit_is_the_originals(both):
     original, tokenizer, model, dictionary = both
-    english, french = (tag_of(tokenizer, one) for one in ("en", "fr"))
+    english, french = (tag_of(tokenizer, language) for language in ("en", "fr"))
     source = sentences(9, 6, english, 1)
-    target = [[EOS, *one[:-1]] for one in sentences(9, 7, french, 2)]
+    target = [[EOS, *sentence[:-1]] for sentence in sentences(9, 7, french, 2)]
     previous = padded(target, left=False)
     ids = padded(source, left=False)
     with torch.no_grad():
@@ -74,10 +74,10 @@ def test_every_logit_is_the_originals(both):
             decoder_attention_mask=previous.ne(PAD),
         ).logits
         for left in (True, False):
-            found, _ = model(padded(source, left), prev_output_tokens=previous)
-            assert found.shape == (9, previous.shape[1], len(dictionary))
-            there = previous.ne(PAD)
-            torch.testing.assert_close(found[there], expected[there], rtol=0, atol=1e-10)
+            logits, _ = model(padded(source, left), prev_output_tokens=previous)
+            assert logits.shape == (9, previous.shape[1], len(dictionary))
+            real = previous.ne(PAD)
+            torch.testing.assert_close(logits[real], expected[real], rtol=0, atol=1e-10)
 
 
 class _Encoder(FairseqEncoder):
@@ -94,7 +94,9 @@ class _Encoder(FairseqEncoder):
         return {"encoder_out": [states.last_hidden_state], "seen": [seen]}
 
     def reorder_encoder_out(self, encoder_out, new_order):
-        return {key: [one[0].index_select(0, new_order)] for key, one in encoder_out.items()}
+        return {
+            key: [tensors[0].index_select(0, new_order)] for key, tensors in encoder_out.items()
+        }
 
 
 class _Decoder(FairseqDecoder):
@@ -126,29 +128,32 @@ def searched(model, dictionary, source, tag, beam, kind=SequenceGenerator):
     sample = {"net_input": {"src_tokens": tokens, "src_lengths": tokens.ne(PAD).sum(1)}}
     with torch.no_grad():
         ranked = search.generate([model], sample, prefix_tokens=torch.full((len(source), 1), tag))
-    return [[(one["tokens"].tolist(), float(one["score"])) for one in each] for each in ranked]
+    return [
+        [(hypothesis["tokens"].tolist(), float(hypothesis["score"])) for hypothesis in each]
+        for each in ranked
+    ]
 
 
 def test_all_beams_are_the_originals(both):
     """One search, on both models."""
     original, tokenizer, model, dictionary = both
-    english, french = (tag_of(tokenizer, one) for one in ("en", "fr"))
+    english, french = (tag_of(tokenizer, language) for language in ("en", "fr"))
     source = sentences(12, 6, english, 3)
     plain = FairseqEncoderDecoderModel(_Encoder(original), _Decoder(original))
     expected = searched(plain, dictionary, source, french, 4)
-    found = searched(model, dictionary, source, french, 4)
-    for ours, theirs in zip(found, expected, strict=True):
+    ranked = searched(model, dictionary, source, french, 4)
+    for ours, theirs in zip(ranked, expected, strict=True):
         assert [tokens for tokens, _ in ours] == [tokens for tokens, _ in theirs]
         assert [score for _, score in ours] == pytest.approx(
-            [one for _, one in theirs], abs=1e-5
+            [score for _, score in theirs], abs=1e-5
         )  # single precision
-    assert len({len(tokens) for each in found for tokens, _ in each}) > 2
+    assert len({len(tokens) for each in ranked for tokens, _ in each}) > 2
 
 
 def test_its_own_greedy_search_says_the_same(both):
     """The two libraries' beam searches end differently, but one beam leaves no choice."""
     original, tokenizer, model, dictionary = both
-    english, french = (tag_of(tokenizer, one) for one in ("en", "fr"))
+    english, french = (tag_of(tokenizer, language) for language in ("en", "fr"))
     source = sentences(12, 6, english, 3)
     ids = padded(source, left=False)
     expected = original.generate(
@@ -161,8 +166,8 @@ def test_its_own_greedy_search_says_the_same(both):
         do_sample=False,
         suppress_tokens=[PAD],  # which fairseq never predicts
     )
-    found = searched(model, dictionary, source, french, 1)
-    for row, ((tokens, _),) in zip(expected.tolist(), found, strict=True):
+    ranked = searched(model, dictionary, source, french, 1)
+    for row, ((tokens, _),) in zip(expected.tolist(), ranked, strict=True):
         assert tokens == row[1 : row.index(EOS, 1) + 1]  # behind the symbol that starts it
 
 
@@ -188,7 +193,7 @@ def test_with_a_free_tag_its_own_beam_search_says_the_same(family, tmp_path):
     changed = that_ends_sooner(family, tmp_path / "original")
     convert(changed, out, family=family, to="tdo_encoder_decoder")
     (original, tokenizer), (model, dictionary) = original_model(family, changed), loaded(out)
-    english, french = (tag_of(tokenizer, one) for one in ("en", "fr"))
+    english, french = (tag_of(tokenizer, language) for language in ("en", "fr"))
     source = sentences(60, 6, english, 3)
     ids, differing, lengths = padded(source, left=False), 0, set()
     for beam in (2, 4):

@@ -59,16 +59,16 @@ def test_values_and_gradients(case, kind, make_model, batch):
     # beside a whole target, as in training, and alone
     (beside, *_), _ = model([SourceRequest(source, (last,))], previous)
     alone = model.encode_all([SourceRequest(source, (last,))])[0]
-    wanted, nll = expected(model, source, kind, tag=True)
-    theirs = torch.autograd.grad(wanted, parameters, allow_unused=True)
+    expected_loss, nll = expected(model, source, kind, tag=True)
+    theirs = torch.autograd.grad(expected_loss, parameters, allow_unused=True)
     for state in (beside, alone):
         loss, likelihood = reconstruction_loss(model, state, tokens, SMOOTHING)
-        torch.testing.assert_close(loss, wanted, **EXACT)
+        torch.testing.assert_close(loss, expected_loss, **EXACT)
         torch.testing.assert_close(likelihood, nll.detach(), **EXACT)
         ours = torch.autograd.grad(loss, parameters, allow_unused=True)
         for parameter, *pair in zip(parameters, ours, theirs, strict=True):
-            own, other = (torch.zeros_like(parameter) if g is None else g for g in pair)
-            torch.testing.assert_close(own, other, **EXACT)
+            gradient, reference = (torch.zeros_like(parameter) if g is None else g for g in pair)
+            torch.testing.assert_close(gradient, reference, **EXACT)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -124,7 +124,7 @@ def test_the_joint_probability_is_a_language_model_s_of_the_concatenation(norm, 
     _, of_target = model.cross_entropy(features, target, SMOOTHING)
     # one sequence behind the tag; the end symbol that begins the target is given
     whole = torch.cat([source, previous], 1)
-    wanted = [*source[0, 1:].tolist(), None, *target[0].tolist()]
+    next_tokens = [*source[0, 1:].tolist(), None, *target[0].tolist()]
     logits = torch.cat(
         [
             source_logits(model, whole[0, :1]),
@@ -132,7 +132,7 @@ def test_the_joint_probability_is_a_language_model_s_of_the_concatenation(norm, 
         ]
     )
     log_probs = logits.log_softmax(-1)
-    joint = sum(log_probs[i, one] for i, one in enumerate(wanted) if one is not None)
+    joint = sum(log_probs[i, token] for i, token in enumerate(next_tokens) if token is not None)
     torch.testing.assert_close(of_source + of_target, -joint.detach(), **EXACT)
 
 
@@ -145,18 +145,18 @@ def test_later_tokens_of_the_source(attention, make_model):
 
     def likelihoods(changed):
         state = model.encode_all([SourceRequest(changed, (3,))])[0]
-        found = []
+        values = []
         for place in range(5):
-            one = torch.full_like(tokens, PAD)
-            one[0, place] = tokens[0, place]
-            found.append(reconstruction_loss(model, state, one, 0.0)[1].item())
-        return found
+            single_token = torch.full_like(tokens, PAD)
+            single_token[0, place] = tokens[0, place]
+            values.append(reconstruction_loss(model, state, single_token, 0.0)[1].item())
+        return values
 
-    own = likelihoods(source)
+    unchanged = likelihoods(source)
     for place in range(1, 6):
         changed = source.clone()
         changed[0, place] = 4 + (int(source[0, place]) - 3) % (VOCABULARY - 4)
-        moved = [abs(a - b) > 1e-12 for a, b in zip(own, likelihoods(changed), strict=True)]
+        moved = [abs(a - b) > 1e-12 for a, b in zip(unchanged, likelihoods(changed), strict=True)]
         earlier, later = moved[:place], moved[place:]
         assert all(later)
         assert all(earlier) if attention == "prefix" else not any(earlier)

@@ -28,7 +28,7 @@ def results(model, source, previous, target):
     """Everything that a batch with a contrasted tag makes of a model, and its gradients."""
     layer = model.spec.source_layers
     identity = identity_source(source, target, PAD)
-    tags = [[(layer, instruction_index(one.eq(PAD)))] for one in (source, identity)]
+    tags = [[(layer, instruction_index(tokens.eq(PAD)))] for tokens in (source, identity)]
     readings = [
         SourceRequest(source, (1,), tags[0]),
         SourceRequest(identity, (), tags[1], source_kv=False),
@@ -37,7 +37,7 @@ def results(model, source, previous, target):
     loss, nll = model.cross_entropy(features, target, 0.1)
     outputs = [loss, nll, features[target.ne(PAD)], *first.token_states, *second.token_states]
     outputs.append(first.layer_outputs[1][source.ne(PAD)])
-    objective = loss + sum(one.square().sum() for one in outputs[2:])
+    objective = loss + sum(output.square().sum() for output in outputs[2:])
     gradients = torch.autograd.grad(objective, list(model.parameters()), allow_unused=True)
     return [*outputs, *gradients]
 
@@ -54,11 +54,11 @@ def test_each_and_all(case, padded, make_model, batch):
     expected = results(make_model(**case, ops=tuple(OPS)), *tensors)
     kinds = [(), *((name,) for name in OPS)] if case == TWO_STAGE else [()]
     for ops in kinds:
-        found = results(make_model(**case, ops=ops), *tensors)
-        for one, other in zip(found, expected, strict=True):
-            assert (one is None) == (other is None)
-            if one is not None:
-                torch.testing.assert_close(one, other, **EXACT)
+        computed = results(make_model(**case, ops=ops), *tensors)
+        for value, expected_value in zip(computed, expected, strict=True):
+            assert (value is None) == (expected_value is None)
+            if value is not None:
+                torch.testing.assert_close(value, expected_value, **EXACT)
 
 
 def test_every_name_is_one_operation(make_model):
@@ -69,9 +69,9 @@ def test_every_name_is_one_operation(make_model):
         model = make_model(**{**TWO_STAGE, **rates}, ops=ops)
         return {
             "kernels": model.stack.layers[0].attention._kernel is any_kernel,
-            "dropout": not any(type(one) is Dropout for one in model.modules()),
+            "dropout": not any(type(module) is Dropout for module in model.modules()),
             "masks": any(model._padded(torch.zeros(1, 2, dtype=torch.bool))),
-            "norms": not any(getattr(one, "recompute", False) for one in model.modules()),
+            "norms": not any(getattr(module, "recompute", False) for module in model.modules()),
             "projections": model.stack.layers[0].attention._project is project_apart,
             "streams": passes(model) == ["source", "source", "target"],
             "tags": model.stack.whole_layers,
@@ -101,7 +101,7 @@ def test_every_name_is_one_operation(make_model):
     for name in parts(()):
         assert not parts(())[name]
         assert parts((name,))[name]
-        assert not any(found for other, found in parts((name,)).items() if other != name)
+        assert not any(is_fast for part, is_fast in parts((name,)).items() if part != name)
 
 
 def test_packed_products_are_of_the_same_weights():
@@ -115,15 +115,15 @@ def test_packed_products_are_of_the_same_weights():
                 pair = project_packed(x, *projections), project_apart(x, *projections)
             one_product = rows == 40 and type(region) is nullcontext
             assert (pair[0][1].untyped_storage().nbytes() > rows * 6 * 4) == one_product
-            for one, other in zip(*pair, strict=True):
-                torch.testing.assert_close(one, other)
+            for from_packed, from_apart in zip(*pair, strict=True):
+                torch.testing.assert_close(from_packed, from_apart)
 
 
 def test_dropout_keeps_a_byte_an_element():
     saved = []
     x = torch.randn(1000, requires_grad=True)
     with torch.autograd.graph.saved_tensors_hooks(
-        lambda one: saved.append(one.nbytes) or one, lambda one: one
+        lambda tensor: saved.append(tensor.nbytes) or tensor, lambda tensor: tensor
     ):
         Dropout(0.3).train()(x)
     assert saved == [1000]
@@ -134,14 +134,14 @@ def kept_by(module, *inputs):
     """Storages that wait for the backward pass, but for parameters."""
     saved = {}
 
-    def note(one):
-        saved[one.untyped_storage().data_ptr()] = one.untyped_storage().nbytes()
-        return one
+    def note(tensor):
+        saved[tensor.untyped_storage().data_ptr()] = tensor.untyped_storage().nbytes()
+        return tensor
 
-    with torch.autograd.graph.saved_tensors_hooks(note, lambda one: one):
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
         module(*inputs)
-    for one in module.parameters():
-        saved.pop(one.untyped_storage().data_ptr(), None)
+    for parameter in module.parameters():
+        saved.pop(parameter.untyped_storage().data_ptr(), None)
     return sum(saved.values())
 
 
@@ -180,5 +180,5 @@ def test_a_norm_whose_output_was_changed_in_place():
         normed.mul_(torch.linspace(0, 2, 8, dtype=torch.float64))
         linear(normed).square().sum().backward()
         gradients.append((linear.weight.grad, norm.weight.grad))
-    for one, other in zip(*gradients, strict=True):
-        torch.testing.assert_close(one, other, **EXACT)
+    for gradient, stock_gradient in zip(*gradients, strict=True):
+        torch.testing.assert_close(gradient, stock_gradient, **EXACT)

@@ -30,21 +30,23 @@ def test_logits_losses_and_gradients(case, padding, make_model, batch):
     loss = smoothed_cross_entropy(logits.flatten(0, 1), target.flatten(), 0.1, PAD)[0].sum()
     log_probs = expected.log_softmax(-1)[real]
     nll = -log_probs.gather(1, target[real][:, None]).sum()
-    others = 0.1 / (log_probs.size(1) - 1)
-    plain_loss = (0.9 - others) * nll - others * log_probs.sum()
+    smoothing = 0.1 / (log_probs.size(1) - 1)
+    plain_loss = (0.9 - smoothing) * nll - smoothing * log_probs.sum()
     torch.testing.assert_close(loss, plain_loss, **EXACT)
 
     read = [
-        (name, one)
-        for name, one in model.named_parameters()
+        (name, parameter)
+        for name, parameter in model.named_parameters()
         if not any(part in name for part in UNREAD)
     ]
     names, parameters = zip(*read, strict=True)
     ours = torch.autograd.grad(loss, parameters, allow_unused=True)
     theirs = torch.autograd.grad(plain_loss, parameters, allow_unused=True)
-    for name, own, other in zip(names, ours, theirs, strict=True):
-        assert own is not None, f"{name} has no gradient"
-        torch.testing.assert_close(own, other, **EXACT, msg=lambda text, name=name: name + text)
+    for name, gradient, reference in zip(names, ours, theirs, strict=True):
+        assert gradient is not None, f"{name} has no gradient"
+        torch.testing.assert_close(
+            gradient, reference, **EXACT, msg=lambda text, name=name: name + text
+        )
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
@@ -87,19 +89,25 @@ def test_source_and_target_side_by_side(case, padding, ends, make_model, batch):
         SourceRequest(target, layers[:2], source_kv=False),
         SourceRequest(source, (1,)),
     ]
-    found, features = model(readings, previous)
-    expected = [model.encode_all([one])[0] for one in readings]
+    together, features = model(readings, previous)
+    expected = [model.encode_all([reading])[0] for reading in readings]
     alone = model.decode(previous, expected[0])
     real = previous.ne(PAD)
     torch.testing.assert_close(features[real], alone[real], **EXACT)
-    for one, other, reading in zip(found, expected, readings, strict=True):
-        torch.testing.assert_close(one.token_states, other.token_states, **EXACT)
-        assert one.layer_outputs.keys() == other.layer_outputs.keys() == set(reading.layer_outputs)
-        for layer, state in one.layer_outputs.items():
-            there = reading.tokens.ne(PAD)
-            torch.testing.assert_close(state[there], other.layer_outputs[layer][there], **EXACT)
-    for one, other in zip(found[1:], expected[1:], strict=True):
-        torch.testing.assert_close(list(one.source_kv), list(other.source_kv), **EXACT)
+    for joint, separate, reading in zip(together, expected, readings, strict=True):
+        torch.testing.assert_close(joint.token_states, separate.token_states, **EXACT)
+        assert (
+            joint.layer_outputs.keys()
+            == separate.layer_outputs.keys()
+            == set(reading.layer_outputs)
+        )
+        for layer, state in joint.layer_outputs.items():
+            is_token = reading.tokens.ne(PAD)
+            torch.testing.assert_close(
+                state[is_token], separate.layer_outputs[layer][is_token], **EXACT
+            )
+    for joint, separate in zip(together[1:], expected[1:], strict=True):
+        torch.testing.assert_close(list(joint.source_kv), list(separate.source_kv), **EXACT)
 
 
 def test_a_target_needs_its_source(make_model, batch):
@@ -152,7 +160,7 @@ def test_targets_leave_no_trace_in_the_source(case, make_model, batch):
     source, previous, _ = batch
     state = model.encode(source, range(1, model.spec.source_layers + 1))
     held = [*state.layer_outputs.values(), *(part for memory in state.source_kv for part in memory)]
-    before = [one.clone() for one in held]
+    before = [tensor.clone() for tensor in held]
     first = model.decode(previous, state)
     model.decode((previous - 3) % 13 + 4, state)
     assert all(map(torch.equal, held, before))
@@ -166,6 +174,8 @@ def test_a_causal_source_hides_later_tokens(case, make_model, batch):
     changed = source.clone()
     changed[:, -1] = (changed[:, -1] - 3) % 13 + 4
     layer = model.spec.source_layers
-    before, after = (model.encode(one, (layer,)).layer_outputs[layer] for one in (source, changed))
+    before, after = (
+        model.encode(tokens, (layer,)).layer_outputs[layer] for tokens in (source, changed)
+    )
     hidden = torch.equal(before[:, :-1], after[:, :-1])
     assert hidden == (case.get("source_attention") == "causal")

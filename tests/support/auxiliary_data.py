@@ -51,7 +51,7 @@ def back_translated(folder: Path) -> None:
             (folder / f"train.{language}").write_text("\n".join(lines) + "\n", encoding="utf-8")
         source, target = direction.split("-")
         flags = ("-s", source, "-t", target, "--trainpref", str(folder / "train"))
-        given = str(folder / "dict.txt")
-        preprocess(folder, *flags, "--srcdict", given, "--tgtdict", given)
+        dictionary = str(folder / "dict.txt")
+        preprocess(folder, *flags, "--srcdict", dictionary, "--tgtdict", dictionary)
     mark = {"settings": {}, "sets": SYNTHETIC}
     (folder / "back-translated.json").write_text(json.dumps(mark))

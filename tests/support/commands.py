@@ -70,9 +70,9 @@ def exit_code(*words: object) -> object:
 
 def told(capsys: pytest.CaptureFixture[str], *words: object, code: int = 0) -> tuple[str, str]:
     """What `tdo` prints and says in this process, which must end with this exit code."""
-    found = exit_code(*words)
+    actual = exit_code(*words)
     output = capsys.readouterr()
-    assert found == code, output
+    assert actual == code, output
     return output.out, output.err
 
 
@@ -90,11 +90,11 @@ def logged(output: str, key: str) -> list[float]:
 
 def hypotheses(output: str) -> dict[int, str]:
     """The first hypothesis of each sentence, by number."""
-    found = re.findall(r"^H-(\d+)\t[^\t]*\t(.*)$", output, re.MULTILINE)
-    return {int(number): words for number, words in reversed(found)}
+    matches = re.findall(r"^H-(\d+)\t[^\t]*\t(.*)$", output, re.MULTILINE)
+    return {int(number): words for number, words in reversed(matches)}
 
 
 def scores(output: str) -> dict[int, float]:
     """Its score."""
-    found = re.findall(r"^H-(\d+)\t([^\t]*)\t", output, re.MULTILINE)
-    return {int(number): float(score) for number, score in reversed(found)}
+    matches = re.findall(r"^H-(\d+)\t([^\t]*)\t", output, re.MULTILINE)
+    return {int(number): float(score) for number, score in reversed(matches)}

@@ -41,7 +41,7 @@ def concatenating(model):
 def criterion(name, **options):
     """A registered criterion with its defaults, for sentences that begin with a tag."""
     speed()
-    defaults = {one.name: one.default for one in fields(CRITERION_DATACLASS_REGISTRY[name])}
+    defaults = {field.name: field.default for field in fields(CRITERION_DATACLASS_REGISTRY[name])}
     options = Namespace(**{**defaults, "sentence_avg": False, "label_smoothing": 0.1, **options})
     task = Namespace(
         source_dictionary=DICTIONARY,

@@ -30,13 +30,13 @@ UNNAMED = ("work", ".lock", "prepare.json")  # what need not be equal in equal f
 def archives_of(case: Case, folder: Path) -> Iterator[tuple[Server, dict[str, Path]]]:
     """A server with a corpus' archives, and those that have no address."""
     web = folder / "web"
-    own = dict(case.write(web) or {})
+    archives = dict(case.write(web) or {})
     with (
         mock.patch.dict("os.environ", {"no_proxy": "127.0.0.1"}),
         mock.patch.object(download, "PAUSE", 0.0),
         serving(web) as server,
     ):
-        yield server, own
+        yield server, archives
 
 
 def make(case: Case, folder: Path, workers: int = 1) -> Path:
@@ -45,9 +45,12 @@ def make(case: Case, folder: Path, workers: int = 1) -> Path:
     With one worker all is done in this process, several times as fast as in one for each step.
     """
     run_jobs = steps.run_jobs if workers > 1 else _run_here
-    with archives_of(case, folder) as (server, own), mock.patch.object(steps, "run_jobs", run_jobs):
+    with (
+        archives_of(case, folder) as (server, archives),
+        mock.patch.object(steps, "run_jobs", run_jobs),
+    ):
         corpus, out = case.corpus(server.address), folder / "out"
-        prepare(corpus, folder / "cache", own, out, workers, False, lambda line: None)
+        prepare(corpus, folder / "cache", archives, out, workers, False, lambda line: None)
     return out
 
 
@@ -58,8 +61,8 @@ def _run_here(jobs: Iterable[tuple[Step, Job]], workers: int) -> Iterator[tuple[
 def prepared(case: Case) -> Path:
     """The data folder of a corpus, made once."""
     # a case is itself alone, whatever it is called; some are no usual ones
-    known = CASES.index(case) if case in CASES else None
-    return (_make_alone(case) if known is None else _make_known(known)) / "out"
+    number = CASES.index(case) if case in CASES else None
+    return (_make_alone(case) if number is None else _make_known(number)) / "out"
 
 
 @made_once

@@ -205,7 +205,7 @@ def generate(*flags, data=None) -> str:
     from fairseq.dataclass.utils import convert_namespace_to_omegaconf
     from fairseq_cli.generate import main
 
-    arguments = [str(one) for one in (data or databin(), "--cpu", *flags)]
+    arguments = [str(argument) for argument in (data or databin(), "--cpu", *flags)]
     args = options.parse_args_and_arch(options.get_generation_parser(), input_args=arguments)
     printed = io.StringIO()
     with kept_logging(), contextlib.redirect_stdout(printed):

@@ -80,33 +80,33 @@ def read_block(text: str, where: str, first: int, scratch: Path) -> list[Command
     )
     assert done.returncode == 0 and not done.stderr, f"{where}:{first}: {done.stderr}"
     fields = iter(noted.read_text().split("\0")[:-1])
-    found = []
+    commands = []
     for count in fields:
         line, folder, *words = (next(fields) for _ in range(int(count)))
         inside = ROOT / Path(folder).relative_to(root)
-        found.append(Command(f"{where}:{first + int(line) - 1}", inside, tuple(words)))
-    return found
+        commands.append(Command(f"{where}:{first + int(line) - 1}", inside, tuple(words)))
+    return commands
 
 
 def fenced(scratch: Path) -> list[Command]:
     """The commands of all documents' blocks."""
-    found = []
+    commands = []
     for document in DOCUMENTS:
         where = document.relative_to(ROOT).as_posix()
         for first, language, text in blocks(document):
             if language == "bash":
-                found += read_block(text, where, first, scratch)
-    return found
+                commands += read_block(text, where, first, scratch)
+    return commands
 
 
 def in_text(scratch: Path) -> list[Command]:
     """The commands that stand in running text."""
-    found = []
+    commands = []
     for document in DOCUMENTS:
         where = document.relative_to(ROOT).as_posix()
         text = document.read_text(encoding="utf-8")
         text = FENCE.sub(lambda block: "\n" * block[0].count("\n"), text)
         for match in PROGRAM.finditer(text):
             number = text.count("\n", 0, match.start()) + 1
-            found += read_block(match[1].replace("\n", " "), where, number, scratch)
-    return found
+            commands += read_block(match[1].replace("\n", " "), where, number, scratch)
+    return commands

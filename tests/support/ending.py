@@ -59,11 +59,11 @@ def free_port() -> int:
             return port
 
 
-def assert_same_ends(one: Path, other: Path) -> None:
+def assert_same_ends(left: Path, right: Path) -> None:
     """Two trainings have the same parameters, bit for bit."""
     first, second = (
         torch.load(folder / "checkpoint_last.pt", weights_only=False)["model"]
-        for folder in (one, other)
+        for folder in (left, right)
     )
     assert first.keys() == second.keys()
     for name in first:
@@ -96,9 +96,9 @@ class Training:
         launcher = [str(commands / "torchrun"), *torchrun] if torchrun else []
         folder.mkdir(exist_ok=True)
         self.out, self.err = folder / f"{name}.out", folder / f"{name}.err"
-        given = [str(databin()), "--user-dir", str(PACKAGE), *FLAGS, "--save-dir", str(folder)]
-        given += [] if valid else ["--disable-validation"]
-        self.begin([*launcher, str(commands / "fairseq-train"), *given, *map(str, flags)])
+        arguments = [str(databin()), "--user-dir", str(PACKAGE), *FLAGS, "--save-dir", str(folder)]
+        arguments += [] if valid else ["--disable-validation"]
+        self.begin([*launcher, str(commands / "fairseq-train"), *arguments, *map(str, flags)])
 
     def begin(self, words: list[str]) -> None:
         """Start it, as the head of a process group."""
@@ -121,8 +121,8 @@ class Training:
     def end(self, code: int = 0) -> tuple[str, str]:
         """Wait for its end; what it has said, standard output and error apart."""
         try:
-            found = self.process.wait(300)
+            exit_code = self.process.wait(300)
         finally:
             self.process.kill()
-        assert found == code, self.said()
+        assert exit_code == code, self.said()
         return self.out.read_text(), self.err.read_text()

@@ -37,8 +37,8 @@ def found(*roots: Path) -> Iterator[tuple[str, str]]:
 
 def _imported(tree: ast.AST) -> set[str]:
     """Names that import statements bind, and classes by way of ``cls``."""
-    statements = [one for one in ast.walk(tree) if isinstance(one, (ast.Import, ast.ImportFrom))]
-    return {"cls", *(a.asname or a.name for one in statements for a in one.names)}
+    statements = [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return {"cls", *(a.asname or a.name for statement in statements for a in statement.names)}
 
 
 def _kind(call: ast.Call, modules: set[str]) -> str | None:
@@ -47,7 +47,7 @@ def _kind(call: ast.Call, modules: set[str]) -> str | None:
     if name == "open":
         return "places that are written" if _writes(call) else None
     for kind, names in KINDS.items():
-        if any(called == one or called.endswith(f".{one}") for one in names):
+        if any(called == listed or called.endswith(f".{listed}") for listed in names):
             return kind if _computed(kind, name, call, modules) else None
     return None
 
@@ -65,7 +65,7 @@ def _computed(kind: str, name: str, call: ast.Call, modules: set[str]) -> bool:
 
 
 def _writes(call: ast.Call) -> bool:
-    mode = [*call.args[1:2], *(one.value for one in call.keywords if one.arg == "mode")]
+    mode = [*call.args[1:2], *(keyword.value for keyword in call.keywords if keyword.arg == "mode")]
     if not mode:
         return False
     return not isinstance(mode[0], ast.Constant) or bool(WRITING & set(str(mode[0].value)))

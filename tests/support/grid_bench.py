@@ -32,7 +32,7 @@ class Bench:
         self, *names: str, behind: Sequence[str] | None = (), **changes: object
     ) -> list[RunFolder]:
         grid = read_grid(write_grid(self.root / "grid", **changes))
-        runs = [one for one in runs_of(cells_of(grid)) if one.name in (names or ALL)]
+        runs = [run for run in runs_of(cells_of(grid)) if run.name in (names or ALL)]
         return folders(grid, runs, self.root / "out", self.root / "data", behind)
 
     def plan(self, workers: int = 1, **changes: Any) -> Plan:
@@ -40,8 +40,8 @@ class Bench:
             **{"data": self.root / "data", "behind": (), "slots": deal(workers, 0, 1), **changes}
         )
 
-    def run(self, found: Sequence[RunFolder], plan: Plan | None = None) -> dict[str, str]:
-        return run_all(found, plan or self.plan(), self.said.append)
+    def run(self, runs: Sequence[RunFolder], plan: Plan | None = None) -> dict[str, str]:
+        return run_all(runs, plan or self.plan(), self.said.append)
 
     def calls(self) -> list[dict]:
         path = self.root / "calls"

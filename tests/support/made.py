@@ -47,8 +47,8 @@ def made_once(make: Callable[..., object]) -> Callable[..., Path]:
     @functools.cache
     @functools.wraps(make)
     def made(*arguments: object, **options: object) -> Path:
-        asked = (make.__qualname__, arguments, sorted(options.items()))
-        key = hashlib.sha256(f"{asked} {_code(inspect.getfile(make))}".encode()).hexdigest()
+        request = (make.__qualname__, arguments, sorted(options.items()))
+        key = hashlib.sha256(f"{request} {_code(inspect.getfile(make))}".encode()).hexdigest()
         folder = _place[0] / f"{make.__name__.strip('_')}-{key[:12]}"
         mark = folder.with_suffix(".whole")
         with FileLock(folder.with_suffix(".lock")):

@@ -76,7 +76,7 @@ def mutants_of(path: Path) -> list[Mutant]:
         last = len(lines[node.end_lineno - 1].encode()[: node.end_col_offset].decode())
         return offsets[node.lineno - 1] + column, offsets[node.end_lineno - 1] + last
 
-    found = []
+    mutants = []
     for function in ast.walk(ast.parse(source)):
         if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
@@ -84,8 +84,8 @@ def mutants_of(path: Path) -> list[Mutant]:
             for node, kind, text in _faults(statement):
                 start, end = place(node)
                 name = str(path.relative_to(ROOT))
-                found.append(Mutant(name, node.lineno, start, end, kind, text))
-    return sorted(set(found), key=lambda mutant: (mutant.start, mutant.kind))
+                mutants.append(Mutant(name, node.lineno, start, end, kind, text))
+    return sorted(set(mutants), key=lambda mutant: (mutant.start, mutant.kind))
 
 
 def _faults(statement: ast.stmt) -> Iterator[tuple[ast.AST, str, str]]:
@@ -105,11 +105,11 @@ def _faults(statement: ast.stmt) -> Iterator[tuple[ast.AST, str, str]]:
 def _faults_at(node: ast.AST) -> Iterator[tuple[ast.AST, str, str]]:
     match node:
         case ast.Compare(left=left, ops=[operation], comparators=[right]):
-            other = COMPARISONS[type(operation)]
-            yield node, "comparison", f"{ast.unparse(left)} {other} {ast.unparse(right)}"
+            replacement = COMPARISONS[type(operation)]
+            yield node, "comparison", f"{ast.unparse(left)} {replacement} {ast.unparse(right)}"
         case ast.BinOp(left=left, op=operation, right=right) if type(operation) in ARITHMETIC:
-            other = ARITHMETIC[type(operation)]
-            yield node, "arithmetic", f"({ast.unparse(left)}) {other} ({ast.unparse(right)})"
+            replacement = ARITHMETIC[type(operation)]
+            yield node, "arithmetic", f"({ast.unparse(left)}) {replacement} ({ast.unparse(right)})"
         case ast.BoolOp(op=operation, values=values):
             word = " or " if isinstance(operation, ast.And) else " and "
             yield node, "and or", "(" + word.join(f"({ast.unparse(v)})" for v in values) + ")"
@@ -153,7 +153,7 @@ class Coverage:
         contexts = set(lines.get(mutant.line, []))
         if "" in contexts:
             contexts.update(*lines.values())
-        return {PHASE.sub("", one) for one in contexts} - {""}
+        return {PHASE.sub("", context) for context in contexts} - {""}
 
 
 class Workshop:
@@ -244,16 +244,16 @@ class Judgement:
             mutants: some.
             tests: that a mutant is to be found by.
         """
-        left = [one for one in mutants if (tier, one) not in self._known]
+        left = [mutant for mutant in mutants if (tier, mutant) not in self._known]
         with ThreadPoolExecutor(self._workers) as pool:
-            waiting = [pool.submit(self._judge, tier, one, tests(one)) for one in left]
+            waiting = [pool.submit(self._judge, tier, mutant, tests(mutant)) for mutant in left]
             for finished in as_completed(waiting):
                 finished.result()
         return len(mutants) - len(self.survivors(tier, mutants))
 
     def survivors(self, tier: str, mutants: list[Mutant]) -> list[Mutant]:
         """Those that a tier did not find."""
-        return [one for one in mutants if not self._known[tier, one]]
+        return [mutant for mutant in mutants if not self._known[tier, mutant]]
 
     def _judge(self, tier: str, mutant: Mutant, tests: set[str]) -> None:
         shop, began = self._shops.get(), time.monotonic()
@@ -266,8 +266,8 @@ class Judgement:
         row |= {"seconds": round(time.monotonic() - began), "mutant": asdict(mutant)}
         with self._out.open("a") as file:
             print(json.dumps(row), file=file)
-        found = "finds" if killed else "does not find"
-        print(f"{tier} {found} {mutant.path}:{mutant.line} {mutant.kind}", flush=True)
+        verdict = "finds" if killed else "does not find"
+        print(f"{tier} {verdict} {mutant.path}:{mutant.line} {mutant.kind}", flush=True)
 
 
 def main() -> None:
@@ -285,8 +285,8 @@ def main() -> None:
         judgement = Judgement(args.out, Path(folder))
         by_quick = judgement.killed("quick", mutants, quick.tests)
         left = judgement.survivors("quick", mutants)
-        more = {one: full.tests(one) - quick.tests(one) for one in left}
-        left.sort(key=lambda one: len(more[one]))
+        more = {mutant: full.tests(mutant) - quick.tests(mutant) for mutant in left}
+        left.sort(key=lambda mutant: len(more[mutant]))
         by_full = judgement.killed("full", left, more.__getitem__)
     print(f"{len(mutants)} mutants: the quick tier finds {by_quick}, the full one {by_full} more")
 

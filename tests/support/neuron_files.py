@@ -12,14 +12,14 @@ ATTENTION = ("query", "key", "value", "out")
 
 def names_of(layers: int) -> dict[str, str]:
     """The modules of an encoder-decoder, and their sides."""
-    found = {}
+    names = {}
     for stack, side in (("encoder_layers", "source"), ("decoder_layers", "target")):
         for layer in range(layers):
             parts = ["attention"] + ["cross_attention"] * (side == "target")
-            inside = [f"{part}.{one}" for part in parts for one in ATTENTION]
-            for one in [*inside, "feed_forward.inner", "feed_forward.outer"]:
-                found[f"{stack}.{layer}.{one}"] = side
-    return found
+            inside = [f"{part}.{projection}" for part in parts for projection in ATTENTION]
+            for module in [*inside, "feed_forward.inner", "feed_forward.outer"]:
+                names[f"{stack}.{layer}.{module}"] = side
+    return names
 
 
 def importance_of(pairs: list[str], layers: int, width: int, inner: int, seed: int = 0):
@@ -34,9 +34,12 @@ def importance_of(pairs: list[str], layers: int, width: int, inner: int, seed: i
     for name, side in sides.items():
         count = inner if name.endswith("inner") else width
         common = draw(count)
-        own = {code: draw(count) for code in sorted({c for p in pairs for c in p.split("-")})}
+        per_language = {
+            code: draw(count) for code in sorted({c for p in pairs for c in p.split("-")})
+        }
         rows = [
-            common + own[pair.split("-")[side == "target"]] + 0.3 * draw(count) for pair in pairs
+            common + per_language[pair.split("-")[side == "target"]] + 0.3 * draw(count)
+            for pair in pairs
         ]
         modules[name] = torch.stack(rows)
     return Importance("taylor", pairs, modules, sides, "c" * 64)
@@ -47,7 +50,7 @@ def masks_of(modules: dict[str, list[str]], pairs: list[str]) -> Masks:
     pairs have it, the first pair being 1, the second 2, the third 4."""
     general, rows = {}, {}
     for name, neurons in modules.items():
-        codes = [None if one == "G" else int(one, 16) for one in neurons]
+        codes = [None if letter == "G" else int(letter, 16) for letter in neurons]
         general[name] = torch.tensor([code is None for code in codes])
         rows[name] = torch.tensor(
             [[code is None or bool(code >> row & 1) for code in codes] for row in range(len(pairs))]

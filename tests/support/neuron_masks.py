@@ -21,8 +21,8 @@ def masks_of(core, pairs, state=None, share=0.8, seed=1):
     for name, part in projections(core.stack).items():
         width = part.out_features
         general[name] = torch.arange(width) < width // 2
-        own = torch.rand(len(pairs), width, generator=draws) < share
-        modules[name] = own | general[name]
+        used = torch.rand(len(pairs), width, generator=draws) < share
+        modules[name] = used | general[name]
         modules[name][:, -1] = False
     return Masks(tuple(pairs), modules, general, digest_of(state or {}), {"made": "by hand"})
 

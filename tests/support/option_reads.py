@@ -34,20 +34,20 @@ REACHED = {
 @functools.cache
 def reads_of(path: Path) -> frozenset[str]:
     """Names that a file reads of an object, by attribute, `getattr`, `get` or an index."""
-    found = set()
+    names = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         match node:
             case ast.Attribute(attr=str(name), ctx=ast.Load()):
-                found.add(name)
+                names.add(name)
             case ast.Call(func=ast.Name(id="getattr" | "hasattr"), args=[_, word, *_]):
-                found |= _text(word)
+                names |= _text(word)
             case ast.Call(func=ast.Attribute(attr="get" | "pop"), args=[word, *_]):
-                found |= _text(word)
+                names |= _text(word)
             case ast.Subscript(slice=word, ctx=ast.Load()):
-                found |= _text(word)
+                names |= _text(word)
             case ast.Compare(left=word, ops=[ast.In()]):
-                found |= _text(word)
-    return frozenset(found)
+                names |= _text(word)
+    return frozenset(names)
 
 
 def _text(node: ast.expr) -> set[str]:
@@ -70,7 +70,7 @@ def parsers() -> dict:
     """Each command's parser with all options of this package's task, models and criterions."""
     from fairseq import options
 
-    made = {
+    by_command = {
         "train": options.get_training_parser(),
         "generate": options.get_generation_parser(),
         "interactive": options.get_interactive_generation_parser(),
@@ -79,7 +79,7 @@ def parsers() -> dict:
     task = ("data", "--task", "tdo_translation", "--max-tokens", "90")
     model = ("--arch", "tdo_transformer", "--optimizer", "adam", "--lr-scheduler", "inverse_sqrt")
     criterion = ("--criterion", "label_smoothed_cross_entropy_terms")
-    for command, parser in made.items():
+    for command, parser in by_command.items():
         trains = command == "train"
         options.parse_args_and_arch(parser, [*task, *((*model, *criterion) if trains else ())])
-    return made
+    return by_command

@@ -15,18 +15,20 @@ def write_own(folder: Path, form: str) -> Path:
     folder.mkdir()
     for split, (first, size) in SIZES.items():
         numbers = range(first, first + size)
-        columns = {one: [sentence(one, number) for number in numbers] for one in THREE}
+        columns = {
+            language: [sentence(language, number) for number in numbers] for language in THREE
+        }
         if form == "table":
             table = [THREE, *zip(*columns.values(), strict=True)]
             _write(folder / f"{split}.tsv", ["\t".join(row) for row in table])
         elif form == "gzip":
-            for one, lines in columns.items():
-                _write(folder / f"{split}.{one}.gz", lines)
+            for language, lines in columns.items():
+                _write(folder / f"{split}.{language}.gz", lines)
         else:
             pairs = [("en", "de"), ("en", "fr"), ("de", "fr")][: 3 if split == "test" else 2]
             for pair in pairs:
-                for one in pair:
-                    _write(folder / f"{split}.{'-'.join(pair)}.{one}", columns[one])
+                for language in pair:
+                    _write(folder / f"{split}.{'-'.join(pair)}.{language}", columns[language])
     return folder
 
 

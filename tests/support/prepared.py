@@ -34,9 +34,9 @@ def prepared() -> DataFolder:
 
 @made_once
 def _model(folder: Path, task: str, flags: tuple[str, ...]) -> None:
-    given = ("--task", task, *TASK, *TAG, *TRAIN, *TDO, *LARGER, *CROSS_ENTROPY)
+    options = ("--task", task, *TASK, *TAG, *TRAIN, *TDO, *LARGER, *CROSS_ENTROPY)
     ending = ("--max-update", "150", "--no-epoch-checkpoints", "--disable-validation")
-    train(folder, *given, *ending, *flags, data=prepared().root)
+    train(folder, *options, *ending, *flags, data=prepared().root)
 
 
 def trained(*flags: str, seed: str = "3", task: str = "tdo_translation") -> Path:

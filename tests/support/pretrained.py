@@ -130,20 +130,20 @@ def sinusoids(positions: int, dim: int) -> torch.Tensor:
     half = dim // 2
     steps = torch.arange(half, dtype=torch.float64) / (half - 1)
     angles = torch.arange(positions, dtype=torch.float64)[:, None] * 10000.0**-steps
-    found = torch.cat([angles.sin(), angles.cos()], 1)
-    found[1] = 0
-    return found
+    encodings = torch.cat([angles.sin(), angles.cos()], 1)
+    encodings[1] = 0
+    return encodings
 
 
 def convert(original, out, *words, family="m2m100", to="tdo_transformer") -> str:
     """What `tdo convert` prints, in this process."""
     from tdo_plugin.cli import main
 
-    said = io.StringIO()
-    given = ["convert", str(original), "--from", family, "--to", to, "--out", str(out)]
-    with contextlib.redirect_stdout(said), kept_logging():
-        assert main([*given, *map(str, words)]) == 0
-    return said.getvalue()
+    printed = io.StringIO()
+    command = ["convert", str(original), "--from", family, "--to", to, "--out", str(out)]
+    with contextlib.redirect_stdout(printed), kept_logging():
+        assert main([*command, *map(str, words)]) == 0
+    return printed.getvalue()
 
 
 def facts(out: Path) -> dict:

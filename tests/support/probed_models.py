@@ -36,7 +36,7 @@ def core(topology):
 
 def batch(sentences, left, width=0):
     """Tag, sentence, end symbol, padded."""
-    rows = [[TAG, *one, EOS] for one in sentences]
+    rows = [[TAG, *sentence, EOS] for sentence in sentences]
     width = max(width, *map(len, rows))
     filled = [
         [PAD] * (width - len(row)) + row if left else row + [PAD] * (width - len(row))

@@ -61,8 +61,10 @@ class Reference:
         outputs = torch.zeros_like(x)
         for row in range(x.size(0)):
             for column in range(x.size(1)):
-                own = rows[row, column]
-                outputs[row, column] = normed[row, column] * part.weight[own] + part.bias[own]
+                language = rows[row, column]
+                outputs[row, column] = (
+                    normed[row, column] * part.weight[language] + part.bias[language]
+                )
         return outputs
 
     def linear(self, part, x):
@@ -104,12 +106,12 @@ class Reference:
                         output[row, column, place + width // 2] = vector.imag
         return output
 
-    def merged(self, part, x, memory, visible, own):
-        """Cross-attention plus the mean of the own values so far; own: (B, queries, queries)."""
+    def merged(self, part, x, memory, visible, causal):
+        """Cross-attention plus the mean of the own values so far; causal: (B, queries, queries)."""
         values, means = self.linear(part.value, x), []
         for row in range(len(x)):
             for j in range(x.size(1)):
-                chosen = [values[row, i] for i in range(x.size(1)) if own[row, j, i]]
+                chosen = [values[row, i] for i in range(x.size(1)) if causal[row, j, i]]
                 means.append(sum(chosen) / len(chosen))
         mean = torch.stack(means).view(x.shape)
         return self.linear(part.out, self.heads(part, x, memory, visible) + mean)
@@ -162,7 +164,10 @@ class Reference:
                 x = x + self.ffn(part.feed_forward, x)
             elif part.weight.dim() == 3:
                 x = torch.stack(
-                    [row @ part.weight[own] for row, own in zip(x, self.languages, strict=True)]
+                    [
+                        row @ part.weight[language]
+                        for row, language in zip(x, self.languages, strict=True)
+                    ]
                 )
             else:
                 x = self.norm(part, x)

@@ -8,16 +8,16 @@ WHOLE = {"share": 1.0, "ratio": 1.0, "languages": LANGUAGES}
 
 
 def read(dictionary, tokens):
-    return [dictionary[int(one)] for one in tokens if int(one) != dictionary.pad()]
+    return [dictionary[int(token)] for token in tokens if int(token) != dictionary.pad()]
 
 
 def greedy(model, source, begin, limit, task, target):
     """Words of the likeliest continuation, each by a pass over all, and whether it ended."""
     language = torch.tensor([[LANGUAGES.index(target) + 1]])
     dictionary, words = task.target_dictionary, []
-    tokens = torch.tensor([[task.source_dictionary.index(one) for one in source]])
+    tokens = torch.tensor([[task.source_dictionary.index(symbol) for symbol in source]])
     while len(words) < limit:
-        previous = [dictionary.index(one) for one in ("</s>", *begin, *words)]
+        previous = [dictionary.index(symbol) for symbol in ("</s>", *begin, *words)]
         fed = tokens, None, torch.tensor([previous])
         logits = model(*fed, tgt_lang_id=language)[0][0, -1].clone()
         logits[dictionary.pad()] = -torch.inf
@@ -46,18 +46,18 @@ def algorithm(task, model, sample, update, share, ratio, languages):
     fed = sample["net_input"]
     columns = (fed["src_lang_id"][:, 0], fed["tgt_lang_id"][:, 0])
     parts = (sample["id"], *columns)
-    key = [task.args.seed, update, *(int(one) for part in parts for one in part)]
-    names = [LANGUAGES[int(one) - 1] for one in columns[1]]
+    key = [task.args.seed, update, *(int(value) for part in parts for value in part)]
+    names = [LANGUAGES[int(number) - 1] for number in columns[1]]
     random = np.random.default_rng(key)
     taken = random.random(len(names)) < share
-    others = [[one for one in languages if one != t] for t in names]
-    places = random.integers(0, [len(one) for one in others])
-    made, drawn, ends = [], [], 0
+    candidates = [[language for language in languages if language != t] for t in names]
+    places = random.integers(0, [len(row) for row in candidates])
+    instances, drawn, ends = [], [], 0
     for k, t in enumerate(names):
         if not taken[k]:
             continue
-        other = others[k][places[k]]
-        drawn.append(other)
+        pivot = candidates[k][places[k]]
+        drawn.append(pivot)
         y = read(task.target_dictionary, sample["target"][k])[:-1]
         y = y[1:] if of_target else y
 
@@ -65,14 +65,14 @@ def algorithm(task, model, sample, update, share, ratio, languages):
             tag = {"src": [f"__{source}__"], "tgt": [f"__{target}__"], None: []}[of_source]
             return [*tag, *words, "</s>"]
 
-        query = tagged(y, t, other)
-        begin = [f"__{other}__"] if of_target else []
+        query = tagged(y, t, pivot)
+        begin = [f"__{pivot}__"] if of_target else []
         limit = max(1, int(ratio * len(query)))
-        words, ended = greedy(model, query, begin, limit, task, other)
+        words, ended = greedy(model, query, begin, limit, task, pivot)
         ends += ended
         if not ended and circles(words):
             continue
         if all(word.startswith(("__", "<")) and word != "<unk>" for word in words):
             continue
-        made.append((k, tagged(words, other, t), other, t))
-    return made, drawn, ends
+        instances.append((k, tagged(words, pivot, t), pivot, t))
+    return instances, drawn, ends

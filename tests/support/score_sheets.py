@@ -64,7 +64,7 @@ def sheet(**changes: object) -> ScoreSheet:
     """Two systems, three languages, four directions; COMET is missing."""
     won = Difference(30.02, 15.0, 15.02, 10.0, 20.0, 0.0004)
     close = Difference(39.99, 40.0, -0.01, -1.0, 1.0, 0.0312)
-    own = ScoreSheet(
+    default = ScoreSheet(
         systems=(system("plain"), system("few")),
         directions=tuple(SCORES),
         groups=GROUPS,
@@ -90,7 +90,7 @@ def sheet(**changes: object) -> ScoreSheet:
     )
     if "systems" in changes:
         changes.setdefault("examples", ())  # those above are of the systems above
-    return replace(own, **changes)
+    return replace(default, **changes)
 
 
 def written(table: Table) -> dict[tuple[str, ...], dict[tuple[str, str], str]]:

@@ -65,8 +65,8 @@ def _own_clone() -> Path:
 
 @made_once
 def _dry_run(folder: Path, name: str, words: tuple[str, ...]) -> None:
-    said = script(_own_clone(), name, *words, "--dry-run", CUDA_VISIBLE_DEVICES="").stdout
-    (folder / "said").write_text(said.replace(str(_own_clone()), CLONE))
+    output = script(_own_clone(), name, *words, "--dry-run", CUDA_VISIBLE_DEVICES="").stdout
+    (folder / "said").write_text(output.replace(str(_own_clone()), CLONE))
 
 
 def dry_run(name: str, *words: str) -> str:
@@ -79,8 +79,8 @@ def dry_run(name: str, *words: str) -> str:
 
 def shown(clone: Path, name: str, *words: object) -> list[list[str]]:
     """The `tdo` commands of a dry run, without that word, as a clone's."""
-    told = [str(word).replace(str(clone), CLONE) for word in words]
-    output = dry_run(name, *told)
+    arguments = [str(word).replace(str(clone), CLONE) for word in words]
+    output = dry_run(name, *arguments)
     commands = [shlex.split(line[2:]) for line in output.splitlines() if line.startswith("+ ")]
     return [
         [word.replace(CLONE, str(clone)) for word in command[1:]]
@@ -91,11 +91,11 @@ def shown(clone: Path, name: str, *words: object) -> list[list[str]]:
 
 def trained(clone: Path, commands: list[list[str]]) -> dict[str, dict[str, str]]:
     """By system, the last value of each flag of its training; its config under `config`."""
-    found = {}
+    systems = {}
     for words in commands:
         if words[0] == "train":
             flags = {a: b for a, b in itertools.pairwise(words) if a.startswith("--")}
             _, *name = Path(flags["--save-dir"]).parent.relative_to(clone / "runs").parts
             config = Path(words[1]).relative_to(clone / "configs").as_posix()
-            found["/".join(name)] = {"config": config, "data": words[2], **flags}
-    return found
+            systems["/".join(name)] = {"config": config, "data": words[2], **flags}
+    return systems

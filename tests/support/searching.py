@@ -37,4 +37,7 @@ def random_sample():
 
 def readable(batch):
     """Tokens and scores of every hypothesis."""
-    return [[(one["tokens"].tolist(), float(one["score"])) for one in ranked] for ranked in batch]
+    return [
+        [(hypothesis["tokens"].tolist(), float(hypothesis["score"])) for hypothesis in ranked]
+        for ranked in batch
+    ]

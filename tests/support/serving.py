@@ -85,8 +85,8 @@ class Server:
 
     def count(self, path: str, method: str = "GET") -> int:
         """How often a path was asked for."""
-        wanted = "/" + path.lstrip("/")
-        return sum((one.method, one.path) == (method, wanted) for one in self.asked)
+        absolute = "/" + path.lstrip("/")
+        return sum((request.method, request.path) == (method, absolute) for request in self.asked)
 
     def note(self, method: str, path: str, span: str) -> Behaviour:
         """Remember a request and say how to answer it."""
@@ -144,9 +144,9 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
             self, content: bytes, edition: str, behaviour: Behaviour, span: str, body: bool
         ) -> None:
             start, end = 0, len(content)
-            if found := re.fullmatch(r"bytes=(\d+)-(\d*)", span):
-                start = int(found[1])
-                end = min(end, int(found[2]) + 1) if found[2] else end
+            if byte_range := re.fullmatch(r"bytes=(\d+)-(\d*)", span):
+                start = int(byte_range[1])
+                end = min(end, int(byte_range[2]) + 1) if byte_range[2] else end
                 if start >= len(content):
                     self.send_response(416)
                     self.send_header("Content-Range", f"bytes */{len(content)}")

@@ -11,10 +11,14 @@ def sheet(bleu: Mapping[str, Mapping[str, float]], **changes: object) -> ScoreSh
     """BLEU by system and direction."""
     systems = tuple(
         SystemScores(
-            name, tuple(DirectionScores(one, 2, {"bleu": value}) for one, value in own.items())
+            name,
+            tuple(
+                DirectionScores(direction, 2, {"bleu": value})
+                for direction, value in scores.items()
+            ),
         )
-        for name, own in bleu.items()
+        for name, scores in bleu.items()
     )
     directions = tuple(next(iter(bleu.values()), ()))
-    groups = {"all": directions, **{one: (one,) for one in directions}}
+    groups = {"all": directions, **{direction: (direction,) for direction in directions}}
     return ScoreSheet(systems, directions, groups, ("bleu",), **changes)

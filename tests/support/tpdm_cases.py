@@ -26,7 +26,7 @@ UPDATE = Update(lr=0.01)
 def made(*flags, topology="encoder-decoder"):
     """(task, model in double precision, criterion, a mixed batch)."""
     task, model, criterion = built(*BASE, *TOPOLOGIES[topology], *SMALL, *TPDM, *flags)
-    batch = next(one for one in iterate(task, "train") if len(one["id"]) > 4)
+    batch = next(sample for sample in iterate(task, "train") if len(sample["id"]) > 4)
     criterion.train()
     return task, model.double().train(), criterion, batch
 
@@ -36,15 +36,15 @@ def adversary(criterion):
 
 
 def objective(model, criterion, batch, update=None):
-    known = nullcontext() if update is None else criterion.in_update(**asdict(update))
-    with known:
+    context = nullcontext() if update is None else criterion.in_update(**asdict(update))
+    with context:
         loss, _, logs = criterion(model, batch)
     return loss, logs
 
 
 def copies(module):
-    return {name: one.detach().clone() for name, one in module.named_parameters()}
+    return {name: parameter.detach().clone() for name, parameter in module.named_parameters()}
 
 
-def same(one, other):
-    return all(torch.equal(one[name], other[name]) for name in other)
+def same(first, second):
+    return all(torch.equal(first[name], second[name]) for name in second)

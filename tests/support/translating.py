@@ -15,8 +15,8 @@ def lines(path: Path) -> list[str]:
 
 def started(*words: object, python: str | None = None) -> "subprocess.Popen[str]":
     """`tdo translate` in a process of its own."""
-    given = ("translate", prepared().root, "--cpu", "--path", trained(), *words)
-    return begun(*given, python=python)
+    command = ("translate", prepared().root, "--cpu", "--path", trained(), *words)
+    return begun(*command, python=python)
 
 
 def begun(*words: object, python: str | None = None) -> "subprocess.Popen[str]":

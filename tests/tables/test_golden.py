@@ -66,10 +66,10 @@ def test_fairseq_understands_the_trainings(
     for _, config, _, *flags in trainings:
         config = config.replace(CLONE, str(clone))
         with subtests.test(config=config, flags=shlex.join(flags)):
-            said = io.StringIO()
-            with contextlib.redirect_stdout(said):
+            output = io.StringIO()
+            with contextlib.redirect_stdout(output):
                 assert main(["train", config, data, *flags, "--cpu", "--dry-run"]) == 0
-            (line,) = (one for one in said.getvalue().splitlines() if one.startswith("+ "))
+            (line,) = (line for line in output.getvalue().splitlines() if line.startswith("+ "))
             program, *words = shlex.split(line.removeprefix("+ "))
             assert program == "fairseq-train"
             args = options.parse_args_and_arch(options.get_training_parser(), words)

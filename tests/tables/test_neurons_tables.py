@@ -34,7 +34,7 @@ def test_there_is_a_script_for_each_table_and_figure() -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("number", ["1", "2", "3"])
 def test_rows_are_those_of_the_paper_in_its_order(clone: Path, number: str) -> None:
-    table = next(one for one in published("neurons").tables if one.table == number)
+    table = next(entry for entry in published("neurons").tables if entry.table == number)
     commands = shown(clone, f"neurons_table{number}.sh", "full")
     rows = [name for name in scored(commands) if name != TRAINED_ON]
     assert rows == [row.name for row in table.rows]
@@ -143,9 +143,9 @@ def test_erasures_are_those_of_the_paper(clone: Path) -> None:
     """
     done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=True)
     system, pairs = "many-to-many/masked-taylor-0.9-0.7-pair", ("it-en", "ro-it", "en-ro")
-    asked = ["general --general 0.2"]
-    asked += [f"specific-{pair} --specific 0.5 --pair {pair}" for pair in pairs]
-    expected = [f"{system}{seed} {what}" for seed in ("", "-seed-2") for what in asked]
+    erasures = ["general --general 0.2"]
+    erasures += [f"specific-{pair} --specific 0.5 --pair {pair}" for pair in pairs]
+    expected = [f"{system}{seed} {what}" for seed in ("", "-seed-2") for what in erasures]
     last = [f"TE without specific-{pair}, seed 2=/run/{system}-seed-2/ablated/" for pair in pairs]
     expected += [f"{line}specific-{pair}/output" for line, pair in zip(last, pairs, strict=True)][
         1:
@@ -157,7 +157,7 @@ def test_erasures_are_those_of_the_paper(clone: Path) -> None:
 def test_full_says_its_hours_first(clone: Path) -> None:
     lines = dry_run("neurons_table3.sh", "full").splitlines()
     hours = [re.match(r"(\d+) trainings?, .* GPU hours: an estimate", line) for line in lines]
-    assert [found[1] for found in hours if found] == ["4"]
+    assert [match[1] for match in hours if match] == ["4"]
 
 
 @pytest.mark.full

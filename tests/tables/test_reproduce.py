@@ -63,8 +63,8 @@ def test_smoke_runs_every_script_of_the_repository(clone: Path, tmp_path: Path) 
     output = reproduce(clone, "--smoke", "--out", tmp_path / "run", "--jobs", 1).stdout
     assert sorted(words[0] for words in seen(clone)) == sorted(path.name for path in SCRIPTS)
     for name, *words in seen(clone):
-        own = f"--smoke --out {tmp_path}/run/{name.split('_')[0]}".split()
-        assert words in (own, [*own, "--jobs", "1", "--threads", "1"])
+        options = f"--smoke --out {tmp_path}/run/{name.split('_')[0]}".split()
+        assert words in (options, [*options, "--jobs", "1", "--threads", "1"])
         assert f"{name}: " in output
         # the script itself takes them: what it does not know would end it before its help
         (script,) = (path for path in SCRIPTS if path.name == name)

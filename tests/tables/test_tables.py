@@ -21,7 +21,7 @@ def test_there_is_a_script_for_each_table_and_for_the_curve() -> None:
 @pytest.mark.parametrize("name", NUMBERED)
 def test_rows_are_those_of_the_paper_in_its_order(clone: Path, name: str) -> None:
     number = name.removeprefix("opus100_table").removesuffix(".sh")
-    table = next(one for one in published("opus100").tables if one.table == number)
+    table = next(table for table in published("opus100").tables if table.table == number)
     (score,) = (words for words in shown(clone, name) if words[0] == "score")
     systems = [word.partition("=")[0] for word in score[1 : score.index("--data")]]
     assert systems == [row.name for row in table.rows]
@@ -71,7 +71,7 @@ def test_depths_follow_the_scale(clone: Path) -> None:
     assert pairs == {"en-de", "en-zh", "en-br", "en-te"}
     (score,) = (words for words in commands if words[0] == "score")
     groups = [b.partition("=")[0] for a, b in itertools.pairwise(score) if a == "--group"]
-    tables = [one for one in published("opus100").tables if one.table in ("2", "4")]
+    tables = [table for table in published("opus100").tables if table.table in ("2", "4")]
     assert groups == [table.columns[1].group for table in tables]
 
 
@@ -85,7 +85,7 @@ def test_pivots_take_two_bilingual_models(clone: Path) -> None:
 def test_full_says_its_hours_first(clone: Path) -> None:
     lines = dry_run("opus100_table7.sh", "full").splitlines()
     hours = [re.match(r"(\d+) trainings, .* GPU hours: an estimate", line) for line in lines]
-    assert [found[1] for found in hours if found] == ["1", "2"]
+    assert [estimate[1] for estimate in hours if estimate] == ["1", "2"]
     robt = next(line for line in lines if re.match(r" +1 .*-robt-6", line))
     assert " 100,000 " in robt  # another 100,000, not 600,000
 

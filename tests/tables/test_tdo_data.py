@@ -30,7 +30,7 @@ def test_what_stands_for_a_pretrained_model_is_not_in_the_estimate(
     first, second = said(clone, tmp_path, "toy", body)
     assert first == "m2m-418m/original: not in the estimate"
     command, *paths = second.split(" --")[0].split()
-    assert command == "estimate" and [Path(one).name for one in paths] == [
+    assert command == "estimate" and [Path(path).name for path in paths] == [
         "tdo.conf", "decoder-only.conf"
     ]  # fmt: skip
     assert second.endswith(" --vocab-size 1600 --done 0")
@@ -46,11 +46,11 @@ def test_pretrained_rows_may_come_one_after_the_other(clone: Path, tmp_path: Pat
     body = "originals=/originals\n"
     body += "for row in tdo tdo encoder-decoder; do rows=(m2m-418m/$row); prepare_data; done\n"
     body += "encoder=decoder:1-6; prepare_data"
-    found = said(clone, tmp_path, "full", body)
-    assert [line.split()[0] for line in found] == [
+    lines = said(clone, tmp_path, "full", body)
+    assert [line.split()[0] for line in lines] == [
         *("convert", "prepare", "convert"),  # the second time there is nothing to do
         "convert",  # data are the same, whatever the encoder begins with
     ]
-    assert [line.partition("--to ")[2].split()[0] for line in found if "--to" in line] == [
+    assert [line.partition("--to ")[2].split()[0] for line in lines if "--to" in line] == [
         *("tdo_transformer", "tdo_encoder_decoder", "tdo_encoder_decoder")
     ]

@@ -24,10 +24,10 @@ def named(commands: list[list[str]], command: str) -> list[list[str]]:
 
 def scored(commands: list[list[str]]) -> dict[str, str]:
     """The folder of hypotheses by the system's name, of all `tdo score`."""
-    found: dict[str, str] = {}
+    folders: dict[str, str] = {}
     for words in named(commands, "score"):
-        found |= dict(word.rsplit("=", 1) for word in words[1 : words.index("--data")])
-    return found
+        folders |= dict(word.rsplit("=", 1) for word in words[1 : words.index("--data")])
+    return folders
 
 
 def places(sweep: list[str]) -> dict[str, str]:
@@ -45,7 +45,7 @@ def test_there_is_a_script_for_each_table_and_figure() -> None:
 @pytest.mark.full
 @pytest.mark.parametrize("number", ["1", "2", "3", "4"])
 def test_rows_are_those_of_the_paper_in_its_order(clone: Path, number: str) -> None:
-    table = next(one for one in published("tdo").tables if one.table == number)
+    table = next(entry for entry in published("tdo").tables if entry.table == number)
     commands = shown(clone, f"tdo_table{number}.sh", "full")
     assert [*scored(commands)] == [row.name for row in table.rows]
     (report,) = named(commands, "report")
@@ -74,12 +74,12 @@ def test_a_system_is_the_same_in_all_tables_and_figures(clone: Path) -> None:
 @pytest.mark.full
 def test_no_two_systems_are_the_same(clone: Path) -> None:
     """At the paper's sizes; of fewer layers two shares may be one layer."""
-    found: dict[tuple[str, ...], str] = {}
+    folders: dict[tuple[str, ...], str] = {}
     for name in SCRIPTS:
         for words in named(shown(clone, name, "full"), "train"):
             folder = value(words, "--save-dir")
             flags = tuple(word for word in words if word != folder)
-            assert found.setdefault(flags, folder) == folder
+            assert folders.setdefault(flags, folder) == folder
 
 
 @pytest.mark.full
@@ -126,9 +126,9 @@ def test_multi30k_has_the_sizes_of_the_paper_where_they_are_asked_for(clone: Pat
     systems = trained(clone, shown(clone, "tdo_table1.sh", "multi30k", "--size", "paper"))
     assert len(systems) == 11 + 2 * 7
     for name, flags in systems.items():
-        own = read_config(ROOT / "configs" / flags["config"]).flags
-        asked = {flag: own[flag][0] for flag in sizes if own.get(flag, ["0"]) != ["0"]}
-        assert asked == {flag: flags[flag] for flag in asked}, name
+        config = read_config(ROOT / "configs" / flags["config"]).flags
+        expected = {flag: config[flag][0] for flag in sizes if config.get(flag, ["0"]) != ["0"]}
+        assert expected == {flag: flags[flag] for flag in expected}, name
     small = trained(clone, shown(clone, "tdo_table1.sh", "multi30k"))
     assert {flags["--tdo-model-dim"] for flags in small.values()} == {"128", "192"}
     # what it begins with has them, too
@@ -232,8 +232,8 @@ def test_small_scales_have_the_recipe_s_losses_and_the_full_one_the_paper_s(
 ) -> None:
     rows = ",".join(f"ted19/{row}" for row in ROWS)
     commands = shown(clone, "tdo_table3.sh", *words.split(), "--rows", rows)
-    found = trained(clone, commands)
-    assert tuple(tuple(map(found[f"ted19/{row}"].get, FLAGS)) for row in ROWS) == FOUND[words]
+    systems = trained(clone, commands)
+    assert tuple(tuple(map(systems[f"ted19/{row}"].get, FLAGS)) for row in ROWS) == FOUND[words]
 
 
 def test_what_is_pre_trained_has_begun(clone: Path) -> None:
@@ -256,16 +256,18 @@ def test_table_2_begins_with_what_is_converted(clone: Path, scale: str) -> None:
     assert len(tuned) == (18 if scale == "full" else 6)
     for name, flags in tuned.items():
         start = flags["--finetune-from-model"]
-        made = conversions[start.removesuffix("/model.pt")]
-        assert ("--encoder" in made) == name.endswith("encoder-decoder")
+        conversion = conversions[start.removesuffix("/model.pt")]
+        assert ("--encoder" in conversion) == name.endswith("encoder-decoder")
         whole = "tdo_encoder_decoder" if name.endswith("encoder-decoder") else None
         whole = whole or (
             "tdo_prefix_decoder_only" if "decoder-only" in name else "tdo_transformer"
         )
-        assert value(made, "--to") == whole
-        assert ("--adaptation-dim" in made) == (whole == "tdo_transformer" and "adapt" not in name)
+        assert value(conversion, "--to") == whole
+        assert ("--adaptation-dim" in conversion) == (
+            whole == "tdo_transformer" and "adapt" not in name
+        )
         half = "3" if scale != "full" else "12" if name.startswith("m2m-1.2b") else "6"
-        assert value(made, "--layers") == half
+        assert value(conversion, "--layers") == half
     if scale != "full":
         prepared = "preprocess" if scale == "toy" else "prepare"
         assert order[:3] == [prepared, "train", "convert"] and order[-1] == "train"
@@ -289,7 +291,7 @@ def test_what_is_run_and_its_hours_are_said_first(clone: Path) -> None:
     lines = dry_run("tdo_table2.sh", "full", "--originals", "/").splitlines()
     assert lines[0].startswith("to train: m2m-418m/encoder-decoder ")
     hours = [re.match(r"(\d+) trainings, .* GPU hours: an estimate", line) for line in lines]
-    assert [found[1] for found in hours if found] == ["12", "6"]  # by dictionary
+    assert [match[1] for match in hours if match] == ["12", "6"]  # by dictionary
     counted = {line.split()[1]: line.split()[2] for line in lines if re.match(r" +1 ", line)}
     # as appendix H of the paper
     assert counted["m2m-418m/tdo"] == "282.3M" and counted["nllb-600m/tdo"] == "413.5M"

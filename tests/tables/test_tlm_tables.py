@@ -20,7 +20,7 @@ SCALES = ("toy", "multi30k", "full")
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("name", ROWS)
 def test_rows_are_those_of_the_paper_in_its_order(clone: Path, name: str, scale: str) -> None:
-    table = next(one for one in published("tlm").tables if one.table == ROWS[name])
+    table = next(table for table in published("tlm").tables if table.table == ROWS[name])
     commands = shown(clone, name, scale)
     (score,) = (words for words in commands if words[0] == "score")
     named = [word.partition("=")[0] for word in score[1 : score.index("--data")]]
@@ -35,11 +35,11 @@ def test_rows_are_those_of_the_paper_in_its_order(clone: Path, name: str, scale:
 def test_configs_are_rows(clone: Path) -> None:
     folder = clone / "configs" / "tlm-tables"
     configs = {path.relative_to(folder).as_posix() for path in folder.rglob("*.conf")}
-    found = set()
+    used = set()
     for name in ROWS:
         for flags in trained(clone, shown(clone, name, "toy")).values():
-            found.add(flags["config"].removeprefix("tlm-tables/"))
-    left = {name for name in configs - found if not name.startswith("scales/")}
+            used.add(flags["config"].removeprefix("tlm-tables/"))
+    left = {name for name in configs - used if not name.startswith("scales/")}
     assert left == {"tlm.conf"}  # of the grid
 
 
@@ -69,10 +69,12 @@ def test_rows_with_more_data_get_it(clone: Path) -> None:
         "encoder-only-lm": (lone, None),
         "encoder-only-back-translation": (None, synthetic),
     }
-    made = {words[0]: words for words in commands if words[0] in ("monolingual", "backtranslate")}
+    by_name = {
+        words[0]: words for words in commands if words[0] in ("monolingual", "backtranslate")
+    }
     for name, out in (("monolingual", lone), ("backtranslate", synthetic)):
-        assert made[name][made[name].index("--out") + 1] == out
-        assert f"en={run / 'alone'}" in made[name]
+        assert by_name[name][by_name[name].index("--out") + 1] == out
+        assert f"en={run / 'alone'}" in by_name[name]
     few = shown(clone, "tlm_table7.sh", "full", "--rows", "mono/encoder-only")
     assert [words[0] for words in few] == ["prepare", "train", "score", "report"]
 
@@ -96,7 +98,7 @@ def test_the_grid_is_the_paper_s() -> None:
 
     grid = read_grid(ROOT / "configs" / "tlm-tables" / "grid.json")
     cells = cells_of(grid)
-    table = next(one for one in published("tlm").tables if one.table == "9")
+    table = next(table for table in published("tlm").tables if table.table == "9")
     assert [cell.row for cell in cells] == [row.name for row in table.rows]
     assert (len(cells), len(runs_of(cells))) == (33, 29)
     assert list(grid.axes) == list(AXES.values())
@@ -139,9 +141,9 @@ def test_small_scales_keep_the_paper_s_ratios(clone: Path, scale: str) -> None:
 def test_the_paper_s_sizes(clone: Path) -> None:
     output = dry_run("tlm_table6.sh", "full")
     counts = re.findall(r"(?m)^ +1 +de-en/\S+ +([\d.]+)M", output)
-    wanted = [row.values[0] for row in published("tlm").tables[4].rows]
+    sizes = [row.values[0] for row in published("tlm").tables[4].rows]
     # of a vocabulary of 10,000, to which the paper's adds some (notes of its table)
-    assert [float(one) for one in counts] == pytest.approx(wanted, abs=0.35)
+    assert [float(count) for count in counts] == pytest.approx(sizes, abs=0.35)
     growth = [b - a for a, b in zip(map(float, counts[1:]), map(float, counts[2:]), strict=False)]
     assert growth == pytest.approx([10.5] * 3, abs=0.11)
     assert float(counts[0]) == float(counts[3])
@@ -167,5 +169,5 @@ def test_smoke(clone: Path, name: str) -> None:
     ],
 )
 def test_refused(clone: Path, words: list[str], message: str) -> None:
-    said = script(clone, "tlm_table6.sh", *words, code=1).stderr
-    assert message in said
+    errors = script(clone, "tlm_table6.sh", *words, code=1).stderr
+    assert message in errors

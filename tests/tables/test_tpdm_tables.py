@@ -17,11 +17,11 @@ TRAINED = ["tpdm_adversary.sh", "tpdm_figure1.sh", *SCORED, "tpdm_table4.sh"]
 
 def scored(commands: list[list[str]]) -> dict[str, str]:
     """The folder of hypotheses by the system's name, of all `tdo score`."""
-    found = {}
+    folders = {}
     for words in commands:
         if words[0] == "score":
-            found |= dict(word.split("=") for word in words[1 : words.index("--data")])
-    return found
+            folders |= dict(word.split("=") for word in words[1 : words.index("--data")])
+    return folders
 
 
 def test_there_is_a_script_for_each_table_the_curve_and_the_adversary() -> None:
@@ -33,7 +33,7 @@ def test_there_is_a_script_for_each_table_the_curve_and_the_adversary() -> None:
 @pytest.mark.parametrize("name", SCORED)
 def test_rows_are_those_of_the_paper_in_its_order(clone: Path, name: str) -> None:
     number = name.removeprefix("tpdm_table").removesuffix(".sh")
-    table = next(one for one in published("tpdm").tables if one.table == number)
+    table = next(entry for entry in published("tpdm").tables if entry.table == number)
     rows = [row.name for row in table.rows]
     commands = shown(clone, name, "full")
     assert [*scored(commands)] == rows
@@ -128,7 +128,7 @@ def test_seeds_are_trainings_of_their_own(clone: Path) -> None:
 def test_full_says_its_hours_first(clone: Path) -> None:
     lines = dry_run("tpdm_table7.sh", "full").splitlines()
     hours = [re.match(r"(\d+) trainings, .* GPU hours: an estimate", line) for line in lines]
-    assert [found[1] for found in hours if found] == ["8"]
+    assert [match[1] for match in hours if match] == ["8"]
     systems = [line for line in lines if re.match(r" +\d+ +europarl/mnmt", line)]
     assert [" 300,000 " in line for line in systems] == [True] * 8
 
@@ -160,15 +160,15 @@ def test_the_last_update_is_a_candidate(clone: Path, words: list[str]) -> None:
 def test_rows_with_l_d_take_what_the_adversary_needs_at_small_scales(clone: Path) -> None:
     """What a row leaves out, its scale does not bring back."""
     names = ("tpdm_adversary.sh", "tpdm_table1.sh", "tpdm_table2.sh")
-    found: dict[str, dict[str, str]] = {}
+    systems: dict[str, dict[str, str]] = {}
     for name in names:
-        found |= trained(clone, shown(clone, name, "toy", "--updates", "1500"))
+        systems |= trained(clone, shown(clone, name, "toy", "--updates", "1500"))
     late = {"--tpdm-disentangle-start": "750", "--tpdm-disentangle-warmup": "250"}
     game = {"--tpdm-generator-steps": "5", "--tpdm-disentangle-weight": "0.1"}
     detached = {"--tpdm-detach-positional": ""}
 
     def taken(system: str) -> dict[str, str]:
-        flags = found[system]
+        flags = systems[system]
         if detached.keys() <= flags.keys():  # has no value
             flags |= detached
         return {key: value for key, value in flags.items() if key in late | game | detached}
@@ -179,7 +179,7 @@ def test_rows_with_l_d_take_what_the_adversary_needs_at_small_scales(clone: Path
     assert taken("multiun/adversary-late-5-steps") == late
     for name in ("mnmt-small", "mnmt-tpdm-small-without-l_d", "adversary-as-printed"):
         assert taken(f"multiun/{name}") == {}
-    starts = {name: flags.get("--tdo-init") for name, flags in found.items()}
+    starts = {name: flags.get("--tdo-init") for name, flags in systems.items()}
     assert {starts[name] for name in starts if "-base" in name} == {"depth-scaled"}
     assert {starts[name] for name in starts if "-base" not in name} == {None}
     full = trained(clone, shown(clone, "tpdm_table1.sh", "full"))
@@ -212,8 +212,8 @@ def test_no_checkpoint_is_chosen_before_l_d_has_its_weight(
     done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=True)
     assert int(done.stdout) == least
     flags = trained(clone, shown(clone, "tpdm_figure1.sh", *words)).values()
-    assert not any("--validate-after-updates" in one for one in flags)
-    kept = {one.get("--keep-interval-updates") for one in flags}
+    assert not any("--validate-after-updates" in options for options in flags)
+    kept = {options.get("--keep-interval-updates") for options in flags}
     assert kept == ({None} if words == ["full"] else {"-1"})  # full: as the configs say
 
 

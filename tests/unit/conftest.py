@@ -26,11 +26,11 @@ def data(tmp_path: Path) -> DataFolder:
     root = tmp_path / "data"
     for folder in ("pieces", "reference"):
         (root / folder).mkdir(parents=True)
-    for other in ("de", "fr"):
-        for language in ("en", other):
+    for partner in ("de", "fr"):
+        for language in ("en", partner):
             for split in ("train", "valid"):
                 content = "".join(pieces(line) + "\n" for line in TEXT[language])
-                name = f"{split}.en-{other}.{language}"
+                name = f"{split}.en-{partner}.{language}"
                 (root / "pieces" / name).write_text(content, encoding="utf-8")
     for language, lines in TEXT.items():
         content = "\n".join(lines) + "\n"

@@ -42,8 +42,8 @@ def folder(tmp_path: Path) -> Path:
         words = "".join(f"word{number} 1\n" for number in range(WORDS))
         (tmp_path / f"dict.{language}.txt").write_text(words)
     names = [path.name for path in tmp_path.iterdir()]
-    found = {name: hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() for name in names}
-    (tmp_path / "prepared.json").write_text(json.dumps({DIGESTS: found}))
+    checksums = {name: hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() for name in names}
+    (tmp_path / "prepared.json").write_text(json.dumps({DIGESTS: checksums}))
     return tmp_path
 
 
@@ -56,12 +56,12 @@ def unmarked(folder: Path) -> Path:
 
 def dictionary(tags: int = 2) -> Dictionary:
     """As it is in use: with tags behind the words."""
-    made = Dictionary()
+    symbols = Dictionary()
     for number in range(WORDS):
-        made.add_symbol(f"word{number}")
+        symbols.add_symbol(f"word{number}")
     for number in range(tags):
-        made.add_symbol(f"__tag{number}__")
-    return made
+        symbols.add_symbol(f"__tag{number}__")
+    return symbols
 
 
 def lean(prefix: Path) -> object:
@@ -108,10 +108,10 @@ def swap(suffix: str) -> Callable[[Path], None]:
     """With the other side's."""
 
     def exchange(side: Path) -> None:
-        one, other = Path(f"{side}{suffix}"), side.with_name(f"test.en-de.de{suffix}")
-        content = one.read_bytes()
-        one.write_bytes(other.read_bytes())
-        other.write_bytes(content)
+        first, second = Path(f"{side}{suffix}"), side.with_name(f"test.en-de.de{suffix}")
+        content = first.read_bytes()
+        first.write_bytes(second.read_bytes())
+        second.write_bytes(content)
 
     return exchange
 
@@ -283,8 +283,10 @@ def test_shards_are_known_to_the_folder_above(folder: Path) -> None:
     for path in folder.glob("*.*"):
         if path.suffix in (".idx", ".bin", ".txt"):
             shutil.copyfile(path, shard / path.name)
-    known = json.loads((folder / "prepared.json").read_text())[DIGESTS]
-    content = {DIGESTS: {**known, **{f"shard2/{name}": one for name, one in known.items()}}}
+    recorded = json.loads((folder / "prepared.json").read_text())[DIGESTS]
+    content = {
+        DIGESTS: {**recorded, **{f"shard2/{name}": digest for name, digest in recorded.items()}}
+    }
     (folder / "prepared.json").write_text(json.dumps(content))
     lean(shard / "test.en-de.en")
     TOLD["another word"](shard / "test.en-de.en")

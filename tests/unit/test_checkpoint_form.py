@@ -27,7 +27,7 @@ SOUND = {
 
 
 def replaced(group, key, value):
-    kept = {name: one for name, one in group.items() if name != key}
+    kept = {name: entry for name, entry in group.items() if name != key}
     return kept if value is ABSENT else {**kept, key: value}
 
 

@@ -134,9 +134,9 @@ def test_torchrun_that_lost_the_others_ends_as_its_workers_have(
     with pytest.raises(SystemExit) as ended:
         distributed._run(closing(codes, LOST), [])
     assert ended.value.code == code
-    said = capsys.readouterr().err
+    errors = capsys.readouterr().err
     line = "the machine that all meet at has ended, or does not answer: no bytes\n"
-    assert said == {0: "", 1: f"error: {line}", 143: line}[code]
+    assert errors == {0: "", 1: f"error: {line}", 143: line}[code]
 
 
 def closing(codes: list[int], error: Exception) -> Callable[[object], None]:
@@ -146,7 +146,7 @@ def closing(codes: list[int], error: Exception) -> Callable[[object], None]:
         context = SubprocessContext.__new__(SubprocessContext)
         context._close, context._tail_logs = lambda **_: None, []
         context.filtered_stdout = context.filtered_stderr = None
-        processes = (SimpleNamespace(proc=SimpleNamespace(returncode=one)) for one in codes)
+        processes = (SimpleNamespace(proc=SimpleNamespace(returncode=code)) for code in codes)
         context.subprocess_handlers = dict(enumerate(processes))
         context.close()
         raise error

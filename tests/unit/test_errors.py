@@ -74,17 +74,17 @@ def test_what_a_lack_of_memory_is(text: str, lacks: bool) -> None:
 def test_a_lack_of_memory_is_one_line_wherever_it_is():
     """The model or its optimizer may be too large, before there is a batch."""
     error = torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 9 GiB\nSee the manual")
-    wanted = "memory does not suffice: CUDA out of memory. Tried to allocate 9 GiB; "
-    assert one_line(type(error), error) == wanted + "`TDO_TRACEBACK=1` shows where"
+    expected = "memory does not suffice: CUDA out of memory. Tried to allocate 9 GiB; "
+    assert one_line(type(error), error) == expected + "`TDO_TRACEBACK=1` shows where"
     assert one_line(MemoryError, MemoryError()).startswith("memory does not suffice: MemoryError;")
     assert one_line(OSError, OSError(12, "Cannot allocate memory")).startswith("memory does not ")
     spawned = type("ProcessRaisedException", (Exception,), {})
     text = f"\n-- Process 0 terminated\nTraceback ...\ntorch.OutOfMemoryError: {error}"
     text = text.partition("\nSee")[0] + "\n"
-    assert one_line(spawned, spawned(text)) == wanted + "`TDO_TRACEBACK=1` shows where"
+    assert one_line(spawned, spawned(text)) == expected + "`TDO_TRACEBACK=1` shows where"
     hidden = RuntimeError("Cannot load model parameters from checkpoint x.pt; please ensure that")
     hidden.__context__ = error
-    assert one_line(RuntimeError, hidden) == wanted + "`TDO_TRACEBACK=1` shows where"
+    assert one_line(RuntimeError, hidden) == expected + "`TDO_TRACEBACK=1` shows where"
 
 
 def test_a_message_is_bounded_and_on_one_line():
@@ -107,5 +107,5 @@ def test_every_error_is_shown_bounded():
 def test_all_messages_go_through_one_function():
     root = Path(errors.__file__).parents[1]
     for path in (*root.glob("tdo_compat/*.py"), *(root / "tdo_plugin").rglob("*.py")):
-        found = re.findall(r"print\([^\n]*sys\.stderr", path.read_text(encoding="utf-8"))
-        assert len(found) == (path == Path(errors.__file__)), path
+        prints = re.findall(r"print\([^\n]*sys\.stderr", path.read_text(encoding="utf-8"))
+        assert len(prints) == (path == Path(errors.__file__)), path

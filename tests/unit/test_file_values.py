@@ -18,16 +18,16 @@ def listed():
     for part in PAGE.read_text("utf-8").split("\n## ")[1:]:
         kind, _, text = part.partition("\n")
         for row in re.findall(r"^\| (`.*?`) \|", text, re.MULTILINE):
-            yield from ((kind, one) for one in re.findall(r"`([^`]+)`", row))
+            yield from ((kind, path) for path in re.findall(r"`([^`]+)`", row))
 
 
 def in_source():
     fairseq = Path(importlib.util.find_spec("fairseq").origin).parent
     for package in (fairseq, fairseq.with_name("fairseq_cli")):
-        yield from (one for one in found(package) if not one[1].startswith(EXAMPLES))
+        yield from (call for call in found(package) if not call[1].startswith(EXAMPLES))
     # what this package writes is tried by the payload tests, and chosen by its own command line
-    own = [*found(ROOT / "tdo_plugin"), *found(ROOT / "tdo_compat")]
-    yield from (one for one in own if one[0] != "places that are written")
+    package_calls = [*found(ROOT / "tdo_plugin"), *found(ROOT / "tdo_compat")]
+    yield from (call for call in package_calls if call[0] != "places that are written")
 
 
 def test_the_page_lists_each_call_of_both_packages():

@@ -129,14 +129,14 @@ def test_no_circle():
     graph = {}
     for name, path in files.items():
         # a package's own file is entered with each of its modules, which says nothing
-        names = {other for other in run_imports(path) if other in files and other != name}
-        packages = {other for other in names if files[other].name == "__init__.py"}
-        inner = {other.rpartition(".")[0] for other in names}
+        names = {module for module in run_imports(path) if module in files and module != name}
+        packages = {module for module in names if files[module].name == "__init__.py"}
+        inner = {module.rpartition(".")[0] for module in names}
         graph[name] = names - (packages & inner)
     TopologicalSorter(graph).prepare()  # raises CycleError
 
 
 def test_what_stands_beside_the_package_needs_nothing_of_it():
     for name, path in modules_of("tdo_compat"):
-        above = [other for other in run_imports(path) if other.split(".")[0] == "tdo_plugin"]
+        above = [module for module in run_imports(path) if module.split(".")[0] == "tdo_plugin"]
         assert not above, f"{name} imports {above}"

@@ -7,7 +7,7 @@ from support.mutants import ROOMS, ROOT, draw
 
 def test_a_drawn_fault_changes_one_place_of_a_function() -> None:
     drawn = draw(60, seed=7)
-    assert len(drawn) == 60 and {one.path.split("/")[1] for one in drawn} == set(ROOMS)
+    assert len(drawn) == 60 and {mutant.path.split("/")[1] for mutant in drawn} == set(ROOMS)
     for mutant in drawn:
         source = (ROOT / mutant.path).read_text(encoding="utf-8")
         changed = mutant.applied(source)

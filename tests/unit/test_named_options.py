@@ -78,8 +78,8 @@ def of_part(part):
 
 
 def test_named_options_are_there():
-    others = {option for line in OTHERS.values() for option in line.split()}
-    found, there = list(named()), {*known(), *others}
-    assert len({option for option, _ in found}) > 200
-    assert {(option, file) for option, file in found if option not in there} == set()
-    assert others <= {option for option, _ in found}
+    other_options = {option for line in OTHERS.values() for option in line.split()}
+    mentioned, existing = list(named()), {*known(), *other_options}
+    assert len({option for option, _ in mentioned}) > 200
+    assert {(option, file) for option, file in mentioned if option not in existing} == set()
+    assert other_options <= {option for option, _ in mentioned}

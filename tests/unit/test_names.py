@@ -101,8 +101,8 @@ def test_lists_of_a_data_folder(folder: Path, name: str, line: str, message: str
         read_data_folder(folder)
     assert f"`{folder / name}`" in str(raised.value)
     assert line in str(raised.value)
-    _, said = told(capsys, "inspect", folder, code=2)
-    assert message in said
+    _, errors = told(capsys, "inspect", folder, code=2)
+    assert message in errors
 
 
 @pytest.mark.parametrize("place", ["systems", "groups", "directions", "baseline"])
@@ -143,8 +143,8 @@ def test_nothing_adds_a_line_to_a_script(text: str):
     with pytest.raises(UserError, match="`--sbatch` must be without control characters"):
         script([f"--time={text}"], [])
     machine = Machine(1, 1, None, 1)
-    given = (("name", Path(text), ()), (text, Path("f"), ()), ("name", Path("f"), (text,)))
-    for name, place, options in given:
+    cases = (("name", Path(text), ()), (text, Path("f"), ()), ("name", Path("f"), (text,)))
+    for name, place, options in cases:
         with pytest.raises(UserError, match="must be without control characters"):
             training_script(name, machine, place, ["tdo"], options)
     with pytest.raises(UserError, match="`--lr` must be without control characters"):
@@ -155,11 +155,11 @@ def test_a_folder_with_a_line_break_is_refused_by_its_option(tmp_path, capsys):
     config = tmp_path / "some.conf"
     config.write_text("--task tdo_translation\n--arch tdo_transformer\n--max-tokens 4000\n")
     words = ("train", config, prepared().root, "--slurm", "--gpus", "1", "--dry-run")
-    _, said = told(capsys, *words, "--save-dir", "a\ntouch b\n#", code=2)
-    assert "`--save-dir` must be without control characters" in said
-    assert said.count("\n") == 1
-    _, said = told(capsys, *words, "--sbatch=--time=1\ntouch b", code=2)
-    assert "`--sbatch` must be without control characters" in said
+    _, errors = told(capsys, *words, "--save-dir", "a\ntouch b\n#", code=2)
+    assert "`--save-dir` must be without control characters" in errors
+    assert errors.count("\n") == 1
+    _, errors = told(capsys, *words, "--sbatch=--time=1\ntouch b", code=2)
+    assert "`--sbatch` must be without control characters" in errors
 
 
 # --- settings that run code ------------------------------------------------------------------

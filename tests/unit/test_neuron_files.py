@@ -19,21 +19,25 @@ def importance(**changed):
 
 
 def masks(**changed):
-    values = {"pairs": PAIRS, "modules": ON, "general": {name: one[0] for name, one in ON.items()}}
+    values = {
+        "pairs": PAIRS,
+        "modules": ON,
+        "general": {name: mask[0] for name, mask in ON.items()},
+    }
     return Masks(**{**values, "checkpoint": "abc", "about": {}, **changed})
 
 
-@pytest.mark.parametrize("made", [importance, masks])
-def test_read_as_written(made, tmp_path):
-    made().write(tmp_path / "file")
-    found = type(made()).read(tmp_path / "file")
-    assert list(found.modules) == list(NAMES), "the model's order, not the file's"
+@pytest.mark.parametrize("make", [importance, masks])
+def test_read_as_written(make, tmp_path):
+    make().write(tmp_path / "file")
+    stored = type(make()).read(tmp_path / "file")
+    assert list(stored.modules) == list(NAMES), "the model's order, not the file's"
     for field in ("pairs", "checkpoint", "about", "method", "sides"):
-        assert getattr(found, field, None) == getattr(made(), field, None)
+        assert getattr(stored, field, None) == getattr(make(), field, None)
     for part in ("modules", "general"):
-        for name, tensor in getattr(made(), part, {}).items():
-            assert torch.equal(getattr(found, part)[name], tensor)
-            assert getattr(found, part)[name].dtype == tensor.dtype
+        for name, tensor in getattr(make(), part, {}).items():
+            assert torch.equal(getattr(stored, part)[name], tensor)
+            assert getattr(stored, part)[name].dtype == tensor.dtype
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
@@ -45,8 +49,8 @@ def test_the_digest_is_of_the_content(tmp_path):
     first = digest()
     assert digest(about={"made": "later"}) == first
     assert digest(pairs=PAIRS[::-1]) != first
-    assert digest(modules={name: ~one for name, one in ON.items()}) != first
-    assert digest(general={name: one[1] for name, one in ON.items()}) != first
+    assert digest(modules={name: ~mask for name, mask in ON.items()}) != first
+    assert digest(general={name: mask[1] for name, mask in ON.items()}) != first
 
 
 def test_a_writing_that_fails_leaves_nothing(tmp_path):
@@ -89,11 +93,11 @@ def test_what_is_refused(tmp_path):
 
 
 def test_digests_of_parameters():
-    one = {"a": torch.arange(6.0), "b": torch.tensor(3)}
-    assert digest_of(one) == digest_of(dict(reversed(one.items())))
-    assert digest_of(one) != digest_of({**one, "a": one["a"].view(2, 3)})
-    assert digest_of(one) != digest_of({**one, "a": one["a"].half()})
-    assert digest_of(one) != digest_of({"a": one["a"], "c": one["b"]})
+    parameters = {"a": torch.arange(6.0), "b": torch.tensor(3)}
+    assert digest_of(parameters) == digest_of(dict(reversed(parameters.items())))
+    assert digest_of(parameters) != digest_of({**parameters, "a": parameters["a"].view(2, 3)})
+    assert digest_of(parameters) != digest_of({**parameters, "a": parameters["a"].half()})
+    assert digest_of(parameters) != digest_of({"a": parameters["a"], "c": parameters["b"]})
 
 
 def test_places():

@@ -217,9 +217,9 @@ def test_a_complaint_of_fairseqs_parsers_is_one_line(capsys):
         with pytest.raises(SystemExit) as ended:
             options.parse_args_and_arch(options.get_training_parser(), ["data", *words])
         assert ended.value.code == 2
-        said = capsys.readouterr().err
-        assert said.count("\n") == 1
-        assert said.endswith(f"error: {complaint}\n")
+        error = capsys.readouterr().err
+        assert error.count("\n") == 1
+        assert error.endswith(f"error: {complaint}\n")
 
 
 @pytest.mark.parametrize(("bf16", "dtype"), [(True, torch.bfloat16), (False, torch.float32)])

@@ -53,11 +53,11 @@ def test_a_generation_does_not_begin(begun, flags):
 
 def test_fairseq_s_default_may_be_missing(begun, tmp_path):
     begun("training", *FLAGS)
-    there = tmp_path / "model.pt"
+    checkpoint = tmp_path / "model.pt"
     cfg = {"task": {"_name": "translation"}, "model": {"_name": "transformer"}}
-    torch.save({"model": {}, "cfg": cfg}, there)
-    args = begun("training", *FLAGS, "--restore-file", str(there))
-    assert args.restore_file == str(there)
+    torch.save({"model": {}, "cfg": cfg}, checkpoint)
+    args = begun("training", *FLAGS, "--restore-file", str(checkpoint))
+    assert args.restore_file == str(checkpoint)
 
 
 def test_a_long_path_makes_a_short_message(begun):

@@ -80,7 +80,7 @@ def test_what_fairseq_writes_is_loaded(path):
 @pytest.mark.parametrize("home", ["numpy.core.multiarray", "numpy._core.multiarray"])
 def test_numpy_scalars_of_both_generations(home, path):
     """numpy 2 moved the function that rebuilds a scalar; files hold its old or its new name."""
-    names = dict((name, one) for one, name in _allowed_globals())
+    names = dict((name, allowed) for allowed, name in _allowed_globals())
     assert names[f"{home}.scalar"](numpy.dtype("f8"), numpy.float64(2.5).tobytes()) == 2.5
 
 

@@ -56,8 +56,8 @@ REFUSED = (
 
 @pytest.mark.parametrize("text", VALUES)
 def test_plain_values_are_read(text):
-    found = literal(text)
-    assert (found, type(found)) == (VALUES[text], type(VALUES[text]))
+    value = literal(text)
+    assert (value, type(value)) == (VALUES[text], type(VALUES[text]))
 
 
 @pytest.mark.parametrize("text", REFUSED)
@@ -101,7 +101,7 @@ def test_optimizers_read_their_betas_so(name):
 
 def test_a_checkpoint_names_no_code_and_no_place_to_write_to(tmp_path):
     inner = Namespace(task="x", user_dir="evil", save_dir="evil", left_pad_source="True")
-    given = omegaconf.OmegaConf.create(
+    stored = omegaconf.OmegaConf.create(
         {
             "common": {"user_dir": "evil", "tensorboard_logdir": "evil", "seed": 1},
             "checkpoint": {"save_dir": "evil"},
@@ -110,9 +110,9 @@ def test_a_checkpoint_names_no_code_and_no_place_to_write_to(tmp_path):
         },
         flags={"allow_objects": True},
     )
-    given.task = inner
+    stored.task = inner
     path = tmp_path / "checkpoint.pt"
-    torch.save({"cfg": given, "args": None, **_history()}, path)
+    torch.save({"cfg": stored, "args": None, **_history()}, path)
     cfg = checkpoint_utils.load_checkpoint_to_cpu(str(path))["cfg"]
     assert cfg.common == {"user_dir": None, "tensorboard_logdir": None, "seed": 1}
     assert cfg.criterion == {"_name": "sentence_ranking", "save_predictions": None}
@@ -157,12 +157,12 @@ def test_settings_that_hold_themselves_end():
 
 
 def test_meters_are_fairseqs_own():
-    known = meters.MetersDict()
-    known.load_state_dict([(1, "loss", "SumMeter", {"sum": 3})])
-    assert known["loss"].sum == 3
+    restored = meters.MetersDict()
+    restored.load_state_dict([(1, "loss", "SumMeter", {"sum": 3})])
+    assert restored["loss"].sum == 3
     for name in ("TimeMeter.__init__", "OrderedDict", "eval", "time", 3, None):
         with pytest.raises(SettingError, match="a checkpoint's meters must be of fairseq's kinds"):
-            known.load_state_dict([(1, "loss", name, {})])
+            restored.load_state_dict([(1, "loss", name, {})])
 
 
 def test_no_code_of_a_hub():

@@ -28,8 +28,8 @@ def test_a_signal_to_a_process_that_only_begins_to_load_data(
     monkeypatch.setattr(signal_handling, "_set_worker_signal_handlers", told)
     loader = obedient_loader(torch.utils.data.DataLoader)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    found = list(loader([1, 2, 3], num_workers=1, multiprocessing_context="fork", timeout=60))
-    assert [int(one) for one in found] == [1, 2, 3]
+    items = list(loader([1, 2, 3], num_workers=1, multiprocessing_context="fork", timeout=60))
+    assert [int(item) for item in items] == [1, 2, 3]
     assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
 
 
@@ -48,8 +48,8 @@ def test_a_loader_that_is_garbage_is_not_waited_for(
 
     monkeypatch.setattr(BaseProcess, "terminate", by_force)
     loader = obedient_loader(torch.utils.data.DataLoader)
-    asked = {"num_workers": 1, "multiprocessing_context": "fork", "persistent_workers": outlives}
-    epoch = {"loader": loader([1, 2, 3], **asked)}
+    options = {"num_workers": 1, "multiprocessing_context": "fork", "persistent_workers": outlives}
+    epoch = {"loader": loader([1, 2, 3], **options)}
     epoch["batches"], epoch["self"] = iter(epoch["loader"]), epoch
     assert [int(batch) for batch in islice(epoch["batches"], taken)] == [1, 2, 3]
     del epoch
@@ -60,8 +60,8 @@ def test_a_loader_that_is_garbage_is_not_waited_for(
 class Inherited:
     """Says when it goes, and in which process."""
 
-    def __init__(self, told: Path) -> None:
-        self.told, self.itself = told, self  # a cycle, which only the collector finds
+    def __init__(self, log: Path) -> None:
+        self.told, self.itself = log, self  # a cycle, which only the collector finds
 
     def __del__(self) -> None:
         with self.told.open("a") as file:
@@ -82,22 +82,22 @@ class Collecting(torch.utils.data.Dataset[bool]):
 @pytest.mark.parametrize("collects", [True, False])
 def test_garbage_of_the_trainer_is_left_to_the_trainer(collects: bool, tmp_path: Path) -> None:
     """On a GPU it has pinned batches in it, which abort a forked process that frees them."""
-    told = tmp_path / "told"
+    log = tmp_path / "told"
     loader = obedient_loader(torch.utils.data.DataLoader)
     epoch = loader(Collecting(), num_workers=1, multiprocessing_context="fork", timeout=60)
     gc.collect()
     gc.disable()
     try:
-        Inherited(told)
+        Inherited(log)
         if collects:
             gc.enable()
-        assert not told.exists()  # what the parent has collected itself would test nothing
+        assert not log.exists()  # what the parent has collected itself would test nothing
         assert all(map(bool, epoch))
         assert gc.isenabled() == collects
     finally:
         gc.enable()
     gc.collect()
-    assert told.read_text().split() == [str(os.getpid())]
+    assert log.read_text().split() == [str(os.getpid())]
 
 
 SOURCE, TARGET = torch.zeros(3, 7), torch.zeros(3, 5)

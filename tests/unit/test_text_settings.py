@@ -61,11 +61,11 @@ def test_fairseq_usual_values_are_those():
     ],
 )
 def test_tags_are_those_that_fairseq_puts(options, tags):
-    found = settings_of(Namespace(**options))
-    assert (found["encoder_langtok"], found["decoder_langtok"]) == tags
+    settings = settings_of(Namespace(**options))
+    assert (settings["encoder_langtok"], settings["decoder_langtok"]) == tags
     again = Namespace()
-    apply(found, again)
-    assert settings_of(again) == found
+    apply(settings, again)
+    assert settings_of(again) == settings
     assert again.langtoks == {"main": tags}
 
 
@@ -102,7 +102,7 @@ def test_what_is_put_back_is_text_where_fairseq_reads_text():
 
 
 @pytest.mark.parametrize(
-    ("own", "stored", "line"),
+    ("requested", "stored", "line"),
     [
         (
             {"encoder_langtok": "src"},
@@ -121,9 +121,9 @@ def test_what_is_put_back_is_text_where_fairseq_reads_text():
         ),
     ],
 )
-def test_both_values_are_named(own, stored, line):
+def test_both_values_are_named(requested, stored, line):
     with pytest.raises(UserError) as raised:
-        check_settings(own, stored)
+        check_settings(requested, stored)
     assert str(raised.value) == line
 
 

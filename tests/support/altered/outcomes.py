@@ -64,17 +64,17 @@ def tdo(folder: Path, *commands: Sequence[object]) -> Said:
     code, errors = 0, ""
     output = io.StringIO()
     for words in commands:
-        said = io.StringIO()
+        stderr = io.StringIO()
         with (
             kept_logging(),
             contextlib.redirect_stdout(output),
-            contextlib.redirect_stderr(said),
+            contextlib.redirect_stderr(stderr),
         ):
             try:
                 ended = main([str(word) for word in words])
             except SystemExit as end:
                 ended = int(end.code or 0)
-        code, errors = max(code, ended), errors + said.getvalue()
+        code, errors = max(code, ended), errors + stderr.getvalue()
         if ended > 1:
             break
     text = output.getvalue().replace(str(folder), HERE)
@@ -106,31 +106,31 @@ def ended(subject: Subject, usual: Said, seed: str, scratch: Path) -> tuple[str,
     path.write_bytes(changed)
     what = f"{path.relative_to(scratch)}: {_difference(content, changed)}"
     try:
-        said = subject.run(scratch)
+        result = subject.run(scratch)
     except Exception as error:
         raise SilentlyWrong(f"{what} ended in {type(error).__name__}: {error}") from error
     finally:
         meant = scratch.with_name(f"{scratch.name}-meant")
         scratch.rename(meant)  # the commands may have left something in caches by its name
-    refusals = [line for line in said.errors if SAYS.search(line) and line not in usual.errors]
-    for line in said.errors:
+    refusals = [line for line in result.errors if SAYS.search(line) and line not in usual.errors]
+    for line in result.errors:
         if len(line) > LONGEST or not line.isprintable():
             raise SilentlyWrong(f"{what} gave an unbounded message")
-    if said.code > 1 or (refusals and said.code):
-        if len(refusals) != 1 and said.code > 1:
-            raise SilentlyWrong(f"{what} gave {len(refusals)} lines: {said.errors}")
+    if result.code > 1 or (refusals and result.code):
+        if len(refusals) != 1 and result.code > 1:
+            raise SilentlyWrong(f"{what} gave {len(refusals)} lines: {result.errors}")
         return REFUSED, what
-    if (said.code, said.output) == (usual.code, usual.output):
+    if (result.code, result.output) == (usual.code, usual.output):
         return SAME, what
-    if _is_meant(subject, meant, said):
+    if _is_meant(subject, meant, result):
         return AS_ALTERED, what
-    lines = difflib.unified_diff(usual.output.splitlines(), said.output.splitlines(), n=0)
-    raise SilentlyWrong("\n".join([what, *said.errors, *lines]))
+    lines = difflib.unified_diff(usual.output.splitlines(), result.output.splitlines(), n=0)
+    raise SilentlyWrong("\n".join([what, *result.errors, *lines]))
 
 
-def _is_meant(subject: Subject, folder: Path, said: Said) -> bool:
+def _is_meant(subject: Subject, folder: Path, result: Said) -> bool:
     try:
-        return subject.means is not None and subject.means(folder, said)
+        return subject.means is not None and subject.means(folder, result)
     except (ArithmeticError, LookupError, TypeError, ValueError):  # it means nothing
         return False
 

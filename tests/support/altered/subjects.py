@@ -83,8 +83,8 @@ def _systems(folder: Path) -> None:
     words = ["score", f"good={folder / 'good'}", f"poor={folder / 'poor'}", "--out", folder / "of"]
     words += ["--metrics", "bleu,chrf,ter,off,perplexity", "--lid", "references"]
     words += ["--workers", "1", "--samples", "50", "--examples", "1", "--group", "mine=de-*"]
-    said = tdo(folder, words)
-    assert said.code == 0, said
+    outcome = tdo(folder, words)
+    assert outcome.code == 0, outcome
 
 
 @made_once
@@ -97,16 +97,16 @@ def _scores(folder: Path) -> None:
 def _report(folder: Path) -> Said:
     out, page = folder / "report", folder / "page.html"
     with mock.patch.object(heatmap, "available", lambda: False):
-        said = tdo(
+        outcome = tdo(
             folder,
             ["report", folder / "scores.json", "--out", out],
             ["collect", "--report", "all", folder, "--out", page],
         )
     texts = [path.read_text() for path in (*sorted(out.glob("*")), page) if path.is_file()]
-    return replace(said, output=said.output + "".join(texts))
+    return replace(outcome, output=outcome.output + "".join(texts))
 
 
-def _scores_mean(folder: Path, said: Said) -> bool:
+def _scores_mean(folder: Path, outcome: Said) -> bool:
     """What is read says what the file says, and the numbers fit each other."""
     from tdo_plugin.evaluation.score_sheet import as_json, read_sheet
 
@@ -119,12 +119,12 @@ def _scores_mean(folder: Path, said: Said) -> bool:
 
 def _fits(sheet: dict[str, Any]) -> bool:
     rows = [row for system in sheet["systems"] for row in system["directions"]]
-    pairs = [one for each in sheet["comparisons"] for one in _differences(each)]
+    pairs = [difference for each in sheet["comparisons"] for difference in _differences(each)]
     scores = [row["scores"] for row in rows]
-    scores += [one for system in sheet["systems"] for one in system["pooled"].values()]
+    scores += [pooled for system in sheet["systems"] for pooled in system["pooled"].values()]
     return (
-        all(0 <= one.get(key, 0) <= 100 for one in scores for key in ("bleu", "chrf", "off"))
-        and all(one.get("ter", 0) >= 0 and one.get("perplexity", 1) >= 1 for one in scores)
+        all(0 <= values.get(key, 0) <= 100 for values in scores for key in ("bleu", "chrf", "off"))
+        and all(values.get("ter", 0) >= 0 and values.get("perplexity", 1) >= 1 for values in scores)
         and all(abs(sum(row["shares"].values()) - 100) < 1e-6 for row in rows if row["shares"])
         and all(sum(row["languages"].values()) == row["sentences"] for row in rows)
         and all(abs(d["system"] - d["baseline"] - d["difference"]) < 1e-6 for d in pairs)
@@ -164,7 +164,7 @@ def _curve(folder: Path) -> Said:
     )
 
 
-def _curve_means(folder: Path, said: Said) -> bool:
+def _curve_means(folder: Path, outcome: Said) -> bool:
     """Each line is the mean over both directions of the group, of the later lines."""
     rows: dict[Any, Any] = {}
     for text in (folder / "validation.jsonl").read_text().splitlines():
@@ -180,7 +180,7 @@ def _curve_means(folder: Path, said: Said) -> bool:
             if not all(0 <= row[k] <= 100 for row in both for k in keys):
                 return False
             expected.append(["a", str(update), *(f"{mean:.1f}" for mean in means)])
-    lines = [line.split() for line in said.output.splitlines()]
+    lines = [line.split() for line in outcome.output.splitlines()]
     return [line for line in lines if line[0] == "a"] == expected
 
 
@@ -208,33 +208,33 @@ def _flags(folder: Path) -> Said:
 
 def _words(path: Path, lines: Sequence[str] = ()) -> dict[str, list[str]]:
     """The settings that a config comes to, read in the plainest way."""
-    found: dict[str, list[str]] = {}
+    settings: dict[str, list[str]] = {}
     for line in (*path.read_text(encoding="utf-8").split("\n"), *lines):
         words = shlex.split(line, comments=True)
         if words[:1] == ["include"]:
-            found |= _words(path.parent / words[1])
+            settings |= _words(path.parent / words[1])
         elif words:
-            found[words[0]] = words[1:]
-    return found
+            settings[words[0]] = words[1:]
+    return settings
 
 
-def _config_means(folder: Path, said: Said) -> bool:
+def _config_means(folder: Path, outcome: Said) -> bool:
     """`tdo flags` has each flag as it stands, and so has the training but for its batches."""
-    wanted = _words(folder / "system.conf")
-    about = {name: wanted.pop(name, [usual])[0] for name, usual in ABOUT.items()}
-    *lines, _, command = said.output.splitlines()
+    settings = _words(folder / "system.conf")
+    about = {name: settings.pop(name, [usual])[0] for name, usual in ABOUT.items()}
+    *lines, _, command = outcome.output.splitlines()
     said_first = itertools.takewhile(lambda line: not line.startswith("the CPU x "), lines)
     flags = [shlex.split(line) for line in said_first if not line.startswith("# ")]
     notes = [line for line in lines if line.startswith("# ")]
     words = shlex.split(command)
     shared = [
         word
-        for flag, values in wanted.items()
+        for flag, values in settings.items()
         if flag not in ("--max-tokens", "--update-freq")
         for word in (flag, *values)
     ]
     return (
-        flags == [[flag, *values] for flag, values in wanted.items()]
+        flags == [[flag, *values] for flag, values in settings.items()]
         and notes[:2] == [f"# gpus {int(about['gpus'])}", f"# precision {about['precision']}"]
         and all(word in words for word in shared)
     )
@@ -281,26 +281,26 @@ def _list(folder: Path) -> Said:
 
     path = folder / "grid.json"
     data = prepared().root
-    said = tdo(
+    outcome = tdo(
         folder,
         ["grid", "list", path],
         ["grid", "run", path, data, "--out", folder / "out", "--cpu", "--dry-run"],
     )
-    if said.code:
-        return said
+    if outcome.code:
+        return outcome
     grid = read_grid(path)
     cells = [[cell.name, cell.row, cell.config.words()] for cell in cells_of(grid)]
     stated = {key: getattr(grid, key) for key in STATED}
-    return replace(said, output=json.dumps([said.output, cells, stated], default=vars))
+    return replace(outcome, output=json.dumps([outcome.output, cells, stated], default=vars))
 
 
 STATED = ("title", "directions", "metrics", "groups", "mean_over", "measure", "published", "best")
 
 
-def _grid_means(folder: Path, said: Said) -> bool:
+def _grid_means(folder: Path, outcome: Said) -> bool:
     """Each cell has the flags of its values' lines behind those of its base, and its row."""
     document = json.loads((folder / "grid.json").read_text())
-    _, cells, stated = json.loads(said.output)
+    _, cells, stated = json.loads(outcome.output)
     expected = []
     for name, cell in document.get("cells", {}).items():
         base = folder / cell.get("base", document["base"])
@@ -313,7 +313,7 @@ def _grid_means(folder: Path, said: Said) -> bool:
             axis: part if isinstance(part, dict) else {"lines": part}
             for axis, part in parts.items()
         }
-        dropped = {other for part in of.values() for other in part.get("drops", ())}
+        dropped = {axis for part in of.values() for axis in part.get("drops", ())}
         lines = [
             line
             for axis, part in of.items()
@@ -325,7 +325,7 @@ def _grid_means(folder: Path, said: Said) -> bool:
             row = row.replace(f"{{{axis}}}", name)
         name = "-".join(chosen)
         expected.append([name, row or name, _flat(folder / document["base"], lines)])
-    wanted = {
+    expected_settings = {
         "title": "grid",
         "directions": "all",
         "metrics": ["bleu", "ter"],
@@ -336,7 +336,7 @@ def _grid_means(folder: Path, said: Said) -> bool:
         "best": {},
         **{key: document[key] for key in STATED if key in document},
     }
-    return cells == expected and stated == wanted
+    return cells == expected and stated == expected_settings
 
 
 def _flat(base: Path, lines: Sequence[str]) -> list[str]:
@@ -360,18 +360,18 @@ def _outputs(folder: Path) -> None:
 def _scored(folder: Path) -> Said:
     words = ["score", f"good={folder / 'good'}", "--out", folder / "of", "--samples", "0"]
     words += ["--metrics", "bleu,perplexity", "--examples", "0", "--workers", "1"]
-    said = tdo(folder, words)
+    outcome = tdo(folder, words)
     written = folder / "of" / "scores.json"
-    if said.code or not written.is_file():
-        return said
+    if outcome.code or not written.is_file():
+        return outcome
     document = json.loads(written.read_text())
     del document["made_by"]
-    return replace(said, output=json.dumps(document))
+    return replace(outcome, output=json.dumps(document))
 
 
-def _scored_means(folder: Path, said: Said) -> bool:
+def _scored_means(folder: Path, outcome: Said) -> bool:
     """Provenance and perplexities are those of the files, and all else is as it was."""
-    (system,) = json.loads(said.output)["systems"]
+    (system,) = json.loads(outcome.output)["systems"]
     (usual,) = json.loads(_scored(_outputs()).output)["systems"]
     rows = {row["direction"]: row["scores"] for row in system["directions"]}
     before = {row["direction"]: row["scores"] for row in usual["directions"]}
@@ -411,15 +411,17 @@ def _listed(folder: Path) -> Said:
     conf = _configs() / "system.conf"
     out = folder.with_name(f"{folder.name}-out")
     words = ["score", f"good={_outputs() / 'good'}", "--data", folder, "--out", out]
-    said = tdo(
+    outcome = tdo(
         folder,
         ["train", conf, folder, "--cpu", "--dry-run", "--save-dir", "out"],
         [*words, "--samples", "0", "--metrics", "bleu", "--examples", "0", "--workers", "1"],
     )
-    if said.code:
-        return said
+    if outcome.code:
+        return outcome
     sets = _loaded(folder)
-    return Said(max(said.code, sets.code), said.output + sets.output, said.errors + sets.errors)
+    return Said(
+        max(outcome.code, sets.code), outcome.output + sets.output, outcome.errors + sets.errors
+    )
 
 
 def _loaded(folder: Path) -> Said:

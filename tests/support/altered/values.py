@@ -84,10 +84,10 @@ def _text(document: Any) -> bytes:
 def _places(value: Any, above: tuple[Any, ...] = ()) -> Any:
     """The way to each value below the document."""
     items = value.items() if isinstance(value, dict) else enumerate(value)
-    for key, one in items:
+    for key, item in items:
         yield (*above, key)
-        if isinstance(one, (dict, list)):
-            yield from _places(one, (*above, key))
+        if isinstance(item, (dict, list)):
+            yield from _places(item, (*above, key))
 
 
 def _at(document: Any, way: tuple[Any, ...]) -> tuple[Any, Any]:
@@ -97,8 +97,8 @@ def _at(document: Any, way: tuple[Any, ...]) -> tuple[Any, Any]:
 
 
 def _replace(holder: Any, key: Any, document: Any, drawn: random.Random) -> None:
-    other, place = _at(document, drawn.choice(list(_places(document))))
-    holder[key] = drawn.choice((*WRONG, *[copy.deepcopy(other[place])] * 8))
+    other_holder, place = _at(document, drawn.choice(list(_places(document))))
+    holder[key] = drawn.choice((*WRONG, *[copy.deepcopy(other_holder[place])] * 8))
 
 
 def _nudge(holder: Any, key: Any, document: Any, drawn: random.Random) -> None:
@@ -158,17 +158,22 @@ def _line_twice(lines: list[bytes], number: int, drawn: random.Random) -> None:
 
 
 def _lines_swapped(lines: list[bytes], number: int, drawn: random.Random) -> None:
-    other = drawn.randrange(len(lines))
-    lines[number], lines[other] = lines[other], lines[number]
+    other_number = drawn.randrange(len(lines))
+    lines[number], lines[other_number] = lines[other_number], lines[number]
 
 
 def _word(lines: list[bytes], number: int, drawn: random.Random) -> None:
     words = lines[number].split(b" ")
     place = drawn.randrange(len(words))
-    others = b" ".join(lines).split()
-    wrong = [str(one).encode() for one in WRONG if isinstance(one, (str, int, float))]
+    all_words = b" ".join(lines).split()
+    wrong = [str(value).encode() for value in WRONG if isinstance(value, (str, int, float))]
     words[place : place + 1] = drawn.choice(
-        ([drawn.choice(others)], [drawn.choice(wrong)], [], [words[place], drawn.choice(others)])
+        (
+            [drawn.choice(all_words)],
+            [drawn.choice(wrong)],
+            [],
+            [words[place], drawn.choice(all_words)],
+        )
     )
     lines[number] = b" ".join(words)
 

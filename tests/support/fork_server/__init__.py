@@ -43,8 +43,8 @@ def environment_folder() -> Path:
         if key not in (*APPLIED, "COVERAGE_PROCESS_CONFIG")
     }
     environment["OMP_NUM_THREADS"] = "1"
-    known = {"python": PYTHON, "environment": starting_environment(environment)}
-    (root / "server.json").write_text(json.dumps(known))
+    settings = {"python": PYTHON, "environment": starting_environment(environment)}
+    (root / "server.json").write_text(json.dumps(settings))
     server = subprocess.Popen(
         [PYTHON, HERE / "server.py", root / "socket"],
         stdin=subprocess.PIPE,
@@ -74,12 +74,12 @@ def _lay_out(root: Path) -> None:
     (root / "bin").mkdir()
     text = CLIENT.format(python=PYTHON, here=str(HERE), folder=str(root))
     for entry in (real / "bin").iterdir():
-        own = root / "bin" / entry.name
+        path = root / "bin" / entry.name
         if entry.name.startswith(("python", "fairseq-")) or entry.name in ("tdo", "torchrun"):
-            own.write_text(text)
-            own.chmod(0o755)
+            path.write_text(text)
+            path.chmod(0o755)
         else:
-            own.symlink_to(entry)
+            path.symlink_to(entry)
 
 
 def stand_in() -> None:

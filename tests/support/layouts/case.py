@@ -86,7 +86,9 @@ def some_pairs(corpus: Corpus, languages: Sequence[str]) -> Corpus:
         train_pairs=kept(corpus.train_pairs),
         valid_pairs=kept(corpus.valid_pairs),
         test_pairs=kept(corpus.test_pairs),
-        sets=tuple(one for one in corpus.sets if set(one.pair) <= set(languages)),
+        sets=tuple(
+            corpus_set for corpus_set in corpus.sets if set(corpus_set.pair) <= set(languages)
+        ),
         hold_out=hold_out and replace(hold_out, pairs=kept(hold_out.pairs)),
         segmentation=replace(pieces, hub_pairs=hubs),
     )
@@ -94,5 +96,8 @@ def some_pairs(corpus: Corpus, languages: Sequence[str]) -> Corpus:
 
 def fewer(corpus: Corpus, many: int, few: int) -> Corpus:
     """Sets that take so many of the first or last rows take fewer."""
-    sets = [replace(one, rows=one.rows.replace(str(many), str(few))) for one in corpus.sets]
+    sets = [
+        replace(corpus_set, rows=corpus_set.rows.replace(str(many), str(few)))
+        for corpus_set in corpus.sets
+    ]
     return replace(corpus, sets=tuple(sets))

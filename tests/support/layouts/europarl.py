@@ -26,21 +26,21 @@ def write(web: Path) -> None:
     write_sets(web)
     members: dict[str, bytes] = {}
     for language in ("cs", "de", "es", "fr"):
-        own = language in ("de", "fr")
-        found = _train(language) if own else rows(f"{language}-en", range(5))
-        members |= _texts(f"training/europarl-v7.{language}-en", language, found)
+        is_trained = language in ("de", "fr")
+        text_rows = _train(language) if is_trained else rows(f"{language}-en", range(5))
+        members |= _texts(f"training/europarl-v7.{language}-en", language, text_rows)
     put(web, f"{STATMT}/wmt13/training-parallel-europarl-v7.tgz", tar(members))
 
 
 def write_with_test2006(web: Path) -> Mapping[str, Path]:
     """The same, and the test sets that have no address."""
     write(web)
-    own = web.parent / "own"
-    own.mkdir()
+    folder = web.parent / "own"
+    folder.mkdir()
     numbers = range(TEST_2006, TEST_2006 + TEST_2006_ROWS)
     for language in ("de", "en", "fr"):
-        (own / f"test2006.{language}").write_bytes(text(sentence(language, n) for n in numbers))
-    return {path.name: path for path in own.iterdir()}
+        (folder / f"test2006.{language}").write_bytes(text(sentence(language, n) for n in numbers))
+    return {path.name: path for path in folder.iterdir()}
 
 
 def write_pairs(web: Path) -> None:
@@ -62,33 +62,33 @@ def write_sets(web: Path) -> None:
     put(web, f"{STATMT}/wmt07/devsets.tgz", tar(members))
 
 
-def _texts(prefix: str, language: str, found: list[Row]) -> dict[str, bytes]:
-    return sides(f"{prefix}.{language}", f"{prefix}.en", found)
+def _texts(prefix: str, language: str, text_rows: list[Row]) -> dict[str, bytes]:
+    return sides(f"{prefix}.{language}", f"{prefix}.en", text_rows)
 
 
 def _train(language: str) -> list[Row]:
-    found = rows(f"{language}-en", range(FIRST[language], FIRST[language] + 300))
-    found[10] = ("", found[10][1])
-    found[12] = with_side(found[12], 1, disguised(sentence("en", VALID + 2)))
-    found[13] = with_side(found[13], 0, sentence(language, TEST + 5))
-    found[14] = (long(language, 300), long("en", 300))
-    found[15] = (long(language, 10), long("en", 40))
-    found[16] = with_side(found[16], 1, MESSY)
-    found[17] = with_side(found[17], 1, sentence("en", TEST_2006 + 3))
-    found[18] = with_side(found[18], 0, sentence(language, TEST_2006 + 4))
-    return found
+    text_rows = rows(f"{language}-en", range(FIRST[language], FIRST[language] + 300))
+    text_rows[10] = ("", text_rows[10][1])
+    text_rows[12] = with_side(text_rows[12], 1, disguised(sentence("en", VALID + 2)))
+    text_rows[13] = with_side(text_rows[13], 0, sentence(language, TEST + 5))
+    text_rows[14] = (long(language, 300), long("en", 300))
+    text_rows[15] = (long(language, 10), long("en", 40))
+    text_rows[16] = with_side(text_rows[16], 1, MESSY)
+    text_rows[17] = with_side(text_rows[17], 1, sentence("en", TEST_2006 + 3))
+    text_rows[18] = with_side(text_rows[18], 0, sentence(language, TEST_2006 + 4))
+    return text_rows
 
 
 def _train_of_twelve(language: str) -> list[Row]:
     first = FIRST[language]
     if language == "cs":  # each row twice, so that held-out rows are in train unless taken out
         return rows("cs-en", [first + number % 75 for number in range(150)])
-    found = rows(f"{language}-en", range(first, first + 150))
-    found[10] = ("", "")
+    text_rows = rows(f"{language}-en", range(first, first + 150))
+    text_rows[10] = ("", "")
     if language == "es":
-        found[30] = (sentence("es", VALID + 4), sentence("en", VALID + 4))
-        found[31] = with_side(found[31], 1, sentence("en", TEST + 5))
-    return found
+        text_rows[30] = (sentence("es", VALID + 4), sentence("en", VALID + 4))
+        text_rows[31] = with_side(text_rows[31], 1, sentence("en", TEST + 5))
+    return text_rows
 
 
 PAIRS = ("de-en", "fr-en", "de-fr")

@@ -18,16 +18,16 @@ LINES = 360
 def write(web: Path) -> None:
     """Lay the tables under their addresses."""
     for pair, first in FIRST.items():
-        found = rows(pair, range(first, first + LINES))
+        table = rows(pair, range(first, first + LINES))
         if pair == "de-fr":
-            found[50] = with_side(found[50], 0, sentence("de", FIRST["de-es"] + 3))
+            table[50] = with_side(table[50], 0, sentence("de", FIRST["de-es"] + 3))
         if pair == "es-fr":
-            found[60] = with_side(found[60], 1, sentence("fr", FIRST["de-fr"] + 341))
-        found[100] = (found[100][0], "")
-        found[101] = ("", found[101][1])
+            table[60] = with_side(table[60], 1, sentence("fr", FIRST["de-fr"] + 341))
+        table[100] = (table[100][0], "")
+        table[101] = ("", table[101][1])
         for line in range(19, LINES, 20):
-            found[line] = ("", "")
-        content = zipped(text("\t".join(row) for row in found))
+            table[line] = ("", "")
+        content = zipped(text("\t".join(row) for row in table))
         put(web, f"{FOLDER}/news-commentary-v16.{pair}.tsv.gz", content)
 
 

@@ -30,14 +30,16 @@ def write(web: Path) -> None:
 
 def _put_pair(web: Path, pair: str, splits: dict[str, list[Row]]) -> None:
     members: dict[str, bytes] = {}
-    for split, found in splits.items():
-        members |= _texts("supervised", pair, split, found)
+    for split, split_rows in splits.items():
+        members |= _texts("supervised", pair, split, split_rows)
     put(web, f"{HOST}/opus-100-corpus-{pair}-v1.0.tar.gz", tar(members))
 
 
-def _texts(domain: str, pair: str, split: str, found: list[Row]) -> dict[str, bytes]:
-    names = [f"{ROOT}/{domain}/{pair}/opus.{pair}-{split}.{one}" for one in pair.split("-")]
-    return sides(names[0], names[1], found)
+def _texts(domain: str, pair: str, split: str, split_rows: list[Row]) -> dict[str, bytes]:
+    names = [
+        f"{ROOT}/{domain}/{pair}/opus.{pair}-{split}.{language}" for language in pair.split("-")
+    ]
+    return sides(names[0], names[1], split_rows)
 
 
 def _plain(pair: str, first: int, size: int) -> list[Row]:
@@ -46,37 +48,37 @@ def _plain(pair: str, first: int, size: int) -> list[Row]:
 
 
 def _train(pair: str) -> list[Row]:
-    found, test, valid = _plain(pair, 0, 300), _test(pair), _valid(pair)
+    train, test, valid = _plain(pair, 0, 300), _test(pair), _valid(pair)
     english = pair.split("-").index("en")
-    found[10] = ("", found[10][1])
-    found[11] = (found[11][0], "  \t ")
-    found[20:25] = found[15:20]
-    found[30], found[31] = test[0], valid[0]
-    found[32] = with_side(found[32], english, disguised(test[1][english]))
+    train[10] = ("", train[10][1])
+    train[11] = (train[11][0], "  \t ")
+    train[20:25] = train[15:20]
+    train[30], train[31] = test[0], valid[0]
+    train[32] = with_side(train[32], english, disguised(test[1][english]))
     if pair == "de-en":
-        found[33] = with_side(found[33], 1, sentence("en", FIRST["ar-en"] + TEST + 2))
-        found[34] = with_side(found[34], 0, sentence("de", ZERO_SHOT["de-zh"]))
+        train[33] = with_side(train[33], 1, sentence("en", FIRST["ar-en"] + TEST + 2))
+        train[34] = with_side(train[34], 0, sentence("de", ZERO_SHOT["de-zh"]))
     for row, sign in {40: "\ufffd", 41: "\a", 42: "\ue000", 44: "\x85"}.items():
-        found[row] = with_side(found[row], 0, f"{found[row][0]}{sign}")
+        train[row] = with_side(train[row], 0, f"{train[row][0]}{sign}")
     # other line ends than \n end no row
-    found[43] = with_side(found[43], 1, f"\r{found[43][1]}")
-    found[45] = with_side(found[45], 0, f"\u2028{found[45][0]}")
-    return found
+    train[43] = with_side(train[43], 1, f"\r{train[43][1]}")
+    train[45] = with_side(train[45], 0, f"\u2028{train[45][0]}")
+    return train
 
 
 def _valid(pair: str) -> list[Row]:
-    found = _plain(pair, VALID, 24)
-    found[3] = _test(pair)[2]
-    found[7] = found[6]
-    found[9] = (found[9][0], "")
-    return found
+    valid = _plain(pair, VALID, 24)
+    valid[3] = _test(pair)[2]
+    valid[7] = valid[6]
+    valid[9] = (valid[9][0], "")
+    return valid
 
 
 def _test(pair: str) -> list[Row]:
-    found = _plain(pair, TEST, 15)
-    found[4] = ("", found[4][1])
-    found[6] = found[5]
-    return found
+    test = _plain(pair, TEST, 15)
+    test[4] = ("", test[4][1])
+    test[6] = test[5]
+    return test
 
 
 SUPERVISED = ("ar-en", "de-en", "en-zh")

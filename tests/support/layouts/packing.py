@@ -19,8 +19,8 @@ def text(lines: Iterable[str]) -> bytes:
 
 def sides(first: str, second: str, rows: Iterable[Row]) -> dict[str, bytes]:
     """Both sides of some rows, under two names."""
-    one, other = zip(*rows, strict=True)
-    return {first: text(one), second: text(other)}
+    first_side, second_side = zip(*rows, strict=True)
+    return {first: text(first_side), second: text(second_side)}
 
 
 def zipped(content: bytes) -> bytes:

@@ -94,5 +94,5 @@ def with_side(row: Row, side: int, text: str) -> Row:
 
 def number_of(text: str) -> int | None:
     """The number of a sentence, whatever form it is in."""
-    found = re.search(r"\d+", text)
-    return int(found[0]) if found else None
+    digits = re.search(r"\d+", text)
+    return int(digits[0]) if digits else None

@@ -114,14 +114,14 @@ CROATIAN_TEST = {
 def left(languages: str) -> dict[str, int]:
     """What must be left of each split of each pair."""
     names = languages.split()
-    found = {f"train en-{one}": TRAIN_LEFT[one] for one in names[1:]}
-    found |= {f"valid en-{one}": VALID_LEFT[one] for one in names[1:]}
-    for place, one in enumerate(names):
-        for other in names[place + 1 :]:
-            partner = {one, other} - {"hr"}
+    counts = {f"train en-{language}": TRAIN_LEFT[language] for language in names[1:]}
+    counts |= {f"valid en-{language}": VALID_LEFT[language] for language in names[1:]}
+    for place, first in enumerate(names):
+        for second in names[place + 1 :]:
+            partner = {first, second} - {"hr"}
             count = 30 if len(partner) == 2 else CROATIAN_TEST[partner.pop()]
-            found[f"test {one}-{other}"] = count
-    return found
+            counts[f"test {first}-{second}"] = count
+    return counts
 
 
 FEW = "en ar he zh hr de"

@@ -67,28 +67,28 @@ def _texts(prefix: str, pair: str) -> dict[str, bytes]:
 
 
 def _train(pair: str) -> list[Row]:
-    found = rows(pair, range(FIRST[pair], FIRST[pair] + 300))
+    train_rows = rows(pair, range(FIRST[pair], FIRST[pair] + 300))
     languages = pair.split("-")
     english = languages.index("en")
-    other = languages[1 - english]
+    code = languages[1 - english]
 
-    def change(row: int, own: str | None = None, foreign: str | None = None) -> None:
-        if own is not None:
-            found[row] = with_side(found[row], english, own)
+    def change(row: int, native: str | None = None, foreign: str | None = None) -> None:
+        if native is not None:
+            train_rows[row] = with_side(train_rows[row], english, native)
         if foreign is not None:
-            found[row] = with_side(found[row], 1 - english, foreign)
+            train_rows[row] = with_side(train_rows[row], 1 - english, foreign)
 
     change(10, foreign="")
-    change(11, own=f"{found[11][english]} | {FIRST[pair] + 11}")
-    change(12, own=disguised(sentence("en", VALID + 2)))
-    change(13, foreign=sentence(other, TEST + 5))
-    change(14, own=long("en", 300), foreign=long(other, 300))
-    change(15, own=long("en", 40), foreign=long(other, 10))
-    change(16, own=sentence("en", VALID + 20))  # of the devset, but not of its first rows
-    if other != "zh":
-        change(17, own=long("en", 249), foreign=long(other, 249))  # with the full stop just right
-    change(18, own=MESSY)
-    return found
+    change(11, native=f"{train_rows[11][english]} | {FIRST[pair] + 11}")
+    change(12, native=disguised(sentence("en", VALID + 2)))
+    change(13, foreign=sentence(code, TEST + 5))
+    change(14, native=long("en", 300), foreign=long(code, 300))
+    change(15, native=long("en", 40), foreign=long(code, 10))
+    change(16, native=sentence("en", VALID + 20))  # of the devset, but not of its first rows
+    if code != "zh":
+        change(17, native=long("en", 249), foreign=long(code, 249))  # with the full stop just right
+    change(18, native=MESSY)
+    return train_rows
 
 
 def ten(corpus: Corpus) -> Corpus:

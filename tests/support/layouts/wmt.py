@@ -67,27 +67,27 @@ def write_ro(web: Path) -> None:
 def write_ro_tmx(web: Path) -> Mapping[str, Path]:
     """With SETIMES as a translation memory that has no address."""
     write_europarl(web)
-    own = web.parent / "SETIMES-v2.en-ro.tmx.gz"
-    own.write_bytes(zipped(text(_tmx())))
-    return {own.name: own}
+    path = web.parent / "SETIMES-v2.en-ro.tmx.gz"
+    path.write_bytes(zipped(text(_tmx())))
+    return {path.name: path}
 
 
 def write_europarl(web: Path) -> None:
     """Europarl v8, with Finnish beside Romanian, and the sets."""
     write_sets(web)
-    found = rows("ro-en", range(EUROPARL, EUROPARL + 150))
-    found[10] = (found[10][0], "")
-    found[11] = with_side(found[11], 1, disguised(sentence("en", 50002)))
+    pairs = rows("ro-en", range(EUROPARL, EUROPARL + 150))
+    pairs[10] = (pairs[10][0], "")
+    pairs[11] = with_side(pairs[11], 1, disguised(sentence("en", 50002)))
     folder = "training-parallel-ep-v8/europarl-v8"
-    members = sides(f"{folder}.ro-en.ro", f"{folder}.ro-en.en", found)
+    members = sides(f"{folder}.ro-en.ro", f"{folder}.ro-en.en", pairs)
     members |= sides(f"{folder}.fi-en.fi", f"{folder}.fi-en.en", rows("fi-en", range(5)))
     put(web, f"{STATMT}/wmt16/translation-task/training-parallel-ep-v8.tgz", tar(members))
 
 
 def _setimes() -> list[tuple[str, str]]:
-    found = rows("en-ro", range(SETIMES, SETIMES + SETIMES_ROWS))
-    found[5] = with_side(found[5], 0, sentence("en", 51001))
-    return found
+    pairs = rows("en-ro", range(SETIMES, SETIMES + SETIMES_ROWS))
+    pairs[5] = with_side(pairs[5], 0, sentence("en", 51001))
+    return pairs
 
 
 def _tmx() -> Iterable[str]:
@@ -186,8 +186,8 @@ def write_zh_all(web: Path) -> None:
     for name, (parts, ending) in CWMT.items():
         members = {}
         for part in parts:
-            found = rows("zh-en", range(first, first + CWMT_ROWS))
-            members |= sides(f"{name}/{part}_{ending}.txt", f"{name}/{part}_en.txt", found)
+            pairs = rows("zh-en", range(first, first + CWMT_ROWS))
+            members |= sides(f"{name}/{part}_{ending}.txt", f"{name}/{part}_en.txt", pairs)
             first += 1000
         content = zip_archive(dict(sorted(members.items())))
         put(web, f"{HUB}/wmt18/resolve/main/cwmt-wmt/{name}.zip", content)
@@ -195,7 +195,7 @@ def write_zh_all(web: Path) -> None:
 
 def fifty(corpus: Corpus) -> Corpus:
     """5,000,000 sentences of English alone become 50."""
-    alone = tuple(replace(one, rows=50) for one in corpus.monolingual)
+    alone = tuple(replace(monolingual, rows=50) for monolingual in corpus.monolingual)
     return replace(corpus, monolingual=alone)
 
 

@@ -285,8 +285,8 @@ def test_what_tpdm_adds_to_training(layer, gate):
     counter = FlopCounterMode(display=False)
     with sdpa_kernel(SDPBackend.MATH), counter:
         work()
-    found = FlopModel(spec, VOCABULARY).training(SOURCE, TARGET).tpdm
-    assert counter.get_total_flops() == found
+    estimated = FlopModel(spec, VOCABULARY).training(SOURCE, TARGET).tpdm
+    assert counter.get_total_flops() == estimated
 
 
 def test_merged_attention_has_half_of_the_matrices():

@@ -60,10 +60,10 @@ def test_a_missing_file_or_group_is_refused(tmp_path: Path) -> None:
 
 def test_a_picture_has_a_line_for_each_name(tmp_path: Path) -> None:
     curves = {"6 layers": {1: {"bleu": 2.0}, 2: {"bleu": 3.0}}, "12 layers": {1: {"bleu": 1.0}}}
-    one, other = tmp_path / "a.svg", tmp_path / "b.svg"
-    for path in (one, other):
+    first, second = tmp_path / "a.svg", tmp_path / "b.svg"
+    for path in (first, second):
         draw_curves(curves, ["bleu"], "zero-shot", path)
-    drawn = one.read_text(encoding="utf-8")
+    drawn = first.read_text(encoding="utf-8")
     for text in ("6 layers", "12 layers", "BLEU", "updates", "zero-shot"):
         assert f">{text}<" in drawn
-    assert one.read_bytes() == other.read_bytes()
+    assert first.read_bytes() == second.read_bytes()

@@ -49,8 +49,8 @@ def test_names_have_room_below_the_panel(names: list[str], columns: int) -> None
     (legend,) = figure.legends  # of those tried, one is left
     box = legend.get_window_extent()
     assert box.x0 >= 0 and box.x1 <= figure.bbox.width and 0 <= box.y0 < box.y1 < axis.bbox.y0
-    assert [one.get_text() for one in legend.get_texts()] == names
-    assert len({round(one.get_window_extent().x0) for one in legend.get_texts()}) == columns
+    assert [text.get_text() for text in legend.get_texts()] == names
+    assert len({round(text.get_window_extent().x0) for text in legend.get_texts()}) == columns
 
 
 def test_a_long_title_has_room() -> None:

@@ -9,14 +9,14 @@ SIZES["tokens"] = {name: 20 * size for name, size in SIZES["sentences"].items()}
 
 
 def test_directions_stand_by_size_and_equal_sizes_make_equal_files(tmp_path: Path) -> None:
-    one, other = tmp_path / "a.svg", tmp_path / "b.svg"
-    for path in (one, other):
+    first, second = tmp_path / "a.svg", tmp_path / "b.svg"
+    for path in (first, second):
         size_plot.draw_sizes(SIZES, "text of $a_b$", path)
-    drawn = one.read_text(encoding="utf-8")
+    drawn = first.read_text(encoding="utf-8")
     places = [drawn.index(f">{name}<") for name in ("en-fr", "de-en", "en-de")]
     assert places == sorted(places)
     assert ">text of $a_b$<" in drawn
-    assert one.read_bytes() == other.read_bytes()
+    assert first.read_bytes() == second.read_bytes()
     assert len(list(tmp_path.iterdir())) == 2
 
 

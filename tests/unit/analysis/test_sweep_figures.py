@@ -27,12 +27,12 @@ def test_the_second_group_is_dotted_and_names_differ_without_colours(tmp_path: P
     assert len(re.findall("stroke-dasharray", picture)) == 2 * 2
     # a circle is made of curves, a square of straight lines; the ends of bars are not closed
     shapes = re.findall(r'<path id="m[0-9a-f]+" d="([^"]+)"', picture)
-    assert {"C" in one for one in shapes if "z" in one} == {True, False}
+    assert {"C" in shape for shape in shapes if "z" in shape} == {True, False}
 
 
 def test_between_whole_numbers_there_is_nothing(tmp_path: Path) -> None:
     for places, whole in (((7.0, 8.0, 9.0), True), ((0.1, 0.2), False)):
         picture = curves(tmp_path / "a.svg", places)
         below = picture[picture.index('id="xtick_1"') : picture.index('id="matplotlib.axis_2"')]
-        found = re.findall(r">([\d.]+)</text>", below)
-        assert found and all("." not in one for one in found) == whole, found
+        labels = re.findall(r">([\d.]+)</text>", below)
+        assert labels and all("." not in label for label in labels) == whole, labels

@@ -24,18 +24,18 @@ def updates(tmp_path_factory):
 
 def made(updates, system, number=1):
     """The new batch of a system's update, and the seconds that it says it took."""
-    found = []
+    new_batches = []
     original = type(updates._hooks[0]).batches
 
     def batches(hook, *args):
         result = original(hook, *args)
-        found.append(result[0][1])
+        new_batches.append(result[0][1])
         return result
 
     circles = mock.patch("tdo_plugin.tasks.robt.search.runs_in_circles", lambda words: False)
     with circles, mock.patch.object(type(updates._hooks[0]), "batches", batches):
         seconds = updates.seconds(system, number)
-    return found, seconds
+    return new_batches, seconds
 
 
 def test_all_searches_find_the_same_and_every_target_has_a_source_as_long(updates):
@@ -49,13 +49,13 @@ def test_all_searches_find_the_same_and_every_target_has_a_source_as_long(update
             lengths = batch["net_input"]["src_lengths"] - 2, batch["target"].ne(1).sum(1) - 1
             assert torch.equal(lengths[0], lengths[1] + 2)
             assert len(batch["id"]) == len(updates.samples[1]["id"])
-    for other in sources[1:]:
-        assert torch.equal(other, sources[0])
+    for tokens in sources[1:]:
+        assert torch.equal(tokens, sources[0])
 
 
 def test_a_plain_update_has_no_back_translation(updates):
-    found, seconds = made(updates, benchmark.PLAIN)
-    assert not found
+    new_batches, seconds = made(updates, benchmark.PLAIN)
+    assert not new_batches
     assert seconds > 0
 
 

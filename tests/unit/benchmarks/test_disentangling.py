@@ -20,19 +20,19 @@ SMALLER = "--tdo-model-dim 8 --tdo-ffn-dim 12 --tdo-heads 2 --dropout 0"
 def test_sizes_are_the_configs(size):
     setting = benchmark.SIZES[size]
     for config in benchmark.SYSTEMS.values():
-        one = read_config(benchmark.CONFIGS / f"{config}-{size}.conf")
-        sides = {one.integer(f"--tdo-{side}coder-layers", 1) for side in ("en", "de")}
+        parsed = read_config(benchmark.CONFIGS / f"{config}-{size}.conf")
+        sides = {parsed.integer(f"--tdo-{side}coder-layers", 1) for side in ("en", "de")}
         assert sides == {setting.depth // 2}
         for name in ("model-dim", "ffn-dim", "heads"):
-            assert one.integer(f"--tdo-{name}", 1) == getattr(setting, name.replace("-", "_"))
+            assert parsed.integer(f"--tdo-{name}", 1) == getattr(setting, name.replace("-", "_"))
 
 
 def test_a_config_is_measured_without_its_validation():
     config = benchmark.CONFIGS / "mnmt-small.conf"
-    found = words(str(config), benchmark.SIZES["small"])
+    command = words(str(config), benchmark.SIZES["small"])
     assert "--eval-translation" in read_config(config).words()
-    assert not [word for word in found if "eval" in word or "best-checkpoint" in word]
-    assert found[found.index("--criterion") + 1] == "label_smoothed_cross_entropy_terms"
+    assert not [word for word in command if "eval" in word or "best-checkpoint" in word]
+    assert command[command.index("--criterion") + 1] == "label_smoothed_cross_entropy_terms"
 
 
 def test_all_systems_update_on_the_same_batches(tmp_path):
@@ -53,8 +53,8 @@ def test_all_systems_update_on_the_same_batches(tmp_path):
 
 
 def test_the_command(tmp_path, monkeypatch, capsys):
-    found = {"plain": [1.0], "TPDM": [1.5], "GTPDM": [1.6]}
-    monkeypatch.setattr(benchmark, "measure", lambda *_: found)
+    times = {"plain": [1.0], "TPDM": [1.5], "GTPDM": [1.6]}
+    monkeypatch.setattr(benchmark, "measure", lambda *_: times)
     monkeypatch.setattr("os.execve", lambda *_: None)
     report = tmp_path / "report.json"
     words = ["--size", "small", "--batch-tokens", "300", "--device", "cpu", "--json", str(report)]

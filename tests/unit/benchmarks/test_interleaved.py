@@ -14,17 +14,17 @@ def test_turns_are_in_another_order_each_round_and_the_first_does_not_count() ->
         "plain": lambda number: way("plain", 1.0, number),
         "other": lambda number: way("other", 2.0, number),
     }
-    said: list[str] = []
-    found = interleaved.turns(ways, 2, said.append)
-    assert found == {"plain": [2.0, 3.0], "other": [3.0, 4.0]}
+    messages: list[str] = []
+    times = interleaved.turns(ways, 2, messages.append)
+    assert times == {"plain": [2.0, 3.0], "other": [3.0, 4.0]}
     names = ["plain", "other", "other", "plain", "plain", "other"]
     assert order == [*zip(names, [0, 0, 1, 1, 2, 2], strict=True)]
-    assert said[0] == "round 0, plain: 1.00 s"
+    assert messages[0] == "round 0, plain: 1.00 s"
 
 
 def test_ratios_are_taken_within_a_round() -> None:
-    found = {"plain": [1.0, 2.0, 4.0], "robt": [2.0, 5.0, 12.0]}
-    (row,) = interleaved.rows(found, "an update", {"size": 1})
+    times = {"plain": [1.0, 2.0, 4.0], "robt": [2.0, 5.0, 12.0]}
+    (row,) = interleaved.rows(times, "an update", {"size": 1})
     assert (row["system"], row["baseline"], row["metric"]) == ("robt", "plain", "an update")
     assert (row["ratio"], row["spread"]) == (2.5, [2.0, 3.0])
     assert row["settings"] == {

@@ -24,8 +24,8 @@ def test_the_tools_clean_as_the_rules_say(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     benchmark.run(benchmark.CLEAN.format(text, tmp_path / "out"))
     kept = [row for row in dict.fromkeys(rows) if row[1]] + [tuple(held_out[::2])]
-    found = [(tmp_path / "out" / f"train.{side}").read_text("utf-8") for side in ("en", "de")]
-    assert found == ["".join(f"{row[number]}\n" for row in kept) for number in (0, 1)]
+    written = [(tmp_path / "out" / f"train.{side}").read_text("utf-8") for side in ("en", "de")]
+    assert written == ["".join(f"{row[number]}\n" for row in kept) for number in (0, 1)]
 
 
 def test_memory_is_that_of_all_processes_below() -> None:

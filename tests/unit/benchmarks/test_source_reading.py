@@ -38,7 +38,9 @@ def experiment():
 
 
 def size(model):
-    return sum(one.numel() for one in {id(one): one for one in model.parameters()}.values())
+    return sum(
+        weight.numel() for weight in {id(weight): weight for weight in model.parameters()}.values()
+    )
 
 
 @pytest.mark.parametrize("name", OWN)
@@ -56,7 +58,7 @@ def test_what_is_its_own_is_counted_and_trained(experiment, monkeypatch, name):
     _, features = model([SourceRequest(src)], prev)
     torch.testing.assert_close(features, model.decode(prev, model.encode(src)))
     model.logits(features).square().sum().backward()
-    assert all(one.grad is not None for one in model.parameters())
+    assert all(weight.grad is not None for weight in model.parameters())
 
 
 @pytest.mark.parametrize("name", OWN)

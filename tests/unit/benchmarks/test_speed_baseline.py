@@ -33,7 +33,9 @@ def test_every_decoder_only_preset_has_its_baseline(baseline):
         for name, model in ARCH_MODEL_REGISTRY.items()
         if model is baseline.ConcatenatingTransformer
     }
-    expected = {one.replace("tdo", "concatenating", 1) for one in PRESETS if "encoder" not in one}
+    expected = {
+        preset.replace("tdo", "concatenating", 1) for preset in PRESETS if "encoder" not in preset
+    }
     assert registered == expected
     assert len(registered) == 12
 
@@ -45,12 +47,12 @@ def test_checkpoints_are_interchangeable(system):
     ours = built(*flags, "--arch", f"tdo_{system}")[1]
     plain = built(*flags, "--arch", f"concatenating_{system}", "--seed", "4")[1]
     assert type(ours) is TdoTransformer
-    own, other = ours.state_dict(), plain.state_dict()
-    assert list(own) == list(other)
-    assert any(not torch.equal(own[name], other[name]) for name in own)
-    plain.load_state_dict(own)
-    assert all(torch.equal(own[name], other) for name, other in plain.state_dict().items())
-    ours.load_state_dict(other)
+    our_state, plain_state = ours.state_dict(), plain.state_dict()
+    assert list(our_state) == list(plain_state)
+    assert any(not torch.equal(our_state[name], plain_state[name]) for name in our_state)
+    plain.load_state_dict(our_state)
+    assert all(torch.equal(our_state[name], tensor) for name, tensor in plain.state_dict().items())
+    ours.load_state_dict(plain_state)
 
 
 def test_an_encoder_decoder_is_refused():
@@ -69,7 +71,7 @@ def test_parts_of_the_source_alone_are_refused(part):
 
 
 def test_instrucl_s_demands_are_the_term_s():
-    without_tag = [one for one in BASE if one not in TAG]
+    without_tag = [flag for flag in BASE if flag not in TAG]
     with pytest.raises(UserError, match="`--encoder-langtok` must be tgt"):
         built(*without_tag, *CONCATENATING, *PLAIN, "--plain-instrucl")
 
@@ -87,12 +89,12 @@ def test_a_training_is_the_same_training(instrucl, tmp_path):
     flags = (*BASE, "--dropout", "0", "--max-epoch", "1", "--no-save", "--disable-validation")
     ours = [*OURS, *(["--loss-terms", "instrucl"] if instrucl else [])]
     plain = [*PLAIN, *(["--plain-instrucl"] if instrucl else [])]
-    own = train_here(tmp_path / "own", *flags, "--arch", "tdo_transformer", *MODEL, *ours)
-    other = train_here(tmp_path / "other", *flags, *CONCATENATING, *plain)
-    assert len(own) == len(other) > 3
-    for one, two in zip(own, other, strict=True):
-        for key, value in two.items():
-            assert value == pytest.approx(one[key], rel=1e-4), key
+    our_logs = train_here(tmp_path / "own", *flags, "--arch", "tdo_transformer", *MODEL, *ours)
+    plain_logs = train_here(tmp_path / "other", *flags, *CONCATENATING, *plain)
+    assert len(our_logs) == len(plain_logs) > 3
+    for our_log, plain_log in zip(our_logs, plain_logs, strict=True):
+        for key, value in plain_log.items():
+            assert value == pytest.approx(our_log[key], rel=1e-4), key
 
 
 def test_dropout_is_on_in_training_alone():

@@ -27,9 +27,11 @@ def test_all_systems_get_the_same(batches):
 
 def test_batches_are_sorted_by_length_and_mix_directions(batches):
     for batch in batches:
-        assert [one.lengths for one in batch] == sorted(one.lengths for one in batch)
+        assert [sentence.lengths for sentence in batch] == sorted(
+            sentence.lengths for sentence in batch
+        )
     assert batches[0][0].lengths < batches[-1][0].lengths
-    assert any(len({one.languages for one in batch}) > 2 for batch in batches)
+    assert any(len({sentence.languages for sentence in batch}) > 2 for batch in batches)
 
 
 def test_decoded_batches_have_so_many_sentences():
@@ -37,8 +39,8 @@ def test_decoded_batches_have_so_many_sentences():
 
 
 def test_text_must_suffice():
-    one = Sentence(("en", "de"), ("a",) * 8, ("a",) * 9)
-    text = Text("mine", (("en", "de"), ("de", "en")), lambda: iter([one] * 30))
+    sentence = Sentence(("en", "de"), ("a",) * 8, ("a",) * 9)
+    text = Text("mine", (("en", "de"), ("de", "en")), lambda: iter([sentence] * 30))
     assert len(by_sentences(text, 10, 7)) == 4
     with pytest.raises(UserError, match=r"`--data` must have text for 4 batches .* for 3"):
         by_sentences(text, 10, 8)
@@ -50,7 +52,7 @@ def test_the_dictionary_has_just_the_size(batches, size, tmp_path):
     write_dictionary(path, batches, size)
     dictionary = Dictionary.load(str(path))
     assert len(dictionary) == size
-    words = {word for batch in batches for one in batch for word in one.target}
+    words = {word for batch in batches for sentence in batch for word in sentence.target}
     unknown = {word for word in words if dictionary.index(word) == dictionary.unk()}
     assert not unknown
 

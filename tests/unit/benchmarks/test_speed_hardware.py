@@ -71,15 +71,15 @@ def test_flops_of_a_token_are_the_cost_models(batches):
         stage1_ffn_dim=2048,
         stage2_ffn_dim=2048,
     )
-    model, one = FlopModel(spec, 50_004), batches[0][:1]
-    source, target = one[0].lengths
+    model, batch = FlopModel(spec, 50_004), batches[0][:1]
+    source, target = batch[0].lengths
     plain, contrasted = Setting(), Setting(instrucl=True)
-    needed = utilisation.flops_per_token("two-stream", plain, (one,))
+    needed = utilisation.flops_per_token("two-stream", plain, (batch,))
     assert needed == model.training(source, target).total / target
-    assert utilisation.flops_per_token("concatenating", plain, (one,)) == needed
-    more = utilisation.flops_per_token("two-stream", contrasted, (one,)) - needed
+    assert utilisation.flops_per_token("concatenating", plain, (batch,)) == needed
+    more = utilisation.flops_per_token("two-stream", contrasted, (batch,)) - needed
     assert more == pytest.approx(model.instrucl(source, target, 9).total / target)
-    assert 0.8 < utilisation.flops_per_token("stock", plain, (one,)) / needed < 1
+    assert 0.8 < utilisation.flops_per_token("stock", plain, (batch,)) / needed < 1
 
 
 def test_utilisation_is_a_share_of_the_peak(batches):
@@ -88,9 +88,9 @@ def test_utilisation_is_a_share_of_the_peak(batches):
         for system, share in zip(ALL, (0.5, 0.25, 0.2), strict=True)
     }
     measurement = Measurement(Comparison("training", SMALL), costs)
-    found = list(utilisation.rows(measurement, batches, H100))
-    assert [row.system for row in found] == list(ALL)
-    assert [row.ratio for row in found] == pytest.approx([0.5, 0.25, 0.2])
+    rows = list(utilisation.rows(measurement, batches, H100))
+    assert [row.system for row in rows] == list(ALL)
+    assert [row.ratio for row in rows] == pytest.approx([0.5, 0.25, 0.2])
 
 
 @pytest.mark.parametrize(

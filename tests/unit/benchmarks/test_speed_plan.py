@@ -26,25 +26,25 @@ def test_the_table_of_a_cpu():
 def test_the_table_of_a_gpu_has_larger_batches():
     comparisons = table("paper", "cuda")
     for kind in ("training", "memory"):
-        mine = [one for one in comparisons if one.kind == kind]
-        assert [one.setting.batch_tokens for one in mine] == [4000, 4000, 16_000, 16_000]
-    assert {one.setting.sentences for one in comparisons if one.kind == "decoding"} == {128}
+        mine = [row for row in comparisons if row.kind == kind]
+        assert [row.setting.batch_tokens for row in mine] == [4000, 4000, 16_000, 16_000]
+    assert {row.setting.sentences for row in comparisons if row.kind == "decoding"} == {128}
 
 
 @pytest.mark.parametrize("series", [plotted("paper"), plotted("small"), growth("paper")])
 def test_a_series_differs_in_its_axis_alone(series):
-    for one in series:
-        like = [other for other in series if (other.kind, other.axis) == (one.kind, one.axis)]
-        values = [getattr(other.setting, one.axis) for other in like]
+    for point in series:
+        like = [other for other in series if (other.kind, other.axis) == (point.kind, point.axis)]
+        values = [getattr(other.setting, point.axis) for other in like]
         assert len(values) >= 2 and values == sorted(set(values))
-        same = {replace(other.setting, **{one.axis: 0}) for other in like}
-        assert len(same) == 1 and one.systems == ALL
+        same = {replace(other.setting, **{point.axis: 0}) for other in like}
+        assert len(same) == 1 and point.systems == ALL
 
 
 def test_growth_reaches_as_far_as_it_should():
     reach = {}
-    for one in growth("paper"):
-        reach.setdefault((one.kind, one.axis), []).append(getattr(one.setting, one.axis))
+    for point in growth("paper"):
+        reach.setdefault((point.kind, point.axis), []).append(getattr(point.setting, point.axis))
     for kind in ("training", "memory"):
         assert (reach[kind, "languages"][0], reach[kind, "languages"][-1]) == (4, 100)
         assert reach[kind, "depth"] == [12, 24]
@@ -57,18 +57,18 @@ def test_growth_reaches_as_far_as_it_should():
 def test_each_way_is_held_against_itself_without_it(device):
     """Every way that can be switched off is measured; kernels and masks where they count."""
     comparisons = list(each("paper", device))
-    ways = {one.systems[1] for one in comparisons}
-    assert {one.systems[0] for one in comparisons} == {"two-stream"}
+    ways = {row.systems[1] for row in comparisons}
+    assert {row.systems[0] for row in comparisons} == {"two-stream"}
     assert {"--cross-entropy whole", "--whole-search"} <= ways
     flag = "--reference-ops "
     names = {way.removeprefix(flag) for way in ways if way.startswith(flag)}
     assert names == set(OPS) - ({"kernels", "masks"} if device == "cpu" else set())
-    for one in comparisons:
-        other = words(one.systems[1], one.setting)
-        arch = ["--arch", "reference_transformer"] if flag in one.systems[1] else []
-        assert other == [*words("two-stream", one.setting), *arch, *one.systems[1].split()]
-    everything = [one for one in comparisons if one.systems[1].endswith(f" {flag}all")]
-    assert {one.metric for one in everything} == {one.metric for one in table("paper", device)}
+    for row in comparisons:
+        command = words(row.systems[1], row.setting)
+        arch = ["--arch", "reference_transformer"] if flag in row.systems[1] else []
+        assert command == [*words("two-stream", row.setting), *arch, *row.systems[1].split()]
+    everything = [row for row in comparisons if row.systems[1].endswith(f" {flag}all")]
+    assert {row.metric for row in everything} == {row.metric for row in table("paper", device)}
 
 
 def test_settings_are_those_that_matter():
@@ -79,4 +79,4 @@ def test_settings_are_those_that_matter():
 
 def test_titles_tell_contests_apart():
     for comparisons in (table("paper", "cuda"), growth("paper")):
-        assert len({one.title for one in comparisons}) == len(comparisons)
+        assert len({row.title for row in comparisons}) == len(comparisons)

@@ -21,7 +21,7 @@ def series(kind, axis, values):
 
 def test_a_panel_for_each_series_relative_to_our_first_value():
     drawn = [*series("training", "beam", (1, 2, 4)), *series("memory", "languages", (4, 8))]
-    panels = [one for one in plot._figure(drawn, "title").axes if one.get_visible()]
+    panels = [panel for panel in plot._figure(drawn, "title").axes if panel.get_visible()]
     assert [panel.get_xlabel() for panel in panels] == ["beam", "languages"]
     assert [panel.get_ylabel() for panel in panels] == [
         "training time per token",
@@ -38,8 +38,8 @@ def test_a_panel_for_each_series_relative_to_our_first_value():
 
 def test_no_panel_is_left_empty():
     axes = ("beam", "languages", "depth", "vocabulary", "sentences")
-    drawn = [one for axis in axes for one in series("training", axis, (2, 4))]
-    panels = [one for one in plot._figure(drawn, "title").axes if one.get_visible()]
+    drawn = [measurement for axis in axes for measurement in series("training", axis, (2, 4))]
+    panels = [panel for panel in plot._figure(drawn, "title").axes if panel.get_visible()]
     assert [panel.get_xlabel() for panel in panels] == list(axes)
 
 

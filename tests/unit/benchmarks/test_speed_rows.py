@@ -9,12 +9,12 @@ COSTS = {"two-stream": [1.0, 2.0, 4.0], "concatenating": [2.0, 3.0, 2.0], "stock
 
 
 def test_ratios_are_of_speed_and_within_a_round():
-    found = list(rows(Measurement(Comparison("training", Setting()), COSTS), {"cores": 2}))
-    assert [(one.system, one.baseline) for one in found] == [
+    table_rows = list(rows(Measurement(Comparison("training", Setting()), COSTS), {"cores": 2}))
+    assert [(row.system, row.baseline) for row in table_rows] == [
         ("two-stream", "concatenating"),
         ("two-stream", "stock"),
     ]
-    against, stock = found
+    against, stock = table_rows
     assert (against.ratio, against.spread) == (1.5, (0.5, 2.0))
     assert (stock.ratio, stock.spread) == (1.0, (1.0, 1.0))
     assert against.metric == "training"
@@ -33,7 +33,7 @@ def test_of_memory_less_is_less():
 @pytest.mark.parametrize("kind", ["training", "decoding", "memory"])
 def test_the_table_is_markdown(kind):
     lines = head().split("\n")
-    found = rows(Measurement(Comparison(kind, Setting(instrucl=True)), COSTS), {})
-    lines += [line(row) for row in found]
-    assert {one.count("|") for one in lines} == {6}
-    assert len({len(one) for one in lines}) == 1
+    table_rows = rows(Measurement(Comparison(kind, Setting(instrucl=True)), COSTS), {})
+    lines += [line(row) for row in table_rows]
+    assert {text.count("|") for text in lines} == {6}
+    assert len({len(text) for text in lines}) == 1

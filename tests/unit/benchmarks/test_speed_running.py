@@ -34,14 +34,16 @@ def job(system, kind="training", **changes):
 @pytest.fixture(scope="module")
 def trained(running, tmp_path_factory):
     """A runner of each system that can train."""
-    return {one: running.Training(job(one), tmp_path_factory.mktemp(one)) for one in ALL}
+    return {
+        system: running.Training(job(system), tmp_path_factory.mktemp(system)) for system in ALL
+    }
 
 
 def test_the_baseline_has_the_very_parameters(trained):
-    own, other = (trained[one].model.state_dict() for one in (OURS, CONCATENATING))
-    assert own.keys() == other.keys()
-    for name, value in own.items():
-        torch.testing.assert_close(value, other[name], rtol=0, atol=0)
+    ours, baseline = (trained[system].model.state_dict() for system in (OURS, CONCATENATING))
+    assert ours.keys() == baseline.keys()
+    for name, value in ours.items():
+        torch.testing.assert_close(value, baseline[name], rtol=0, atol=0)
     layers = trained[OURS].model.core.stack.layers
     assert len(layers) == SETTING.depth
 
@@ -56,10 +58,10 @@ def test_the_stock_model_is_as_deep_and_as_wide(trained):
 
 
 def test_all_have_the_same_batches_with_the_targets_tag(trained):
-    for samples in zip(*(trained[one].samples for one in ALL), strict=True):
+    for samples in zip(*(trained[system].samples for system in ALL), strict=True):
         first = samples[0]["net_input"]["src_tokens"]
-        assert all(torch.equal(one["net_input"]["src_tokens"], first) for one in samples)
-        assert all(torch.equal(one["target"], samples[0]["target"]) for one in samples)
+        assert all(torch.equal(sample["net_input"]["src_tokens"], first) for sample in samples)
+        assert all(torch.equal(sample["target"], samples[0]["target"]) for sample in samples)
     runner = trained[STOCK]
     sample, batch = runner.samples[0], runner.job.batches[0]
     for number, row in zip(sample["id"], sample["net_input"]["src_tokens"], strict=True):
@@ -81,19 +83,19 @@ def test_instrucl_is_trained_with(running, system, tmp_path):
     runner = running.Training(contrasted, tmp_path)
     plain = running.Training(job(system), tmp_path)
     losses = []
-    for one in (runner, plain):
-        one.model.eval()
-        losses.append(one.trainer.criterion(one.model, one.samples[0])[0].item())
+    for training in (runner, plain):
+        training.model.eval()
+        losses.append(training.trainer.criterion(training.model, training.samples[0])[0].item())
     assert losses[0] > losses[1] + 1
 
 
 @pytest.mark.parametrize("system", ALL)
 def test_every_hypothesis_takes_all_steps(running, system, tmp_path):
     runner = running.Decoding(job(system, "decoding"), tmp_path)
-    found = runner.task.inference_step(runner.generator, [runner.model], runner.samples[0])
-    assert len(found) == SETTING.sentences
-    assert all(len(ranked) == SETTING.beam for ranked in found)
-    lengths = {len(one["tokens"]) for ranked in found for one in ranked}
+    hypotheses = runner.task.inference_step(runner.generator, [runner.model], runner.samples[0])
+    assert len(hypotheses) == SETTING.sentences
+    assert all(len(ranked) == SETTING.beam for ranked in hypotheses)
+    lengths = {len(hypothesis["tokens"]) for ranked in hypotheses for hypothesis in ranked}
     assert lengths == {SETTING.sentence_length}
     assert runner.run(0) > 0
 
@@ -108,6 +110,6 @@ def test_further_options_reach_fairseq(running, tmp_path):
 def test_work_is_counted_in_tokens_and_sentences():
     training = job(OURS, repeats=3)
     assert training.batches_of(1) == [3, 0, 1]
-    tokens = [sum(len(one.target) + 1 for one in batch) for batch in training.batches]
+    tokens = [sum(len(sentence.target) + 1 for sentence in batch) for batch in training.batches]
     assert training.work(1) == tokens[3] + tokens[0] + tokens[1]
     assert job(OURS, "decoding", repeats=2).work(0) == 2 * SETTING.sentences

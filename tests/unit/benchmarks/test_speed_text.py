@@ -17,9 +17,9 @@ def sentence(source, target, languages=("en", "de")):
 def write_text(folder, pairs):
     """A text folder; the sides of a pair are en and another language."""
     folder.mkdir(parents=True, exist_ok=True)
-    for other, lines in pairs.items():
-        for language, side in zip(("en", other), zip(*lines, strict=True), strict=True):
-            path = folder / f"train.en-{other}.{language}"
+    for target, lines in pairs.items():
+        for language, side in zip(("en", target), zip(*lines, strict=True), strict=True):
+            path = folder / f"train.en-{target}.{language}"
             path.write_text("".join(f"{line}\n" for line in side), encoding="utf-8")
     return folder
 
@@ -28,9 +28,9 @@ def test_made_up_languages_have_names_of_their_own():
     text = embedded(17)
     assert len(text.languages) == len(set(text.languages)) == 17
     assert len(set(text.directions)) == 2 * 16
-    seen = {one.languages for one in islice(text.read(), 2 * 16)}
+    seen = {row.languages for row in islice(text.read(), 2 * 16)}
     assert seen == set(text.directions)
-    assert all("en" in one for one in seen)
+    assert all("en" in languages for languages in seen)
 
 
 def test_the_embedded_corpus_is_read_alike_each_time():
@@ -43,33 +43,33 @@ def test_lengths_count_tag_and_end():
 
 
 def test_short_sentences_are_joined_within_their_direction():
-    there, back = ("en", "de"), ("de", "en")
+    forward, back = ("en", "de"), ("de", "en")
     short = [
-        sentence("a b", "c d", there),
+        sentence("a b", "c d", forward),
         sentence("e f", "g h", back),
-        sentence("i", "j k", there),
+        sentence("i", "j k", forward),
         sentence("l", "m n", back),
     ]
     assert list(of_length(iter(short), 5)) == [
-        sentence("a b i", "c d j k", there),
+        sentence("a b i", "c d j k", forward),
         sentence("e f l", "g h m n", back),
     ]
 
 
 def test_long_and_uneven_sentences_are_left_out():
     fitting = sentence("a b c d", "a b c d e")
-    others = [
+    misfits = [
         sentence("a " * 6, "a b c d e"),
         sentence("a b c d", "a " * 7),
         sentence("a", "a " * 5),
     ]
-    assert list(of_length(iter([*others, fitting]), 6)) == [fitting]
+    assert list(of_length(iter([*misfits, fitting]), 6)) == [fitting]
 
 
 @pytest.mark.parametrize("length", [10, 30, 120])
 def test_lengths_are_near_what_is_asked_for(length):
-    found = list(islice(of_length(embedded(4).read(), length), 50))
-    positions = [one for sentence in found for one in sentence.lengths]
+    sentences = list(islice(of_length(embedded(4).read(), length), 50))
+    positions = [size for sentence in sentences for size in sentence.lengths]
     assert min(positions) >= 5 / 6 * length and max(positions) <= 7 / 6 * length
 
 
@@ -88,7 +88,7 @@ def test_own_text_goes_both_ways_and_pairs_take_turns(tmp_path):
 def test_of_a_data_folder_the_pieces_are_read(tmp_path):
     write_text(tmp_path / "pieces", {"de": [("▁one s", "▁eins")]})
     (tmp_path / MARK).write_text(json.dumps({}))
-    assert [one.source for one in own(tmp_path).read()] == [("▁one", "s")]
+    assert [row.source for row in own(tmp_path).read()] == [("▁one", "s")]
 
 
 def test_another_folder_is_refused(tmp_path):

@@ -8,23 +8,25 @@ from support.data import TAG, TDO, TRAIN, built
 
 def test_ratios_are_taken_within_a_round() -> None:
     seconds = {"stock": [10.0, 20.0, 9.0], "lean": [5.0, 5.0, 3.0]}
-    found = {system: [{"update": one} for one in own] for system, own in seconds.items()}
-    stock, lean = benchmark.rows(found, "seconds")
+    measured = {
+        system: [{"update": value} for value in values] for system, values in seconds.items()
+    }
+    stock, lean = benchmark.rows(measured, "seconds")
     assert (stock["ratio"], stock["spread"]) == (1, [1, 1])
     assert (lean["median"], lean["ratio"], lean["spread"]) == (5, 3, [2, 4])
     assert lean["metric"] == "update, seconds"
 
 
 def test_systems_take_turns() -> None:
-    asked = []
+    calls = []
 
     def run(words):
-        asked.append(words)
+        calls.append(words)
         return {"update": 1.0}
 
-    benchmark.measure(run, {"stock": ["a"], "lean": ["b"]}, ["x"], 3, lambda: asked.append("-"))
-    assert [one[-1] for one in asked if one != "-"] == ["a", "b", "b", "a", "a", "b"]
-    assert asked[::2] == ["-"] * 6
+    benchmark.measure(run, {"stock": ["a"], "lean": ["b"]}, ["x"], 3, lambda: calls.append("-"))
+    assert [call[-1] for call in calls if call != "-"] == ["a", "b", "b", "a", "a", "b"]
+    assert calls[::2] == ["-"] * 6
 
 
 def test_the_data_can_be_trained_on(tmp_path: Path) -> None:

@@ -76,15 +76,15 @@ def test_every_way_has_a_row_for_each_pair(written, by, second):
 
 
 def test_relative_to_each_pair_s_mean(written):
-    given = ("--general", 0, "--threshold", 1, "--force")
-    assert allocate(*given) == 0
+    options = ("--general", 0, "--threshold", 1, "--force")
+    assert allocate(*options) == 0
     plain = Masks.read(Path("masks")).modules[NAME]
-    assert allocate(*given, "--relative") == 0
+    assert allocate(*options, "--relative") == 0
     theta = THETA / THETA.mean(1, keepdim=True)
-    found = Masks.read(Path("masks"))
-    assert found.about["relative"]
-    assert torch.equal(found.modules[NAME], theta == theta.amax(0))
-    assert not torch.equal(found.modules[NAME], plain)
+    masks = Masks.read(Path("masks"))
+    assert masks.about["relative"]
+    assert torch.equal(masks.modules[NAME], theta == theta.amax(0))
+    assert not torch.equal(masks.modules[NAME], plain)
 
 
 def test_some_pairs(written):

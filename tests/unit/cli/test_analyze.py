@@ -80,12 +80,12 @@ def drawn(name: str) -> str:
 def test_importance(analyze):
     output = analyze("importance", "importance")
     assert written() == files([ENCODER, DECODER, "alike"], [ENCODER, DECODER])
-    own = importance_of(PAIRS, 2, 6, 10)
-    found = [[float(row[pair]) for pair in PAIRS] for row in rows(ENCODER)]
-    assert found == own.modules[ENCODER].T.tolist()
-    assert [row["neuron"] for row in rows(ENCODER)] == [str(one) for one in range(10)]
+    importance = importance_of(PAIRS, 2, 6, 10)
+    numbers = [[float(row[pair]) for pair in PAIRS] for row in rows(ENCODER)]
+    assert numbers == importance.modules[ENCODER].T.tolist()
+    assert [row["neuron"] for row in rows(ENCODER)] == [str(neuron) for neuron in range(10)]
     texts = drawn(DECODER)
-    assert all(f">{one}<" in texts for one in (*PAIRS, DECODER, "importance (taylor)"))
+    assert all(f">{text}<" in texts for text in (*PAIRS, DECODER, "importance (taylor)"))
     alike = rows("alike")
     assert len(alike) == 16 * 3
     kind = ("encoder", "feed_forward", "inner")
@@ -94,7 +94,7 @@ def test_importance(analyze):
         for row in alike
         if (*list(row.values())[:3],) == kind and (row["pair"], row["other"]) == ("it-en", "ro-en")
     )
-    assert float(row["spearman"]) == float(pair_similarity.spearman_by_kind(own)[kind][0, 2])
+    assert float(row["spearman"]) == float(pair_similarity.spearman_by_kind(importance)[kind][0, 2])
     assert "least alike" in output and "mean over these kinds of module" in output
 
 
@@ -121,9 +121,13 @@ def test_pictures_of_many_pairs_show_the_first(analyze):
 
 
 def test_one_stage_has_no_source_side(analyze):
-    own = importance_of(PAIRS, 1, 4, 4)
-    modules = {name: own.modules[name] for name in own.modules if name.startswith("decoder")}
-    type(own)("taylor", PAIRS, modules, dict.fromkeys(modules, "target"), "c").write(Path("one"))
+    importance = importance_of(PAIRS, 1, 4, 4)
+    modules = {
+        name: importance.modules[name] for name in importance.modules if name.startswith("decoder")
+    }
+    type(importance)("taylor", PAIRS, modules, dict.fromkeys(modules, "target"), "c").write(
+        Path("one")
+    )
     analyze("importance", "one")
     name = "decoder_layers.0.feed_forward.inner"
     assert written() == files([name, "alike"], [name])
@@ -186,8 +190,8 @@ def test_allocation_without_libraries(analyze, monkeypatch, capsys):
 def test_numbers_make_a_curve(analyze):
     output = analyze(*SWEEP, "--x-label", "k", "--baseline", "multilingual")
     assert written() == files(["sweep"], ["curve"])
-    found = [tuple(row.values()) for row in rows("sweep")]
-    assert found == [
+    table = [tuple(row.values()) for row in rows("sweep")]
+    assert table == [
         ("TE", "0", "it-en", "2", "0.5", "0.0", "1.0"),
         ("TE", "0", "en-it", "2", "1.5", "1.0", "2.0"),
         ("TE", "0", "mean", "2", "1.0", "0.5", "1.5"),
@@ -196,8 +200,8 @@ def test_numbers_make_a_curve(analyze):
         ("TE", "1", "mean", "1", "-0.5", "-0.5", "-0.5"),
     ]
     picture = drawn("curve")
-    for wanted in ("k", "TE", "Δ BLEU", "mean over 2 directions, against 'multilingual'"):
-        assert f">{wanted}<" in picture
+    for text in ("k", "TE", "Δ BLEU", "mean over 2 directions, against 'multilingual'"):
+        assert f">{text}<" in picture
     assert "+1.00  +0.50 to +1.50" in output
 
 
@@ -237,8 +241,8 @@ def test_groups_are_lines_and_differences_may_be_ratios(analyze):
     words = ("--baseline", "multilingual", "--ratio", "--group", "all", "it-en")
     output = analyze(*SWEEP, *words)
     picture = drawn("curve")
-    for wanted in ("TE, all", "TE, it-en", "Δ BLEU, %", "mean over all, it-en, against"):
-        assert wanted in picture
+    for text in ("TE, all", "TE, it-en", "Δ BLEU, %", "mean over all, it-en, against"):
+        assert text in picture
     assert [row["direction"] for row in rows("sweep")[:3]] == ["it-en", "en-it", "all"]
     assert "all" in output
 
@@ -248,12 +252,12 @@ def test_words_of_several_lines_stand_side_by_side_in_a_picture_for_each_group(a
     analyze("sweep", "scores.json", *words, "--group", "all", "it-en", "--x-label", "by $m$")
     assert written() == files(["sweep"], ["bars-all", "bars-it-en"])
     for name in ("bars-all", "bars-it-en"):
-        assert all(f">{wanted}<" in drawn(name) for wanted in ("TE", "AV", "tag", "none", "by $m$"))
+        assert all(f">{text}<" in drawn(name) for text in ("TE", "AV", "tag", "none", "by $m$"))
 
 
 def test_groups_whose_names_are_no_names_of_files(analyze):
-    own = replace(sheet(BLEU), groups={"to/from": ("it-en",), "to_from": ("en-it",)})
-    Path("scores.json").write_text(json.dumps(as_json(own)), encoding="utf-8")
+    scores = replace(sheet(BLEU), groups={"to/from": ("it-en",), "to_from": ("en-it",)})
+    Path("scores.json").write_text(json.dumps(as_json(scores)), encoding="utf-8")
     words = ("--x", "TE, k = 1=TE:tag", "multilingual=AV:tag", "--group", "to/from", "to_from")
     analyze("sweep", "scores.json", *words)
     assert written() == files(["sweep"], ["bars-to_from", "bars-to_from-2"])

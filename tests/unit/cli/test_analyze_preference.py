@@ -34,8 +34,8 @@ def test_bad_input_is_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("file").touch()
-    given = ["analyze", "preference", "--path", "none.pt", "--data", str(data.root), "--cpu"]
-    assert main([*given, "--out", "out", *words]) == 2
+    command = ["analyze", "preference", "--path", "none.pt", "--data", str(data.root), "--cpu"]
+    assert main([*command, "--out", "out", *words]) == 2
     errors = capsys.readouterr().err
     assert message in errors and errors.count("\n") == 1
     assert not Path("out").exists()

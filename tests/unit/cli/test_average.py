@@ -235,7 +235,7 @@ def other_languages():
 
 
 @pytest.mark.parametrize(
-    ("other", "part"),
+    ("make_second", "part"),
     [
         (lambda: other_model(lambda m: m.pop("layer.copy")), "layer.copy, which only one of"),
         (lambda: other_model(lambda m: m.update(more=torch.ones(1))), "more, which only one of"),
@@ -258,22 +258,22 @@ def other_languages():
         ),
     ],
 )
-def test_different_models_are_refused(save, tmp_path, capsys, other, part):
-    paths = save("a.pt", checkpoint(1)), save("b.pt", other())
+def test_different_models_are_refused(save, tmp_path, capsys, make_second, part):
+    paths = save("a.pt", checkpoint(1)), save("b.pt", make_second())
     assert part in refused(capsys, "--inputs", *paths, "--output", tmp_path / "out.pt")
     assert not (tmp_path / "out.pt").exists()
 
 
 def test_options_that_train_only_may_differ(save):
-    other = checkpoint(2, dropout=0.3, lr=[0.1], tdo_freeze_embeddings=True, save_dir="elsewhere")
-    assert average([save("a.pt", checkpoint(1)), save("b.pt", other)])
+    second = checkpoint(2, dropout=0.3, lr=[0.1], tdo_freeze_embeddings=True, save_dir="elsewhere")
+    assert average([save("a.pt", checkpoint(1)), save("b.pt", second)])
 
 
 def test_an_older_checkpoint_lacks_newer_options_that_are_off(save, tmp_path, capsys):
     newer = checkpoint(2, tdo_tpdm_layer=0, tdo_tpdm_gate="none")
     assert average([save("a.pt", checkpoint(1)), save("b.pt", newer)])
-    other = save("c.pt", checkpoint(3, tdo_tpdm_layer=1))
-    words = ("--inputs", tmp_path / "a.pt", other, "--output", tmp_path / "out.pt")
+    with_tpdm = save("c.pt", checkpoint(3, tdo_tpdm_layer=1))
+    words = ("--inputs", tmp_path / "a.pt", with_tpdm, "--output", tmp_path / "out.pt")
     assert "tdo_tpdm_layer: 0 and 1" in refused(capsys, *words)
 
 
@@ -354,7 +354,7 @@ def test_the_command_writes_and_tells(folder, tmp_path, capsys):
     assert "`--force` given to replace it" in refused(capsys, *words[1:])
     assert out.read_bytes() == before
     assert cli.main([*words, "--force"]) == 0
-    assert [one["num_updates"] for one in safe_load(out)["extra_state"]["averaged"]] == [70, 60]
+    assert [entry["num_updates"] for entry in safe_load(out)["extra_state"]["averaged"]] == [70, 60]
 
 
 def test_of_a_real_training(tmp_path, capsys):
@@ -371,15 +371,15 @@ def test_of_a_real_training(tmp_path, capsys):
     capsys.readouterr()
 
     averaged = safe_load(tmp_path / "average--last.pt")
-    taken = [tmp_path / one["name"] for one in averaged["extra_state"]["averaged"]]
-    assert [one["num_updates"] for one in averaged["extra_state"]["averaged"]] == [6, 4]
+    taken = [tmp_path / entry["name"] for entry in averaged["extra_state"]["averaged"]]
+    assert [entry["num_updates"] for entry in averaged["extra_state"]["averaged"]] == [6, 4]
     models = [safe_load(path)["model"] for path in taken]
     for name, value in averaged["model"].items():
         assert torch.equal(value, ((models[0][name].double() + models[1][name]) / 2).float())
     kept = {path.name for path in tmp_path.glob("checkpoint.best_loss_*.pt")}
     best = safe_load(tmp_path / "average--best.pt")["extra_state"]["averaged"]
     losses = sorted(safe_load(tmp_path / name)["extra_state"]["val_loss"] for name in kept)
-    assert [one["val_loss"] for one in best] == losses
+    assert [entry["val_loss"] for entry in best] == losses
 
     output = commands.succeed(
         "generate",

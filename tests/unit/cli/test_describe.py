@@ -96,8 +96,8 @@ def test_what_is_not_the_usual_choice_has_a_row(capsys):
     for flags, rows in ((chosen, ["merged", "depth-scaled"]), ([], [])):
         assert cli.main([*words, *flags]) == 0
         lines = capsys.readouterr().out.splitlines()
-        named = [one for one in lines if one.strip().startswith(CHOICES)]
-        assert [one.split()[-1] for one in named] == rows
+        named = [line for line in lines if line.strip().startswith(CHOICES)]
+        assert [line.split()[-1] for line in named] == rows
 
 
 def test_merged_attention_saves_half_of_the_matrices(shown):
@@ -158,7 +158,7 @@ def test_a_language_costs_a_matrix_and_two_rows_a_norm(shown):
     for arch, norms in (("tdo_transformer", 24), ("tdo_encoder_decoder_deep", 12 * 5 + 2)):
         flags = ("--tdo-laln", "both", "--tdo-lalt", "identity", "--num-languages")
         counts = [shown(arch, *flags, number) for number in ("100", "101")]
-        before, after = (one["total_parameters"] for one in counts)
+        before, after = (count["total_parameters"] for count in counts)
         assert after - before == 512 * 512 + 2 * 512 * norms
         assert counts[0]["parameters"]["lalt"] == 100 * 512 * 512
         assert counts[0]["flops"]["generation"]["lalt"] == 30 * 2 * 512 * 512
@@ -182,12 +182,12 @@ XIE = [
 ]
 
 
-@pytest.mark.parametrize(("millions", "sizes", "flags"), XIE, ids=lambda one: str(one))
+@pytest.mark.parametrize(("millions", "sizes", "flags"), XIE, ids=lambda value: str(value))
 def test_the_counts_of_neuron_allocation(shown, millions, sizes, flags):
     """The vocabularies are those that the plain rows' counts come to, which the paper lacks."""
     vocabulary, pairs, languages = sizes
-    told = ("--num-pairs", pairs, "--num-languages", languages)
-    count = shown("tdo_encoder_decoder", *flags, *told, vocabulary=vocabulary)
+    numbers = ("--num-pairs", pairs, "--num-languages", languages)
+    count = shown("tdo_encoder_decoder", *flags, *numbers, vocabulary=vocabulary)
     assert count["total_parameters"] / 1e6 == pytest.approx(millions, abs=0.03)
 
 

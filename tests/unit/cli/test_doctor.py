@@ -15,10 +15,10 @@ def fake_versions(monkeypatch, **versions):
     real = metadata.version
 
     def version(name):
-        found = versions[name] if name in versions else real(name)
-        if found is None:
+        release = versions[name] if name in versions else real(name)
+        if release is None:
             raise metadata.PackageNotFoundError(name)
-        return found
+        return release
 
     monkeypatch.setattr(metadata, "version", version)
 

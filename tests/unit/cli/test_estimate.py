@@ -48,11 +48,11 @@ def described() -> dict:
 
 def test_hours_are_flops_of_all_sentences_by_the_assumed_speed(config: Path) -> None:
     model = described()
-    one = made(config, "--source-length", "20", "--tflops", "2", "--utilization", "0.5")
+    cost = made(config, "--source-length", "20", "--tflops", "2", "--utilization", "0.5")
     sentences = 100 * 2 * 300 * 5 / 30  # by the longer side
-    assert one.flops == pytest.approx(sentences * model["flops"]["training"]["total"], rel=1e-12)
-    assert one.hours == pytest.approx(one.flops / 1e12 / 3600, rel=1e-12)
-    assert (one.parameters, one.updates) == (model["total_parameters"], 100)
+    assert cost.flops == pytest.approx(sentences * model["flops"]["training"]["total"], rel=1e-12)
+    assert cost.hours == pytest.approx(cost.flops / 1e12 / 3600, rel=1e-12)
+    assert (cost.parameters, cost.updates) == (model["total_parameters"], 100)
     assert made(config, "--done", "60").updates == 40
 
 
@@ -91,7 +91,7 @@ def test_loss_terms_cost(config: Path, tmp_path: Path, lines: str, terms: list[s
     more = tmp_path / "more.conf"
     more.write_text(f"include one.conf\n{lines}\n")
     model = described()["flops"]
-    added = sum(model[one]["total"] for one in terms) / model["training"]["total"]
+    added = sum(model[term]["total"] for term in terms) / model["training"]["total"]
     ratio = made(more, "--source-length", "20").flops / made(config, "--source-length", "20").flops
     assert ratio == pytest.approx(1 + added)
     assert not terms or added > 0

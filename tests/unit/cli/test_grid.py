@@ -24,10 +24,10 @@ def tdo(capsys: pytest.CaptureFixture[str]) -> Command:
 
     def run(*words: object, code: int = 0) -> str:
         assert main(["grid", *map(str, words)]) == code
-        said = capsys.readouterr()
+        printed = capsys.readouterr()
         if code == 2:
-            assert said.err.count("\n") == 1
-        return said.err if code == 2 else said.out
+            assert printed.err.count("\n") == 1
+        return printed.err if code == 2 else printed.out
 
     return run
 
@@ -102,9 +102,9 @@ def test_the_slurm_script_runs_this_grid(
 ) -> None:
     out = tmp_path / "out dir"
     words = ("--out", out, "--gpus-each", "2", "--at-most", "3", "--sbatch=--time=9:00")
-    said = tdo("slurm", grid, data.root, *words, "--", "--lr", "2")
+    printed = tdo("slurm", grid, data.root, *words, "--", "--lr", "2")
     script = out / "slurm.sh"
-    assert said == f"sbatch '{script}'\n"
+    assert printed == f"sbatch '{script}'\n"
     assert subprocess.run(["bash", "-n", script], check=False).returncode == 0
     text = script.read_text()
     for part in ("--array=0-3%3\n", "--gpus=2\n", "#SBATCH --time=9:00\n"):

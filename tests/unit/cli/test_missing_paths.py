@@ -148,9 +148,9 @@ def read_paths(
             if action.dest not in WRITTEN or (command, action.dest) in READ:
                 yield " ".join(command), action.dest
         elif action.type is None and action.nargs != 0 and not action.choices:
-            own = action.metavar if isinstance(action.metavar, str) else None
+            metavar = action.metavar if isinstance(action.metavar, str) else None
             listed = (" ".join(command), action.dest) in READ
-            if action.metavar and (listed or own not in NO_PATH):
+            if action.metavar and (listed or metavar not in NO_PATH):
                 yield " ".join(command), action.dest
 
 
@@ -182,6 +182,6 @@ def test_a_path_that_is_gone_is_named(
     for word, place in places.items():
         line = line.replace(word, str(place))
     _, errors = told(capsys, *line.split(), code=2)
-    said = [one for one in errors.splitlines() if "error: " in one]
-    assert len(said) == 1 and GONE in said[0] and "Traceback" not in errors
-    assert "`" in said[0] and "must" in said[0]
+    messages = [text for text in errors.splitlines() if "error: " in text]
+    assert len(messages) == 1 and GONE in messages[0] and "Traceback" not in errors
+    assert "`" in messages[0] and "must" in messages[0]

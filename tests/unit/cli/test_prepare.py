@@ -45,9 +45,9 @@ def test_a_check_says_of_each_address_what_it_answered(prepare, monkeypatch):
     ]
     for count, code in ((1, 0), (3, 1)):
         monkeypatch.setattr(fetch, "check", lambda _, count=count: answers[:count])
-        said = prepare("ted19", "--check", code=code).out.splitlines()
+        lines = prepare("ted19", "--check", code=code).out.splitlines()
         assert (
-            said
+            lines
             == [
                 "ted19: a.gz: http://h/a.gz: ok (1,234 bytes)",
                 f"ted19: a.gz: http://i/a.gz: {gone}",
@@ -57,46 +57,46 @@ def test_a_check_says_of_each_address_what_it_answered(prepare, monkeypatch):
 
 
 @pytest.fixture
-def asked(monkeypatch, tmp_path):
+def requested(monkeypatch, tmp_path):
     """What `tdo prepare` is about to make: the corpus, and the files that were given."""
     from tdo_plugin.corpora import preparing
 
-    found = []
-    monkeypatch.setattr(preparing, "prepare", lambda *given: found.append(given))
+    calls = []
+    monkeypatch.setattr(preparing, "prepare", lambda *arguments: calls.append(arguments))
 
     def run(*words):
         words = ("prepare", *words, "--out", tmp_path / "out", "--cache", tmp_path / "cache")
         assert main([*map(str, words)]) == 0
-        corpus, _, given, *_ = found[-1]
-        return corpus, given
+        corpus, _, files, *_ = calls[-1]
+        return corpus, files
 
     return run
 
 
-def test_a_number_of_sentences_is_bounded_unless_it_is_asked_for(asked):
-    corpus, _ = asked("opus100")
+def test_a_number_of_sentences_is_bounded_unless_it_is_asked_for(requested):
+    corpus, _ = requested("opus100")
     assert (corpus.segmentation.sentences, corpus.segmentation.bounded) == (10_000_000, True)
-    corpus, _ = asked("opus100", "--sentences", 7)
+    corpus, _ = requested("opus100", "--sentences", 7)
     assert (corpus.segmentation.sentences, corpus.segmentation.bounded) == (7, False)
-    assert asked("opus100", "--sentences", 0)[0].segmentation.bounded
+    assert requested("opus100", "--sentences", 0)[0].segmentation.bounded
 
 
-def test_a_trial_draws_rows_of_pairs_and_lines_of_one_language(asked):
-    corpus, _ = asked("wmt19-zh-en", "--rows", 7)
+def test_a_trial_draws_rows_of_pairs_and_lines_of_one_language(requested):
+    corpus, _ = requested("wmt19-zh-en", "--rows", 7)
     assert corpus.sample.pairs == 7
-    assert [one.rows for one in corpus.monolingual] == [7]
-    corpus, _ = asked("wmt19-zh-en", "--rows", 10**9)
-    assert [one.rows for one in corpus.monolingual] == [5_000_000]
+    assert [monolingual.rows for monolingual in corpus.monolingual] == [7]
+    corpus, _ = requested("wmt19-zh-en", "--rows", 10**9)
+    assert [monolingual.rows for monolingual in corpus.monolingual] == [5_000_000]
 
 
-def test_a_name_that_several_addresses_end_with_says_nothing(asked, prepare, tmp_path):
+def test_a_name_that_several_addresses_end_with_says_nothing(requested, prepare, tmp_path):
     folder = tmp_path / "given"
     folder.mkdir()
     whole = {archive.name for archive in load("multiun").archives_needed().values()}
     for name in ("DownloadFile", *whole):
         (folder / name).touch()
-    _, given = asked("multiun", "--from-file", folder)
-    assert set(given) == whole
+    _, files = requested("multiun", "--from-file", folder)
+    assert set(files) == whole
     words = ("multiun", "--from-file", folder / "DownloadFile", "--out", tmp_path / "out")
     assert "must be named as an archive" in prepare(*words, code=2).err
 

@@ -23,7 +23,7 @@ def text(folder: Path, *pairs: str) -> Path:
 
 
 @pytest.fixture
-def known(tmp_path: Path) -> Path:
+def model_folder(tmp_path: Path) -> Path:
     out = tmp_path / "known"
     words = ["preprocess", str(text(tmp_path / "text", "en-de", "en-fr")), str(out)]
     assert main([*words, "--vocab-size", "45"]) == 0
@@ -31,16 +31,16 @@ def known(tmp_path: Path) -> Path:
 
 
 def test_pieces_and_dictionary_are_the_other_folder_s(
-    known: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    model_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["preprocess", str(text(tmp_path / "more", "de-fr")), str(tmp_path / "data")]
-    words += ["--model-of", str(known)]
+    words += ["--model-of", str(model_folder)]
     assert main(words) == 0
     out = read_data_folder(tmp_path / "data").root
     for name in ("spm.model", "spm.vocab", "dict.txt", "dict.de.txt"):
-        assert (out / name).read_bytes() == (known / name).read_bytes()
+        assert (out / name).read_bytes() == (model_folder / name).read_bytes()
     line = (out / "pieces" / "test.de-fr.fr").read_text(encoding="utf-8").split("\n")[0]
-    assert line.split() == load_model(known / "spm.model").encode(LINES["fr"], out_type=str)
+    assert line.split() == load_model(model_folder / "spm.model").encode(LINES["fr"], out_type=str)
     assert join_pieces(line) == LINES["fr"]
     assert set(json.loads((out / MARK).read_text())["segmentation"]) == {
         "spm.model",
@@ -50,13 +50,13 @@ def test_pieces_and_dictionary_are_the_other_folder_s(
     capsys.readouterr()
     assert main(words) == 0
     assert "is whole already" in capsys.readouterr().out
-    with (known / "dict.txt").open("a", encoding="utf-8") as file:
+    with (model_folder / "dict.txt").open("a", encoding="utf-8") as file:
         file.write("x 1\n")
     assert main(words) == 2
     assert "with other settings" in capsys.readouterr().err
 
 
-def test_mistakes(known: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_mistakes(model_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["preprocess", str(text(tmp_path / "more", "de-fr")), str(tmp_path / "data")]
     capsys.readouterr()
     assert main([*words, "--model-of", str(tmp_path)]) == 2
@@ -64,6 +64,6 @@ def test_mistakes(known: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
         "`--model-of` must be a folder of tdo prepare, preprocess or convert"
         in capsys.readouterr().err
     )
-    assert main([*words, "--model-of", str(known), "--vocab-size", "50"]) == 2
+    assert main([*words, "--model-of", str(model_folder), "--vocab-size", "50"]) == 2
     assert "`--model-of` must stand alone" in capsys.readouterr().err
     assert not (tmp_path / "data").exists()

@@ -19,7 +19,7 @@ def test_models_and_their_checkpoints():
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("paths", "message"),
     [
         (["a.pt", "b.pt"], "must be NAME=CKPT.* where there are several models; it is a.pt"),
         (["x=a.pt", "x=b.pt"], "must name each model once; x is there twice"),
@@ -28,18 +28,18 @@ def test_models_and_their_checkpoints():
         (["a.pt,"], r"must be \[NAME=\]CKPT.*; it has a.pt,"),
     ],
 )
-def test_names_that_are_refused(given, message):
+def test_names_that_are_refused(paths, message):
     with pytest.raises(UserError, match=message):
-        named(given)
+        named(paths)
 
 
 @pytest.mark.parametrize(
-    ("entry", "layers", "own"),
+    ("entry", "layers", "expected"),
     [(6, 6, 6), (3, 6, 3), (0, 6, 5), (0, 1, 1)],
     ids=["encoder-decoder", "two stages", "one stage", "one layer"],
 )
-def test_the_layer_that_a_target_reads(entry, layers, own):
-    assert own_layer(entry, layers) == own
+def test_the_layer_that_a_target_reads(entry, layers, expected):
+    assert own_layer(entry, layers) == expected
 
 
 def test_layers_that_are_wanted():
@@ -73,8 +73,8 @@ def test_bad_input_is_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     out = tmp_path / "out"
-    given = ["probe", "positions", "--path", "none.pt", "--data", str(data.root), "--cpu"]
-    assert main([*given, "--out", str(out), *words]) == 2
+    command = ["probe", "positions", "--path", "none.pt", "--data", str(data.root), "--cpu"]
+    assert main([*command, "--out", str(out), *words]) == 2
     errors = capsys.readouterr().err.replace(f"{tmp_path}/", "")
     assert message in errors and errors.count("\n") == 1
     assert not out.exists()

@@ -17,8 +17,8 @@ def without_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heatmap, "available", lambda: False)
 
 
-def put(path: Path, own: ScoreSheet) -> str:
-    path.write_text(json.dumps(as_json(own)), encoding="utf-8")
+def put(path: Path, scores: ScoreSheet) -> str:
+    path.write_text(json.dumps(as_json(scores)), encoding="utf-8")
     return str(path)
 
 
@@ -29,8 +29,8 @@ def test_tables_are_printed_and_files_named(
     out = tmp_path / "out"
     assert cli.main(["report", scores, "--out", str(out), "--published", "tdo:1"]) == 0
     printed = capsys.readouterr().out
-    for wanted in ("30.0‡*", "TDO, Table 1: TED-19, N=6, d=512", "BLEU: BLEU|tok:13a", "A note."):
-        assert wanted in printed
+    for text in ("30.0‡*", "TDO, Table 1: TED-19, N=6, d=512", "BLEU: BLEU|tok:13a", "A note."):
+        assert text in printed
     for name in ("index.html", "results.tex", "matrix-bleu-few.csv"):
         assert f"{out / name}\n" in printed and (out / name).is_file()
     assert "no pictures: matplotlib is not installed" in printed
@@ -47,9 +47,9 @@ def test_what_was_not_scored_is_one_line_and_exit_code_1(
 
 
 def test_sheets_are_set_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    one = sheet(systems=(system("plain"),), comparisons=(), missing={})
-    other = sheet(systems=(replace(system("few"), name="other"),), comparisons=(), missing={})
-    paths = [put(tmp_path / "a.json", one), put(tmp_path / "b.json", other)]
+    first = sheet(systems=(system("plain"),), comparisons=(), missing={})
+    second = sheet(systems=(replace(system("few"), name="other"),), comparisons=(), missing={})
+    paths = [put(tmp_path / "a.json", first), put(tmp_path / "b.json", second)]
     assert cli.main(["report", *paths, "--out", str(tmp_path / "out")]) == 0
     printed = capsys.readouterr().out
     assert printed.index("plain") < printed.index("other")
@@ -57,12 +57,12 @@ def test_sheets_are_set_side_by_side(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 def test_seeds_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    own = sheet(
+    scores = sheet(
         systems=tuple(replace(system("few"), name=f"few, seed {n}") for n in (1, 2)),
         comparisons=(),
         missing={},
     )
-    path = put(tmp_path / "s.json", own)
+    path = put(tmp_path / "s.json", scores)
     assert cli.main(["report", path, "--out", str(tmp_path / "out")]) == 0
     printed = capsys.readouterr().out
     assert "Over seeds" in printed and "30.0 ± 0.0" in printed

@@ -53,8 +53,8 @@ def bad(tmp_path: Path) -> Path:
 def run(tmp_path: Path, *words: object) -> tuple[int, ScoreSheet]:
     parser = argparse.ArgumentParser()
     score.add_arguments(parser)
-    given = ["--out", tmp_path / "scores", "--workers", "1", *words]
-    code = score.run(parser.parse_args([str(word) for word in given]))
+    arguments = ["--out", tmp_path / "scores", "--workers", "1", *words]
+    code = score.run(parser.parse_args([str(word) for word in arguments]))
     return code, read_sheet(tmp_path / "scores" / "scores.json")
 
 
@@ -137,11 +137,11 @@ def test_a_detector_that_is_not_here(tmp_path: Path, good: Path, data) -> None:
 
 
 def test_systems_with_other_references_are_not_compared(tmp_path: Path, good: Path) -> None:
-    other = tmp_path / "other"
-    write(other, "en-de", GERMAN)
-    write(other, "de-fr", FRENCH)
-    (other / "de-fr.ref").write_text("autre chose\n" * 3)
-    code, sheet = run(tmp_path, f"good={good}", f"other={other}", "--metrics", "bleu")
+    other_folder = tmp_path / "other"
+    write(other_folder, "en-de", GERMAN)
+    write(other_folder, "de-fr", FRENCH)
+    (other_folder / "de-fr.ref").write_text("autre chose\n" * 3)
+    code, sheet = run(tmp_path, f"good={good}", f"other={other_folder}", "--metrics", "bleu")
     assert code == 1
     assert sheet.failures == ("other de-fr: `de-fr.ref` must be that of good; it differs",)
     assert list(sheet.comparison("other", "good", "bleu").directions) == ["en-de"]
@@ -245,7 +245,7 @@ def test_names_and_folders_may_have_an_equals_sign(tmp_path: Path, good: Path) -
     folder = good.rename(good.with_name("lr=1"))
     words = (f"k = 0.7={folder}", f"k = 1={folder}", f"plain={folder}")
     code, sheet = run(tmp_path, *words, "--metrics", "bleu")
-    assert (code, [one.name for one in sheet.systems]) == (0, ["k = 0.7", "k = 1", "plain"])
+    assert (code, [system.name for system in sheet.systems]) == (0, ["k = 0.7", "k = 1", "plain"])
 
 
 @pytest.mark.parametrize(
@@ -287,5 +287,5 @@ def test_bad_input_is_one_line(tmp_path: Path, good: Path, words: list[str], mes
 
 def test_the_file_is_readable_json(tmp_path: Path, good: Path) -> None:
     run(tmp_path, f"good={good}", "--metrics", "bleu")
-    found = json.loads((tmp_path / "scores" / "scores.json").read_text(encoding="utf-8"))
-    assert found["means"]["good"]["en → X"]["bleu"] == pytest.approx(100)
+    content = json.loads((tmp_path / "scores" / "scores.json").read_text(encoding="utf-8"))
+    assert content["means"]["good"]["en → X"]["bleu"] == pytest.approx(100)

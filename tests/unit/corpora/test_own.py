@@ -22,8 +22,8 @@ def write(folder, **files):
     return folder
 
 
-def pairs(found):
-    return ["-".join(pair) for pair in found]
+def pairs(codes):
+    return ["-".join(pair) for pair in codes]
 
 
 def test_pairs_of_files(tmp_path):
@@ -34,15 +34,18 @@ def test_pairs_of_files(tmp_path):
         valid_de__en_de="a\n", valid_de__en_en="b\n",
         test_de="a\n", test_en="b\n", test_fr="c\n", notes_txt="no text",
     )  # fmt: skip
-    corpus, given = describe(folder, None, SEGMENTATION)
+    corpus, paths = describe(folder, None, SEGMENTATION)
     assert pairs(corpus.train_pairs) == ["de-en", "en-fr"]
     assert pairs(corpus.valid_pairs) == ["de-en"]
     assert sorted(pairs(corpus.test_pairs)) == ["de-en", "de-fr", "en-fr"]
-    assert set(given) == {path.name for path in folder.iterdir()} - {"notes.txt"}
-    digest = hashlib.sha256(given["train.de-en.de"].read_bytes()).hexdigest()
+    assert set(paths) == {path.name for path in folder.iterdir()} - {"notes.txt"}
+    digest = hashlib.sha256(paths["train.de-en.de"].read_bytes()).hexdigest()
     assert corpus.archives["train.de-en.de"].sha256 == digest  # other text is another corpus
-    (one,) = corpus.sets_of("train", ("en", "fr"))
-    assert [member.archive for member in one.members] == ["train.en-fr.en.gz", "train.en-fr.fr.gz"]
+    (text_set,) = corpus.sets_of("train", ("en", "fr"))
+    assert [member.archive for member in text_set.members] == [
+        "train.en-fr.en.gz",
+        "train.en-fr.fr.gz",
+    ]
 
 
 def test_a_table_with_a_centre(tmp_path):
@@ -71,8 +74,10 @@ def test_a_pair_is_called_as_in_train(tmp_path):
     assert pairs(corpus.train_pairs) == ["de-en", "fr-en"]
     assert sorted(pairs(corpus.valid_pairs)) == ["de-en", "fr-de"]
     assert sorted(pairs(corpus.test_pairs)) == ["de-en", "fr-de", "fr-en"]
-    for one, name in zip(corpus.sets_of("train", ("de", "en")), ("de-en", "en-de"), strict=True):
-        files = [member.archive for member in one.members]
+    for text_set, name in zip(
+        corpus.sets_of("train", ("de", "en")), ("de-en", "en-de"), strict=True
+    ):
+        files = [member.archive for member in text_set.members]
         assert files == [f"train.{name}.de", f"train.{name}.en"]
 
 

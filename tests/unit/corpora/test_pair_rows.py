@@ -23,9 +23,9 @@ PAIR = ("de", "en")
 RULES = [{"rule": "empty"}]
 
 
-def make(made, split, pair, held_out, seen):
-    with Steps(made.out, 1, "splits") as steps:
-        step = split_step(made, split, pair, held_out, seen)
+def make(inputs, split, pair, held_out, seen):
+    with Steps(inputs.out, 1, "splits") as steps:
+        step = split_step(inputs, split, pair, held_out, seen)
         return Record(split, pair, **steps.run([step])[step.name])
 
 
@@ -69,15 +69,15 @@ def making(tmp_path):
     return lambda **changes: Making(corpus(**changes), files, "source", tmp_path / "out")
 
 
-def text(made, split, language="de"):
-    return made.tokens(split, PAIR, language).read_text(encoding="utf-8").split("\n")[:-1]
+def text(inputs, split, language="de"):
+    return inputs.tokens(split, PAIR, language).read_text(encoding="utf-8").split("\n")[:-1]
 
 
 def test_rows_are_counted(making):
-    made = making()
-    record = make(made, "train", PAIR, None, "")
+    inputs = making()
+    record = make(inputs, "train", PAIR, None, "")
     assert (record.read, dict(record.taken), record.kept) == (102, {"empty": 1}, 101)
-    assert len(text(made, "train")) == 101
+    assert len(text(inputs, "train")) == 101
 
 
 def test_a_limit_does_not_hide_what_rules_took(making):
@@ -87,11 +87,11 @@ def test_a_limit_does_not_hide_what_rules_took(making):
 
 
 def test_a_sample(making):
-    made = making(sample={"pairs": 20})
-    record = make(made, "train", PAIR, None, "")
+    inputs = making(sample={"pairs": 20})
+    record = make(inputs, "train", PAIR, None, "")
     assert record.kept + sum(record.taken.values()) == record.read == 102
     assert record.taken["not drawn"] == 82
-    assert set(text(made, "train")) < {f"eins {n}" for n in range(100)} | {"vier"}
+    assert set(text(inputs, "train")) < {f"eins {n}" for n in range(100)} | {"vier"}
 
 
 @pytest.mark.parametrize("unit", ["characters", "tokens"])
@@ -99,10 +99,10 @@ def test_held_out_rows_are_in_one_split_only(making, unit):
     hold_out = {"valid": {"rows": 5}, "test": {"rows": 7}}
     short = {"rule": "length", "least": 1, "most": 20, "unit": unit}
     clean = {"train": [*RULES, short], "valid": RULES, "test": RULES}
-    made = making(hold_out=hold_out, sets=corpus_sets("train"), clean=clean)
-    kept = {split: make(made, split, PAIR, None, "").kept for split in ("test", "valid", "train")}
+    inputs = making(hold_out=hold_out, sets=corpus_sets("train"), clean=clean)
+    kept = {split: make(inputs, split, PAIR, None, "").kept for split in ("test", "valid", "train")}
     assert kept == {"test": 7, "valid": 5, "train": 101 - 12}
-    every = [line for split in kept for line in text(made, split)]
+    every = [line for split in kept for line in text(inputs, split)]
     assert len(set(every)) == 101
 
 
@@ -116,58 +116,60 @@ def corpus_sets(*splits):
 
 def test_a_split_that_is_held_out_is_held_against_test_as_well(making):
     clean = {"train": RULES, "valid": [*RULES, {"rule": "held-out"}], "test": RULES}
-    made = making(hold_out={"valid": {"rows": 101}}, sets=corpus_sets("train", "test"), clean=clean)
+    inputs = making(
+        hold_out={"valid": {"rows": 101}}, sets=corpus_sets("train", "test"), clean=clean
+    )
     held_out = HeldOut()
     held_out.add("en", "one 3")
-    record = make(made, "valid", PAIR, held_out, "seen")
+    record = make(inputs, "valid", PAIR, held_out, "seen")
     assert (record.kept, record.taken["held-out"]) == (100, 1)
-    assert "eins 3" not in text(made, "valid")
+    assert "eins 3" not in text(inputs, "valid")
 
 
 @pytest.mark.parametrize("changes", [{}, {"hold_out": {"valid": {"rows": 5}}}], ids=str)
 def test_a_sample_of_no_rows(making, changes, tmp_path):
     for language in PAIR:
         (tmp_path / f"train.{language}").write_text("")
-    made = making(sample={"pairs": 20}, sets=corpus_sets("train", "test"), **changes)
-    record = make(made, "train", PAIR, None, "")
+    inputs = making(sample={"pairs": 20}, sets=corpus_sets("train", "test"), **changes)
+    record = make(inputs, "train", PAIR, None, "")
     assert (record.read, record.kept) == (0, 0)
 
 
 def test_temporary_files_are_in_the_data_folder(making, monkeypatch):
-    asked = []
+    folders = []
 
-    def read(one, files, scratch=None):
-        asked.append(scratch)
+    def read(concrete_set, files, scratch=None):
+        folders.append(scratch)
         return iter([("eins", "one")])
 
     monkeypatch.setattr(module, "read", read)
-    made = making()
-    assert [*module._rows(made, "train", PAIR)] == [("eins", "one")]
-    assert asked == [made.work]
+    inputs = making()
+    assert [*module._rows(inputs, "train", PAIR)] == [("eins", "one")]
+    assert folders == [inputs.work]
 
 
 def test_other_splits_are_kept_out(making):
     clean = {"train": [*RULES, {"rule": "held-out-pairs"}], "valid": RULES, "test": RULES}
-    made = making(clean=clean)
-    make(made, "valid", PAIR, None, "")
+    inputs = making(clean=clean)
+    make(inputs, "valid", PAIR, None, "")
     held_out = HeldOut()
-    remember(made, "valid", PAIR, held_out)
-    record = make(made, "train", PAIR, held_out, "seen")
+    remember(inputs, "valid", PAIR, held_out)
+    record = make(inputs, "train", PAIR, held_out, "seen")
     assert record.taken == {"empty": 1, "held-out-pairs": 1}
-    assert "vier" not in text(made, "train")
+    assert "vier" not in text(inputs, "train")
 
 
 def test_what_is_whole_is_not_made_again(making):
-    made = making()
-    make(made, "test", PAIR, None, "")
-    path = made.tokens("test", PAIR, "de")
+    inputs = making()
+    make(inputs, "test", PAIR, None, "")
+    path = inputs.tokens("test", PAIR, "de")
     path.write_text("mine\n")
-    assert make(made, "test", PAIR, None, "").kept == 1
+    assert make(inputs, "test", PAIR, None, "").kept == 1
     assert path.read_text() == "mine\n"  # as long as the true one
-    make(made, "test", PAIR, None, "other sentences are held out")
+    make(inputs, "test", PAIR, None, "other sentences are held out")
     assert path.read_text() == "drei\n"
     path.write_text("half")
-    make(made, "test", PAIR, None, "other sentences are held out")
+    make(inputs, "test", PAIR, None, "other sentences are held out")
     assert path.read_text() == "drei\n"
 
 
@@ -178,16 +180,16 @@ def test_the_bytes_do_not_depend_on_the_number_of_processes(making, monkeypatch)
         {"rule": "duplicates"},
         {"rule": "length", "least": 2, "most": 9, "unit": "tokens"},
     ]
-    made = making(
+    inputs = making(
         clean={"train": rules, "valid": RULES, "test": RULES},
         form={"casing": "cased", "tokenization": "moses", "aggressive_hyphens": True},
     )
-    found = []
+    results = []
     for processes in (1, 2, 5):
-        own = replace(made, out=made.out / f"{processes}", processes=processes)
-        record = make(own, "train", PAIR, None, "")
-        found.append((record, *(text(own, "train", language) for language in PAIR)))
-    assert found[0][0].kept == 100 and found[0] == found[1] == found[2]
+        run_inputs = replace(inputs, out=inputs.out / f"{processes}", processes=processes)
+        record = make(run_inputs, "train", PAIR, None, "")
+        results.append((record, *(text(run_inputs, "train", language) for language in PAIR)))
+    assert results[0][0].kept == 100 and results[0] == results[1] == results[2]
 
 
 @pytest.mark.parametrize(

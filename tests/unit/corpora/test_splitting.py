@@ -25,9 +25,9 @@ def write(folder, numbers, name="corpus", languages=("en", "de")):
 
 def split(folder, out, sizes=SIZES, **options):
     out.mkdir()
-    said = []
-    split_folder(folder, out, sizes, "TEXT", said.append, **options)
-    return said
+    messages = []
+    split_folder(folder, out, sizes, "TEXT", messages.append, **options)
+    return messages
 
 
 def numbers(out, part, name="de-en.en"):
@@ -36,8 +36,8 @@ def numbers(out, part, name="de-en.en"):
 
 
 def test_sides_stay_parallel_and_nothing_is_lost(tmp_path):
-    (said,) = split(write(tmp_path / "text", range(100)), tmp_path / "out")
-    assert said.startswith("de-en: 88 train, 7 valid, 5 test of corpus.de, corpus.en")
+    (message,) = split(write(tmp_path / "text", range(100)), tmp_path / "out")
+    assert message.startswith("de-en: 88 train, 7 valid, 5 test of corpus.de, corpus.en")
     parts = [numbers(tmp_path / "out", part) for part in ("train", "valid", "test")]
     assert [len(part) for part in parts] == [88, 7, 5]
     assert sorted(number for part in parts for number in part) == list(range(100))
@@ -72,11 +72,11 @@ def test_repeated_pairs_fall_together(tmp_path):
     for language in ("en", "de"):  # but for case and spaces
         path = tmp_path / "text" / f"corpus.{language}"
         path.write_text(path.read_text().replace(f"{language} 1\n", f" {language.upper()}  1\n"))
-    (said,) = split(tmp_path / "text", tmp_path / "out")
+    (message,) = split(tmp_path / "text", tmp_path / "out")
     train, valid, test = (set(numbers(tmp_path / "out", p)) for p in ("train", "valid", "test"))
     assert not (train & valid or train & test or valid & test)
     assert len(numbers(tmp_path / "out", "test")) == 5
-    assert "24 repetitions of held-out pairs are left out" in said
+    assert "24 repetitions of held-out pairs are left out" in message
     assert len(numbers(tmp_path / "out", "train")) == 3 * len(train)
 
 
@@ -124,8 +124,8 @@ def test_what_cannot_be_split(tmp_path, prepare, sizes, message):
 
 def test_text_without_a_translation_is_told(tmp_path):
     folder = write(write(tmp_path / "text", range(90)), range(90), "alone", ("en",))
-    said, _ = split(folder, tmp_path / "out")
-    assert said == "not used, for want of another language's file: alone.en"
+    message, _ = split(folder, tmp_path / "out")
+    assert message == "not used, for want of another language's file: alone.en"
 
 
 def test_more_than_two_languages_where_pairs_are_wanted(tmp_path):

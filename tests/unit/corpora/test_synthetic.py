@@ -32,17 +32,19 @@ def test_reasons(part: int, tmp_path: Path) -> None:
     parts = []
     for begin in range(0, len(sources), part):
         parts.append(tmp_path / f"part.{begin:02}")
-        parts[-1].write_text("".join(f"{one}\n" for one in sources[begin : begin + part]))
-    (tmp_path / "text").write_text("".join(f"{one}\n" for one in texts))
-    one = Translated(("de", "en"), tmp_path / "text", parts, "key")
-    found = {(source, text): reason for source, text, reason in judged(one, Letters(), 3.0)}
-    assert found == ROWS
-    assert one.name == "de-en"
+        parts[-1].write_text("".join(f"{source}\n" for source in sources[begin : begin + part]))
+    (tmp_path / "text").write_text("".join(f"{text}\n" for text in texts))
+    translated = Translated(("de", "en"), tmp_path / "text", parts, "key")
+    reasons = {
+        (source, text): reason for source, text, reason in judged(translated, Letters(), 3.0)
+    }
+    assert reasons == ROWS
+    assert translated.name == "de-en"
 
 
 def test_translations_must_be_of_the_text(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("a\nb\n")
     (tmp_path / "part").write_text("c\n")
-    one = Translated(("de", "en"), tmp_path / "text", [tmp_path / "part"], "key")
+    translated = Translated(("de", "en"), tmp_path / "text", [tmp_path / "part"], "key")
     with pytest.raises(ValueError, match="longer than argument"):
-        list(judged(one, Letters(), 3.0))
+        list(judged(translated, Letters(), 3.0))

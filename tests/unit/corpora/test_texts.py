@@ -20,12 +20,12 @@ def making(tmp_path):
     (tmp_path / "news").write_text("".join(f"line {n}\n\n" for n in range(50)), encoding="utf-8")
     alone = (Monolingual("en", text, 20, 1), Monolingual("de", text, 90, 1))
     corpus = replace(load("iwslt14-de-en"), monolingual=alone)
-    made = Making(corpus, {text: (tmp_path / "news",)}, "source", tmp_path / "out")
+    corpus_making = Making(corpus, {text: (tmp_path / "news",)}, "source", tmp_path / "out")
     for language, line in TEXT.items():
-        path = made.tokens("train", ("de", "en"), language)
+        path = corpus_making.tokens("train", ("de", "en"), language)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(line, encoding="utf-8")
-    return made
+    return corpus_making
 
 
 TRAIN = Record("train", ("de", "en"), 1, {}, 1)
@@ -77,11 +77,11 @@ def test_what_is_not_truecased_is_there_with_or_without_links(making, links, mon
 )
 def test_test_sets_are_kept_as_they_were_before_tokenization(making, form, plain):
     folder = write_texts(with_test_set(making, form), [TRAIN, TEST], 1, str)
-    found = contents(folder)
+    texts = contents(folder)
     truecased = form.casing == "truecased"
     words = "Das Haus und das Dach" if not truecased else "das Haus und das Dach"
-    assert found["test.de-en.de"] == f"{words} .\n"
-    kept = {name: text for name, text in found.items() if name.startswith("plain/")}
+    assert texts["test.de-en.de"] == f"{words} .\n"
+    kept = {name: text for name, text in texts.items() if name.startswith("plain/")}
     names = {code: line.replace("\n", ".\n") for code, line in TEXT.items()} if plain else {}
     assert kept == {f"plain/test.de-en.{code}": text for code, text in names.items()}
 
@@ -106,14 +106,14 @@ def test_what_is_truecased_is_made_once_and_goes_with_its_corpus(making):
 
 
 def test_lines_of_one_language_are_drawn_in_their_order(making):
-    said = []
-    write_texts(making, [TRAIN], 1, said.append)
+    messages = []
+    write_texts(making, [TRAIN], 1, messages.append)
     drawn = (making.out / "mono" / "mono.en").read_text(encoding="utf-8").splitlines()
     every = [f"line {n}" for n in range(50)]
     assert len(drawn) == 20
     assert drawn == [line for line in every if line in drawn] != every[:20]
     assert (making.out / "mono" / "mono.de").read_text(encoding="utf-8").splitlines() == every
-    assert "en alone: 50 lines, 20 kept" in said
+    assert "en alone: 50 lines, 20 kept" in messages
     none = replace(making, corpus=replace(making.corpus, monolingual=()))
     write_texts(none, [TRAIN], 1, str)
     assert not [*(making.out / "mono").iterdir()]

@@ -41,7 +41,7 @@ def step(adversary, seed, update=None, length=3):
 
 
 def weights(adversary):
-    return [one.detach().clone() for one in adversary.generator.parameters()]
+    return [parameter.detach().clone() for parameter in adversary.generator.parameters()]
 
 
 def test_a_step_is_adam_s_of_the_mean_loss():
@@ -54,7 +54,9 @@ def test_a_step_is_adam_s_of_the_mean_loss():
         optimizer.zero_grad()
         (loss_of(padding)(plain(embeddings, padding)) / (~padding).sum()).backward()
         optimizer.step()
-    torch.testing.assert_close(weights(adversary), [one.detach() for one in plain.parameters()])
+    torch.testing.assert_close(
+        weights(adversary), [parameter.detach() for parameter in plain.parameters()]
+    )
 
 
 def test_one_token_is_enough_for_a_step_and_none_is_not():
@@ -62,14 +64,14 @@ def test_one_token_is_enough_for_a_step_and_none_is_not():
     embeddings, padding = torch.ones(1, 1, WIDTH, dtype=torch.float64), torch.tensor([[False]])
     before = weights(adversary)
     adversary.step(embeddings, ~padding, loss_of(~padding), Update(lr=0.1))
-    torch.testing.assert_close(weights(adversary), [one.double() for one in before])
+    torch.testing.assert_close(weights(adversary), [weight.double() for weight in before])
     adversary.step(embeddings, padding, loss_of(padding), Update(lr=0.1))
     assert not torch.equal(weights(adversary)[0], before[0].double())
 
 
 def test_learning_rates():
-    for own, expected in ((0.0, 0.3), (0.02, 0.02)):
-        adversary = Adversary(Generator(), own)
+    for rate, expected in ((0.0, 0.3), (0.02, 0.02)):
+        adversary = Adversary(Generator(), rate)
         before = weights(adversary)
         step(adversary, 1, Update(lr=0.3))
         moved = max(
@@ -84,7 +86,7 @@ def test_gradients_pass_and_leave_it_alone():
     embeddings.requires_grad_()
     adversary.guess(embeddings, padding).sum().backward()
     assert embeddings.grad.abs().sum() > 0
-    assert all(one.grad is None for one in adversary.generator.parameters())
+    assert all(parameter.grad is None for parameter in adversary.generator.parameters())
 
 
 def test_a_step_of_what_is_not_finite_is_left_out():
@@ -94,7 +96,7 @@ def test_a_step_of_what_is_not_finite_is_left_out():
     adversary.step(embeddings * float("inf"), padding, loss_of(padding), Update(lr=0.1))
     assert all(torch.equal(a, b) for a, b in zip(before, weights(adversary), strict=True))
     step(adversary, 1)
-    assert all(one.isfinite().all() for one in weights(adversary))
+    assert all(weight.isfinite().all() for weight in weights(adversary))
 
 
 def test_steps_where_nothing_else_has_a_gradient():
@@ -116,42 +118,42 @@ def among_workers(folder, steps):
 
         place = f"file://{folder / 'meeting'}"
         distributed.init_process_group("gloo", init_method=place, rank=rank, world_size=2)
-        adversary, found = Adversary(Generator()), []
-        for own in steps:
-            step(adversary, *own[rank])
-            found.append([one.numpy() for one in weights(adversary)])
+        adversary, history = Adversary(Generator()), []
+        for by_worker in steps:
+            step(adversary, *by_worker[rank])
+            history.append([weight.numpy() for weight in weights(adversary)])
         distributed.destroy_process_group()
-        return found
+        return history
 
-    found = dict(run_jobs([(rank, lambda rank=rank: work(rank)) for rank in (0, 1)], 2))
-    for one, other in zip(found[0], found[1], strict=True):
-        for a, b in zip(one, other, strict=True):
+    histories = dict(run_jobs([(rank, lambda rank=rank: work(rank)) for rank in (0, 1)], 2))
+    for first, second in zip(histories[0], histories[1], strict=True):
+        for a, b in zip(first, second, strict=True):
             assert (a == b).all(), "the workers' generators differ"
-    return [[torch.from_numpy(one) for one in parts] for parts in found[0]]
+    return [[torch.from_numpy(weight) for weight in parts] for parts in histories[0]]
 
 
 def test_two_workers_with_the_same_batches_equal_one(tmp_path):
-    found = among_workers(tmp_path, [[(seed,), (seed,)] for seed in (1, 2, 3)])
+    history = among_workers(tmp_path, [[(seed,), (seed,)] for seed in (1, 2, 3)])
     adversary = Adversary(Generator())
-    for seed, own in zip((1, 2, 3), found, strict=True):
+    for seed, after_step in zip((1, 2, 3), history, strict=True):
         step(adversary, seed)
-        torch.testing.assert_close(own, weights(adversary), rtol=0, atol=1e-12)
+        torch.testing.assert_close(after_step, weights(adversary), rtol=0, atol=1e-12)
 
 
 def test_workers_share_the_mean_over_all_tokens_and_dummies_count_nothing(tmp_path):
     real, dummy = Update(lr=0.1), Update(lr=0.1, dummy=True)
     steps = [[(1, real, 3), (2, real, 5)], [(3, real, 3), (4, dummy, 3)], [(5, dummy), (6, dummy)]]
-    found = among_workers(tmp_path, steps)
+    history = among_workers(tmp_path, steps)
     adversary = Adversary(Generator())
-    (one, hidden), (other, more) = batch(1, 3), batch(2, 5)
+    (first, hidden), (second, more) = batch(1, 3), batch(2, 5)
     both = torch.zeros(4, 5, WIDTH, dtype=torch.float64)
     padding = torch.ones(4, 5, dtype=torch.bool)
-    both[:2, :3], both[2:], padding[:2, :3], padding[2:] = one, other, hidden, more
+    both[:2, :3], both[2:], padding[:2, :3], padding[2:] = first, second, hidden, more
     adversary.step(both, padding, loss_of(padding), real)
-    torch.testing.assert_close(found[0], weights(adversary), rtol=0, atol=1e-12)
+    torch.testing.assert_close(history[0], weights(adversary), rtol=0, atol=1e-12)
     step(adversary, 3)
-    torch.testing.assert_close(found[1], weights(adversary), rtol=0, atol=1e-12)
-    torch.testing.assert_close(found[2], found[1], rtol=0, atol=0)
+    torch.testing.assert_close(history[1], weights(adversary), rtol=0, atol=1e-12)
+    torch.testing.assert_close(history[2], history[1], rtol=0, atol=0)
 
 
 # --- checkpoints -----------------------------------------------------------------------------
@@ -165,8 +167,8 @@ def test_goes_on_as_it_was():
     state = copy.deepcopy(begun.state_dict())
     resumed = Adversary(Generator().float())
     resumed.load_state_dict(state)
-    for one in (whole, resumed):
-        step(one, 3)
+    for adversary in (whole, resumed):
+        step(adversary, 3)
     torch.testing.assert_close(weights(whole), weights(resumed), rtol=0, atol=1e-6)
     fresh = Adversary(Generator())
     fresh.load_state_dict(state, reset_optimizer=True)
@@ -177,12 +179,12 @@ def test_goes_on_as_it_was():
 def test_a_checkpoint_without_a_generator():
     with pytest.raises(UserError, match="`--tpdm-new-generator` must be given to go on from a"):
         Adversary(Generator()).load_state_dict(None)
-    other = {"generator": torch.nn.Linear(2, 2).state_dict(), "optimizer": {}}
+    other_size = {"generator": torch.nn.Linear(2, 2).state_dict(), "optimizer": {}}
     with pytest.raises(UserError, match="without a generator of this size; it is not"):
-        Adversary(Generator()).load_state_dict(other)
+        Adversary(Generator()).load_state_dict(other_size)
     anew = Adversary(Generator(), anew=True)
     before = weights(anew)
-    for state in (None, other):
+    for state in (None, other_size):
         anew.load_state_dict(state)
         assert all(torch.equal(a, b) for a, b in zip(before, weights(anew), strict=True))
 

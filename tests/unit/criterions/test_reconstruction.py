@@ -31,7 +31,7 @@ def made(*flags, topology="prefix", base=BASE):
     Words are left out of the sources, which otherwise have as many as their targets.
     """
     task, model, criterion = built(*base, *TOPOLOGIES[topology], *SMALL, *flags)
-    (batch, *_) = [one for one in iterate(task, "train") if len(one["id"]) > 4]
+    (batch, *_) = [sample for sample in iterate(task, "train") if len(sample["id"]) > 4]
     for row in batch["net_input"]["src_tokens"]:
         cut(row, task.source_dictionary.pad())
     return task, model.double().eval(), criterion, batch
@@ -48,7 +48,7 @@ def cut(row, pad, keep=3):
 def gradients(model, loss):
     model.zero_grad()
     loss.backward()
-    return {name: one.grad.clone() for name, one in model.named_parameters()}
+    return {name: parameter.grad.clone() for name, parameter in model.named_parameters()}
 
 
 def told_by_hand(model, batch, kind, pad, smoothing=0.1, tag=True):
@@ -61,10 +61,10 @@ def told_by_hand(model, batch, kind, pad, smoothing=0.1, tag=True):
         state = model.core.encode(row[None], (last,)).layer_outputs[last]
         log_probs = model.core.logits(model.core.stack.readout(state))[0].log_softmax(-1)
         for place in range(first, len(row)):
-            own = log_probs[place - (kind == "lm")]
-            likelihood = own[row[place]]
-            other = smoothing / (len(own) - 1)
-            loss = loss - (1 - smoothing) * likelihood - other * (own.sum() - likelihood)
+            scores = log_probs[place - (kind == "lm")]
+            likelihood = scores[row[place]]
+            share = smoothing / (len(scores) - 1)
+            loss = loss - (1 - smoothing) * likelihood - share * (scores.sum() - likelihood)
             nll, count = nll - likelihood.item(), count + 1
     return loss, nll, count
 
@@ -78,16 +78,16 @@ def test_the_sum_of_both_losses(topology, kind, normalization):
         *TLM, *flags, "--reconstruction-weight", "0.7", topology=topology
     )
     _, _, plain, _ = made(*PLAIN, topology=topology)
-    told, nll, count = told_by_hand(model, batch, kind, task.source_dictionary.pad())
+    source_loss, nll, count = told_by_hand(model, batch, kind, task.source_dictionary.pad())
     target, size, _ = plain(model, batch)
     assert count != size
-    wanted = target + 0.7 * told * (size / count if normalization == "mean" else 1)
-    loss, own_size, logs = criterion(model, batch)
-    torch.testing.assert_close(loss, wanted, **EXACT)
-    assert own_size == size
-    own, theirs = gradients(model, loss), gradients(model, wanted)
-    for name in own:
-        torch.testing.assert_close(own[name], theirs[name], **EXACT)
+    expected = target + 0.7 * source_loss * (size / count if normalization == "mean" else 1)
+    loss, tlm_size, logs = criterion(model, batch)
+    torch.testing.assert_close(loss, expected, **EXACT)
+    assert tlm_size == size
+    gradient, expected_gradient = gradients(model, loss), gradients(model, expected)
+    for name in gradient:
+        torch.testing.assert_close(gradient[name], expected_gradient[name], **EXACT)
     assert float(logs["loss"]) == pytest.approx(target.item())
     assert float(logs["objective"]) == pytest.approx(loss.item())
     assert float(logs["reconstruction_nll_loss"]) == pytest.approx(nll)
@@ -100,9 +100,9 @@ def test_without_a_tag(kind):
     made_of = {"base": WITHOUT_TAG}
     task, model, criterion, batch = made(*TLM, "--reconstruction-task", kind, **made_of)
     pad = task.source_dictionary.pad()
-    told, _, count = told_by_hand(model, batch, kind, pad, tag=False)
+    source_loss, _, count = told_by_hand(model, batch, kind, pad, tag=False)
     loss, _, logs = criterion(model, batch)
-    torch.testing.assert_close(loss - logs["loss"], told, **EXACT)
+    torch.testing.assert_close(loss - logs["loss"], source_loss, **EXACT)
     assert int(logs["reconstruction_ntokens"]) == count
 
 
@@ -118,10 +118,10 @@ def test_means_are_of_sentences_with_a_source(sentences):
         row.fill_(pad)
         row[-1] = tag
     assert not sources[:2].eq(eos).any()
-    told, _, count = told_by_hand(model, batch, "lm", pad)
+    source_loss, _, count = told_by_hand(model, batch, "lm", pad)
     size = len(sources) - 2 if sentences else batch["target"][2:].ne(pad).sum()
     loss, _, logs = criterion(model, batch)
-    torch.testing.assert_close(loss - logs["loss"], told * size / count, **EXACT)
+    torch.testing.assert_close(loss - logs["loss"], source_loss * size / count, **EXACT)
 
 
 def scored(term, model, batch):
@@ -150,10 +150,10 @@ def test_the_mark_of_synthetic_sources_is_not_told(kind):
 def test_means_with_sentence_avg():
     flags = ("--sentence-avg", "--reconstruction-normalization", "mean")
     task, model, criterion, batch = made(*TLM, *flags)
-    told, _, count = told_by_hand(model, batch, "lm", task.source_dictionary.pad())
+    source_loss, _, count = told_by_hand(model, batch, "lm", task.source_dictionary.pad())
     loss, size, logs = criterion(model, batch)
     assert size == len(batch["id"])
-    torch.testing.assert_close(loss - logs["loss"], told * size / count, **EXACT)
+    torch.testing.assert_close(loss - logs["loss"], source_loss * size / count, **EXACT)
 
 
 def test_what_is_reported():
@@ -161,16 +161,16 @@ def test_what_is_reported():
     _, model, criterion, batch = made(*TLM, "--reconstruction-weight", "0.25")
     logs = [criterion(model, batch)[2] for _ in range(2)]
     assert logs[0]["ntokens"] != logs[0]["reconstruction_ntokens"]
-    with metrics.aggregate() as found:
+    with metrics.aggregate() as aggregated:
         criterion.reduce_metrics(logs)
     bits = logs[0]["reconstruction_nll_loss"] / logs[0]["reconstruction_ntokens"] / math.log(2)
-    values = found.get_smoothed_values()
+    values = aggregated.get_smoothed_values()
     assert values["reconstruction_nll_loss"] == pytest.approx(float(bits), abs=1e-3)
     assert values["reconstruction_weight"] == pytest.approx(0.25)
     _, model, criterion, batch = made(*TLM, "--reconstruction-weight", "0.00025")
-    with metrics.aggregate() as found:
+    with metrics.aggregate() as aggregated:
         criterion.reduce_metrics([criterion(model, batch)[2]])
-    assert found.get_smoothed_values()["reconstruction_weight"] == pytest.approx(0.00025)
+    assert aggregated.get_smoothed_values()["reconstruction_weight"] == pytest.approx(0.00025)
     assert "reconstruction_ntokens" not in values
 
 
@@ -180,17 +180,17 @@ def test_lambda_0_asks_for_nothing(topology, monkeypatch):
     _, model, criterion, batch = made(*TLM, "--reconstruction-weight", "0", topology=topology)
     _, _, plain, _ = made(*PLAIN, topology=topology)
     assert criterion.terms["reconstruction"].request(model, batch).source_loss is None
-    asked = []
+    requests = []
     forward = model.core.forward
-    monkeypatch.setattr(model.core, "forward", lambda *a: asked.append(a[0]) or forward(*a))
+    monkeypatch.setattr(model.core, "forward", lambda *a: requests.append(a[0]) or forward(*a))
     loss, size, logs = criterion(model, batch)
-    ((reading,),) = asked
+    ((reading,),) = requests
     assert not reading.layer_outputs and not reading.token_states
-    wanted, wanted_size, _ = plain(model, batch)
-    assert (loss.item(), size) == (wanted.item(), wanted_size)
+    expected, expected_size, _ = plain(model, batch)
+    assert (loss.item(), size) == (expected.item(), expected_size)
     assert float(logs["reconstruction_weight"]) == 0
-    own, theirs = gradients(model, loss), gradients(model, wanted)
-    assert all(torch.equal(own[name], theirs[name]) for name in own)
+    gradient, expected_gradient = gradients(model, loss), gradients(model, expected)
+    assert all(torch.equal(gradient[name], expected_gradient[name]) for name in gradient)
 
 
 def test_lambda_follows_the_updates():
@@ -202,13 +202,13 @@ def test_lambda_follows_the_updates():
 
     loss, _, logs = criterion(model, batch)
     first = added(logs, loss)
-    found = []
+    ratios = []
     for number in (0, 5, 10, 20):
         with criterion.in_update(lr=0.1, number=number):
             loss, _, logs = criterion(model, batch)
-        found.append(added(logs, loss) / first)
-        assert float(logs["reconstruction_weight"]) / len(batch["id"]) == pytest.approx(found[-1])
-    assert found == pytest.approx([1, math.sqrt(0.1), 0.1, 0.01])
+        ratios.append(added(logs, loss) / first)
+        assert float(logs["reconstruction_weight"]) / len(batch["id"]) == pytest.approx(ratios[-1])
+    assert ratios == pytest.approx([1, math.sqrt(0.1), 0.1, 0.01])
     # a validation counts as the last update
     loss, _, logs = criterion(model, batch)
     assert added(logs, loss) / first == pytest.approx(0.01)
@@ -218,11 +218,11 @@ def test_the_linear_schedule_ends_in_asking_for_nothing():
     flags = ("--reconstruction-schedule", "linear", "--reconstruction-tau", "4")
     _, model, criterion, batch = made(*TLM, *flags, "--max-update", "10")
     term = criterion.terms["reconstruction"]
-    asked = [
+    requested = [
         term.request(model, batch, Update(lr=0.1, number=number)).source_loss is not None
         for number in (0, 4, 9, 10, 11)
     ]
-    assert asked == [True, True, True, False, False]
+    assert requested == [True, True, True, False, False]
 
 
 def test_the_undisturbed_source_is_told():
@@ -236,7 +236,7 @@ def test_the_undisturbed_source_is_told():
     tokens = scored(term, model, noised)
     assert torch.equal(tokens, scored(term, model, batch))
     # unmasked positions are scored as well
-    logs = [criterion(model, one)[2] for one in (noised, batch)]
+    logs = [criterion(model, sample)[2] for sample in (noised, batch)]
     assert logs[0]["reconstruction_ntokens"] == logs[1]["reconstruction_ntokens"]
     assert logs[0]["reconstruction_nll_loss"] != logs[1]["reconstruction_nll_loss"]
 
@@ -245,9 +245,9 @@ def test_beside_other_terms():
     """InstruCL's and the reconstruction's sum, in one forward pass."""
     both = ("--loss-terms", "instrucl,reconstruction")
     _, model, criterion, batch = made(*PLAIN, *both)
-    single = [made(*PLAIN, "--loss-terms", one)[2] for one in both[1].split(",")]
+    single = [made(*PLAIN, "--loss-terms", name)[2] for name in both[1].split(",")]
     plain = made(*PLAIN)[2](model, batch)[0]
-    parts = sum(one(model, batch)[0] - plain for one in single)
+    parts = sum(single_term(model, batch)[0] - plain for single_term in single)
     torch.testing.assert_close(criterion(model, batch)[0], plain + parts, **EXACT)
 
 
@@ -267,9 +267,11 @@ def test_trivial_tasks_are_named(topology, kind, noise, why, caplog):
     flags = ("--reconstruction-task", kind, "--source-noise", noise)
     with caplog.at_level(logging.WARNING, "tdo_plugin"):
         made(*TLM, *flags, topology=topology)
-    found = [one.getMessage() for one in caplog.records if "trivial" in one.getMessage()]
-    assert len(found) == (why is not None)
-    assert why is None or why in found[0]
+    messages = [
+        record.getMessage() for record in caplog.records if "trivial" in record.getMessage()
+    ]
+    assert len(messages) == (why is not None)
+    assert why is None or why in messages[0]
 
 
 def test_no_warning_where_nothing_is_reconstructed(caplog):

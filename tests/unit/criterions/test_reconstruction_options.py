@@ -10,16 +10,16 @@ from tdo_plugin.criterions.reconstruction_options import ReconstructionOptions, 
 from tdo_plugin.errors import UserError
 
 
-def options(**given):
-    defaults = {one.name: one.default for one in fields(ReconstructionOptions)}
-    given = {f"reconstruction_{name}": value for name, value in given.items()}
-    assert given.keys() <= defaults.keys()
-    return Namespace(**{**defaults, **given})
+def options(**changes):
+    defaults = {field.name: field.default for field in fields(ReconstructionOptions)}
+    changes = {f"reconstruction_{name}": value for name, value in changes.items()}
+    assert changes.keys() <= defaults.keys()
+    return Namespace(**{**defaults, **changes})
 
 
-def weights(times, updates=1000, **given):
-    found = schedule(options(**given), updates)
-    return [found(t) for t in times]
+def weights(times, updates=1000, **changes):
+    weight_at = schedule(options(**changes), updates)
+    return [weight_at(t) for t in times]
 
 
 @pytest.mark.parametrize("weight", [0.0, 1.0, 0.3])
@@ -30,29 +30,29 @@ def test_constant(weight):
 @pytest.mark.parametrize("weight", [1.0, 0.5])
 def test_exponential(weight):
     """The paper prints exp(-ln 0.1 t / tau), which is 10 at tau; a tenth is meant."""
-    given = {"schedule": "exponential", "tau": 200, "weight": weight}
-    wanted = [weight, weight * math.sqrt(0.1), weight * 0.1, weight * 0.01]
-    assert weights((0, 100, 200, 400), **given, updates=0) == pytest.approx(wanted)
+    changes = {"schedule": "exponential", "tau": 200, "weight": weight}
+    expected = [weight, weight * math.sqrt(0.1), weight * 0.1, weight * 0.01]
+    assert weights((0, 100, 200, 400), **changes, updates=0) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("weight", [1.0, 0.5])
 def test_linear_in_two_steps(weight):
     """1 at the beginning, a tenth at tau, and from there to 0 at the end of the training."""
-    given = {"schedule": "linear", "tau": 200, "weight": weight}
-    wanted = [1, 0.55, 0.1, 0.075, 0.05, 0, 0]
+    changes = {"schedule": "linear", "tau": 200, "weight": weight}
+    expected = [1, 0.55, 0.1, 0.075, 0.05, 0, 0]
     times = (0, 100, 200, 400, 600, 1000, 1200)
-    assert weights(times, **given) == pytest.approx([weight * one for one in wanted])
+    assert weights(times, **changes) == pytest.approx([weight * factor for factor in expected])
     # the second slope is the smaller one
-    first, tau, later = weights((199, 200, 201), **given)
+    first, tau, later = weights((199, 200, 201), **changes)
     assert first - tau > tau - later > 0
     # which one that is a little slower is, too
     slope = 0.9 * weight / 200 - 1e-5
-    assert weights((201,), **given, slope=slope)[0] < later
+    assert weights((201,), **changes, slope=slope)[0] < later
 
 
 def test_the_second_slope():
-    given = {"schedule": "linear", "tau": 10, "slope": 0.01}
-    assert weights((10, 15, 20, 40), **given, updates=0) == pytest.approx([0.1, 0.05, 0, 0])
+    changes = {"schedule": "linear", "tau": 10, "slope": 0.01}
+    assert weights((10, 15, 20, 40), **changes, updates=0) == pytest.approx([0.1, 0.05, 0, 0])
 
 
 @pytest.mark.parametrize("kind", ["linear", "exponential"])
@@ -122,9 +122,9 @@ REFUSED = {
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_refused(case):
-    given, message = REFUSED[case]
+    changes, message = REFUSED[case]
     with pytest.raises(UserError, match=message):
-        schedule(options(**given), 1000)
+        schedule(options(**changes), 1000)
 
 
 def test_a_share_of_nobody_knows_how_many_updates():

@@ -31,7 +31,7 @@ def made(*flags, topology="tdo", double=True, batches=1):
     """(task, model, criterion, batches) with dropout off."""
     task, model, criterion = built(*BASE, *TOPOLOGIES[topology], *SMALL, *flags)
     model = (model.double() if double else model).eval()
-    mixed = [one for one in iterate(task, "train") if len(one["id"]) > 4][:batches]
+    mixed = [batch for batch in iterate(task, "train") if len(batch["id"]) > 4][:batches]
     return task, model, criterion, mixed
 
 
@@ -39,7 +39,9 @@ def gradients(model, loss):
     model.zero_grad()
     loss.backward()
     return {
-        name: one.grad.clone() for name, one in model.named_parameters() if one.grad is not None
+        name: parameter.grad.clone()
+        for name, parameter in model.named_parameters()
+        if parameter.grad is not None
     }
 
 
@@ -60,14 +62,14 @@ def test_equals_fairseq(flags, double):
     assert flags == () or ours.sentence_avg or ours.ignore_prefix_size or ours.report_accuracy
     tolerance = EXACT if double else {"rtol": 1e-5, "atol": 1e-5}
     loss, size, logs = ours(model, batch)
-    own = gradients(model, loss)
+    our_gradients = gradients(model, loss)
     expected, expected_size, expected_logs = stock(model, batch)
     theirs = gradients(model, expected)
     assert size == expected_size
     torch.testing.assert_close(loss, expected, **tolerance)
-    assert own.keys() == theirs.keys()
-    for name in own:
-        torch.testing.assert_close(own[name], theirs[name], **tolerance)
+    assert our_gradients.keys() == theirs.keys()
+    for name in our_gradients:
+        torch.testing.assert_close(our_gradients[name], theirs[name], **tolerance)
     for key, value in expected_logs.items():
         assert float(logs[key]) == pytest.approx(float(value), rel=1e-5), key
     assert set(logs) - set(expected_logs) == {"objective"}
@@ -78,40 +80,40 @@ def test_equals_fairseq(flags, double):
 @pytest.mark.parametrize("prefix", ["0", "2"])
 def test_fused_equals_whole(instrucl, prefix):
     """One criterion without all logits, one with them: loss, logs and gradients."""
-    found = []
+    results = []
     for kind in ("fused", "whole"):
         flags = ("--cross-entropy", kind, "--ignore-prefix-size", prefix, *instrucl)
         _, model, criterion, (batch,) = made(*TERMS, *flags)
-        asked = []
+        calls = []
         logits = model.core.logits
-        model.core.logits = lambda *args, to=asked, call=logits: to.append(True) or call(*args)
+        model.core.logits = lambda *args, to=calls, call=logits: to.append(True) or call(*args)
         loss, size, logs = criterion(model, batch)
-        assert bool(asked) == (kind == "whole")
-        found.append((loss, size, logs, gradients(model, loss)))
-    (loss, size, logs, own), (expected, expected_size, expected_logs, theirs) = found
+        assert bool(calls) == (kind == "whole")
+        results.append((loss, size, logs, gradients(model, loss)))
+    (loss, size, logs, ours), (expected, expected_size, expected_logs, theirs) = results
     torch.testing.assert_close(loss, expected, **EXACT)
     assert size == expected_size
-    assert logs.keys() == expected_logs.keys() and own.keys() == theirs.keys()
+    assert logs.keys() == expected_logs.keys() and ours.keys() == theirs.keys()
     for key in logs:
         assert float(logs[key]) == pytest.approx(float(expected_logs[key]), abs=1e-9), key
-    for name in own:
-        torch.testing.assert_close(own[name], theirs[name], **EXACT)
+    for name in ours:
+        torch.testing.assert_close(ours[name], theirs[name], **EXACT)
 
 
 def test_mixed_precision_region():
     """As `--amp` computes: half precision inside, the objective and the gradients in single."""
-    found = []
+    results = []
     for kind in ("fused", "whole"):
         _, model, criterion, (batch,) = made(*INSTRUCL, "--cross-entropy", kind, double=False)
         with torch.autocast("cpu", dtype=torch.bfloat16):
             loss, _, _ = criterion(model, batch)
         assert loss.dtype == torch.float32
-        found.append((loss, gradients(model, loss)))
-    (loss, own), (expected, theirs) = found
+        results.append((loss, gradients(model, loss)))
+    (loss, ours), (expected, theirs) = results
     torch.testing.assert_close(loss, expected, rtol=1e-2, atol=0)
-    for name in own:
-        assert own[name].dtype == torch.float32
-        assert (own[name] - theirs[name]).norm() <= 0.05 * theirs[name].norm() + 1e-3
+    for name in ours:
+        assert ours[name].dtype == torch.float32
+        assert (ours[name] - theirs[name]).norm() <= 0.05 * theirs[name].norm() + 1e-3
 
 
 def test_unreduced():
@@ -167,13 +169,13 @@ def tag_states(model, batch, layer, pad):
 
 
 def equation_8(anchors, positives, temperature=1.0):
-    def kernel(one, other):
-        return (one @ other / (one.norm() * other.norm()) / temperature).exp()
+    def kernel(left, right):
+        return (left @ right / (left.norm() * right.norm()) / temperature).exp()
 
     losses = []
     for i, anchor in enumerate(anchors):
         positive = kernel(anchor, positives[i])
-        negatives = [kernel(anchor, other) for j, other in enumerate(anchors) if j != i]
+        negatives = [kernel(anchor, negative) for j, negative in enumerate(anchors) if j != i]
         losses.append(-(positive / (positive + sum(negatives))).log())
     return losses
 
@@ -192,10 +194,10 @@ def test_equation_9_in_the_paper_s_form(topology):
     assert float(logs["instrucl_loss"]) == pytest.approx(sum(parts).item())
     assert float(logs["objective"]) == pytest.approx(expected.item())
     assert float(logs["loss"]) == pytest.approx((expected - sum(parts)).item())
-    own, theirs = gradients(model, loss), gradients(model, expected)
-    assert own.keys() == theirs.keys()
-    for name in own:
-        torch.testing.assert_close(own[name], theirs[name], **EXACT)
+    ours, theirs = gradients(model, loss), gradients(model, expected)
+    assert ours.keys() == theirs.keys()
+    for name in ours:
+        torch.testing.assert_close(ours[name], theirs[name], **EXACT)
 
 
 @pytest.mark.parametrize("weighting", ["none", "tag-share"])
@@ -209,7 +211,7 @@ def test_the_authors_forms(topology, weighting, scale):
     anchors, positives, tags = tag_states(model, batch, 1, pad)
     expected = 0.0
     for tag, part in zip(tags, equation_8(anchors, positives, 0.5), strict=True):
-        share = sum(other == tag for other in tags) / len(tags)
+        share = sum(row_tag == tag for row_tag in tags) / len(tags)
         expected = expected + part * (1 - share if weighting == "tag-share" else 1)
     if scale == "per-token":
         lengths = [int((row != pad).sum()) for row in batch["net_input"]["src_tokens"]]
@@ -224,7 +226,9 @@ def test_the_authors_forms(topology, weighting, scale):
 def test_one_tag_in_a_batch_weighs_nothing_with_tag_shares():
     task, model, criterion, (batch,) = made(*INSTRUCL, "--instrucl-weighting", "tag-share")
     source = batch["net_input"]["src_tokens"]
-    tags = [task.source_dictionary.index(f"__{one}__") for one in ("en", "de", "fr", "es")]
+    tags = [
+        task.source_dictionary.index(f"__{language}__") for language in ("en", "de", "fr", "es")
+    ]
     source[torch.isin(source, torch.tensor(tags))] = tags[0]
     loss, _, logs = criterion(model, batch)
     assert float(logs["instrucl_loss"]) > 1
@@ -240,7 +244,7 @@ def test_strategy_4_contrasts_the_tag_once():
     first = batch["net_input"]["src_tokens"]
     for source, target, row in zip(first, batch["target"], side.tokens, strict=True):
         pad = task.source_dictionary.pad()
-        source, target, row = (one[one != pad] for one in (source, target, row))
+        source, target, row = (tokens[tokens != pad] for tokens in (source, target, row))
         assert source[0] == target[0]
         assert row.tolist() == [int(source[0]), *target[1:].tolist()]
     assert torch.isfinite(criterion(model, batch)[0])
@@ -252,11 +256,11 @@ def test_default_layers(topology):
     assert criterion.terms["instrucl"].layer(model) == DEFAULT_LAYERS[topology]
 
 
-@pytest.mark.parametrize(("layers", "wanted"), [(1, 1), (2, 2), (6, 5), (12, 9), (24, 18)])
-def test_three_quarters(layers, wanted):
+@pytest.mark.parametrize(("layers", "expected"), [(1, 1), (2, 2), (6, 5), (12, 9), (24, 18)])
+def test_three_quarters(layers, expected):
     numbers = {"model_dim": 8, "num_heads": 2, "stage1_ffn_dim": 8, "stage2_ffn_dim": 8}
     spec = ModelSpec(topology="decoder-only", num_layers=layers, **numbers)
-    assert default_layer(spec) == wanted
+    assert default_layer(spec) == expected
 
 
 NO_TARGET_TAG_FIRST = {
@@ -292,11 +296,11 @@ def test_models_that_do_not_fit_are_refused(flags, message):
     _, model, criterion, (batch,) = made(*INSTRUCL)
     if flags[0].startswith("--instrucl"):
         criterion.terms["instrucl"].options.instrucl_layer = int(flags[1])
-        other = model
+        unfit = model
     else:
-        _, other, _, _ = made(*TERMS, *flags)
+        _, unfit, _, _ = made(*TERMS, *flags)
     with pytest.raises(UserError, match=message):
-        criterion(other, batch)
+        criterion(unfit, batch)
 
 
 def test_layers_of_an_encoder_decoder_end_at_the_encoder():
@@ -377,9 +381,9 @@ def test_the_identity_pass_stops_at_its_layer():
 
 
 def reduced(criterion, logs):
-    with metrics.aggregate(new_root=True) as found:
+    with metrics.aggregate(new_root=True) as meters:
         criterion.reduce_metrics(logs)
-    return found.get_smoothed_values()
+    return meters.get_smoothed_values()
 
 
 def test_logs_of_several_workers_are_means_of_all():
@@ -389,24 +393,26 @@ def test_logs_of_several_workers_are_means_of_all():
     tokens = sum(batch["ntokens"] for batch in batches)
     sentences = sum(len(batch["id"]) for batch in batches)
     summed = {key: sum(float(log[key]) for log in logs) for key in logs[0]}
-    wanted = {
+    expected = {
         "loss": summed["loss"] / tokens / math.log(2),
         "nll_loss": summed["nll_loss"] / tokens / math.log(2),
         "objective": summed["objective"] / tokens / math.log(2),
         "instrucl_loss": summed["instrucl_loss"] / sentences,
     }
-    for found in (reduced(criterion, logs), reduced(criterion, [summed])):
-        for key, value in wanted.items():
-            assert float(found[key]) == pytest.approx(value, abs=2e-3), key
+    for smoothed in (reduced(criterion, logs), reduced(criterion, [summed])):
+        for key, value in expected.items():
+            assert float(smoothed[key]) == pytest.approx(value, abs=2e-3), key
 
 
 def test_a_log_without_a_term_s_tokens_adds_none():
     """As of an update in which the term asked for nothing, beside one in which it did."""
     _, _, criterion, _ = made(*INSTRUCL)
     shared = {"sample_size": 4, "ntokens": 4, "nsentences": 2, "loss": 1.0, "nll_loss": 1.0}
-    told = {"reconstruction_nll_loss": 6 * math.log(2), "reconstruction_ntokens": 3}
-    found = reduced(criterion, [{**shared, "objective": 1.0, **told}, {**shared, "objective": 1.0}])
-    assert float(found["reconstruction_nll_loss"]) == 2.0
+    term_log = {"reconstruction_nll_loss": 6 * math.log(2), "reconstruction_ntokens": 3}
+    smoothed = reduced(
+        criterion, [{**shared, "objective": 1.0, **term_log}, {**shared, "objective": 1.0}]
+    )
+    assert float(smoothed["reconstruction_nll_loss"]) == 2.0
 
 
 def test_validation_logs_both_losses():

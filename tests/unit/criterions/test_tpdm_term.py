@@ -42,9 +42,9 @@ def loop(model, criterion, batch, gates=None):
         anchors = [table[pad + 1 + k] for k in range(longest)]
     total, logs = 0, Counter()
 
-    def likelihoods(vector, others):
+    def likelihoods(vector, keys):
         return torch.log_softmax(
-            torch.stack([torch.cosine_similarity(vector, one, 0) for one in others]) / tau, 0
+            torch.stack([torch.cosine_similarity(vector, key, 0) for key in keys]) / tau, 0
         )
 
     for row, (h, p, gate) in enumerate(sentences):
@@ -52,7 +52,7 @@ def loop(model, criterion, batch, gates=None):
         if options.tpdm_disentangle_weight:
             nothing = torch.zeros(1, length, dtype=torch.bool)
             guessed = adversary(criterion).guess(h[None], nothing)[0]
-            table = [likelihoods(one, p) for one in guessed]
+            table = [likelihoods(vector, p) for vector in guessed]
             for j in range(length):
                 bound = table[j][j] - sum(table[i][j] for i in range(length)) / length
                 bound = bound * (1 if gates is None else gates[row][j] * gate[j].sigmoid())
@@ -67,9 +67,9 @@ def loop(model, criterion, batch, gates=None):
                     kl = q * (q / prior).log() + (1 - q) * ((1 - q) / (1 - prior)).log()
                     total += kl * options.tpdm_gate_weight
         for j in range(length):
-            own = likelihoods(p[j], anchors[:length])[j]
-            total -= own * options.tpdm_position_weight
-            logs["tpdm_p"] -= float(own.detach()) / length
+            likelihood = likelihoods(p[j], anchors[:length])[j]
+            total -= likelihood * options.tpdm_position_weight
+            logs["tpdm_p"] -= float(likelihood.detach()) / length
     return total, logs
 
 
@@ -84,7 +84,7 @@ VARIANTS = (
 @pytest.mark.parametrize(
     ("flags", "topology"),
     [*(((), topology) for topology in TOPOLOGIES), *in_turn(VARIANTS, TOPOLOGIES)],
-    ids=lambda given: " ".join(given) or "the paper's" if isinstance(given, tuple) else None,
+    ids=lambda value: " ".join(value) or "the paper's" if isinstance(value, tuple) else None,
 )
 def test_objective_and_gradients_are_the_paper_s(topology, flags):
     padded_right = "--no-left-pad" in flags
@@ -108,10 +108,10 @@ def test_objective_and_gradients_are_the_paper_s(topology, flags):
 
 
 def same_gradients(model, loss, expected):
-    parameters = [one for one in model.parameters() if one.requires_grad]
-    ours, theirs = (torch.autograd.grad(one, parameters) for one in (loss, expected))
-    for one, other in zip(ours, theirs, strict=True):
-        torch.testing.assert_close(one, other, **EXACT)
+    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    ours, theirs = (torch.autograd.grad(scalar, parameters) for scalar in (loss, expected))
+    for gradient, reference in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(gradient, reference, **EXACT)
 
 
 def criterion_without_terms(model, criterion, batch):
@@ -182,17 +182,19 @@ def test_a_row_of_padding_alone_changes_nothing():
     tokens = batch["net_input"]["src_tokens"]
     term = criterion.terms["tpdm"]
     term.request(model, batch)
-    found = []
+    losses = []
     for rows in (tokens, torch.cat([tokens, torch.full_like(tokens[:1], 1)])):
         (state,) = model.core.encode_all([SourceRequest(rows, capture=CAPTURED)])
         answer = ModelOutputs(captured=state.captured)
-        found.append(term.loss(answer, {"net_input": {"src_tokens": rows}}).loss)
-    torch.testing.assert_close(found[1], found[0], **EXACT)
-    assert all(one.isfinite().all() for one in torch.autograd.grad(found[1], semantic(model)))
+        losses.append(term.loss(answer, {"net_input": {"src_tokens": rows}}).loss)
+    torch.testing.assert_close(losses[1], losses[0], **EXACT)
+    assert all(
+        gradient.isfinite().all() for gradient in torch.autograd.grad(losses[1], semantic(model))
+    )
 
 
 def semantic(model):
-    return [one for name, one in model.named_parameters() if "pre_ffn.semantic" in name]
+    return [parameter for name, parameter in model.named_parameters() if "pre_ffn.semantic" in name]
 
 
 def test_in_a_mixed_precision_region_the_losses_are_in_single():
@@ -215,7 +217,10 @@ def test_a_batch_of_one_token():
     loss, logs = objective(model, criterion, batch, UPDATE)
     assert float(loss.detach()) == pytest.approx(float(logs["loss"]))
     loss.backward()
-    assert all(one.grad is None or one.grad.isfinite().all() for one in model.parameters())
+    assert all(
+        parameter.grad is None or parameter.grad.isfinite().all()
+        for parameter in model.parameters()
+    )
 
 
 SCHEDULES = {
@@ -240,8 +245,8 @@ def test_the_weight_of_the_mutual_information_over_updates(flags):
     whole = added(None, 2) - aligned
     assert abs(whole) > 0.01
     for number, share in enumerate(SCHEDULES[flags]):
-        found = added(Update(0.01, number), 2) - aligned
-        assert found == pytest.approx(share * whole, abs=1e-9), number
+        weighted = added(Update(0.01, number), 2) - aligned
+        assert weighted == pytest.approx(share * whole, abs=1e-9), number
 
 
 def test_detached_positions_are_moved_by_their_alignment_alone():
@@ -249,17 +254,17 @@ def test_detached_positions_are_moved_by_their_alignment_alone():
     _, _, without, _ = made("--tpdm-disentangle-weight", "0")
     _, attached, whole, _ = made()
     attached.load_state_dict(model.state_dict())
-    found = gradients(model, criterion, batch)
-    for part, other in (("positional", without), ("semantic", whole)):
-        expected = gradients(attached, other, batch)
-        names = [name for name in found if f"pre_ffn.{part}" in name]
+    detached = gradients(model, criterion, batch)
+    for part, reference in (("positional", without), ("semantic", whole)):
+        expected = gradients(attached, reference, batch)
+        names = [name for name in detached if f"pre_ffn.{part}" in name]
         assert names
         for name in names:
-            torch.testing.assert_close(found[name], expected[name], **EXACT)
+            torch.testing.assert_close(detached[name], expected[name], **EXACT)
     moved = gradients(attached, whole, batch)
     assert any(
-        not torch.allclose(found[name], moved[name], **EXACT)
-        for name in found
+        not torch.allclose(detached[name], moved[name], **EXACT)
+        for name in detached
         if "pre_ffn.positional" in name
     )
 
@@ -267,4 +272,4 @@ def test_detached_positions_are_moved_by_their_alignment_alone():
 def gradients(model, criterion, batch):
     model.zero_grad()
     objective(model, criterion, batch)[0].backward()
-    return {name: one.grad.clone() for name, one in model.named_parameters()}
+    return {name: parameter.grad.clone() for name, parameter in model.named_parameters()}

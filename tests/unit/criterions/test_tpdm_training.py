@@ -18,11 +18,11 @@ from tdo_plugin.criterions.loss_terms import Update
 def test_a_generator_step_lowers_its_loss_and_changes_no_parameter_of_the_model():
     _, model, criterion, batch = made()
     before, generator = copies(model), copies(adversary(criterion).generator)
-    found = [float(objective(model, criterion, batch, UPDATE)[1]["tpdm_g"]) for _ in range(30)]
-    assert found[-1] < 0.8 * found[0]
-    assert found[1] < found[0]
+    losses = [float(objective(model, criterion, batch, UPDATE)[1]["tpdm_g"]) for _ in range(30)]
+    assert losses[-1] < 0.8 * losses[0]
+    assert losses[1] < losses[0]
     assert same(before, copies(model))
-    assert all(one.grad is None for one in model.parameters())
+    assert all(parameter.grad is None for parameter in model.parameters())
     assert not same(generator, copies(adversary(criterion).generator))
 
 
@@ -36,15 +36,19 @@ def test_the_generator_is_trained_before_the_mutual_information_counts():
 def test_a_model_step_changes_no_parameter_of_the_generator():
     _, model, criterion, batch = made()
     loss, _ = objective(model, criterion, batch, UPDATE)
-    before, own = copies(adversary(criterion).generator), copies(model)
+    before, model_before = copies(adversary(criterion).generator), copies(model)
     loss.backward()
-    assert all(one.grad is None for one in adversary(criterion).generator.parameters())
+    assert all(parameter.grad is None for parameter in adversary(criterion).generator.parameters())
     for part in ("semantic", "positional"):
-        grads = [one.grad for name, one in model.named_parameters() if f"pre_ffn.{part}" in name]
-        assert grads and all(one.abs().sum() > 0 for one in grads)
+        grads = [
+            parameter.grad
+            for name, parameter in model.named_parameters()
+            if f"pre_ffn.{part}" in name
+        ]
+        assert grads and all(grad.abs().sum() > 0 for grad in grads)
     torch.optim.SGD(model.parameters(), 0.1).step()
     assert same(before, copies(adversary(criterion).generator))
-    assert not same(own, copies(model))
+    assert not same(model_before, copies(model))
 
 
 def test_the_bound_is_measured_with_the_generator_s_new_weights():
@@ -72,8 +76,8 @@ def test_the_generator_s_steps_on_a_batch_are_so_many_of_one():
     for _ in range(3):
         objective(model, single, batch, UPDATE)
     objective(model, several, batch, UPDATE)
-    found, expected = (copies(adversary(one).generator) for one in (several, single))
-    torch.testing.assert_close(found, expected, **EXACT)
+    actual, expected = (copies(adversary(criterion).generator) for criterion in (several, single))
+    torch.testing.assert_close(actual, expected, **EXACT)
 
 
 def test_the_task_tells_of_each_update():
@@ -107,15 +111,15 @@ def test_the_task_tells_of_each_update():
 
 
 def test_generators_start_alike_and_leave_random_numbers_alone():
-    found, numbers = [], []
+    criterions, numbers = [], []
     for flags in ((), ("--tpdm-disentangle-weight", "0")):
         _, _, criterion, _ = made(*flags)
-        found.append(criterion)
+        criterions.append(criterion)
         numbers.append(torch.rand(1))
-    assert adversary(found[1]) is None
+    assert adversary(criterions[1]) is None
     assert torch.equal(*numbers)
     again = made()[2]
-    start = copies(adversary(found[0]).generator)
+    start = copies(adversary(criterions[0]).generator)
     assert same(start, copies(adversary(again).generator))
 
 

@@ -26,9 +26,9 @@ def test_the_bytes_are_fairseqs(tmp_path: Path, pieces: int) -> None:
         preprocess.main(options.get_preprocessing_parser().parse_args(words))
         binarise("valid", ("en", "de"), tmp_path / "text", dictionary, tmp_path / "own")
     (tmp_path / "stock" / "preprocess.log").unlink()
-    made = {path.name: path.read_bytes() for path in (tmp_path / "own").iterdir()}
-    assert made == {path.name: path.read_bytes() for path in (tmp_path / "stock").iterdir()}
-    assert {"valid.en-de.en.bin", "valid.en-de.de.idx", "dict.de.txt"} < set(made)
+    files = {path.name: path.read_bytes() for path in (tmp_path / "own").iterdir()}
+    assert files == {path.name: path.read_bytes() for path in (tmp_path / "stock").iterdir()}
+    assert {"valid.en-de.en.bin", "valid.en-de.de.idx", "dict.de.txt"} < set(files)
 
 
 def test_what_fairseq_refuses_is_one_line(tmp_path: Path) -> None:

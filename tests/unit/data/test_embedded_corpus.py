@@ -38,9 +38,9 @@ def test_files_and_sizes(tmp_path):
     assert set(contents(tmp_path / "c")) == {*pairs, *tests, "corpus.json"}
     for name in [*pairs, *tests]:
         assert len(lines(tmp_path / "c" / name)) == SMALL[name.split(".")[0]]
-    told = json.loads((tmp_path / "c" / "corpus.json").read_text())
-    assert told["languages"] == ["en", "de", "tr"]
-    assert (told["seed"], told["version"], told["share_center"]) == (
+    record = json.loads((tmp_path / "c" / "corpus.json").read_text())
+    assert record["languages"] == ["en", "de", "tr"]
+    assert (record["seed"], record["version"], record["share_center"]) == (
         1,
         embedded_corpus.VERSION,
         False,
@@ -58,8 +58,8 @@ def test_equal_seeds_give_equal_files_and_others_do_not(tmp_path):
     for name, seed in (("a", 7), ("b", 7), ("c", 8)):
         write_corpus(tmp_path / name, settings(seed=seed))
     assert contents(tmp_path / "a") == contents(tmp_path / "b")
-    other = contents(tmp_path / "c")
-    assert all(other[name] != text for name, text in contents(tmp_path / "a").items())
+    reseeded = contents(tmp_path / "c")
+    assert all(reseeded[name] != text for name, text in contents(tmp_path / "a").items())
 
 
 def test_pairs_share_no_english_by_default(tmp_path):
@@ -93,11 +93,11 @@ def test_no_duplicates_within_a_split():
 
 
 def test_each_meaning_has_one_split_in_its_share():
-    found = Counter(
+    counts = Counter(
         split_of(kind.name, rank) for kind, rank in (locate(index, 1) for index in range(8000))
     )
     for split, share in embedded_corpus.SHARES.items():
-        assert found[split] == pytest.approx(8000 * share / 256, rel=0.1)
+        assert counts[split] == pytest.approx(8000 * share / 256, rel=0.1)
 
 
 def test_nobody_acts_on_himself():
@@ -193,10 +193,10 @@ def test_a_new_corpus_that_cannot_be_put_in_place_leaves_the_old_one_there(tmp_p
     write_corpus(out, settings(train=3))
     before, replace = contents(out), Path.replace
 
-    def fails(made, target):
-        if target == out and not made.name.endswith(".old"):
+    def fails(path, target):
+        if target == out and not path.name.endswith(".old"):
             raise OSError(5, "Input/output error")
-        return replace(made, target)
+        return replace(path, target)
 
     monkeypatch.setattr(Path, "replace", fails)
     with pytest.raises(UserError, match=r"`--out` must be writable; .*: Input/output error"):
@@ -209,8 +209,8 @@ def test_all_languages_have_the_same_test_meanings(tmp_path):
     write_corpus(tmp_path / "c", settings(*LANGUAGES))
     counts = {language: len(lines(tmp_path / "c" / f"test.{language}")) for language in LANGUAGES}
     assert set(counts.values()) == {15}
-    asked = {
+    questions = {
         language: [line.rstrip("。").endswith(("?", "か")) for line in
                    lines(tmp_path / "c" / f"test.{language}")] for language in LANGUAGES
     }  # fmt: skip
-    assert all(marks == asked["en"] for marks in asked.values())
+    assert all(marks == questions["en"] for marks in questions.values())

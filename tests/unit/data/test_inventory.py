@@ -56,11 +56,11 @@ def test_a_pair_is_counted_on_both_sides(
     monkeypatch.setattr(inventory, "CHUNK", 64)
     write("train.en-de.en", *EN, dtype=dtype)
     write("train.en-de.de", *DE, dtype=dtype)
-    (one,) = read_sets([tmp_path])
-    assert (one.split, one.pair) == ("train", ("en", "de"))
-    assert one.sides == {"en": counted(*EN), "de": counted(*DE)}
-    found = by_direction([one], "train")
-    assert found == {
+    (pair_set,) = read_sets([tmp_path])
+    assert (pair_set.split, pair_set.pair) == ("train", ("en", "de"))
+    assert pair_set.sides == {"en": counted(*EN), "de": counted(*DE)}
+    sizes = by_direction([pair_set], "train")
+    assert sizes == {
         "en-de": (counted(*EN), counted(*DE)),
         "de-en": (counted(*DE), counted(*EN)),
     }

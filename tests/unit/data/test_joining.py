@@ -31,9 +31,10 @@ def text(tmp_path: Path) -> Path:
 
 
 def test_lines_with_the_same_sentence_between_them_are_joined(text: Path, tmp_path: Path) -> None:
-    made = dict(join_valids(read_text_folder(text), 1, tmp_path))
+    by_pair = dict(join_valids(read_text_folder(text), 1, tmp_path))
     joined = {
-        pair: [*zip(*map(read_lines, files), strict=True)] for pair, files in sorted(made.items())
+        pair: [*zip(*map(read_lines, files), strict=True)]
+        for pair, files in sorted(by_pair.items())
     }
     assert joined == {
         ("de", "fr"): [("zwei", "deux"), ("vier", "quatre")],
@@ -41,7 +42,7 @@ def test_lines_with_the_same_sentence_between_them_are_joined(text: Path, tmp_pa
         ("es", "it"): [("cuatro", "quattro"), ("dos", "due")],
         ("it", "en"): [("quattro", "four"), ("due", "two"), ("uno", "one")],
     }
-    assert {path.name for path in made["es", "it"]} == {"valid.es-it.es", "valid.es-it.it"}
+    assert {path.name for path in by_pair["es", "it"]} == {"valid.es-it.es", "valid.es-it.it"}
 
 
 def test_repeated_sentences_meet_in_their_order(text: Path, tmp_path: Path) -> None:

@@ -30,19 +30,19 @@ HUB = {
 
 def test_through_the_hub_the_first_of_equal_lines_counts(tmp_path):
     data = folder(tmp_path, HUB)
-    found = parallel_lines(data, "test")
-    assert list(found) == ["en", "de", "fr"]  # it has no set
-    assert found == {"en": ["b", "c", "d"], "de": ["B", "C", "D"], "fr": ["y", "z", "w"]}
+    lines = parallel_lines(data, "test")
+    assert list(lines) == ["en", "de", "fr"]  # it has no set
+    assert lines == {"en": ["b", "c", "d"], "de": ["B", "C", "D"], "fr": ["y", "z", "w"]}
     # those that are asked for, in their order, the hub only where it is
-    found = parallel_lines(data, "test", ["fr", "de"])
-    assert found == {"fr": ["z", "y", "w"], "de": ["C", "B", "D"]}
-    assert list(found) == ["fr", "de"]
+    lines = parallel_lines(data, "test", ["fr", "de"])
+    assert lines == {"fr": ["z", "y", "w"], "de": ["C", "B", "D"]}
+    assert list(lines) == ["fr", "de"]
     assert parallel_lines(data, "test", ["en", "de"])["de"] == ["A", "B", "C", "D"]
 
 
 def test_files_that_are_parallel_are_taken_as_they_are(tmp_path):
-    own = {"test.de": "A A B", "test.fr": "x x y", "test.it": "1 2 3"}
-    data = folder(tmp_path, {**HUB, **own})
+    files = {"test.de": "A A B", "test.fr": "x x y", "test.it": "1 2 3"}
+    data = folder(tmp_path, {**HUB, **files})
     assert parallel_lines(data, "test") == {
         **{"de": ["A", "A", "B"], "fr": ["x", "x", "y"]},
         "it": ["1", "2", "3"],

@@ -15,24 +15,24 @@ SIZES = {"en": 9000, "de": 900, "cs": 99, "yo": 1}
 
 @pytest.mark.parametrize("temperature", [1, 1.5, 5, 100])
 def test_quotas_are_in_proportion_and_add_up(temperature: float) -> None:
-    found = quotas(SIZES, 1234, temperature)
+    counts = quotas(SIZES, 1234, temperature)
     powers = {name: (size / 10_000) ** (1 / temperature) for name, size in SIZES.items()}
     for name, power in powers.items():
-        assert abs(found[name] - 1234 * power / sum(powers.values())) < 1
-    assert sum(found.values()) == 1234
+        assert abs(counts[name] - 1234 * power / sum(powers.values())) < 1
+    assert sum(counts.values()) == 1234
 
 
 def test_without_temperature_all_are_taken() -> None:
     assert quotas(SIZES, 10_000, 1) == SIZES
 
 
-@pytest.mark.parametrize("wanted", [0, 1, 7, 10, 25, 30])
-def test_exactly_as_many_lines_are_drawn_in_their_order(wanted: int) -> None:
+@pytest.mark.parametrize("size", [0, 1, 7, 10, 25, 30])
+def test_exactly_as_many_lines_are_drawn_in_their_order(size: int) -> None:
     lines = [f"{number}" for number in range(10)]
-    drawn = list(draw(iter(lines), 10, wanted, random.Random(1)))
-    assert len(drawn) == wanted and drawn == sorted(drawn)
+    drawn = list(draw(iter(lines), 10, size, random.Random(1)))
+    assert len(drawn) == size and drawn == sorted(drawn)
     counts = Counter(drawn)
-    assert {counts[line] for line in lines} <= {wanted // 10, wanted // 10 + 1}
+    assert {counts[line] for line in lines} <= {size // 10, size // 10 + 1}
 
 
 def test_every_line_has_the_same_chance() -> None:

@@ -100,10 +100,10 @@ def test_the_same_model_in_every_process(tmp_path: Path, run: Callable[..., Any]
 
 
 def test_equal_files_count_once_and_the_hub_can_be_limited(tmp_path: Path) -> None:
-    for other in ("de", "fr"):
-        for language in ("en", other):
+    for target in ("de", "fr"):
+        for language in ("en", target):
             for split in ("train", "valid"):
-                (tmp_path / f"{split}.en-{other}.{language}").write_text(f"{language}\n")
+                (tmp_path / f"{split}.en-{target}.{language}").write_text(f"{language}\n")
     folder = read_text_folder(tmp_path)
 
     def names(*hub_pairs: str) -> list[str]:
@@ -118,11 +118,11 @@ def test_equal_files_count_once_and_the_hub_can_be_limited(tmp_path: Path) -> No
 
 
 def test_the_hub_can_be_limited_where_pairs_name_it_last(tmp_path: Path) -> None:
-    for other in ("de", "fr"):
-        for language in (other, "en"):
+    for source in ("de", "fr"):
+        for language in (source, "en"):
             for split in ("train", "valid"):
-                path = tmp_path / f"{split}.{other}-en.{language}"
-                path.write_text(f"{language} beside {other}\n")
+                path = tmp_path / f"{split}.{source}-en.{language}"
+                path.write_text(f"{language} beside {source}\n")
     sides = sp.training_sides(read_text_folder(tmp_path), ("fr",))
     assert [path.name for path in sides] == ["train.de-en.de", "train.fr-en.fr", "train.fr-en.en"]
 

@@ -11,10 +11,10 @@ from tdo_plugin.errors import UserError
 @pytest.fixture
 def text(tmp_path: Path) -> Path:
     """en-de and en-fr with a parallel test set, and a test set of its own for fr-de."""
-    for other in ("de", "fr"):
-        for language in ("en", other):
+    for target in ("de", "fr"):
+        for language in ("en", target):
             for split in ("train", "valid"):
-                (tmp_path / f"{split}.en-{other}.{language}").write_text("a b\nc d\n")
+                (tmp_path / f"{split}.en-{target}.{language}").write_text("a b\nc d\n")
     for language in ("en", "de", "fr"):
         (tmp_path / f"test.{language}").write_text("a\nb\nc\n")
     for language in ("fr", "de"):
@@ -51,8 +51,8 @@ def test_validation_text(text: Path) -> None:
     # a pair's own set comes before the parallel one
     for language in ("fr", "de"):
         (text / f"valid.fr-de.{language}").write_text("e\n")
-    own = (text / "valid.fr-de.fr", text / "valid.fr-de.de")
-    assert dict(read_text_folder(text).valids()) == trained | {("fr", "de"): own}
+    pair_files = (text / "valid.fr-de.fr", text / "valid.fr-de.de")
+    assert dict(read_text_folder(text).valids()) == trained | {("fr", "de"): pair_files}
 
 
 def test_a_trained_pair_may_lack_its_own_validation_text(text: Path) -> None:

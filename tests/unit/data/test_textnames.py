@@ -42,7 +42,7 @@ PAIR = ("train.en-de.en", "train.en-de.de")
 
 
 @pytest.mark.parametrize(
-    ("names", "told"),
+    ("names", "message"),
     [
         (("train.en-pt-BR.en", "train.en-pt-BR.pt-BR"), r"train\.en-pt-BR\.en \(train\.en-pt_BR"),
         (("valid.en-pt-BR.en",), r"valid\.en-pt-BR\.en \(valid\.en-pt_BR\.en\).*--rename"),
@@ -53,8 +53,8 @@ PAIR = ("train.en-de.en", "train.en-de.de")
         (("valid.tsv",), r"valid\.tsv, which tdo prepare --from takes"),
     ],
 )
-def test_no_file_is_dropped_in_silence(tmp_path, names, told):
-    with pytest.raises(UserError, match=told):
+def test_no_file_is_dropped_in_silence(tmp_path, names, message):
+    with pytest.raises(UserError, match=message):
         read_text_folder(write(tmp_path, *PAIR, *names))
 
 
@@ -75,9 +75,9 @@ def test_what_is_not_read_is_told(tmp_path):
 
 def test_files_under_other_names(tmp_path):
     write(tmp_path, *PAIR, "train.en-pt-BR.en", "train.en-pt-BR.pt-BR", "notes.txt", "test.tsv")
-    found = renamed_files(sorted(tmp_path.iterdir()), "TEXT")
-    assert found["train.en-pt_BR.pt_BR"] == tmp_path / "train.en-pt-BR.pt-BR"
-    assert sorted(found) == sorted(
+    renamed = renamed_files(sorted(tmp_path.iterdir()), "TEXT")
+    assert renamed["train.en-pt_BR.pt_BR"] == tmp_path / "train.en-pt-BR.pt-BR"
+    assert sorted(renamed) == sorted(
         (*PAIR, "train.en-pt_BR.en", "train.en-pt_BR.pt_BR", "notes.txt", "test.tsv")
     )
     write(tmp_path, "train.en-pt_BR.en")
@@ -89,9 +89,9 @@ def test_unsplit_corpora(tmp_path):
     names = ("corpus.en", "corpus.de.gz", "WMT-News.v2.de-en.de", "WMT-News.v2.de-en.en")
     write(tmp_path, *names, "bible.en-pt-BR.en", "bible.en-pt-BR.pt-BR", "README.md", "README.txt")
     write(tmp_path, "WMT-News.v2.de-en.xml", "alone.en", *PAIR, "LICENSE", "x.model", "x.vocab")
-    found = unsplit(sorted(tmp_path.iterdir()))
+    corpora = unsplit(sorted(tmp_path.iterdir()))
     assert {
-        key: {code: path.name for code, path in files.items()} for key, files in found.items()
+        key: {code: path.name for code, path in files.items()} for key, files in corpora.items()
     } == {
         ("corpus", ("de", "en")): {"de": "corpus.de.gz", "en": "corpus.en"},
         ("WMT-News.v2", ("de", "en")): {"de": names[2], "en": names[3]},

@@ -11,13 +11,13 @@ from tdo_plugin.metrics.sacrebleu_scores import text_metric
 def test_sentence_scores_are_sacrebleus() -> None:
     hypotheses = ["the small dog", "", "今天天气", "right"]
     references = ["a small dog.", "something", "今天天气很好。", "right"]
-    found = sentence_scores(text_metric("chrf", "en").statistics(hypotheses, references))
+    scores = sentence_scores(text_metric("chrf", "en").statistics(hypotheses, references))
     plain = CHRF(word_order=2)
     expected = [
         plain.sentence_score(hypothesis, [reference]).score
         for hypothesis, reference in zip(hypotheses, references, strict=True)
     ]
-    assert found == pytest.approx(expected, abs=1e-10)
+    assert scores == pytest.approx(expected, abs=1e-10)
 
 
 def numbers(chrf: dict[str, list[float]], count: int) -> list[int]:
@@ -25,7 +25,9 @@ def numbers(chrf: dict[str, list[float]], count: int) -> list[int]:
     hypotheses = {name: [f"{name} {row}" for row in range(sentences)] for name in chrf}
     scores = {name: np.array(row) for name, row in chrf.items()}
     references = [f"reference {row}" for row in range(sentences)]
-    return [one.number for one in pick("de-fr", None, references, hypotheses, scores, count)]
+    return [
+        example.number for example in pick("de-fr", None, references, hypotheses, scores, count)
+    ]
 
 
 FIRST = [50.0, 50.0, 50.0, 50.0, 50.0, 50.0]
@@ -60,7 +62,12 @@ def test_which_sentences_are_taken(chrf, count, expected) -> None:
 def test_an_example_holds_everything_of_its_sentence() -> None:
     scores = {"a": np.array([1.0, 2.0]), "b": np.array([1.0, 5.0])}
     hypotheses = {"a": ["x", "y"], "b": ["x", "z"]}
-    (one,) = pick("de-fr", ["s", "t"], ["r", "q"], hypotheses, scores, 3)
-    assert (one.direction, one.number, one.source, one.reference) == ("de-fr", 2, "t", "q")
-    assert one.hypotheses == {"a": "y", "b": "z"}
-    assert one.chrf == {"a": 2.0, "b": 5.0}
+    (example,) = pick("de-fr", ["s", "t"], ["r", "q"], hypotheses, scores, 3)
+    assert (example.direction, example.number, example.source, example.reference) == (
+        "de-fr",
+        2,
+        "t",
+        "q",
+    )
+    assert example.hypotheses == {"a": "y", "b": "z"}
+    assert example.chrf == {"a": 2.0, "b": 5.0}

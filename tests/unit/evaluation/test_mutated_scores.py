@@ -21,12 +21,12 @@ def places(value: Any, above: tuple = ()) -> list[tuple]:
     if not isinstance(value, dict | list):
         return [above]
     items = value.items() if isinstance(value, dict) else enumerate(value)
-    return [above, *(way for key, one in items for way in places(one, (*above, key)))]
+    return [above, *(way for key, item in items for way in places(item, (*above, key)))]
 
 
 def mutants() -> list[tuple[tuple, Any, Any]]:
     document = json.loads(json.dumps(as_json(sheet())))
-    found = []
+    mutated = []
     for way in places(document)[1:]:
         for wrong in WRONG:
             changed = copy.deepcopy(document)
@@ -36,8 +36,8 @@ def mutants() -> list[tuple[tuple, Any, Any]]:
             if type(holder[way[-1]]) is type(wrong) and holder[way[-1]] == wrong:
                 continue
             holder[way[-1]] = wrong
-            found.append((way, wrong, changed))
-    return found
+            mutated.append((way, wrong, changed))
+    return mutated
 
 
 def test_each_value_replaced_is_refused_or_harmless(tmp_path: Path) -> None:

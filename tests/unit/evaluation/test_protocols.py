@@ -32,10 +32,14 @@ def test_decoding_and_tokens(name: str) -> None:
 
 
 def test_what_is_peculiar_to_one() -> None:
-    assert [name for name, one in PROTOCOLS.items() if one.skip_zeros] == ["tdo"]
-    assert [name for name, one in PROTOCOLS.items() if one.lowercase] == ["tpdm"]
-    assert [name for name, one in PROTOCOLS.items() if one.detector == "langdetect"] == ["opus100"]
-    assert [name for name, one in PROTOCOLS.items() if one.pooled and one.perplexity] == ["tlm"]
+    assert [name for name, settings in PROTOCOLS.items() if settings.skip_zeros] == ["tdo"]
+    assert [name for name, settings in PROTOCOLS.items() if settings.lowercase] == ["tpdm"]
+    assert [name for name, settings in PROTOCOLS.items() if settings.detector == "langdetect"] == [
+        "opus100"
+    ]
+    assert [
+        name for name, settings in PROTOCOLS.items() if settings.pooled and settings.perplexity
+    ] == ["tlm"]
 
 
 def test_names() -> None:

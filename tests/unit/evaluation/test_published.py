@@ -36,7 +36,9 @@ TEXTS = {
     "tlm": "tlm.txt",
     "neurons": "neuron-allocation.txt",
 }
-FOUND = [one for one in EVERY if (PAPERS / TEXTS[one.partition(":")[0]]).is_file()]
+FOUND = [
+    reference for reference in EVERY if (PAPERS / TEXTS[reference.partition(":")[0]]).is_file()
+]
 QUOTED = "running text"
 SLACK = 8  # figures that may stand between two rows: those of the row's other corpus
 Figures = list[float]
@@ -46,7 +48,7 @@ Figures = list[float]
 def test_all_tables_are_there(key: str) -> None:
     paper = published.published(key)
     assert paper.key == key
-    assert [one.table for one in paper.tables] == TABLES[key].split()
+    assert [table.table for table in paper.tables] == TABLES[key].split()
     assert set(published.paper_keys()) == set(TABLES)
 
 
@@ -73,24 +75,26 @@ def test_columns_of_our_measures_have_our_groups_names() -> None:
         *standard_groups([*directions, "hi-sw"], directions, "en"),
         *size_groups(directions, sizes),
     }
-    columns = [column for one in EVERY for column in published.table(one).columns]
+    columns = [column for reference in EVERY for column in published.table(reference).columns]
     strange = {
-        one.group
-        for one in columns
-        if one.metric in MEASURES
-        and one.group not in groups
-        and not re.fullmatch(r"[a-z]{2} → [a-z]{2}", one.group)
+        column.group
+        for column in columns
+        if column.metric in MEASURES
+        and column.group not in groups
+        and not re.fullmatch(r"[a-z]{2} → [a-z]{2}", column.group)
     }
     # a choice of the paper's, for which there is `--group`
     assert strange == {"en → de, zh, br, te", "de, zh, br, te → en"}
 
 
-@pytest.mark.parametrize("reference", [one for one in EVERY if one.startswith("opus100")])
+@pytest.mark.parametrize(
+    "reference", [reference for reference in EVERY if reference.startswith("opus100")]
+)
 def test_figures_of_a_lost_table_name_their_source(reference: str) -> None:
     for row in published.table(reference).rows:
-        known = [value for value in row.values if value is not None]
-        assert bool(known) == bool(row.source), row.name
-        assert not known or row.source.startswith(
+        figures = [value for value in row.values if value is not None]
+        assert bool(figures) == bool(row.source), row.name
+        assert not figures or row.source.startswith(
             (QUOTED, "bzhangGo/zero, docs/multilingual_laln_lalt")
         )
 
@@ -162,7 +166,7 @@ def test_means_are_those_of_their_directions(
     table = published.table(reference)
     compared = 0
     for row in table.rows:
-        values = [table.value(row.name, one, "bleu") for one in directions]
+        values = [table.value(row.name, direction, "bleu") for direction in directions]
         if None not in values:
             unit = 0.1 if reference.startswith("tpdm") else 0.01
             mean = sum(values) / len(values)
@@ -189,12 +193,16 @@ def runs_of(reference: str) -> list[list[Figures]]:
         columns = dict(zip(table.columns, map(list, values), strict=True))
         if reference == "neurons:2":
             return [[column] for column in columns.values()]
-        last = [columns.pop(published.Column(one, "bleu")) for one in ("all", "ro → it", "it → ro")]
+        last = [
+            columns.pop(published.Column(group, "bleu")) for group in ("all", "ro → it", "it → ro")
+        ]
         by_rows = [list(row) for row in zip(*last, strict=True)]  # ... but for the last, by rows
         return [*([column] for column in columns.values()), by_rows]
     blocks = groupby(rows, key=lambda row: row.block if reference == "tpdm:1" else "")
-    known = ([[one for one in row.values if one is not None] for row in rows] for _, rows in blocks)
-    return [[figures for figures in run if figures] for run in known]
+    runs = (
+        [[value for value in row.values if value is not None] for row in rows] for _, rows in blocks
+    )
+    return [[figures for figures in run if figures] for run in runs]
 
 
 def stands(run: list[Figures], text: Figures, start: int = 0, gap: int | None = None) -> bool:
@@ -216,7 +224,7 @@ def test_figures_stand_in_the_text_row_by_row(reference: str) -> None:
     text = (PAPERS / TEXTS[key]).read_text(encoding="utf-8")
     gains = r"\+\d\.\d\d" if key == "neurons" else "$^"  # that text has them between the figures
     decimals = r"\d+\.\d{1,2}" if key == "neurons" else r"\d+\.\d+"  # and no spaces between these
-    figures = [float(one) for one in re.findall(decimals, re.sub(gains, " ", text))]
+    figures = [float(figure) for figure in re.findall(decimals, re.sub(gains, " ", text))]
     for run in runs_of(reference):
         assert stands(run, figures), run
     for row in published.table(reference).rows:

@@ -31,7 +31,7 @@ def sheet(name: str = "one", **changes: object) -> ScoreSheet:
         DirectionScores("en-de", 2, {"bleu": 30.0, "off": 0.0}, SHARES, {"de": 2}),
         DirectionScores("de-fr", 2, {"bleu": 0.0, "off": 5.0}),
     )
-    own = ScoreSheet(
+    default = ScoreSheet(
         systems=(
             SystemScores(name, rows, {"all": {"bleu": 12.5}}, {"all": 0.5}, {"command": "x"}),
         ),
@@ -50,14 +50,14 @@ def sheet(name: str = "one", **changes: object) -> ScoreSheet:
         failures=("fr-de: no",),
         made_by={"commit": None},
     )
-    return replace(own, **changes)
+    return replace(default, **changes)
 
 
 def test_a_sheet_survives_the_file(tmp_path: Path) -> None:
     path = tmp_path / "scores.json"
-    own = merge([sheet(), sheet("base", comparisons=())])
-    path.write_text(json.dumps(as_json(own)), encoding="utf-8")
-    assert read_sheet(path) == own
+    merged = merge([sheet(), sheet("base", comparisons=())])
+    path.write_text(json.dumps(as_json(merged)), encoding="utf-8")
+    assert read_sheet(path) == merged
     assert json.loads(path.read_text())["means"]["one"]["all"]["bleu"] == 15.0
 
 
@@ -80,9 +80,11 @@ def test_means_leave_out_what_is_missing_and_zeros_where_a_protocol_does() -> No
 
 
 def test_sheets_are_merged() -> None:
-    other = sheet("two", directions=("fr-de",), groups={"zero-shot": ("fr-de",), "all": ("fr-de",)})
-    other = replace(other, signatures={"bleu": ("BLEU|y",)})
-    both = merge([sheet(), other])
+    second = sheet(
+        "two", directions=("fr-de",), groups={"zero-shot": ("fr-de",), "all": ("fr-de",)}
+    )
+    second = replace(second, signatures={"bleu": ("BLEU|y",)})
+    both = merge([sheet(), second])
     assert [system.name for system in both.systems] == ["one", "two"]
     assert both.directions == ("en-de", "de-fr", "fr-de")
     assert both.groups["all"] == ("en-de", "de-fr", "fr-de")

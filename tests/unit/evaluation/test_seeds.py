@@ -16,7 +16,7 @@ def test_trainings_of_a_system_are_known_by_their_names() -> None:
 
 def test_scores_are_means_over_seeds() -> None:
     whole = over_seeds(seeded())
-    assert [one.name for one in whole.systems] == ["few", "plain"]
+    assert [scores.name for scores in whole.systems] == ["few", "plain"]
     assert whole.mean("few", "en → X", "bleu") == 30.02 + 1.5
     assert whole.mean("few", "en → X", "off") == 2.005
     assert whole.system("few").of("ar-de") is None
@@ -38,5 +38,5 @@ def test_what_a_seed_lacks_has_no_mean() -> None:
 
 
 def test_a_sheet_without_seeds_stays_as_it_is() -> None:
-    own = sheet()
-    assert over_seeds(own) is own
+    unseeded = sheet()
+    assert over_seeds(unseeded) is unseeded

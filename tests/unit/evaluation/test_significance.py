@@ -47,19 +47,25 @@ def test_p_mean_and_interval_are_sacrebleus(text, key, name, monkeypatch) -> Non
     monkeypatch.delenv("SACREBLEU_SEED", raising=False)
     references = text["reference"]
     named = [(row, text[row]) for row in ("baseline", name)]
-    _, found = PairedTest(named, {key: PLAIN[key]}, [references], "bs", n_samples=250)()
-    expected = next(rows for column, rows in found.items() if column != "System")
+    _, table = PairedTest(named, {key: PLAIN[key]}, [references], "bs", n_samples=250)()
+    expected = next(rows for column, rows in table.items() if column != "System")
     metric = text_metric(key, "en")
-    own, other = (metric.statistics(text[row], references) for row in (name, "baseline"))
+    system, baseline = (metric.statistics(text[row], references) for row in (name, "baseline"))
     result = compare(
-        name, "baseline", key, {"en-de": own}, {"en-de": other}, {"all": ["en-de"]}, samples=250
+        name,
+        "baseline",
+        key,
+        {"en-de": system},
+        {"en-de": baseline},
+        {"all": ["en-de"]},
+        samples=250,
     )
     difference = result.directions["en-de"]
     assert difference.p == expected[1].p_value
     assert (difference.baseline, difference.system) == pytest.approx(
         [row.score for row in expected]
     )
-    scores = resample(other, own, 250, 12345)
+    scores = resample(baseline, system, 250, 12345)
     for row, ours in zip(expected, scores, strict=True):
         # SacreBLEU reckons in single precision here
         assert (row.mean, row.ci) == pytest.approx(estimate_ci(ours), rel=1e-4)
@@ -77,10 +83,10 @@ def test_the_sacrebleu_command_gives_the_same_p(text, tmp_path: Path, monkeypatc
     shown = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
     expected = json.loads(shown.stdout)[1]["BLEU"]
     metric = text_metric("bleu", "en")
-    own, other = (
+    system, baseline = (
         {"x-en": metric.statistics(text[row], text["reference"])} for row in ("close", "baseline")
     )
-    difference = compare("b", "a", "bleu", own, other, {}).directions["x-en"]
+    difference = compare("b", "a", "bleu", system, baseline, {}).directions["x-en"]
     assert difference.p == expected["p_value"]
     assert difference.system == pytest.approx(expected["score"], abs=1e-10)
 
@@ -100,14 +106,15 @@ def random_systems(directions: int, shift: float) -> tuple[dict[str, Statistics]
 
 
 def test_a_groups_mean_has_the_spread_of_independent_directions() -> None:
-    own, other = random_systems(8, shift=0.3)
-    result = compare("b", "a", "comet", own, other, {"all": list(own)}, samples=2000)
+    system, baseline = random_systems(8, shift=0.3)
+    result = compare("b", "a", "comet", system, baseline, {"all": list(system)}, samples=2000)
     group = result.groups["all"]
     points = [row.difference for row in result.directions.values()]
     assert group.difference == pytest.approx(np.mean(points))
     # of a mean of segment scores the standard error is known in closed form
     errors = [
-        np.std((own[row].rows - other[row].rows)[:, 0]) / np.sqrt(len(own[row].rows)) for row in own
+        np.std((system[row].rows - baseline[row].rows)[:, 0]) / np.sqrt(len(system[row].rows))
+        for row in system
     ]
     expected = np.sqrt(np.sum(np.square(errors))) / len(errors)
     assert group.high - group.low == pytest.approx(2 * 1.96 * expected, rel=0.1)
@@ -115,23 +122,23 @@ def test_a_groups_mean_has_the_spread_of_independent_directions() -> None:
 
 
 def test_groups_do_not_depend_on_the_order_or_the_number_of_directions() -> None:
-    own, other = random_systems(4, shift=0.5)
-    first, *rest = own
+    system, baseline = random_systems(4, shift=0.5)
+    first, *rest = system
     groups = {"some": [first, rest[0]]}
     backwards = {"some": [rest[0], first]}
-    whole = compare("b", "a", "comet", own, other, groups, samples=100)
-    fewer = {row: own[row] for row in (rest[0], first)}
-    part = compare("b", "a", "comet", fewer, other, backwards, samples=100)
+    whole = compare("b", "a", "comet", system, baseline, groups, samples=100)
+    fewer = {row: system[row] for row in (rest[0], first)}
+    part = compare("b", "a", "comet", fewer, baseline, backwards, samples=100)
     assert vars(whole.groups["some"]) == pytest.approx(vars(part.groups["some"]))
 
 
 def test_means_leave_zeros_out_where_asked() -> None:
     # without any variance within a direction, every resample is the test set's own scores
-    own = {"a-b": segments(0, 0), "a-c": segments(20, 20)}
-    other = {"a-b": segments(6, 6), "a-c": segments(4, 4)}
-    groups = {"all": list(own), "zero": ["a-b"]}
+    system = {"a-b": segments(0, 0), "a-c": segments(20, 20)}
+    baseline = {"a-b": segments(6, 6), "a-c": segments(4, 4)}
+    groups = {"all": list(system), "zero": ["a-b"]}
     for skip, expected in ((False, (10, 5, 5)), (True, (20, 5, 15))):
-        result = compare("b", "a", "bleu", own, other, groups, samples=50, skip_zeros=skip)
+        result = compare("b", "a", "bleu", system, baseline, groups, samples=50, skip_zeros=skip)
         group, zero = result.groups["all"], result.groups["zero"]
         assert (group.system, group.baseline, group.difference) == expected
         assert (group.low, group.high) == (group.difference, group.difference)
@@ -165,8 +172,8 @@ def test_identical_systems_do_not_differ_and_a_much_better_one_does(text) -> Non
 @pytest.mark.parametrize("sentences", [1, 7])
 def test_a_difference_that_does_not_vary_says_nothing(sentences) -> None:
     # of 7 equal sentences the sums of 0.1 and 63.7 differ in their last digits
-    own, other = ({"a-b": segments(*[score] * sentences)} for score in (63.7, 0.1))
-    result = compare("b", "a", "comet", own, other, {"all": ["a-b"]}, samples=100)
+    system, baseline = ({"a-b": segments(*[score] * sentences)} for score in (63.7, 0.1))
+    result = compare("b", "a", "comet", system, baseline, {"all": ["a-b"]}, samples=100)
     for row in (result.directions["a-b"], result.groups["all"]):
         assert [row.low, row.difference, row.high] == pytest.approx([63.6] * 3)
         assert row.p == 1
@@ -180,10 +187,10 @@ def test_a_difference_that_does_not_vary_says_nothing(sentences) -> None:
 
 
 def test_only_shared_directions_count() -> None:
-    own = {"a-b": segments(1, 2), "b-a": segments(3, 4)}
-    other = {"b-a": segments(4, 5), "c-a": segments(4, 5)}
+    system = {"a-b": segments(1, 2), "b-a": segments(3, 4)}
+    baseline = {"b-a": segments(4, 5), "c-a": segments(4, 5)}
     groups = {"all": ["a-b", "b-a", "c-a"], "none": ["a-b"]}
-    result = compare("b", "a", "ter", own, other, groups, samples=10)
+    result = compare("b", "a", "ter", system, baseline, groups, samples=10)
     assert list(result.directions) == ["b-a"]
     assert list(result.groups) == list(result.win_ratio) == ["all"]
     assert result.win_ratio["all"] == 100  # of TER, less is better

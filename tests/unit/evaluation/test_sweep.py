@@ -29,21 +29,21 @@ def test_systems_stand_where_they_were_put():
 
 
 def test_numbers_are_in_their_order():
-    given = ["k = 0.7=10", "k = 0=9", "base=-1"]
-    assert [value for _, value in placed(given, SHEET)] == ["-1", "9", "10"]
+    places = ["k = 0.7=10", "k = 0=9", "base=-1"]
+    assert [value for _, value in placed(places, SHEET)] == ["-1", "9", "10"]
     updates = placed(["k = 0.7=1000002", "k = 0=1000001", "base=1e5"], SHEET)
     assert [value for _, value in updates] == ["100000", "1000001", "1000002"]
 
 
 def test_words_keep_their_order():
-    found = placed(["k = 0.7=much", "k = 0=0"], SHEET)
-    assert list(found) == [("", "much"), ("", "0")] and not numeric(found)
+    places = placed(["k = 0.7=much", "k = 0=0"], SHEET)
+    assert list(places) == [("", "much"), ("", "0")] and not numeric(places)
     assert numeric(placed(["k = 0=-1e3"], SHEET))
     assert not numeric(placed(["k = 0=nan"], SHEET))
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("places", "message"),
     [
         (["k = 0.7"], "`--x` must name a system of base, k = 0.7, k = 0; it names k "),
         (["k"], r"`--x` must be SYSTEM=\[LINE:\]VALUE; it is k"),
@@ -54,9 +54,9 @@ def test_words_keep_their_order():
         (["k = 0.7=1", f"{SEEDS[1]}=2"], "`--x` must name each system once; k = 0.7, seed 2 is"),
     ],
 )
-def test_places_that_are_refused(given, message):
+def test_places_that_are_refused(places, message):
     with pytest.raises(UserError, match=message):
-        placed(given, SHEET)
+        placed(places, SHEET)
 
 
 def test_means_and_spreads_over_seeds():
@@ -69,46 +69,46 @@ def test_means_and_spreads_over_seeds():
 
 def test_differences_are_from_the_baseline_s_mean():
     baseline = members("base", SHEET, "--baseline")
-    (found,) = points(SHEET, placed(["k = 0.7=TE:0.7"], SHEET), "bleu", baseline, "difference")
-    assert found.scores == {"a-b": (2, 4), "b-a": (1, 7), MEAN: (1.5, 5.5)}
-    assert found.name == "TE, 0.7"
+    (point,) = points(SHEET, placed(["k = 0.7=TE:0.7"], SHEET), "bleu", baseline, "difference")
+    assert point.scores == {"a-b": (2, 4), "b-a": (1, 7), MEAN: (1.5, 5.5)}
+    assert point.name == "TE, 0.7"
 
 
 def test_ratios_are_percent_of_the_baseline_s_mean():
     baseline = members("base", SHEET, "--baseline")
-    (found,) = points(SHEET, placed(["k = 0=0"], SHEET), "bleu", baseline, "ratio")
-    assert found.scores == {
+    (point,) = points(SHEET, placed(["k = 0=0"], SHEET), "bleu", baseline, "ratio")
+    assert point.scores == {
         "a-b": (pytest.approx(0),),
         "b-a": (-100,),
         MEAN: (pytest.approx(100 * (5.5 / 15.5 - 1)),),
     }
     nothing = sheet({"base": {"a-b": 0.0}, "other": {"a-b": 1.0}})
-    (found,) = points(nothing, placed(["other=0"], nothing), "bleu", ["base"], "ratio")
-    assert math.isnan(found.scores[MEAN][0])
+    (point,) = points(nothing, placed(["other=0"], nothing), "bleu", ["base"], "ratio")
+    assert math.isnan(point.scores[MEAN][0])
 
 
 def test_groups_take_the_place_of_the_mean():
     groups = {"all": ("a-b", "b-a"), "back": ("b-a",)}
-    own = replace(SHEET, groups=groups)
-    (found,) = points(own, placed(["k = 0.7=1"], own), "bleu", groups=["back", "all"])
-    assert found.scores == {"a-b": (13, 15), "b-a": (21, 27), "back": (21, 27), "all": (17, 21)}
+    grouped = replace(SHEET, groups=groups)
+    (point,) = points(grouped, placed(["k = 0.7=1"], grouped), "bleu", groups=["back", "all"])
+    assert point.scores == {"a-b": (13, 15), "b-a": (21, 27), "back": (21, 27), "all": (17, 21)}
     with pytest.raises(UserError, match="`--group` must be of all, back; other is none"):
-        points(own, placed(["k = 0.7=1"], own), "bleu", groups=["other"])
+        points(grouped, placed(["k = 0.7=1"], grouped), "bleu", groups=["other"])
 
 
 def test_means_are_those_of_the_sheet():
-    own = sheet(BLEU, skip_zeros=True)
-    (found,) = points(own, placed(["k = 0=0"], own), "bleu")
-    assert found.scores[MEAN] == (11,) == (own.mean("k = 0", "all", "bleu"),)
+    skipping = sheet(BLEU, skip_zeros=True)
+    (point,) = points(skipping, placed(["k = 0=0"], skipping), "bleu")
+    assert point.scores[MEAN] == (11,) == (skipping.mean("k = 0", "all", "bleu"),)
 
 
 def test_scores_that_are_missing():
-    own = sheet({"one": {"a-b": 1.0, "b-a": 1.0}, "two": {"a-b": 1.0}})
+    incomplete = sheet({"one": {"a-b": 1.0, "b-a": 1.0}, "two": {"a-b": 1.0}})
     message = "`SCORES` must have BLEU of every direction for each system; two has none of b-a"
     with pytest.raises(UserError, match=message):
-        points(own, placed(["two=1"], own), "bleu")
+        points(incomplete, placed(["two=1"], incomplete), "bleu")
     with pytest.raises(UserError, match="must have chrF"):
-        points(own, placed(["one=1"], own), "chrf")
+        points(incomplete, placed(["one=1"], incomplete), "chrf")
     none = sheet({"one": {}})
     with pytest.raises(UserError, match="must have scores of a direction"):
         points(none, placed(["one=1"], none), "bleu")

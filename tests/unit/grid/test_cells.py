@@ -15,36 +15,41 @@ def cells(folder: Path, **changes: object) -> tuple[Cell, ...]:
 
 
 def test_every_combination_is_a_cell_the_last_axis_changing_fastest(tmp_path: Path) -> None:
-    found = cells(tmp_path)
-    assert [one.name for one in found] == ["baseline", "lm-0", "lm-1", "ae-0", "ae-1"]
-    assert found[0].values == {} and found[3].values == {"task": "ae", "weight": "0"}
+    grid = cells(tmp_path)
+    assert [cell.name for cell in grid] == ["baseline", "lm-0", "lm-1", "ae-0", "ae-1"]
+    assert grid[0].values == {} and grid[3].values == {"task": "ae", "weight": "0"}
 
 
 def test_lines_stand_behind_the_base_s(tmp_path: Path) -> None:
-    found = {one.name: one.config.flags for one in cells(tmp_path)}
-    assert found["baseline"] == {"--arch": ["tdo_encoder_decoder"], "--lr": ["0.2"]}
-    own = {"--lr": ["0.1"], "--arch": ["tdo_transformer"], "--max-update": ["90"]}
-    assert found["ae-1"] == {**own, "--task-of-source": ["ae"], "--shift": ["0"], "--weight": ["1"]}
+    flags = {cell.name: cell.config.flags for cell in cells(tmp_path)}
+    assert flags["baseline"] == {"--arch": ["tdo_encoder_decoder"], "--lr": ["0.2"]}
+    common = {"--lr": ["0.1"], "--arch": ["tdo_transformer"], "--max-update": ["90"]}
+    assert flags["ae-1"] == {
+        **common,
+        "--task-of-source": ["ae"],
+        "--shift": ["0"],
+        "--weight": ["1"],
+    }
     later = {"axes": {"a": {"1": ["--lr 0.5", "gpus 4"]}, "b": {"1": ["--lr 0.7", "--lr 0.8"]}}}
     config = cells(tmp_path, **later)[-1].config
     assert (config.flags["--lr"], config.gpus) == (["0.8"], 4)
 
 
 def test_a_further_cell_has_the_grid_s_base_unless_it_has_its_own(tmp_path: Path) -> None:
-    found = cells(tmp_path, cells={"plain": {}})[0]
-    assert found.config.flags["--arch"] == ["tdo_transformer"]
+    cell = cells(tmp_path, cells={"plain": {}})[0]
+    assert cell.config.flags["--arch"] == ["tdo_transformer"]
 
 
 def test_lines_may_include_files_beside_the_grid(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "more.conf").write_text("--shared 1\n")
-    found = cells(tmp_path / "sub", axes={"a": {"1": ["include more.conf"]}})[-1]
-    assert found.config.flags["--shared"] == ["1"]
+    cell = cells(tmp_path / "sub", axes={"a": {"1": ["include more.conf"]}})[-1]
+    assert cell.config.flags["--shared"] == ["1"]
 
 
 def test_what_would_do_nothing_is_dropped_and_trained_once(tmp_path: Path) -> None:
-    found = cells(tmp_path)
-    runs = runs_of(found)
+    grid = cells(tmp_path)
+    runs = runs_of(grid)
     assert [run.name for run in runs] == ["baseline", "lm-0", "lm-1", "ae-1"]
     assert runs[1].cells == ("lm-0", "ae-0")
     assert "--task-of-source" not in runs[1].config.flags
@@ -79,13 +84,13 @@ def test_the_paper_s_grid_has_28_trainings_and_a_baseline(tmp_path: Path) -> Non
     }
     row = "encoder-only, {task}, {mask} mask: {noise} noise, schedule {schedule}"
     more = {"cells": {"encoder-decoder": {}}, "published": "tlm:9", "row": row}
-    found = cells(tmp_path, axes=axes, **more)
-    assert (len(found), len(runs_of(found))) == (33, 29)
-    assert {one.row for one in found} == {one.name for one in published.table("tlm:9").rows}
+    grid = cells(tmp_path, axes=axes, **more)
+    assert (len(grid), len(runs_of(grid))) == (33, 29)
+    assert {cell.row for cell in grid} == {entry.name for entry in published.table("tlm:9").rows}
 
 
 def test_rows_are_the_cells_unless_the_grid_names_them(tmp_path: Path) -> None:
-    assert [one.row for one in cells(tmp_path)][:2] == ["baseline", "lm-0"]
+    assert [cell.row for cell in cells(tmp_path)][:2] == ["baseline", "lm-0"]
     named = {"published": "tlm:9", "cells": {"x": {"row": "encoder-decoder"}}}
     assert cells(tmp_path, **named)[0].row == "encoder-decoder"
 

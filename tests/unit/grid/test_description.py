@@ -178,6 +178,6 @@ def test_the_guide_shows_the_grid_of_the_quickstart(root: Path) -> None:
 
 
 def test_every_grid_of_configs_comes_to_trainings(root: Path) -> None:
-    found = {path: cells_of(read_grid(path)) for path in (root / "configs").rglob("*.json")}
-    assert all("--arch" in cell.config.flags for cells in found.values() for cell in cells)
-    assert len(runs_of(found[root / "configs" / "quickstart" / "grid.json"])) == 9
+    grids = {path: cells_of(read_grid(path)) for path in (root / "configs").rglob("*.json")}
+    assert all("--arch" in cell.config.flags for cells in grids.values() for cell in cells)
+    assert len(runs_of(grids[root / "configs" / "quickstart" / "grid.json"])) == 9

@@ -33,8 +33,8 @@ def sheet(
         SystemScores(
             name,
             tuple(
-                DirectionScores(one, 2, dict(zip(("bleu", "ter"), values, strict=True)))
-                for one in directions
+                DirectionScores(direction, 2, dict(zip(("bleu", "ter"), values, strict=True)))
+                for direction in directions
             ),
         )
         for name, values in scores.items()
@@ -62,16 +62,16 @@ def results(
 
 
 def test_every_cell_is_there_and_shares_its_run_s_scores(tmp_path: Path) -> None:
-    found = {one.cell.name: one for one in results(tmp_path).cells}
-    assert list(found) == ["baseline", "lm-0", "lm-1", "ae-0", "ae-1"]
-    assert found["ae-0"].run == "lm-0" and found["ae-0"].score(BLEU) == 33.0
-    assert found["lm-1"].score(BLEU) is None and found["lm-1"].state == TRAINED
-    assert found["ae-1"].scores == {BLEU: 34.04, TER: 44.0}
+    by_name = {result.cell.name: result for result in results(tmp_path).cells}
+    assert list(by_name) == ["baseline", "lm-0", "lm-1", "ae-0", "ae-1"]
+    assert by_name["ae-0"].run == "lm-0" and by_name["ae-0"].score(BLEU) == 33.0
+    assert by_name["lm-1"].score(BLEU) is None and by_name["lm-1"].state == TRAINED
+    assert by_name["ae-1"].scores == {BLEU: 34.04, TER: 44.0}
 
 
 def test_the_best_of_each_value_is_by_the_first_metric(tmp_path: Path) -> None:
-    found = results(tmp_path)
-    best = {one.value: one for one in found.best("task")}
+    grid_results = results(tmp_path)
+    best = {choice.value: choice for choice in grid_results.best("task")}
     assert best["lm"].result and best["lm"].result.cell.name == "lm-0"
     assert (best["lm"].scored, best["lm"].of) == (1, 2)
     assert best["ae"].result and best["ae"].result.cell.name == "ae-1"
@@ -80,25 +80,28 @@ def test_the_best_of_each_value_is_by_the_first_metric(tmp_path: Path) -> None:
 
 def test_less_ter_is_better_and_of_equal_ones_the_first_is_taken(tmp_path: Path) -> None:
     scores = {"lm-0": (1.0, 50.01), "lm-1": (1.0, 49.99), "ae-1": (9.0, 51.0)}
-    found = results(tmp_path, scores)
-    by_ter = Results(found.grid, found.sheet, (TER,), found.cells)
-    names = [one.result and one.result.cell.name for one in by_ter.best("task")]
+    grid_results = results(tmp_path, scores)
+    by_ter = Results(grid_results.grid, grid_results.sheet, (TER,), grid_results.cells)
+    names = [choice.result and choice.result.cell.name for choice in by_ter.best("task")]
     assert names == ["lm-0", "ae-0"]  # what is shown alike is equally good
-    assert [one.result and one.result.cell.name for one in found.best("task")] == ["lm-0", "ae-1"]
+    assert [choice.result and choice.result.cell.name for choice in grid_results.best("task")] == [
+        "lm-0",
+        "ae-1",
+    ]
 
 
 def test_of_equal_bleu_the_next_metric_decides(tmp_path: Path) -> None:
     scores = {"lm-0": (33.04, 46.0), "lm-1": (33.0, 45.0), "ae-1": (32.9, 44.0)}
     best = results(tmp_path, scores).best("task")
-    assert [one.result and one.result.cell.name for one in best] == ["lm-1", "ae-0"]
+    assert [choice.result and choice.result.cell.name for choice in best] == ["lm-1", "ae-0"]
 
 
 def test_a_value_without_a_score_has_no_best(tmp_path: Path) -> None:
-    found = results(tmp_path, {"baseline": (1.0, 2.0), "ae-1": (3.0, 4.0)})
-    zero, one = found.best("weight")
-    assert (zero.result, zero.scored, zero.of) == (None, 0, 2)
-    assert one.result and one.result.cell.name == "ae-1"
-    labels = [row.labels for row in best_by(found, "weight").blocks[0].rows]
+    grid_results = results(tmp_path, {"baseline": (1.0, 2.0), "ae-1": (3.0, 4.0)})
+    at_zero, at_one = grid_results.best("weight")
+    assert (at_zero.result, at_zero.scored, at_zero.of) == (None, 0, 2)
+    assert at_one.result and at_one.result.cell.name == "ae-1"
+    labels = [row.labels for row in best_by(grid_results, "weight").blocks[0].rows]
     assert labels == [("baseline", "–"), ("0", "–"), ("1", "ae")]  # noqa: RUF001
 
 
@@ -106,7 +109,7 @@ def test_columns_are_all_test_directions_unless_the_grid_chooses() -> None:
     two = sheet(SCORES, ("en-de", "de-fr"))
     assert quantities(two, ()) == (Quantity("bleu", "all"), Quantity("ter", "all"))
     chosen = quantities(two, ("zero-shot", "de-fr"))
-    assert [one.group for one in chosen] == ["zero-shot", "de-fr"] * 2
+    assert [column.group for column in chosen] == ["zero-shot", "de-fr"] * 2
     with pytest.raises(UserError, match=r"`groups` must be of en → X, .*de-fr; it has fr-en"):
         quantities(two, ("fr-en",))
     assert quantities(sheet(SCORES), ()) == (BLEU, TER)
@@ -116,18 +119,18 @@ def test_a_paper_s_pooled_score_is_the_column_where_there_is_one() -> None:
     from dataclasses import replace
 
     two = sheet(SCORES, ("en-de", "de-fr"))
-    pooled = [replace(one, pooled={"all": {"bleu": 20.0}}) for one in two.systems]
-    found = quantities(replace(two, systems=tuple(pooled), protocol="tlm"), ())
-    assert found == (Quantity("bleu", "all", pooled=True), Quantity("ter", "all"))
+    pooled = [replace(system, pooled={"all": {"bleu": 20.0}}) for system in two.systems]
+    columns = quantities(replace(two, systems=tuple(pooled), protocol="tlm"), ())
+    assert columns == (Quantity("bleu", "all", pooled=True), Quantity("ter", "all"))
 
 
 def test_published_figures_stand_beside_their_cells(tmp_path: Path) -> None:
-    own = {"axes": {"task": AXES["task"]}, "cells": {"encoder-decoder": {}}, **NAMES}
-    found = results(tmp_path, {"LM": (33.0, 1.0)}, "tlm:2", **own)
-    theirs = [found.published.row(one.cell.row) for one in found.cells]
+    changes = {"axes": {"task": AXES["task"]}, "cells": {"encoder-decoder": {}}, **NAMES}
+    grid_results = results(tmp_path, {"LM": (33.0, 1.0)}, "tlm:2", **changes)
+    theirs = [grid_results.published.row(result.cell.row) for result in grid_results.cells]
     assert theirs == [{BLEU: 34.9}, {BLEU: 34.7}, {BLEU: 35.0}]
-    table = all_cells(found)
-    assert [(one.over, one.name) for one in table.columns] == [
+    table = all_cells(grid_results)
+    assert [(column.over, column.name) for column in table.columns] == [
         ("BLEU ↑", "de → en"),
         ("TER ↓", "de → en"),
         ("model", "parameters (M)"),
@@ -152,8 +155,8 @@ BEST = {
 
 def test_published_figures_stand_beside_the_best(tmp_path: Path) -> None:
     named = {"best": {"task": {"published": "tlm:2", "row": "encoder-only, {task}"}}}
-    found = results(tmp_path, {"base": (1.0, 2.0), "AE-1": (33.0, 1.0)}, **BEST, **named)
-    table = best_by(found, "task")
+    grid_results = results(tmp_path, {"base": (1.0, 2.0), "AE-1": (33.0, 1.0)}, **BEST, **named)
+    table = best_by(grid_results, "task")
     assert (table.columns[-1].over, table.columns[-1].name) == (
         "TLM, Table 2: BLEU ↑",
         "de → en",
@@ -163,8 +166,8 @@ def test_published_figures_stand_beside_the_best(tmp_path: Path) -> None:
         *(("base", "34.9"), ("LM", "34.7"), ("AE", "35.0")),
     ]
     assert "An encoder-only row is the best of the grid" in table.caption
-    assert len(best_by(found, "weight").columns) == len(table.columns) - 1
-    assert "paper" not in best_by(found, "weight").caption
+    assert len(best_by(grid_results, "weight").columns) == len(table.columns) - 1
+    assert "paper" not in best_by(grid_results, "weight").caption
 
 
 def test_a_published_table_of_the_best_must_know_some_value(tmp_path: Path) -> None:
@@ -174,8 +177,8 @@ def test_a_published_table_of_the_best_must_know_some_value(tmp_path: Path) -> N
 
 
 def test_a_published_table_of_other_directions_is_left_out(tmp_path: Path) -> None:
-    found = results(tmp_path, SCORES, "tlm:7")
-    assert found.published == Printed() and len(all_cells(found).columns) == 3
+    grid_results = results(tmp_path, SCORES, "tlm:7")
+    assert grid_results.published == Printed() and len(all_cells(grid_results).columns) == 3
 
 
 def test_the_table(tmp_path: Path) -> None:
@@ -207,11 +210,11 @@ def test_the_best_table(tmp_path: Path) -> None:
 
 
 def test_files(tmp_path: Path) -> None:
-    own = {"axes": AXES, "cells": {"encoder-decoder": {}}, **NAMES, "title": "A_title"}
-    found = results(
-        tmp_path / "grid", {"LM-1": (33.0, 1.5), "encoder-decoder": (1, 2)}, "tlm:2", **own
+    changes = {"axes": AXES, "cells": {"encoder-decoder": {}}, **NAMES, "title": "A_title"}
+    grid_results = results(
+        tmp_path / "grid", {"LM-1": (33.0, 1.5), "encoder-decoder": (1, 2)}, "tlm:2", **changes
     )
-    names = [path.name for path in write(found, ["task"], tmp_path)]
+    names = [path.name for path in write(grid_results, ["task"], tmp_path)]
     assert names == ["grid.md", "grid.tex", "grid.json", "grid.csv"]
     with (tmp_path / "grid.csv").open(encoding="utf-8") as stream:
         rows = {row["cell"]: row for row in csv.DictReader(stream)}
@@ -250,8 +253,8 @@ def test_cells_that_differ_in_their_seed_have_a_mean_and_a_spread(tmp_path: Path
     scores = {"base-1": (90.0, 1.0), "LM-1": (30.0, 50.0), "LM-2": (31.0, 52.0)}
     scores |= {"LM-3": (35.0, 54.0), "AE-1": (33.0, 40.0), "base-2": (1.0, 1.0)}
     scores |= {"flat-1": (20.0, 60.0), "flat-2": (20.0, 60.0), "flat-3": (20.0, 60.0)}
-    found = seeded(tmp_path, scores, none=["--t none"], flat=["--t flat"])
-    table = means_over(found, "seed")
+    grid_results = seeded(tmp_path, scores, none=["--t none"], flat=["--t flat"])
+    table = means_over(grid_results, "seed")
     assert table.heads == ("task", "cells")
     (block,) = table.blocks
     labels = [row.labels for row in block.rows]
@@ -267,8 +270,10 @@ def test_cells_that_differ_in_their_seed_have_a_mean_and_a_spread(tmp_path: Path
     best = [[cell.best for cell in row.cells] for row in block.rows]
     assert best == [[True, True], [False, False], [False, False], [False, False]]
     assert table.caption.startswith("Means over seed, ±")
-    assert [one.key for one in tables_of(found, [])] == ["grid", "mean-seed"]
-    files = {path.name: path.read_text(encoding="utf-8") for path in write(found, [], tmp_path)}
+    assert [entry.key for entry in tables_of(grid_results, [])] == ["grid", "mean-seed"]
+    files = {
+        path.name: path.read_text(encoding="utf-8") for path in write(grid_results, [], tmp_path)
+    }
     assert "means over seed" in files["grid.md"]
     means = json.loads(files["grid.json"])["means"]
     assert means[0]["values"] == {"task": "LM"} and means[0]["cells"] == ["LM-1", "LM-2", "LM-3"]
@@ -282,15 +287,17 @@ def test_cells_that_differ_in_their_seed_have_a_mean_and_a_spread(tmp_path: Path
 
 def test_a_training_that_several_cells_share_counts_once(tmp_path: Path) -> None:
     scores = {"LM-1": (30.0, 50.0), "LM-2": (34.0, 52.0), "LM-3": (35.0, 54.0), "bare-1": (9.0, 9)}
-    found = seeded(tmp_path, scores, bare={"lines": ["--t bare"], "drops": ["seed"]})
-    rows = means_over(found, "seed").blocks[0].rows
+    grid_results = seeded(tmp_path, scores, bare={"lines": ["--t bare"], "drops": ["seed"]})
+    rows = means_over(grid_results, "seed").blocks[0].rows
     assert rows[-1].labels == ("bare", "1/1")
     assert [cell.text for cell in rows[-1].cells] == ["9.0", "9.0"]
 
 
 def test_scores_of_validation_sets_are_called_so(tmp_path: Path) -> None:
     changes = {"axes": AXES, "cells": None, "measure": "validation"}
-    found = results(tmp_path, {"lm-0": (1.0, 2.0)}, **changes)
-    assert all_cells(found).caption.startswith("Scores are of validation sets")
-    (path,) = (one for one in write(found, [], tmp_path) if one.suffix == ".json")
+    grid_results = results(tmp_path, {"lm-0": (1.0, 2.0)}, **changes)
+    assert all_cells(grid_results).caption.startswith("Scores are of validation sets")
+    (path,) = (
+        written for written in write(grid_results, [], tmp_path) if written.suffix == ".json"
+    )
     assert json.loads(path.read_text())["measure"] == "validation"

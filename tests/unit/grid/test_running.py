@@ -34,22 +34,22 @@ def wait_for(holds: Callable[[], object]) -> None:
 
 
 def test_every_run_is_trained_and_translated_once(bench: Bench) -> None:
-    found = bench.folders()
-    assert {one.state() for one in found} == {NOT_BEGUN}
-    assert bench.run(found) == {}
+    runs = bench.folders()
+    assert {run.state() for run in runs} == {NOT_BEGUN}
+    assert bench.run(runs) == {}
     assert bench.made() == [f"{what} {name}" for name in ALL for what in ("train", "translate")]
-    assert {one.state() for one in found} == {TRANSLATED}
-    assert bench.run(found) == {} and len(bench.made()) == 8
+    assert {run.state() for run in runs} == {TRANSLATED}
+    assert bench.run(runs) == {} and len(bench.made()) == 8
     assert bench.said[-1] == "ae-1 is done already"
     assert "ae-1: update 60 of 90, loss 4.12, translating" in bench.said
-    assert found[0].parameters() == 1234567
+    assert runs[0].parameters() == 1234567
 
 
 def test_what_the_commands_are_told(bench: Bench) -> None:
     grid = {"translate": ["--beam 5"], "directions": "supervised"}
-    (found,) = bench.folders(*ONE, behind=["--lr", "2"], **grid)
+    (run,) = bench.folders(*ONE, behind=["--lr", "2"], **grid)
     plan = bench.plan(behind=("--lr", "2"), slots=((),), threads=3)
-    bench.run([found], plan)
+    bench.run([run], plan)
     train, translate = bench.calls()
     folder = bench.root / "out" / "baseline"
     assert train["words"] == [
@@ -76,7 +76,7 @@ def test_gpus_are_dealt_out(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_so_many_at_a_time(bench: Bench) -> None:
     axes = {"axes": {**AXES, "z": {"w": ["--waits 1"]}}}
-    found = bench.folders("lm-0-w", "lm-1-w", "ae-1-w", **axes)
+    runs = bench.folders("lm-0-w", "lm-1-w", "ae-1-w", **axes)
     seen: list[str] = []
 
     def open_the_gate() -> None:
@@ -85,50 +85,50 @@ def test_so_many_at_a_time(bench: Bench) -> None:
         seen.extend(bench.made())
         (bench.root / "gate").touch()
 
-    other = threading.Thread(target=open_the_gate)
-    other.start()
-    assert bench.run(found, bench.plan(2)) == {}
-    other.join()
+    opener = threading.Thread(target=open_the_gate)
+    opener.start()
+    assert bench.run(runs, bench.plan(2)) == {}
+    opener.join()
     assert sorted(seen) == ["train lm-0-w", "train lm-1-w"] and len(bench.made()) == 6
 
 
 def test_a_failure_keeps_no_other_from_being_done(bench: Bench) -> None:
-    found = bench.folders(**cell("--breaks-early"))
+    runs = bench.folders(**cell("--breaks-early"))
     log = bench.root / "out" / "baseline" / "train.log"
     why = f"training ended with 3: out of luck (all of it: {log})"
-    assert bench.run(found) == {"baseline": why}
+    assert bench.run(runs) == {"baseline": why}
     assert f"baseline: {why}" in bench.said
-    assert [one.state() for one in found] == [BEGUN, *[TRANSLATED] * 3]
+    assert [run.state() for run in runs] == [BEGUN, *[TRANSLATED] * 3]
 
 
 def test_a_translation_that_fails_is_done_again_and_the_training_is_not(bench: Bench) -> None:
-    (found,) = bench.folders(*ONE, **cell("--breaks-late"))
-    assert "translating ended with 1: it says nothing" in bench.run([found])["baseline"]
-    assert found.state() == TRAINED
-    bench.run([found])
+    (run,) = bench.folders(*ONE, **cell("--breaks-late"))
+    assert "translating ended with 1: it says nothing" in bench.run([run])["baseline"]
+    assert run.state() == TRAINED
+    bench.run([run])
     assert bench.made() == ["train baseline", "translate baseline", "translate baseline"]
     assert "--fresh" not in bench.calls()[2]["words"]
 
 
 def test_an_interrupted_training_goes_on(bench: Bench) -> None:
-    (found,) = bench.folders(*ONE)
-    found.path.mkdir(parents=True)
-    found.begin()
-    (found.path / "checkpoints").mkdir()
-    (found.path / "checkpoints" / "checkpoint_last.pt").touch()
-    bench.run([found])
+    (run,) = bench.folders(*ONE)
+    run.path.mkdir(parents=True)
+    run.begin()
+    (run.path / "checkpoints").mkdir()
+    (run.path / "checkpoints" / "checkpoint_last.pt").touch()
+    bench.run([run])
     assert "baseline: training goes on" in bench.said
-    assert (found.path / "checkpoints" / "checkpoint_last.pt").exists()
+    assert (run.path / "checkpoints" / "checkpoint_last.pt").exists()
 
 
 def test_a_training_that_outlived_its_runner_is_not_trained_on(bench: Bench) -> None:
-    (found,) = bench.folders(*ONE)
-    found.path.mkdir(parents=True)
-    found.begin()
-    assert found.state() == BEGUN
-    found.train_log.write_text("x | INFO | fairseq_cli.train | done training in 7.0 seconds\n")
-    assert found.state() == TRAINED
-    bench.run([found])
+    (run,) = bench.folders(*ONE)
+    run.path.mkdir(parents=True)
+    run.begin()
+    assert run.state() == BEGUN
+    run.train_log.write_text("x | INFO | fairseq_cli.train | done training in 7.0 seconds\n")
+    assert run.state() == TRAINED
+    bench.run([run])
     assert bench.made() == ["translate baseline"]
 
 
@@ -149,28 +149,28 @@ def test_other_flags_are_refused_and_with_fresh_trained_anew(
     old = bench.root / "out" / "baseline" / "checkpoints" / "old.pt"
     old.parent.mkdir()
     old.touch()
-    (found,) = bench.folders(*ONE, **{**base, **changes})
+    (run,) = bench.folders(*ONE, **{**base, **changes})
     with pytest.raises(UserError, match="`--out` must be a new folder, or --fresh given") as error:
-        check([found], fresh=False)
+        check([run], fresh=False)
     assert message in str(error.value) and "\n" not in str(error.value)
-    assert message in bench.run([found])["baseline"] and old.exists()  # where nobody checked
-    check([found], fresh=True)
-    assert bench.run([found], bench.plan(fresh=True)) == {}
+    assert message in bench.run([run])["baseline"] and old.exists()  # where nobody checked
+    check([run], fresh=True)
+    assert bench.run([run], bench.plan(fresh=True)) == {}
     assert not old.exists() and bench.made().count("train baseline") == 2
-    assert (found.path / ".lock").exists()  # another runner may hold it
-    assert bench.run([found], bench.plan(fresh=True)) == {}
+    assert (run.path / ".lock").exists()  # another runner may hold it
+    assert bench.run([run], bench.plan(fresh=True)) == {}
     assert bench.made().count("train baseline") == 2  # what is as asked for stays
 
 
 def test_a_folder_of_something_else_is_left_alone(bench: Bench) -> None:
-    (found,) = bench.folders(*ONE)
-    mine = found.path / "checkpoints" / "checkpoint_last.pt"
+    (run,) = bench.folders(*ONE)
+    mine = run.path / "checkpoints" / "checkpoint_last.pt"
     mine.parent.mkdir(parents=True)
     mine.touch()
     for fresh in (False, True):
         with pytest.raises(UserError, match="has files of something else"):
-            check([found], fresh)
-        troubles = bench.run([found], bench.plan(fresh=fresh))
+            check([run], fresh)
+        troubles = bench.run([run], bench.plan(fresh=fresh))
         assert "has files of something else" in troubles["baseline"]
     assert mine.exists() and not bench.made()
 
@@ -183,8 +183,8 @@ def test_other_data_is_refused(bench: Bench) -> None:
 
 
 def test_collecting_takes_whatever_stood_behind(bench: Bench) -> None:
-    (found,) = bench.folders(*ONE, behind=["--lr", "9"])
-    bench.run([found])
+    (run,) = bench.folders(*ONE, behind=["--lr", "9"])
+    bench.run([run])
     (same,) = bench.folders(*ONE, behind=None)
     assert same.state() == TRANSLATED and same.behind() == ["--lr", "9"]
 
@@ -192,18 +192,18 @@ def test_collecting_takes_whatever_stood_behind(bench: Bench) -> None:
 @pytest.mark.parametrize("changes", [{"translate": ["--beam 7"]}, {"directions": "zero-shot"}])
 def test_other_decoding_only_translates_anew(bench: Bench, changes: dict) -> None:
     bench.run(bench.folders(*ONE))
-    (found,) = bench.folders(*ONE, **changes)
-    assert found.state() == TRAINED
-    bench.run([found])
+    (run,) = bench.folders(*ONE, **changes)
+    assert run.state() == TRAINED
+    bench.run([run])
     assert bench.made() == ["train baseline", "translate baseline", "translate baseline"]
-    assert bench.calls()[2]["words"][-1] == "--fresh" and found.state() == TRANSLATED
+    assert bench.calls()[2]["words"][-1] == "--fresh" and run.state() == TRANSLATED
 
 
 def test_a_run_in_other_hands_is_left_to_them(bench: Bench) -> None:
-    found = bench.folders(*ALL[:2])
-    with alone(found[0].path):
-        troubles = bench.run(found)
-    assert troubles == {"baseline": f"another run is making it in {found[0].path}"}
+    runs = bench.folders(*ALL[:2])
+    with alone(runs[0].path):
+        troubles = bench.run(runs)
+    assert troubles == {"baseline": f"another run is making it in {runs[0].path}"}
     assert bench.made() == ["train lm-0", "translate lm-0"]
 
 
@@ -258,17 +258,17 @@ def test_a_training_whose_runner_was_killed_keeps_its_folder(bench: Bench) -> No
     process.communicate()
     pid = bench.calls()[0]["pid"]
     assert lives(pid)
-    (found,) = bench.folders(*ONE, **cell("--waits 1"))
+    (run,) = bench.folders(*ONE, **cell("--waits 1"))
     gate = bench.root / "gate"
 
     def say(line: str) -> None:
         if "training" in line:  # nothing shall wait for ever where the folder was not kept
             gate.touch()
 
-    assert "another run is making it" in run_all([found], bench.plan(), say)["baseline"]
+    assert "another run is making it" in run_all([run], bench.plan(), say)["baseline"]
     gate.touch()
     wait_for(lambda: not lives(pid))
-    assert bench.run([found]) == {}
+    assert bench.run([run]) == {}
     assert bench.made() == ["train baseline", "translate baseline"]
 
 
@@ -301,14 +301,14 @@ def test_what_runs_is_asked_to_end_and_made_to(
 
 def test_now_and_then_it_says_how_far_it_is(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "EVERY", 0.05)
-    (found,) = bench.folders(*ONE, **cell("--waits 1", "--max-update 80"))
+    (run,) = bench.folders(*ONE, **cell("--waits 1", "--max-update 80"))
 
     def say(line: str) -> None:
         bench.said.append(line)
         if "update 60" in line:
             (bench.root / "gate").touch()
 
-    assert run_all([found], bench.plan(), say) == {}
+    assert run_all([run], bench.plan(), say) == {}
     assert "baseline: update 60 of 80, loss 4.12" in bench.said
     (longer,) = bench.folders(*ONE, behind=["--max-update=70"], **cell("--waits 1"))
     assert running._last_update(longer) == "update 60 of 70, loss 4.12"

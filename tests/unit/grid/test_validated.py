@@ -32,13 +32,15 @@ def line(update: int, direction: str, **scores: float) -> str:
 
 
 def test_a_training_is_all_that_is_made(bench: Bench) -> None:
-    found = bench.folders(*ALL[1:], **VALIDATED)
-    assert bench.run(found) == {}
+    folders = bench.folders(*ALL[1:], **VALIDATED)
+    assert bench.run(folders) == {}
     assert bench.made() == [f"train {name}" for name in ALL[1:]]
-    assert {one.state() for one in found} == {one.final for one in found} == {TRAINED}
-    assert bench.run(found) == {} and len(bench.made()) == 3
+    assert (
+        {folder.state() for folder in folders} == {folder.final for folder in folders} == {TRAINED}
+    )
+    assert bench.run(folders) == {} and len(bench.made()) == 3
     assert bench.said[-1] == "ae-1 is done already"
-    assert [words[0] for words in bench.plan().commands(found[0], 0)] == ["train"]
+    assert [words[0] for words in bench.plan().commands(folders[0], 0)] == ["train"]
     # and test sets may be asked for later on
     later = bench.folders(*ALL[1:], cells=None)
     assert bench.run(later) == {}
@@ -46,8 +48,8 @@ def test_a_training_is_all_that_is_made(bench: Bench) -> None:
 
 
 def test_the_last_validation_counts_and_of_an_update_the_later_line(bench: Bench) -> None:
-    (found,) = bench.folders("lm-1", **VALIDATED)
-    found.validations.parent.mkdir(parents=True)
+    (folder,) = bench.folders("lm-1", **VALIDATED)
+    folder.validations.parent.mkdir(parents=True)
     lines = [
         line(10, "en-de", bleu=90, chrf=90, off=0),
         line(10, "de-fr", bleu=90, chrf=90),
@@ -56,9 +58,9 @@ def test_the_last_validation_counts_and_of_an_update_the_later_line(bench: Bench
         line(20, "en-de", bleu=30, chrf=40, off=5),
         line(20, "de-fr", bleu=7, chrf=8),
     ]
-    found.validations.write_text("\n".join(lines) + "\n")
+    folder.validations.write_text("\n".join(lines) + "\n")
     data = DataFolder(bench.root / "data", ("en", "de", "fr"), ("en-de", "fr-en"), ())
-    sheet = validation_sheet(data, [found])
+    sheet = validation_sheet(data, [folder])
     assert sheet.groups == {
         "en → X": ("en-de",),
         "zero-shot": ("de-fr",),
@@ -72,25 +74,25 @@ def test_the_last_validation_counts_and_of_an_update_the_later_line(bench: Bench
 
 
 def test_a_cell_that_translates_nothing_is_refused(bench: Bench) -> None:
-    runs = [one.run for one in bench.folders(*ONE, measure="validation")]
+    runs = [folder.run for folder in bench.folders(*ONE, measure="validation")]
     with pytest.raises(UserError, match="`measure` must be test where a cell has no --eval-trans"):
         check_validated(runs, ["--lr", "1"])
     check_validated(runs, ["--eval-translation", "all"])
     check_validated(runs, ["--eval-translation=all"])
-    check_validated([one.run for one in bench.folders("lm-1-y", **EVALUATED)], [])
+    check_validated([folder.run for folder in bench.folders("lm-1-y", **EVALUATED)], [])
 
 
 @pytest.mark.parametrize("text", [None, "", '{"update": 10, "dir'])
 def test_a_training_whose_validations_cannot_be_read_is_named(
     bench: Bench, text: str | None
 ) -> None:
-    (found,) = bench.folders("lm-1", **VALIDATED)
+    (folder,) = bench.folders("lm-1", **VALIDATED)
     if text is not None:
-        found.validations.parent.mkdir(parents=True)
-        found.validations.write_text(text)
+        folder.validations.parent.mkdir(parents=True)
+        folder.validations.write_text(text)
     data = DataFolder(bench.root / "data", ("en", "de"), ("en-de",), ())
     with pytest.raises(UserError, match=r"lm-1/checkpoints/validation\.jsonl"):
-        validation_sheet(data, [found])
+        validation_sheet(data, [folder])
 
 
 def test_cells_of_other_directions_do_not_stand_side_by_side(bench: Bench) -> None:

@@ -38,8 +38,8 @@ def run(tmp_path: Path, text: str, **settings: str) -> tuple[int, list[str]]:
 
 def test_what_is_asked_for() -> None:
     text = training_script("ted", TWO, PLACE, ["train"], ["--time=1:00", "--signal=TERM@300"])
-    asked = [line for line in text.splitlines() if line.startswith("#SBATCH ")]
-    assert asked == [
+    directives = [line for line in text.splitlines() if line.startswith("#SBATCH ")]
+    assert directives == [
         "#SBATCH --job-name=ted",
         "#SBATCH '--output=/a place/slurm-%j.log'",
         "#SBATCH --open-mode=append",
@@ -57,10 +57,10 @@ def test_what_is_asked_for() -> None:
 def test_machines_meet_at_the_first(tmp_path: Path) -> None:
     words = ["printf", "%s\\n", "a b", "--rendezvous", RENDEZVOUS, "$HOME; `ls`"]
     text = training_script("ted", TWO, PLACE, words, [])
-    code, said = run(tmp_path, text)
+    code, lines = run(tmp_path, text)
     where = "n7:21234"
-    assert (code, said[1:]) == (0, ["a b", "--rendezvous", where, "$HOME; `ls`"])
-    assert said[0] == "srun --kill-on-bad-exit=0 cores none"
+    assert (code, lines[1:]) == (0, ["a b", "--rendezvous", where, "$HOME; `ls`"])
+    assert lines[0] == "srun --kill-on-bad-exit=0 cores none"
     assert run(tmp_path, text, SLURM_CPUS_PER_TASK="12")[1][0].endswith("cores 12")
     # one machine needs no place to meet
     assert "scontrol show" not in training_script("ted", Machine(gpus=4), PLACE, ["train"], [])
@@ -89,5 +89,5 @@ def test_only_a_training_whose_time_is_over_waits_again(
     (save / "checkpoint_last.pt").touch()
     os.utime(save / "checkpoint_last.pt", (0, 0))  # of the turn before
     text = training_script("ted", TWO, save, ["bash", "-c", body], [])
-    found, said = run(tmp_path, text)
-    assert (found, "scontrol requeue 41234" in said) == (code, waits)
+    exit_code, lines = run(tmp_path, text)
+    assert (exit_code, "scontrol requeue 41234" in lines) == (code, waits)

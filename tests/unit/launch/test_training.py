@@ -54,14 +54,14 @@ def test_more_workers_than_batches_get_smaller_ones() -> None:
         flags={**FLAGS, "--update-freq": ["8"]},
     )
     for gpus, tokens in ((8, "4000"), (16, "2000")):
-        made, note = train_words(few, DATA, Path("/s"), Machine(gpus=gpus), "fp16")
-        assert (value(made, "--max-tokens"), value(made, "--update-freq")) == (tokens, "1")
+        command, note = train_words(few, DATA, Path("/s"), Machine(gpus=gpus), "fp16")
+        assert (value(command, "--max-tokens"), value(command, "--update-freq")) == (tokens, "1")
         assert note.endswith("= 32000 tokens an update (the config's total)")
     with pytest.raises(UserError, match=r"must divide .* into batches of 4000; it is 32"):
         train_words(few, DATA, Path("/s"), Machine(gpus=32), "fp16")
     short = {**few.flags, "--max-source-positions": ["256"], "--max-target-positions": ["256"]}
-    made, _ = train_words(replace(few, flags=short), DATA, Path("/s"), Machine(gpus=32), "fp16")
-    assert value(made, "--max-tokens") == "1000"
+    command, _ = train_words(replace(few, flags=short), DATA, Path("/s"), Machine(gpus=32), "fp16")
+    assert value(command, "--max-tokens") == "1000"
 
 
 def test_a_batch_that_does_not_divide_is_refused() -> None:
@@ -74,8 +74,8 @@ def test_a_batch_that_does_not_divide_is_refused() -> None:
 def test_the_machine_decides_the_launcher() -> None:
     assert words(Machine(gpus=0))[0] == "fairseq-train"
     assert "--cpu" in words(Machine(gpus=0)) and "--fp16" not in words(Machine(gpus=0))
-    one = words(Machine(gpus=1))
-    assert one[0] == "fairseq-train" and value(one, "--distributed-world-size") == "1"
+    single = words(Machine(gpus=1))
+    assert single[0] == "fairseq-train" and value(single, "--distributed-world-size") == "1"
     assert words(Machine(gpus=2))[:5] == [
         "torchrun", "--standalone", "--nproc-per-node", "2", "fairseq-train",
     ]  # fmt: skip
@@ -114,9 +114,9 @@ def test_a_config_may_train_some_directions() -> None:
 def test_a_folder_without_validation_sets_is_trained_without(tmp_path: Path) -> None:
     data = replace(DATA, root=tmp_path)
     (tmp_path / "valid.de-fr.de.idx").touch()  # of a pair that is not trained
-    for there in (False, True):
+    for validated in (False, True):
         command, _ = train_words(CONFIG, data, tmp_path, Machine(), "fp32")
-        assert ("--disable-validation" in command) == (not there)
+        assert ("--disable-validation" in command) == (not validated)
         (tmp_path / "valid.en-de.en.idx").touch()
 
 

@@ -38,14 +38,14 @@ def test_scores_are_the_librarys(
     mine = BertScore(str(tiny), layer=2, batch_size=2).score([GERMAN, ENGLISH, GERMAN])
     assert requests == [] and capfd.readouterr() == ("", "")
     full = [0, 1, 3, 4]  # the third hypothesis is empty
-    wanted = library(tiny, 2, [HYPOTHESES[n] for n in full], [REFERENCES[n] for n in full])
-    np.testing.assert_allclose(mine[0][full], wanted, rtol=1e-5)
+    expected = library(tiny, 2, [HYPOTHESES[n] for n in full], [REFERENCES[n] for n in full])
+    np.testing.assert_allclose(mine[0][full], expected, rtol=1e-5)
     assert mine[0][2] == 0 and mine[0][4] == pytest.approx(100)
     np.testing.assert_array_equal(mine[0], mine[2])
-    wanted = library(tiny, 2, list(ENGLISH.hypotheses), list(ENGLISH.references))
-    np.testing.assert_allclose(mine[1], wanted, rtol=1e-5)
-    other = BertScore(str(tiny), layer=3).score([GERMAN])[0]
-    assert abs(other - mine[0])[full[:3]].min() > 0.05
+    expected = library(tiny, 2, list(ENGLISH.hypotheses), list(ENGLISH.references))
+    np.testing.assert_allclose(mine[1], expected, rtol=1e-5)
+    third_layer = BertScore(str(tiny), layer=3).score([GERMAN])[0]
+    assert abs(third_layer - mine[0])[full[:3]].min() > 0.05
 
 
 def test_each_language_gets_the_papers_model(
@@ -56,14 +56,14 @@ def test_each_language_gets_the_papers_model(
 ) -> None:
     assert model2layers.items() >= bertscore.LAYERS.items()
     english = hub("xlm-roberta-large", xlm_roberta(layers=18))
-    others = hub("bert-base-multilingual-cased", bert(layers=10))
+    multilingual = hub("bert-base-multilingual-cased", bert(layers=10))
     metric = BertScore()
     german, from_english = metric.score([GERMAN, ENGLISH])
     np.testing.assert_allclose(
         from_english, library(english, 17, [*ENGLISH.hypotheses], [*ENGLISH.references]), rtol=1e-5
     )
     np.testing.assert_allclose(
-        german[:2], library(others, 9, [*HYPOTHESES[:2]], [*REFERENCES[:2]]), rtol=1e-5
+        german[:2], library(multilingual, 9, [*HYPOTHESES[:2]], [*REFERENCES[:2]]), rtol=1e-5
     )
     signature = "model:xlm-roberta-large|revision:01234567|layer:17|idf:no|rescale:no|bert-score:"
     assert metric.signature("en").startswith(f"{signature}0.3.13|transformers:4.")
@@ -133,12 +133,12 @@ def test_without_weights_there_is_no_request(
 def test_what_is_downloaded(
     hub: Callable[[str, Path], Path], tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[list[str]] = []
+    requested: list[list[str]] = []
 
     def snapshot(name: str, allow_patterns: list[str] | None = None, **more: bool) -> str:
         if more.get("local_files_only"):
             raise FileNotFoundError
-        asked.append(allow_patterns or [])
+        requested.append(allow_patterns or [])
         return str(hub(name, tiny))
 
     monkeypatch.setattr("huggingface_hub.snapshot_download", snapshot)
@@ -147,7 +147,7 @@ def test_what_is_downloaded(
     )
     (scores,) = BertScore("somebody/a-model", layer=2, download=True).score([GERMAN])
     np.testing.assert_array_equal(scores, BertScore(str(tiny), layer=2).score([GERMAN])[0])
-    (patterns,) = asked
+    (patterns,) = requested
     assert {"*.safetensors", "*.json", "*.model", "vocab.txt"} <= set(patterns)
     assert not any("bin" in pattern for pattern in patterns)  # the same weights once more
 

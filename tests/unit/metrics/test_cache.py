@@ -30,7 +30,7 @@ def test_fields_cannot_run_into_each_other() -> None:
         ("s2:ab", None, "", "c"),
         ("s", None, "ab1:c", ""),
     ]
-    assert len({segment_key(*one) for one in fields}) == len(fields)
+    assert len({segment_key(*row) for row in fields}) == len(fields)
 
 
 def test_order_is_kept_and_equal_segments_are_computed_once(
@@ -43,19 +43,22 @@ def test_order_is_kept_and_equal_segments_are_computed_once(
         calls.append([hypothesis for _, hypothesis, _ in triples])
         return [float(hypothesis[1:]) + 1 / 3 for _, hypothesis, _ in triples]
 
-    asked = [*TRIPLES, TRIPLES[2], TRIPLES[2]]
-    wanted = [float(hypothesis[1:]) + 1 / 3 for _, hypothesis, _ in asked]
-    assert score_through(None, "m", asked, compute, "M").tolist() == wanted
+    segments = [*TRIPLES, TRIPLES[2], TRIPLES[2]]
+    expected = [float(hypothesis[1:]) + 1 / 3 for _, hypothesis, _ in segments]
+    assert score_through(None, "m", segments, compute, "M").tolist() == expected
     assert sorted(map(len, calls)) == [1, 2, 2, 2]
     cache = Cache(tmp_path / "new folder" / "scores.sqlite")
-    half = score_through(cache, "m", asked[:4], compute, "M").tolist()
+    half = score_through(cache, "m", segments[:4], compute, "M").tolist()
     calls.clear()
-    assert score_through(cache, "m", asked, compute, "M").tolist() == wanted and half == wanted[:4]
+    assert (
+        score_through(cache, "m", segments, compute, "M").tolist() == expected
+        and half == expected[:4]
+    )
     assert sorted(itertools.chain(*calls)) == ["h4", "h5", "h6"]
     calls.clear()
-    assert score_through(Cache(cache.path), "m", asked, compute, "M").tolist() == wanted
+    assert score_through(Cache(cache.path), "m", segments, compute, "M").tolist() == expected
     assert calls == []
-    score_through(cache, "another m", asked, compute, "M")
+    score_through(cache, "another m", segments, compute, "M")
     assert len([*itertools.chain(*calls)]) == 7
 
 

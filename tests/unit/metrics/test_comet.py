@@ -71,8 +71,8 @@ def library(folder: Path, segments: Segments) -> np.ndarray:
         )
         rows = zip(segments.sources or (), segments.hypotheses, segments.references, strict=True)
         samples = [{"src": source, "mt": hyp, "ref": reference} for source, hyp, reference in rows]
-        found = model.predict(samples, gpus=0, num_workers=0, progress_bar=False)
-    return 100 * np.array(found.scores)
+        prediction = model.predict(samples, gpus=0, num_workers=0, progress_bar=False)
+    return 100 * np.array(prediction.scores)
 
 
 def test_scores_are_the_librarys(

@@ -83,8 +83,8 @@ def test_the_sacrebleu_command_agrees(tmp_path: Path, language) -> None:
     command += ["-m", "bleu", "chrf", "ter", "--chrf-word-order", "2"]
     command += ["--tokenize", tokenizer_for(language), *flags]
     shown = subprocess.run(command, capture_output=True, text=True, check=True, encoding="utf-8")
-    found = json.loads(shown.stdout)
-    for key, row in zip(("bleu", "chrf", "ter"), found, strict=True):
+    results = json.loads(shown.stdout)
+    for key, row in zip(("bleu", "chrf", "ter"), results, strict=True):
         metric = text_metric(key, language)
         score = metric.statistics(hypotheses, references).score()
         assert score == pytest.approx(row["score"], abs=1e-9)
@@ -164,8 +164,8 @@ def test_without_mecab_nothing_falls_back(language, monkeypatch: pytest.MonkeyPa
         with pytest.raises(UserError, match=rf"{language}-mecab .*pip install 'sacrebleu\["):
             text_metric("bleu", language, tokenizer)
     assert "|tok:char|" in text_metric("bleu", language, "char").signature
-    for other, tokenizer in (("zh", "zh"), ("th", "13a")):
-        assert f"|tok:{tokenizer}|" in text_metric("bleu", other, "zh-ja-ko").signature
+    for code, tokenizer in (("zh", "zh"), ("th", "13a")):
+        assert f"|tok:{tokenizer}|" in text_metric("bleu", code, "zh-ja-ko").signature
 
 
 def test_unknown_tokenizers_and_those_that_would_fetch_a_model_are_refused(

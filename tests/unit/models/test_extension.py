@@ -36,8 +36,8 @@ def extended(*flags, like=None, new=("it", "pt")):
     extension = Extension(task.langs, new, like)
     args = extension.arguments(task.args)
     grown = tasks.setup_task(args)
-    other = extend(model, lambda: grown.build_model(args), extension)
-    return iterate(task, "train")[0], model.eval(), other.eval()
+    larger = extend(model, lambda: grown.build_model(args), extension)
+    return iterate(task, "train")[0], model.eval(), larger.eval()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -53,8 +53,8 @@ def test_old_directions_are_bit_equal(kind):
 def test_the_new_rows(like):
     _, old, new = extended(*TDO, "--tdo-laln", "target", "--tdo-lalt", "xavier", like=like)
 
-    def wanted(known):
-        return known.mean(0) if like is None else known[2]  # en, de, fr, es
+    def wanted(rows):
+        return rows.mean(0) if like is None else rows[2]  # en, de, fr, es
 
     embedding, grown = (model.core.embeddings.source.weight for model in (old, new))
     assert torch.equal(grown[: len(embedding)], embedding)
@@ -62,23 +62,23 @@ def test_the_new_rows(like):
         torch.testing.assert_close(row, wanted(embedding[-4:]))
     pairs = zip(old.core.modules(), new.core.modules(), strict=True)
     seen = set()
-    for one, other in pairs:
-        if isinstance(other, LanguageNorm | LanguageTransformation):
-            seen.add((type(other), len(other.weight)))
-            assert torch.equal(other.weight[:4], one.weight[:4])
-            assert torch.equal(other.weight[6:], one.weight[4:])
-            for row in other.weight[4:6]:
-                torch.testing.assert_close(row, wanted(one.weight[:4]))
+    for before, after in pairs:
+        if isinstance(after, LanguageNorm | LanguageTransformation):
+            seen.add((type(after), len(after.weight)))
+            assert torch.equal(after.weight[:4], before.weight[:4])
+            assert torch.equal(after.weight[6:], before.weight[4:])
+            for row in after.weight[4:6]:
+                torch.testing.assert_close(row, wanted(before.weight[:4]))
     assert seen == {(LanguageTransformation, 6), (LanguageNorm, 7)}
 
 
 def test_tags_on_the_target_are_predicted():
-    known = Extension(["en", "de"], ["fr"])
-    for told in ({"decoder_langtok": True}, {"langtoks": {"main": (None, "tgt")}}):
-        args = known.arguments(Namespace(**told, langs=["en", "de"], lang_dict="names.txt"))
+    extension = Extension(["en", "de"], ["fr"])
+    for tags in ({"decoder_langtok": True}, {"langtoks": {"main": (None, "tgt")}}):
+        args = extension.arguments(Namespace(**tags, langs=["en", "de"], lang_dict="names.txt"))
         assert (args.langs, args.lang_dict, args.tdo_masked_tags) == (["en", "de", "fr"], None, 0)
     with pytest.raises(UserError, match="`--path` must name a model with language tags"):
-        known.arguments(Namespace(langs=["en", "de"]))
+        extension.arguments(Namespace(langs=["en", "de"]))
 
 
 @pytest.mark.parametrize("new", [(), ("de",), ("fr", "fr")], ids=str)

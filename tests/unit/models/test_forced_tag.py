@@ -26,9 +26,9 @@ TAG = 17
 def generator(models, **options):
     """As a task and then `tdo translate` make one."""
     stock = SequenceGenerator(models, DICTIONARY, **{"beam_size": 4, "max_len_b": 9} | options)
-    made = use_topk(free_tag(use_topk(stock)))
-    assert type(made) is FreeTagGenerator
-    return made
+    free_generator = use_topk(free_tag(use_topk(stock)))
+    assert type(free_generator) is FreeTagGenerator
+    return free_generator
 
 
 def searched(generator, tag=TAG):
@@ -45,7 +45,7 @@ def log_probs(models, row, tokens):
             model.get_normalized_probs(model(source, prev_output_tokens=before), log_probs=True)
             for model in models
         ]
-    mixed = torch.stack([one[0].double().exp() for one in each]).mean(0).log()
+    mixed = torch.stack([probs[0].double().exp() for probs in each]).mean(0).log()
     return mixed.gather(1, torch.tensor(tokens)[:, None])[:, 0]
 
 
@@ -53,19 +53,19 @@ def check(batch, models, close=1e-5):
     """Hypotheses have the scores of the model, but for the tag."""
     charged = []
     for ranked in batch:
-        assert all(float(one["positional_scores"][0]) == 0 for one in ranked)
-        scores = [float(one["score"]) for one in ranked]
+        assert all(float(hypothesis["positional_scores"][0]) == 0 for hypothesis in ranked)
+        scores = [float(hypothesis["score"]) for hypothesis in ranked]
         assert scores == sorted(scores, reverse=True)
     for row in range(0, 20, 5):
-        for one in batch[row]:
-            tokens, parts = one["tokens"].tolist(), one["positional_scores"].double()
+        for hypothesis in batch[row]:
+            tokens, parts = hypothesis["tokens"].tolist(), hypothesis["positional_scores"].double()
             expected = log_probs(models, row, tokens)
             charged.append(float(expected[0]))
             expected[0] = 0
             assert tokens[0] == TAG
             torch.testing.assert_close(parts, expected, rtol=0, atol=close)
             mean = float(expected.sum()) / len(tokens)
-            assert float(one["score"]) == pytest.approx(mean, abs=close)
+            assert float(hypothesis["score"]) == pytest.approx(mean, abs=close)
     assert max(charged) < -0.5
 
 
@@ -94,7 +94,9 @@ def test_draws_are_the_same_ones():
         )
         batches.append(searched(drawn))
     check(batches[0], [model])
-    free, usual = ([{str(one["tokens"]) for one in each} for each in batch] for batch in batches)
+    free, usual = (
+        [{str(hypothesis["tokens"]) for hypothesis in each} for each in batch] for batch in batches
+    )
     assert free == usual
 
 
@@ -109,7 +111,9 @@ def test_packed_weights_in_single_precision():
 
 def test_half_precision():
     batch = searched(generator([random_model().to(torch.bfloat16)]))
-    assert all(float(one["positional_scores"][0]) == 0 for ranked in batch for one in ranked)
+    assert all(
+        float(hypothesis["positional_scores"][0]) == 0 for ranked in batch for hypothesis in ranked
+    )
 
 
 def test_a_search_that_was_stopped_early_is_none_that_counts():
@@ -146,7 +150,9 @@ def test_hypotheses_are_ranked_without_it():
         model.core.embeddings.source.weight[EOS] += 0.32 * usual
     stock = SequenceGenerator([model], DICTIONARY, 4, max_len_b=9)
     free, usual = readable(searched(generator([model]))), readable(searched(stock))
-    differing = [one[0][0] != other[0][0] for one, other in zip(free, usual, strict=True)]
+    differing = [
+        ranked[0][0] != usual_ranked[0][0] for ranked, usual_ranked in zip(free, usual, strict=True)
+    ]
     assert any(differing)
 
 

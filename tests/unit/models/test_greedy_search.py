@@ -46,14 +46,14 @@ def by_generator(model, fed, tags=None):
     """Tag, where there is one, and words without the end, ``MOST`` together; at least a word."""
     least = 1 + (tags is not None)
     generator = SequenceGenerator([model], DICTIONARY, 1, max_len_b=MOST, min_len=least)
-    found = generator.generate([], {"net_input": fed}, prefix_tokens=tags)
-    return [ranked[0][0][:-1] for ranked in readable(found)]
+    generated = generator.generate([], {"net_input": fed}, prefix_tokens=tags)
+    return [ranked[0][0][:-1] for ranked in readable(generated)]
 
 
 def test_words_are_the_generators(model, fed, begin):
-    found = greedy_search(model, fed, begin, [MOST] * len(begin))
-    assert found == by_generator(model, fed)
-    lengths = {len(one) for one in found}
+    hypotheses = greedy_search(model, fed, begin, [MOST] * len(begin))
+    assert hypotheses == by_generator(model, fed)
+    lengths = {len(words) for words in hypotheses}
     assert MOST in lengths and len(lengths) > 2, "some end early, some go to the limit"
 
 
@@ -70,7 +70,7 @@ def test_when_sentences_are_left_out_changes_nothing(
     model, fed, begin, monkeypatch, crowd, patience
 ):
     """Never, some at once or each as soon as it is done; on a GPU, which is asked now and then."""
-    found = greedy_search(model, fed, begin, LIMITS)
+    hypotheses = greedy_search(model, fed, begin, LIMITS)
     original, rows = module.unfinished, []
 
     def patient(still, step, most):
@@ -79,7 +79,7 @@ def test_when_sentences_are_left_out_changes_nothing(
 
     monkeypatch.setattr(module, "CROWD", crowd)
     monkeypatch.setattr(module, "unfinished", patient)
-    assert greedy_search(model, fed, begin, LIMITS) == found
+    assert greedy_search(model, fed, begin, LIMITS) == hypotheses
     left_out = len(set(rows)) > 1
     assert left_out == (crowd > 0)
 
@@ -92,18 +92,18 @@ def test_who_has_ended_is_left_out_before_the_limit(model, fed, begin, monkeypat
         return original(still, step, most)
 
     monkeypatch.setattr(module, "unfinished", counting)
-    found = greedy_search(model, fed, begin, [MOST] * len(begin))
-    needed = sum(min(len(words) + 1, MOST) for words in found)
+    hypotheses = greedy_search(model, fed, begin, [MOST] * len(begin))
+    needed = sum(min(len(words) + 1, MOST) for words in hypotheses)
     assert needed <= sum(rows) < len(begin) * MOST
     assert rows[-1] < len(begin)
 
 
 def test_targets_begin_with_tags(model, fed, begin):
     tags = torch.arange(10, 10 + len(begin))[:, None]
-    found = greedy_search(model, fed, torch.cat([begin, tags], 1), [MOST - 1] * len(begin))
+    hypotheses = greedy_search(model, fed, torch.cat([begin, tags], 1), [MOST - 1] * len(begin))
     forced = by_generator(model, fed, tags)
-    assert [[int(tag), *words] for tag, words in zip(tags, found, strict=True)] == forced
-    assert found != greedy_search(model, fed, begin, [MOST - 1] * len(begin))
+    assert [[int(tag), *words] for tag, words in zip(tags, hypotheses, strict=True)] == forced
+    assert hypotheses != greedy_search(model, fed, begin, [MOST - 1] * len(begin))
 
 
 def test_no_end_before_so_many_words(model, fed, begin):
@@ -113,8 +113,8 @@ def test_no_end_before_so_many_words(model, fed, begin):
 
 
 def test_the_first_word_is_no_end_and_no_padding(model, fed, begin):
-    wanted = torch.zeros(len(DICTIONARY), dtype=torch.double)
-    wanted[[PAD, EOS]] = 1e9
+    scores = torch.zeros(len(DICTIONARY), dtype=torch.double)
+    scores[[PAD, EOS]] = 1e9
 
     class Ending(torch.nn.Module):
         dictionary = DICTIONARY
@@ -123,30 +123,30 @@ def test_the_first_word_is_no_end_and_no_padding(model, fed, begin):
             return tokens[..., None], {}
 
         def output_layer(self, features):
-            return wanted.repeat(len(features), 1)
+            return scores.repeat(len(features), 1)
 
     ending = type("", (), {"encoder": model.encoder, "decoder": Ending()})
-    found = greedy_search(ending, fed, begin, [1] * len(begin))
-    assert found == [[0]] * len(begin)
+    hypotheses = greedy_search(ending, fed, begin, [1] * len(begin))
+    assert hypotheses == [[0]] * len(begin)
 
 
 def test_languages_stay_with_their_sentences(fed):
-    case = next(one for one in LANGUAGE_AWARE if one["topology"] == "decoder-only")
+    case = next(setting for setting in LANGUAGE_AWARE if setting["topology"] == "decoder-only")
     model = ending_model(case)
     languages = torch.arange(len(fed["src_tokens"]))[:, None] % case["num_languages"] + 1
-    told = {**fed, "tgt_lang_id": languages}
+    inputs = {**fed, "tgt_lang_id": languages}
     begin = torch.full((len(languages), 1), EOS)
-    found = greedy_search(model, told, begin, [MOST] * len(begin))
-    assert found == by_generator(model, told)
-    assert len({len(one) for one in found}) > 1
+    hypotheses = greedy_search(model, inputs, begin, [MOST] * len(begin))
+    assert hypotheses == by_generator(model, inputs)
+    assert len({len(words) for words in hypotheses}) > 1
 
 
 def test_scores_that_are_no_numbers_end_at_the_limit(fed, begin):
     model = random_model(TWO_STAGE)
     with torch.no_grad():
         model.core.embeddings.source.weight.fill_(torch.nan)
-    found = greedy_search(model, fed, begin, [3] * len(begin))
-    assert found == [[0] * 3] * len(begin), "a special symbol, which is no word"
+    hypotheses = greedy_search(model, fed, begin, [3] * len(begin))
+    assert hypotheses == [[0] * 3] * len(begin), "a special symbol, which is no word"
 
 
 def stock_model(**changes):
@@ -167,13 +167,13 @@ def stock_model(**changes):
 def test_fairseqs_own_models_too(fed, begin):
     stock = stock_model()
     assert is_possible(stock)
-    told = {name: fed[name] for name in ("src_tokens", "src_lengths")}
+    inputs = {name: fed[name] for name in ("src_tokens", "src_lengths")}
     tags = torch.arange(10, 10 + len(begin))[:, None]
     limits = [min(limit, MOST - 1) for limit in LIMITS]
-    found = greedy_search(stock, told, torch.cat([begin, tags], 1), limits)
-    forced = by_generator(stock, told, tags)
+    hypotheses = greedy_search(stock, inputs, torch.cat([begin, tags], 1), limits)
+    forced = by_generator(stock, inputs, tags)
     assert len({str(words[1:]) for words in forced}) > 5
-    assert [[int(tag), *words] for tag, words in zip(tags, found, strict=True)] == [
+    assert [[int(tag), *words] for tag, words in zip(tags, hypotheses, strict=True)] == [
         words[: 1 + limit] for words, limit in zip(forced, limits, strict=True)
     ]
 
@@ -181,6 +181,6 @@ def test_fairseqs_own_models_too(fed, begin):
 def test_not_where_the_output_is_no_plain_softmax(model):
     assert is_possible(model)
     assert not is_possible(stock_model(adaptive_softmax_cutoff=[50, 100]))
-    other = random_model(TWO_STAGE)
-    other.decoder.__class__ = type("Other", (FairseqDecoder,), {})
-    assert not is_possible(other)
+    other_model = random_model(TWO_STAGE)
+    other_model.decoder.__class__ = type("Other", (FairseqDecoder,), {})
+    assert not is_possible(other_model)

@@ -53,7 +53,7 @@ def test_identity_pairs_are_of_their_targets_language():
     task, model, criterion = built(*BASE, *TDO, *AWARE, *INSTRUCL)
     batch = iterate(task, "train")[0]
     moved(model)
-    found = criterion(model, batch)[2]["instrucl_loss"]
+    loss = criterion(model, batch)[2]["instrucl_loss"]
     net_input, pad = batch["net_input"], task.source_dictionary.pad()
     layer = criterion.terms["instrucl"].layer(model)
     languages = TokenContext.of_targets(net_input["tgt_lang_id"][:, 0] - 1)
@@ -68,10 +68,10 @@ def test_identity_pairs_are_of_their_targets_language():
     anchors, positives = tags
     expected = 0.0
     for row in range(len(anchors)):
-        others = [anchors[row] @ anchors[k] for k in range(len(anchors)) if k != row]
+        negatives = [anchors[row] @ anchors[k] for k in range(len(anchors)) if k != row]
         positive = anchors[row] @ positives[row]
-        expected += torch.stack([positive, *others]).logsumexp(0) - positive
-    torch.testing.assert_close(found, expected, rtol=0, atol=1e-9)
+        expected += torch.stack([positive, *negatives]).logsumexp(0) - positive
+    torch.testing.assert_close(loss, expected, rtol=0, atol=1e-9)
 
 
 REFUSED = {
@@ -130,11 +130,11 @@ def test_tags_that_only_a_checkpoint_can_say_are_refused():
 
 def test_a_target_s_tag_is_enough():
     flags = ("--task", "tdo_translation", *TASK, *TRAIN, *TDO, *AWARE)
-    for told in (
+    for tag_flags in (
         ("--encoder-langtok", "src", "--decoder-langtok"),
         ("--langtoks", '{"main":("tgt",None)}'),
     ):
-        task, model, criterion = built(*flags, *told)
+        task, model, criterion = built(*flags, *tag_flags)
         assert torch.isfinite(criterion(model, iterate(task, "train")[0])[0])
 
 
@@ -158,17 +158,17 @@ def test_an_optimizer_does_not_grow():
         aware.load_state_dict(plain.state_dict(), model_cfg=resumes)
     aware.load_state_dict(aware.state_dict(), model_cfg=resumes)
     for starts in ({"reset_optimizer": True}, {"finetune_from_model": "x.pt"}):
-        told = Namespace(**{**vars(resumes), **starts})
-        aware.load_state_dict(plain.state_dict(), model_cfg=told)
+        config = Namespace(**{**vars(resumes), **starts})
+        aware.load_state_dict(plain.state_dict(), model_cfg=config)
 
 
 def test_a_checkpoint_with_other_languages():
     _, model, _ = built(*BASE, *TDO, *AWARE)
     state = model.state_dict()
     for name in ("stack.bridge.1.weight", "stack.layers.0.attention_residual.norm.bias"):
-        own = state[f"core.{name}"]
+        weight = state[f"core.{name}"]
         with pytest.raises(UserError, match=r"the languages of `--langs`; its .* 5 rows, these 4"):
-            model.load_state_dict({**state, f"core.{name}": torch.cat([own, own[:1]])})
+            model.load_state_dict({**state, f"core.{name}": torch.cat([weight, weight[:1]])})
 
 
 # --- tags that take no part in the softmax ----------------------------------------------------
@@ -190,10 +190,10 @@ def test_masked_tags_have_no_probability(sharing, whole):
     loss = criterion(model, batch)[0]
     torch.testing.assert_close(loss, expected[0].sum(), rtol=0, atol=1e-9)
     for whole_search in ((), ("--whole-search",)):
-        task, other, _ = built(*BASE, *flags, *whole_search)
-        other = other.double().eval()
-        other.load_state_dict(model.state_dict())
-        generator = task.build_generator([other], Namespace(beam=3, max_len_b=6))
-        found = task.inference_step(generator, [other], batch)
-        tokens = torch.cat([one["tokens"] for ranked in found for one in ranked])
+        task, searching, _ = built(*BASE, *flags, *whole_search)
+        searching = searching.double().eval()
+        searching.load_state_dict(model.state_dict())
+        generator = task.build_generator([searching], Namespace(beam=3, max_len_b=6))
+        hypotheses = task.inference_step(generator, [searching], batch)
+        tokens = torch.cat([hypothesis["tokens"] for ranked in hypotheses for hypothesis in ranked])
         assert (tokens < words).all()

@@ -87,10 +87,16 @@ def test_the_file_must_fit(tmp_path, plain):
     right = masks_of(model.core, PAIRS)
     first = next(iter(right.modules))
     for change, match in (
-        (lambda one: {name: mask for name, mask in one.items() if name != first}, "has no neurons"),
-        (lambda one: {**one, first: one[first][..., 1:]}, f"7 neurons of {first}, the model 8"),
         (
-            lambda one: {**one, "layers.7.attention.out": one[first]},
+            lambda masks: {name: mask for name, mask in masks.items() if name != first},
+            "has no neurons",
+        ),
+        (
+            lambda masks: {**masks, first: masks[first][..., 1:]},
+            f"7 neurons of {first}, the model 8",
+        ),
+        (
+            lambda masks: {**masks, "layers.7.attention.out": masks[first]},
             "7.attention.out, the model n",
         ),
     ):
@@ -108,10 +114,10 @@ def test_masks_begin_with_the_checkpoint_that_was_measured(plain, file, tmp_path
         assert torch.equal(new.state_dict()[name], value)
     with pytest.raises(UserError, match="`--finetune-from-model` must name the checkpoint whose"):
         new.load_state_dict(state, args=Namespace(reset_optimizer=False))
-    other = copy.deepcopy(state)
-    next(iter(other.values())).add_(1)
+    changed = copy.deepcopy(state)
+    next(iter(changed.values())).add_(1)
     with pytest.raises(UserError, match="must be of the checkpoint that training goes on from"):
-        new.load_state_dict(other, args=begins)
+        new.load_state_dict(changed, args=begins)
     new.for_training = False
     with pytest.raises(UserError, match="must be left out with a checkpoint that was trained with"):
         new.load_state_dict(state, args=begins)
@@ -168,7 +174,7 @@ def test_masks_of_a_checkpoint_with_the_names_of_before(tmp_path):
     }
     assert state.keys() != model.state_dict().keys()
     file = write_masks(tmp_path / "masks", model.core, PAIRS, state)
-    _, other, _ = masked(flags, file)
-    other.load_state_dict(state)
+    _, restored, _ = masked(flags, file)
+    restored.load_state_dict(state)
     for name, value in model.state_dict().items():
-        assert torch.equal(other.state_dict()[name], value), name
+        assert torch.equal(restored.state_dict()[name], value), name

@@ -38,8 +38,8 @@ def test_ids_of_the_batch_reach_the_parts(way):
     both = zip(sources.tolist(), targets.tolist(), strict=True)
     rows = [pairs.index(f"{task.langs[s]}-{task.langs[t]}") for s, t in both]
     assert len({*rows}) > 1
-    told = TokenContext(norm=targets, target=targets, pair=torch.tensor(rows))
-    source = SourceRequest(batch["src_tokens"], context=told)
+    context = TokenContext(norm=targets, target=targets, pair=torch.tensor(rows))
+    source = SourceRequest(batch["src_tokens"], context=context)
     features = model.core([source], batch["prev_output_tokens"])[1]
     torch.testing.assert_close(logits, model.core.logits(features), rtol=0, atol=0)
 
@@ -87,10 +87,10 @@ def test_a_checkpoint_goes_by_its_own_order_of_pairs():
     expected = moved(model)(**batch)[0]
     args = Namespace(**vars(task.args))
     args.lang_pairs = trained_pairs(args)[::-1]
-    other = tasks.setup_task(args).build_model(args).double()
-    assert other.core.pairs.names() == args.lang_pairs
-    other.load_state_dict(model.state_dict())
-    torch.testing.assert_close(other(**batch)[0], expected, rtol=0, atol=0)
+    reordered = tasks.setup_task(args).build_model(args).double()
+    assert reordered.core.pairs.names() == args.lang_pairs
+    reordered.load_state_dict(model.state_dict())
+    torch.testing.assert_close(reordered(**batch)[0], expected, rtol=0, atol=0)
 
 
 def test_a_checkpoint_of_other_pairs():
@@ -124,6 +124,6 @@ def test_neurons_are_those_of_the_plain_model():
     stacks = [
         built(*BASE, *TDO, *more)[1].core.stack for more in ((), (*ADAPTERS, *TARGETS, *EXPERTS))
     ]
-    widths = [{name: p.out_features for name, p in projections(one).items()} for one in stacks]
+    widths = [{name: p.out_features for name, p in projections(stack).items()} for stack in stacks]
     assert widths[0] == widths[1]
     assert [*neuron_outputs(stacks[1])] == [*widths[1]]

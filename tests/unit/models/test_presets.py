@@ -38,7 +38,7 @@ def parsed(arch, *flags):
 
 
 def ours(registry):
-    return {name for name, one in registry.items() if one.__module__.startswith("tdo_plugin.")}
+    return {name for name, entry in registry.items() if entry.__module__.startswith("tdo_plugin.")}
 
 
 def test_no_name_is_forgotten():
@@ -92,7 +92,7 @@ def test_command_line_overrides(arch):
         if "encoder" in arch
         else {"--tdo-layers": 7, "--tdo-target-layer": 2}
     )
-    given = {
+    settings = {
         **layers,
         "--tdo-model-dim": 48,
         "--tdo-heads": 3,
@@ -122,9 +122,9 @@ def test_command_line_overrides(arch):
         "--max-source-positions": 77,
         "--max-target-positions": 88,
     }
-    words = [str(word) for pair in given.items() for word in pair]
+    words = [str(word) for pair in settings.items() for word in pair]
     args = parsed(arch, *words, "--tdo-freeze-embeddings")
-    for flag, value in given.items():
+    for flag, value in settings.items():
         assert getattr(args, flag[2:].replace("-", "_")) == value
     spec = spec_from_args(args, num_languages=5, num_pairs=7)
     assert spec.freeze_embeddings
@@ -138,21 +138,21 @@ def test_command_line_overrides(arch):
     assert (spec.stage1_ffn_dim, spec.stage2_ffn_dim) == (24, 40)
     assert (spec.max_source_positions, spec.max_target_positions) == (77, 88)
     untouched = {option.name for option in fields(TdoConfig)}
-    untouched -= {flag[2:].replace("-", "_") for flag in given}
-    other = {"tdo_layers", "tdo_target_layer", "tdo_encoder_layers", "tdo_decoder_layers"}
-    other |= {"tdo_decoder_attention"}
-    own = {flag[2:].replace("-", "_") for flag in layers}
+    untouched -= {flag[2:].replace("-", "_") for flag in settings}
+    layer_options = {"tdo_layers", "tdo_target_layer", "tdo_encoder_layers", "tdo_decoder_layers"}
+    layer_options |= {"tdo_decoder_attention"}
+    arch_options = {flag[2:].replace("-", "_") for flag in layers}
     fixed = {"_name", "tdo_topology", "tdo_stage2_ffn_dim", "tdo_freeze_embeddings"}
-    assert untouched == fixed | (other - own)
+    assert untouched == fixed | (layer_options - arch_options)
 
 
 @pytest.mark.parametrize("arch", PRESETS)
 def test_a_checkpoints_namespace_is_left_alone(arch):
     """What a checkpoint of another preset says stands, also where it is the default."""
-    other = Namespace(**vars(parsed("tdo_encoder_decoder_small")))
-    before = dict(vars(other))
-    fill(other, PRESETS[arch])
-    assert vars(other) == before
+    namespace = Namespace(**vars(parsed("tdo_encoder_decoder_small")))
+    before = dict(vars(namespace))
+    fill(namespace, PRESETS[arch])
+    assert vars(namespace) == before
 
 
 def test_impossible_values_are_named_together():

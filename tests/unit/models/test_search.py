@@ -69,19 +69,19 @@ def search(models, tokens, beam=3, max_length=MAX_LENGTH, strategy=None, **optio
     return generator.generate(models, {"net_input": net_input}, **options)
 
 
-def plain(found):
+def plain(batch):
     """Tokens and scores of all hypotheses."""
     return [
         [(hypothesis["tokens"].tolist(), float(hypothesis["score"])) for hypothesis in hypotheses]
-        for hypotheses in found
+        for hypotheses in batch
     ]
 
 
 def assert_equal(ours, theirs):
-    for own, other in zip(ours, theirs, strict=True):
-        assert [tokens for tokens, _ in own] == [tokens for tokens, _ in other]
+    for hypotheses, expected in zip(ours, theirs, strict=True):
+        assert [tokens for tokens, _ in hypotheses] == [tokens for tokens, _ in expected]
         # fairseq sums scores in single precision
-        assert [s for _, s in own] == pytest.approx([s for _, s in other], abs=1e-5)
+        assert [s for _, s in hypotheses] == pytest.approx([s for _, s in expected], abs=1e-5)
 
 
 def reference_search(models, sentence, beam, prefix=()):
@@ -92,7 +92,10 @@ def reference_search(models, sentence, beam, prefix=()):
     def next_scores(beams):
         tokens = torch.tensor([words for words, _ in beams])
         repeated = sentence.expand(len(beams), -1)
-        parts = [one.forward(repeated, tokens)[0][:, -1].log_softmax(-1) for one in references]
+        parts = [
+            reference.forward(repeated, tokens)[0][:, -1].log_softmax(-1)
+            for reference in references
+        ]
         return (torch.stack(parts).logsumexp(0) - math.log(len(parts))).tolist()
 
     beams, finished = [([EOS], 0.0)], []
@@ -108,7 +111,7 @@ def reference_search(models, sentence, beam, prefix=()):
                     allowed = token != PAD and (token != EOS or step >= 1)
                 if allowed:
                     candidates.append(([*words, token], score + more))
-        candidates.sort(key=lambda one: -one[1])
+        candidates.sort(key=lambda candidate: -candidate[1])
         kept = []
         for rank, (words, score) in enumerate(candidates[: 2 * beam]):
             if words[-1] != EOS:
@@ -118,7 +121,7 @@ def reference_search(models, sentence, beam, prefix=()):
         if len(finished) == beam:
             break
         beams = kept[:beam]
-    return sorted(finished, key=lambda one: -one[1])
+    return sorted(finished, key=lambda hypothesis: -hypothesis[1])
 
 
 @pytest.mark.parametrize("case", CASES[::3], ids=name_of)
@@ -248,7 +251,7 @@ def test_sampling_follows_its_seed():
     assert sample(1) != sample(2)
     greedy = plain(search(models, source(), 1))
     top = sample(3, sampling_topk=1)
-    assert [one[0][0] for one in top] == [one[0][0] for one in greedy]
+    assert [hypotheses[0][0] for hypotheses in top] == [hypotheses[0][0] for hypotheses in greedy]
 
 
 def test_longer_than_the_first_cache_buffer():
@@ -272,8 +275,8 @@ def test_longer_than_the_first_cache_buffer():
 def test_half_precision(case, dtype):
     """Searches in half precision score their own output as single precision does, roughly."""
     model, full = make(dtype=torch.float32, **case).to(dtype), make(dtype=torch.float32, **case)
-    found = search([model], source())
-    for row, hypotheses in zip(source(), found, strict=True):
+    ranked = search([model], source())
+    for row, hypotheses in zip(source(), ranked, strict=True):
         for hypothesis in hypotheses:
             tokens = hypothesis["tokens"]
             previous = torch.cat([torch.tensor([EOS]), tokens[:-1]])[None]

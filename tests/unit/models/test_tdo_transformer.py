@@ -34,7 +34,13 @@ def parameters(arch, vocabulary):
     """In millions, of a model on no device."""
     with torch.device("meta"):
         model = Builder(spec_of("--arch", arch), 1).build(vocabulary, vocabulary)
-    return sum(one.numel() for one in {id(one): one for one in model.parameters()}.values()) / 1e6
+    return (
+        sum(
+            parameter.numel()
+            for parameter in {id(parameter): parameter for parameter in model.parameters()}.values()
+        )
+        / 1e6
+    )
 
 
 def test_every_architecture_is_registered_here():
@@ -65,12 +71,12 @@ PRINTED = {
 def test_every_architecture_builds(arch):
     printed = {name: (size, count) for (name, size), count in PRINTED.items()}
     vocabulary, count = printed.get(arch, (8_000, None))
-    found = parameters(arch, vocabulary)
+    millions = parameters(arch, vocabulary)
     if count is None:
         assert arch.endswith("_small")
-        assert found < 3
+        assert millions < 3
     else:
-        assert found == pytest.approx(count, abs=1)
+        assert millions == pytest.approx(count, abs=1)
 
 
 def test_presets_are_what_the_paper_says():
@@ -172,8 +178,8 @@ def test_extras_do_not_change_the_logits():
     plain, extra = model(**net_input)
     assert not extra["source"].layer_outputs
     side = SourceRequest(net_input["src_tokens"], (2,), source_kv=False)
-    asked, extra = model(**net_input, source_layer_outputs=(1, 3), side_sources=[side])
-    torch.testing.assert_close(plain, asked, rtol=0, atol=1e-12)
+    with_extras, extra = model(**net_input, source_layer_outputs=(1, 3), side_sources=[side])
+    torch.testing.assert_close(plain, with_extras, rtol=0, atol=1e-12)
     assert sorted(extra["source"].layer_outputs) == [1, 3]
     expected = model.core.encode(net_input["src_tokens"], (2,)).layer_outputs[2]
     torch.testing.assert_close(
@@ -188,12 +194,12 @@ def test_extras_do_not_change_the_logits():
 def test_probabilities_are_at_least_single_precision():
     _, model, _ = built(*BASE, *TDO)
     logits = torch.randn(2, 3, 35)
-    for dtype, wanted in ((torch.float16, torch.float32), (torch.float64, torch.float64)):
+    for dtype, expected in ((torch.float16, torch.float32), (torch.float64, torch.float64)):
         log_probs = model.get_normalized_probs((logits.to(dtype), None), log_probs=True)
         probs = model.get_normalized_probs((logits.to(dtype), None), log_probs=False)
-        assert log_probs.dtype == probs.dtype == wanted
+        assert log_probs.dtype == probs.dtype == expected
         torch.testing.assert_close(log_probs.exp(), probs)
-        torch.testing.assert_close(probs.sum(-1), torch.ones(2, 3, dtype=wanted))
+        torch.testing.assert_close(probs.sum(-1), torch.ones(2, 3, dtype=expected))
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
@@ -204,7 +210,7 @@ def test_half_precision_is_near_single(dtype):
     loss, _, _ = criterion(model.to(dtype), batch)
     loss.backward()
     assert loss.item() == pytest.approx(expected.item(), rel=0.02)
-    assert all(torch.isfinite(one.grad).all() for one in model.parameters())
+    assert all(torch.isfinite(parameter.grad).all() for parameter in model.parameters())
 
 
 # --- loading ---------------------------------------------------------------------------------
@@ -212,12 +218,12 @@ def test_half_precision_is_near_single(dtype):
 
 def test_it_loads_what_it_saved():
     _, model, _ = built(*BASE, *TDO)
-    _, other, _ = built(*BASE, *TDO, "--seed", "9")
-    before = {name: one.clone() for name, one in other.state_dict().items()}
-    other.load_state_dict(model.state_dict())
-    assert any(not torch.equal(before[name], one) for name, one in model.state_dict().items())
-    for name, one in model.state_dict().items():
-        assert torch.equal(one, other.state_dict()[name])
+    _, loaded, _ = built(*BASE, *TDO, "--seed", "9")
+    before = {name: tensor.clone() for name, tensor in loaded.state_dict().items()}
+    loaded.load_state_dict(model.state_dict())
+    assert any(not torch.equal(before[name], tensor) for name, tensor in model.state_dict().items())
+    for name, tensor in model.state_dict().items():
+        assert torch.equal(tensor, loaded.state_dict()[name])
 
 
 @pytest.mark.parametrize(
@@ -235,9 +241,9 @@ def test_it_loads_what_it_saved():
 )
 def test_another_architecture_is_refused_in_one_line(flags):
     _, model, _ = built(*BASE, *TDO)
-    _, other, _ = built(*BASE, *TDO, *flags)
+    _, different, _ = built(*BASE, *TDO, *flags)
     with pytest.raises(UserError, match="the checkpoint must fit the architecture: ") as raised:
-        other.load_state_dict(model.state_dict())
+        different.load_state_dict(model.state_dict())
     assert "\n" not in str(raised.value)
 
 

@@ -49,12 +49,12 @@ def hypotheses(generator, sample):
 def test_hypotheses_and_scores_are_the_whole_vocabularys(model, sample, options):
     options = {"beam_size": 4, "max_len_b": 9, **options}
     stock = hypotheses(SequenceGenerator([model], DICTIONARY, **options), sample)
-    own = use_topk(SequenceGenerator([model], DICTIONARY, **options))
-    assert type(own) is TopKGenerator
-    for ours, theirs in zip(hypotheses(own, sample), stock, strict=True):
+    generator = use_topk(SequenceGenerator([model], DICTIONARY, **options))
+    assert type(generator) is TopKGenerator
+    for ours, theirs in zip(hypotheses(generator, sample), stock, strict=True):
         assert [tokens for tokens, _ in ours] == [tokens for tokens, _ in theirs]
-        for (_, score), (_, other) in zip(ours, theirs, strict=True):
-            assert score == pytest.approx(other, abs=1e-6)  # fairseq keeps scores in fp32
+        for (_, score), (_, expected) in zip(ours, theirs, strict=True):
+            assert score == pytest.approx(expected, abs=1e-6)  # fairseq keeps scores in fp32
     assert len({str(ranked) for ranked in stock}) > 10
 
 
@@ -62,8 +62,8 @@ def test_logits_are_made_some_rows_at_a_time(model, sample, monkeypatch):
     whole = hypotheses(use_topk(SequenceGenerator([model], DICTIONARY, 4, max_len_b=9)), sample)
     monkeypatch.setattr("tdo_plugin.models.topk_beam_search.ROWS", 7)
     parts = hypotheses(use_topk(SequenceGenerator([model], DICTIONARY, 4, max_len_b=9)), sample)
-    assert [[one for one, _ in ranked] for ranked in parts] == [
-        [one for one, _ in ranked] for ranked in whole
+    assert [[tokens for tokens, _ in ranked] for ranked in parts] == [
+        [tokens for tokens, _ in ranked] for ranked in whole
     ]
 
 
@@ -71,9 +71,9 @@ def test_logits_are_made_some_rows_at_a_time(model, sample, monkeypatch):
 def test_the_largest_are_topks(size):
     values = torch.randn(13, size, generator=torch.Generator().manual_seed(size))
     count = min(8, size)
-    found, places = largest(values, count)
+    top, places = largest(values, count)
     expected = values.topk(count, 1)
-    assert torch.equal(found, expected.values)
+    assert torch.equal(top, expected.values)
     assert torch.equal(places, expected.indices)
 
 
@@ -118,17 +118,24 @@ def test_other_searches_stay_as_they_are(model):
 def detailed(batch):
     """Everything of every hypothesis."""
     return [
-        [(one["tokens"].tolist(), float(one["score"]), one["positional_scores"]) for one in ranked]
+        [
+            (
+                hypothesis["tokens"].tolist(),
+                float(hypothesis["score"]),
+                hypothesis["positional_scores"],
+            )
+            for hypothesis in ranked
+        ]
         for ranked in batch
     ]
 
 
 def equal(ours, theirs):
-    for own, other in zip(ours, theirs, strict=True):
-        assert [tokens for tokens, *_ in own] == [tokens for tokens, *_ in other]
-        for (_, score, parts), (_, expected, others) in zip(own, other, strict=True):
+    for ranked, reference in zip(ours, theirs, strict=True):
+        assert [tokens for tokens, *_ in ranked] == [tokens for tokens, *_ in reference]
+        for (_, score, parts), (_, expected, expected_parts) in zip(ranked, reference, strict=True):
             assert score == pytest.approx(expected, abs=1e-6)
-            torch.testing.assert_close(parts, others.to(parts), rtol=0, atol=1e-6)
+            torch.testing.assert_close(parts, expected_parts.to(parts), rtol=0, atol=1e-6)
             assert float(parts.sum()) == pytest.approx(score * len(parts), abs=1e-4)
 
 
@@ -146,34 +153,39 @@ def test_sentences_that_are_done_may_stay_for_a_while(sample, monkeypatch, patie
         usual = model.core.decode(torch.full((20, 1), DICTIONARY.eos()), source).mean((0, 1))
         model.core.embeddings.source.weight[DICTIONARY.eos()] += 0.32 * usual
     stock = SequenceGenerator([model], DICTIONARY, 4, max_len_b=12).generate([], sample)
-    done = {max(len(one["tokens"]) for one in ranked) for ranked in stock}
+    done = {max(len(hypothesis["tokens"]) for hypothesis in ranked) for ranked in stock}
     assert len(done) > 3
     monkeypatch.setattr(topk_beam_search, "unfinished", patient)
-    own = use_topk(SequenceGenerator([model], DICTIONARY, 4, max_len_b=12)).generate([], sample)
-    equal(detailed(own), detailed(stock))
+    topk = use_topk(SequenceGenerator([model], DICTIONARY, 4, max_len_b=12)).generate([], sample)
+    equal(detailed(topk), detailed(stock))
 
 
 def test_another_first_token(model, sample):
     pair = [SequenceGenerator([model], DICTIONARY, 4, max_len_b=9) for _ in range(2)]
-    stock, own = (one.generate([], sample, bos_token=17) for one in (pair[0], use_topk(pair[1])))
-    equal(detailed(own), detailed(stock))
+    stock, topk = (
+        generator.generate([], sample, bos_token=17) for generator in (pair[0], use_topk(pair[1]))
+    )
+    equal(detailed(topk), detailed(stock))
 
 
 def test_forced_prefixes_are_searched_as_fairseq_does(model, sample):
     prefix = torch.full((20, 1), 17)
     pair = [SequenceGenerator([model], DICTIONARY, 4, max_len_b=9) for _ in range(2)]
-    stock, own = (
-        one.generate([], sample, prefix_tokens=prefix) for one in (pair[0], use_topk(pair[1]))
+    stock, topk = (
+        generator.generate([], sample, prefix_tokens=prefix)
+        for generator in (pair[0], use_topk(pair[1]))
     )
-    assert readable(own) == readable(stock)
-    assert all(ranked[0]["tokens"][0] == 17 for ranked in own)
+    assert readable(topk) == readable(stock)
+    assert all(ranked[0]["tokens"][0] == 17 for ranked in topk)
 
 
 def test_half_precision_is_searched_as_fairseq_does(sample):
     half = random_model().to(torch.bfloat16)
     pair = [SequenceGenerator([half], DICTIONARY, 4, max_len_b=9) for _ in range(2)]
-    stock, own = (readable(one.generate([], sample)) for one in (pair[0], use_topk(pair[1])))
-    assert own == stock
+    stock, topk = (
+        readable(generator.generate([], sample)) for generator in (pair[0], use_topk(pair[1]))
+    )
+    assert topk == stock
 
 
 def test_single_precision_with_packed_weights(sample):
@@ -183,8 +195,8 @@ def test_single_precision_with_packed_weights(sample):
     generation = SimpleNamespace(generation=GenerationConfig(), common=SimpleNamespace(bf16=False))
     single.prepare_for_inference_(generation)
     assert single.core.embeddings._product is not lean_product
-    own = use_topk(SequenceGenerator([single], DICTIONARY, 4, max_len_b=9)).generate([], sample)
-    for ours, theirs in zip(detailed(own), detailed(stock), strict=True):
+    topk = use_topk(SequenceGenerator([single], DICTIONARY, 4, max_len_b=9)).generate([], sample)
+    for ours, theirs in zip(detailed(topk), detailed(stock), strict=True):
         assert [tokens for tokens, *_ in ours] == [tokens for tokens, *_ in theirs]
-        for (_, score, _), (_, other, _) in zip(ours, theirs, strict=True):
-            assert score == pytest.approx(other, rel=1e-4)
+        for (_, score, _), (_, expected, _) in zip(ours, theirs, strict=True):
+            assert score == pytest.approx(expected, rel=1e-4)

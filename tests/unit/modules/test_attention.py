@@ -39,4 +39,4 @@ def test_training_needs_no_other_kernel(topology, dtype):
     built = model(topology).to(dtype)
     with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
         built.logits(built.decode(PREVIOUS, built.encode(SOURCE))).float().sum().backward()
-    assert all(one.grad.isfinite().all() for one in built.parameters())
+    assert all(parameter.grad.isfinite().all() for parameter in built.parameters())

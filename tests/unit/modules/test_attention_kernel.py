@@ -69,9 +69,9 @@ def test_the_switch_is_put_back_after_an_error(before):
 def test_kernels_that_a_caller_switched_off_stay_off():
     state = torch.randn(1, 2, 3, 8)
     with sdpa_kernel(SDPBackend.MATH):
-        found = kernel_without_plan(state, state, state, None, 0.0)
+        output = kernel_without_plan(state, state, state, None, 0.0)
         assert not torch.backends.cuda.flash_sdp_enabled()
-        assert torch.equal(found, any_kernel(state, state, state, None, 0.0))
+        assert torch.equal(output, any_kernel(state, state, state, None, 0.0))
 
 
 @pytest.mark.long  # the import of the compiler

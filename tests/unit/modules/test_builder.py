@@ -21,7 +21,9 @@ def test_sharing(sharing, names):
     """Every matrix is registered once, however often it is used."""
     source, target = (30, 30) if sharing == "all" else (25, 30)
     model = build(source, target, share_embeddings=sharing, **TWO_STAGE)
-    stored = {name: one.shape for name, one in model.state_dict().items() if "embeddings" in name}
+    stored = {
+        name: tensor.shape for name, tensor in model.state_dict().items() if "embeddings" in name
+    }
     rows = {"source": source, "target": target, "output": target}
     assert stored == {f"embeddings.{name}.weight": (rows[name], 16) for name in names}
     assert (model.embeddings.output_weight is model.embeddings.target_weight) == (sharing != "none")
@@ -112,7 +114,7 @@ def test_dropout_and_activation_dropout_are_where_they_are_said_to_be():
     for case in (TWO_STAGE, ENCODER_DECODER, MERGED):
         for name in (None, "dropout", "attention_dropout", "activation_dropout"):
             model = build(**case, **({name: 0.5} if name else {})).train()
-            one, other = (model.decode(target, model.encode(source)) for _ in range(2))
-            assert torch.equal(one, other) == (name is None)
-            one, other = (model.eval().decode(target, model.encode(source)) for _ in range(2))
-            assert torch.equal(one, other)
+            first, second = (model.decode(target, model.encode(source)) for _ in range(2))
+            assert torch.equal(first, second) == (name is None)
+            first, second = (model.eval().decode(target, model.encode(source)) for _ in range(2))
+            assert torch.equal(first, second)

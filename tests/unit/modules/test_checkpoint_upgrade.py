@@ -37,9 +37,9 @@ def test_every_renamed_part_is_found_again(old):
     former = {old_name(name): value for name, value in present.items()}
     assert any(f".{old}." in name for name in former), "no parameter had the old name"
     assert not any(f".{old}." in name for name in present)
-    found = upgraded(former)
-    assert list(found) == list(present)
-    assert all(torch.equal(found[name], value) for name, value in present.items())
+    state = upgraded(former)
+    assert list(state) == list(present)
+    assert all(torch.equal(state[name], value) for name, value in present.items())
 
 
 def test_present_names_and_others_stay():

@@ -11,8 +11,8 @@ PAD = 1
 def written_out(logits, target, smoothing):
     log_probs = logits.log_softmax(-1)
     nll = -log_probs.gather(1, target[:, None])[:, 0]
-    others = smoothing / (logits.size(1) - 1)
-    loss = (1 - smoothing - others) * nll - others * log_probs.sum(-1)
+    share = smoothing / (logits.size(1) - 1)
+    loss = (1 - smoothing - share) * nll - share * log_probs.sum(-1)
     real = target.ne(PAD)
     return loss * real, nll * real
 

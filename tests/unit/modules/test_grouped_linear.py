@@ -21,14 +21,16 @@ def moved(part):
     torch.manual_seed(0)
     part = part.double()
     with torch.no_grad():
-        for one in part.parameters():
-            one.add_(torch.randn_like(one) * 0.1)
+        for parameter in part.parameters():
+            parameter.add_(torch.randn_like(parameter) * 0.1)
     return part
 
 
 def sentence_by_sentence(part, x, rows, alone):
-    own = [[one[row] for one in part.parameters()] for row in rows]
-    return torch.stack([alone(sentence, *some) for sentence, some in zip(x, own, strict=True)])
+    row_parameters = [[parameter[row] for parameter in part.parameters()] for row in rows]
+    return torch.stack(
+        [alone(sentence, *some) for sentence, some in zip(x, row_parameters, strict=True)]
+    )
 
 
 def adapter(x, gain, bias, down, down_bias, up, up_bias):
@@ -56,22 +58,22 @@ def test_values_and_gradients(name, rows):
     x = torch.randn(len(rows), 3, 6, dtype=torch.float64, requires_grad=True)
     expected = sentence_by_sentence(part, x, rows, alone)
     weighting, parameters = torch.randn_like(expected), [x, *part.parameters()]
-    wanted = torch.autograd.grad((expected * weighting).sum(), parameters)
-    for found in (
+    expected_gradients = torch.autograd.grad((expected * weighting).sum(), parameters)
+    for output in (
         part(x, languages[:, None]),
         part(x.flatten(0, 1), languages.repeat_interleave(3)).view_as(expected),
     ):
-        torch.testing.assert_close(found, expected, **EXACT)
-        gradients = torch.autograd.grad((found * weighting).sum(), parameters)
-        torch.testing.assert_close(gradients, wanted, **EXACT)
+        torch.testing.assert_close(output, expected, **EXACT)
+        gradients = torch.autograd.grad((output * weighting).sum(), parameters)
+        torch.testing.assert_close(gradients, expected_gradients, **EXACT)
 
 
 @pytest.mark.parametrize("name", PARTS)
 def test_absent_rows_have_gradients_of_zero(name):
     part = moved(PARTS[name][0]())
     part(torch.randn(2, 3, 6).double(), told([1, 3])[:, None]).square().sum().backward()
-    for one in part.parameters():
-        touched = one.grad.flatten(1).abs().sum(1) > 0
+    for parameter in part.parameters():
+        touched = parameter.grad.flatten(1).abs().sum(1) > 0
         assert touched.tolist() == [False, True, False, True, False]
 
 
@@ -109,12 +111,12 @@ def test_languages_must_be_told(name):
 
 
 def test_pairs_are_found_and_go_with_the_state():
-    own = LanguagePairs(["en", "de", "fr"], ["de-en", "en-fr"])
+    pairs = LanguagePairs(["en", "de", "fr"], ["de-en", "en-fr"])
     sources, targets = torch.tensor([0, 1, 0]), torch.tensor([2, 0, 2])
-    assert own(sources, targets).tolist() == [1, 0, 1]
+    assert pairs(sources, targets).tolist() == [1, 0, 1]
     with pytest.raises(LookupError, match="fr-de"):
-        own(torch.tensor([1, 2]), torch.tensor([0, 1]))
-    other = LanguagePairs(["en", "de", "fr"], ["en-fr", "de-en"])
-    other.load_state_dict(own.state_dict())
-    assert other.names() == ["de-en", "en-fr"]
-    assert other(sources, targets).tolist() == [1, 0, 1]
+        pairs(torch.tensor([1, 2]), torch.tensor([0, 1]))
+    reordered = LanguagePairs(["en", "de", "fr"], ["en-fr", "de-en"])
+    reordered.load_state_dict(pairs.state_dict())
+    assert reordered.names() == ["de-en", "en-fr"]
+    assert reordered(sources, targets).tolist() == [1, 0, 1]

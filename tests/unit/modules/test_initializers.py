@@ -55,13 +55,13 @@ def limits(depth, inner, power):
     alone = scale / math.sqrt(width + width)
     ffn = scale / math.sqrt(width + inner)
     attentions = {"attention": joint, "cross_attention": alone, "merged_attention": alone}
-    found = {
+    by_name = {
         f"{attention}.{name}": limit
         for attention, limit in attentions.items()
         for name in ("query", "key", "value")
     }
-    found |= {f"{attention}.out": alone for attention in attentions}
-    return found | {"feed_forward.inner": ffn, "feed_forward.outer": ffn}
+    by_name |= {f"{attention}.out": alone for attention in attentions}
+    return by_name | {"feed_forward.inner": ffn, "feed_forward.outer": ffn}
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
@@ -78,8 +78,8 @@ def test_every_matrix_of_every_layer_is_uniform_within_its_limit(case, init, nor
                 assert 0.9 * limit < weight.abs().max() <= limit, (depth, name)
                 assert weight.std() == pytest.approx(limit / math.sqrt(3), rel=0.15), (depth, name)
                 seen += 1
-    parts = [one for _, layer in layers_of(model) for one in layer.modules()]
-    assert seen == sum(isinstance(one, torch.nn.Linear) for one in parts) > 10
+    parts = [module for _, layer in layers_of(model) for module in layer.modules()]
+    assert seen == sum(isinstance(module, torch.nn.Linear) for module in parts) > 10
 
 
 @pytest.mark.parametrize("init", POWERS)
@@ -97,13 +97,15 @@ def test_nothing_else_starts_otherwise(case, init):
         "stack.bridge",
         "stack.output_block",
     )  # behind the layers, so that draws are others
-    for (name, one), other in zip(scaled.named_parameters(), plain.parameters(), strict=True):
-        if id(one) in matrices:
-            assert not torch.equal(one, other), name
-        elif name.startswith(drawn_before) and one.dim() > 1:
-            assert one.std().item() == pytest.approx(other.std().item(), rel=0.3), name
+    for (name, parameter), unscaled in zip(
+        scaled.named_parameters(), plain.parameters(), strict=True
+    ):
+        if id(parameter) in matrices:
+            assert not torch.equal(parameter, unscaled), name
+        elif name.startswith(drawn_before) and parameter.dim() > 1:
+            assert parameter.std().item() == pytest.approx(unscaled.std().item(), rel=0.3), name
         elif not name.startswith((*drawn_before, "embeddings")):
-            assert torch.equal(one, other), name
+            assert torch.equal(parameter, unscaled), name
     assert scaled.embeddings.source.weight.std().item() == pytest.approx(0.25, rel=0.1)
 
 
@@ -113,7 +115,7 @@ IDENTITIES = ("identity-stage1", "identity-adaptation", "identity-all")
 def ends(module):
     """The parameters with which sublayers add to the residual stream."""
     attentions = ("attention", "cross_attention", "merged_attention")
-    names = (*(f"{one}.out" for one in attentions), "feed_forward.outer")
+    names = (*(f"{attention}.out" for attention in attentions), "feed_forward.outer")
     return {
         id(part.weight if kind == "weight" else part.bias)
         for name, part in module.named_modules()
@@ -145,11 +147,13 @@ def test_identity_is_zero_where_it_is_asked_for_and_changes_nothing_else(
     numbers = {**CASES[case], "norm": norm, "adaptation_dim": 8 if first_stage else 0}
     usual, started = build(**numbers, init=(draw,)), build(**numbers, init=(draw, identity))
     zero = {name for part in parts(started, identity) for name in ends(part)}
-    for (name, one), other in zip(started.named_parameters(), usual.parameters(), strict=True):
-        if id(one) in zero:
-            assert not one.any(), name
+    for (name, parameter), usual_parameter in zip(
+        started.named_parameters(), usual.parameters(), strict=True
+    ):
+        if id(parameter) in zero:
+            assert not parameter.any(), name
         else:
-            assert torch.equal(one, other), name
+            assert torch.equal(parameter, usual_parameter), name
     assert len(zero) > 3
 
 

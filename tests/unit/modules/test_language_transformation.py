@@ -19,16 +19,18 @@ def made(start="xavier", languages=5, width=6):
 def test_values_and_gradients(rows):
     part, languages = made(), TokenContext.of_targets(torch.tensor(rows))
     x = torch.randn(len(rows), 3, 6, dtype=torch.float64, requires_grad=True)
-    expected = torch.stack([one @ part.weight[own] for one, own in zip(x, rows, strict=True)])
+    expected = torch.stack(
+        [sentence @ part.weight[language] for sentence, language in zip(x, rows, strict=True)]
+    )
     weighting = torch.randn_like(expected)
-    wanted = torch.autograd.grad((expected * weighting).sum(), [x, part.weight])
-    for found in (
+    expected_gradients = torch.autograd.grad((expected * weighting).sum(), [x, part.weight])
+    for product in (
         part(x, languages[:, None]),
         part(x.flatten(0, 1), languages.repeat_interleave(3)).view_as(x),
     ):
-        torch.testing.assert_close(found, expected, rtol=0, atol=1e-12)
-        gradients = torch.autograd.grad((found * weighting).sum(), [x, part.weight])
-        torch.testing.assert_close(gradients, wanted, rtol=0, atol=1e-12)
+        torch.testing.assert_close(product, expected, rtol=0, atol=1e-12)
+        gradients = torch.autograd.grad((product * weighting).sum(), [x, part.weight])
+        torch.testing.assert_close(gradients, expected_gradients, rtol=0, atol=1e-12)
 
 
 def test_no_position_is_multiplied_twice():

@@ -53,13 +53,13 @@ def test_what_changes_after_packing_is_no_longer_packed(layer):
     """Weights that were loaded, copies of the module, one that was moved or cast."""
     x = torch.randn(4, 33)
     layer.pack()
-    other = Linear(33, 70)
+    fresh = Linear(33, 70)
     copied = copy.deepcopy(layer)
-    copied.load_state_dict(other.state_dict())
+    copied.load_state_dict(fresh.state_dict())
     with torch.no_grad():
-        torch.testing.assert_close(copied(x), other(x))
-        layer.load_state_dict(other.state_dict())
-        torch.testing.assert_close(layer(x), other(x))
+        torch.testing.assert_close(copied(x), fresh(x))
+        layer.load_state_dict(fresh.state_dict())
+        torch.testing.assert_close(layer(x), fresh(x))
         assert layer.to("meta")(x.to("meta")).device.type == "meta"
         assert copied.double()(x.double()).dtype == torch.float64
 

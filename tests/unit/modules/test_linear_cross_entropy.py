@@ -43,10 +43,10 @@ def test_values_and_gradients(blocks, smoothing, scale):
     torch.testing.assert_close(loss, expected, **EXACT)
     torch.testing.assert_close(nll, expected_nll, **EXACT)
     assert not nll.requires_grad
-    own = torch.autograd.grad(loss * scale, (features, weight))
+    ours = torch.autograd.grad(loss * scale, (features, weight))
     theirs = torch.autograd.grad(expected * scale, (features, weight))
-    for one, other in zip(own, theirs, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-10)
+    for gradient, reference in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(gradient, reference, rtol=1e-12, atol=1e-10)
 
 
 def test_no_token_at_all(blocks):
@@ -77,8 +77,8 @@ def test_what_needs_no_gradient_gets_none(frozen):
         expected = torch.autograd.grad(
             whole(features, weight, target, 0.1)[0], weight if weight.requires_grad else features
         )
-        found = weight.grad if weight.requires_grad else features.grad
-        torch.testing.assert_close(found, expected[0], **EXACT)
+        gradient = weight.grad if weight.requires_grad else features.grad
+        torch.testing.assert_close(gradient, expected[0], **EXACT)
 
 
 def test_the_gradient_is_taken_once():
@@ -97,14 +97,16 @@ def test_half_precision_is_as_good_as_of_all_logits(blocks, dtype):
     scale = 2.0**10
     loss, _ = linear_cross_entropy(features, weight, target, 0.1, PAD)
     assert loss.dtype == torch.float32
-    own = torch.autograd.grad(loss * scale, (features, weight))
+    ours = torch.autograd.grad(loss * scale, (features, weight))
     theirs = torch.autograd.grad(
         whole(features, weight, target, 0.1)[0] * scale, (features, weight)
     )
     truth = torch.autograd.grad(whole(*exact, target, 0.1)[0] * scale, exact)
-    for one, other, true in zip(own, theirs, truth, strict=True):
-        assert one.dtype == dtype
-        error, usual = (((part.double() - true).norm() / true.norm()) for part in (one, other))
+    for gradient, reference, true in zip(ours, theirs, truth, strict=True):
+        assert gradient.dtype == dtype
+        error, usual = (
+            ((part.double() - true).norm() / true.norm()) for part in (gradient, reference)
+        )
         assert error < 1.5 * usual
 
 
@@ -113,10 +115,10 @@ def test_many_blocks_in_bf16_are_summed_in_single(monkeypatch):
     features, weight, target = batch(torch.bfloat16, (64, 32))
     exact = [part.detach().double().requires_grad_() for part in (features, weight)]
     loss, _ = linear_cross_entropy(features, weight, target, 0.1, PAD)
-    (own,) = torch.autograd.grad(loss, weight)
+    (ours,) = torch.autograd.grad(loss, weight)
     (theirs,) = torch.autograd.grad(whole(features, weight, target, 0.1)[0], weight)
     (true,) = torch.autograd.grad(whole(*exact, target, 0.1)[0], exact[1])
-    errors = [(part.double() - true).norm() / true.norm() for part in (own, theirs)]
+    errors = [(part.double() - true).norm() / true.norm() for part in (ours, theirs)]
     assert errors[0] < 1.5 * errors[1]
 
 
@@ -139,12 +141,12 @@ def test_mixed_precision_region():
     with torch.autocast("cpu", dtype=torch.bfloat16):
         loss, _ = linear_cross_entropy(features, weight, target, 0.1, PAD)
         expected, _ = whole(features, weight, target, 0.1)
-    own = torch.autograd.grad(loss, (features, weight))
+    ours = torch.autograd.grad(loss, (features, weight))
     theirs = torch.autograd.grad(expected, (features, weight))
     torch.testing.assert_close(loss, expected, rtol=1e-2, atol=0)
-    for one, other in zip(own, theirs, strict=True):
-        assert one.dtype == torch.float32
-        assert (one - other).norm() < 2e-2 * other.norm()
+    for gradient, reference in zip(ours, theirs, strict=True):
+        assert gradient.dtype == torch.float32
+        assert (gradient - reference).norm() < 2e-2 * reference.norm()
 
 
 def test_mixed_precision_is_half_inside(monkeypatch):
@@ -172,9 +174,9 @@ def test_no_tensor_of_all_logits(monkeypatch):
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):
             nonlocal largest
             result = function(*args, **(kwargs or {}))
-            for one in result if isinstance(result, (tuple, list)) else [result]:
-                if isinstance(one, torch.Tensor):
-                    largest = max(largest, one.untyped_storage().nbytes() // one.element_size())
+            for part in result if isinstance(result, (tuple, list)) else [result]:
+                if isinstance(part, torch.Tensor):
+                    largest = max(largest, part.untyped_storage().nbytes() // part.element_size())
             return result
 
     torch.manual_seed(0)

@@ -48,12 +48,12 @@ def test_one_position_sees_what_it_sees_among_all(causal, padded):
 
 @pytest.mark.parametrize("new", [1, 3, 4])
 def test_target_without_padding(new):
-    own = torch.zeros(3, 4, dtype=torch.bool)
-    with_tensor, without = (target_mask(NONE, new, own, padded) for padded in (True, False))
+    padding = torch.zeros(3, 4, dtype=torch.bool)
+    with_tensor, without = (target_mask(NONE, new, padding, padded) for padded in (True, False))
     for kind, keys in (("joint", 9), ("over_target", 4), ("over_source", 5)):
         shape = (3, 1, new, keys)
-        one, other = (visible(getattr(mask, kind), *shape) for mask in (with_tensor, without))
-        assert torch.equal(one, other), kind
+        first, second = (visible(getattr(mask, kind), *shape) for mask in (with_tensor, without))
+        assert torch.equal(first, second), kind
     assert without.over_source is None
 
 

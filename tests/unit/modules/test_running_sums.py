@@ -30,8 +30,8 @@ def test_means_are_of_real_positions_only():
     hidden = padding([0, 1, 2], 3)
     expected = torch.tensor([[2.0, 3.0, 5.0], [0.0, 1.0, 2.0], [0.0, 0.0, 5.0]])
     whole = mean_of_visible(values, target_mask(SOURCE, 3, hidden).target[:, 0])
-    for found in (whole, step_by_step(values, hidden)):
-        assert torch.equal(found[~hidden][:, 0], expected[~hidden])
+    for means in (whole, step_by_step(values, hidden)):
+        assert torch.equal(means[~hidden][:, 0], expected[~hidden])
 
 
 def test_nothing_that_is_no_number_comes_from_padding():
@@ -50,9 +50,9 @@ def test_sums_are_kept_in_single_precision(dtype):
     store = RunningSums(1)
     for number in range(1, blocks + 1):
         store.begin(target_mask(SOURCE[:1], block, hidden[:, : number * block]))
-        found = store.mean(0, values)
-    assert found.dtype == dtype
-    assert torch.equal(found, values)
+        means = store.mean(0, values)
+    assert means.dtype == dtype
+    assert torch.equal(means, values)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
@@ -60,9 +60,9 @@ def test_a_whole_target_in_half_precision(dtype):
     torch.manual_seed(0)
     values = torch.randn(3, 100, 4)
     visible = target_mask(SOURCE, 100, padding([0, 3, 0], 100)).target[:, 0]
-    found = mean_of_visible(values.to(dtype), visible)
-    assert found.dtype == dtype
-    torch.testing.assert_close(found.float(), mean_of_visible(values, visible), rtol=0, atol=0.02)
+    means = mean_of_visible(values.to(dtype), visible)
+    assert means.dtype == dtype
+    torch.testing.assert_close(means.float(), mean_of_visible(values, visible), rtol=0, atol=0.02)
 
 
 def test_each_row_has_its_own_and_one_may_stand_for_all():

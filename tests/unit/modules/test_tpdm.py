@@ -40,13 +40,13 @@ def tokens():
 
 def same_loss_and_gradients(ours, loop, *inputs):
     torch.testing.assert_close(ours, loop, **EXACT)
-    found = torch.autograd.grad(ours, inputs, allow_unused=True)
+    gradients = torch.autograd.grad(ours, inputs, allow_unused=True)
     expected = torch.autograd.grad(loop, inputs, allow_unused=True)
-    for one, other in zip(found, expected, strict=True):
-        assert (one is None) == (other is None)
-        if one is not None:
-            assert one.isfinite().all()
-            torch.testing.assert_close(one, other, **EXACT)
+    for gradient, reference in zip(gradients, expected, strict=True):
+        assert (gradient is None) == (reference is None)
+        if gradient is not None:
+            assert gradient.isfinite().all()
+            torch.testing.assert_close(gradient, reference, **EXACT)
 
 
 def test_generator_loss_is_equation_8(batch):
@@ -68,55 +68,60 @@ def test_bound_is_equation_1(batch):
         mean = (
             sum(log_p(generated, positional, row, k, j) for k in range(LENGTHS[row])) / LENGTHS[row]
         )
-        own = log_p(generated, positional, row, j, j) - mean
-        torch.testing.assert_close(bounds[row, j], own, **EXACT)
-        loop = loop + own
+        bound = log_p(generated, positional, row, j, j) - mean
+        torch.testing.assert_close(bounds[row, j], bound, **EXACT)
+        loop = loop + bound
     same_loss_and_gradients(bounds.sum(), loop, generated, positional)
 
 
 @pytest.mark.parametrize("anchor", ["batch mean", "given"])
 def test_position_loss_is_equation_9(batch, anchor):
     _, positional, padding = batch
-    anchors = given = torch.randn(5, WIDTH, dtype=torch.float64, requires_grad=True)
+    anchors = loop_anchors = torch.randn(5, WIDTH, dtype=torch.float64, requires_grad=True)
     if anchor == "batch mean":
         anchors = tpdm_loss.batch_mean_anchors(positional, padding)
         means = [
             torch.stack([positional[row, k] for row in range(3) if k < LENGTHS[row]]).mean(0)
             for k in range(5)
         ]
-        given = torch.stack(means)
-        torch.testing.assert_close(anchors, given, **EXACT)
+        loop_anchors = torch.stack(means)
+        torch.testing.assert_close(anchors, loop_anchors, **EXACT)
     losses = tpdm_loss.position_loss(positional, anchors, padding, TAU)
     assert not losses[padding].any()
     loop = 0
     for row, j in tokens():
-        scores = [(cosine(positional[row, j], given[k]) / TAU).exp() for k in range(LENGTHS[row])]
+        scores = [
+            (cosine(positional[row, j], loop_anchors[k]) / TAU).exp() for k in range(LENGTHS[row])
+        ]
         loop = loop - (scores[j] / sum(scores)).log()
-    inputs = (positional,) if anchor == "batch mean" else (positional, given)
+    inputs = (positional,) if anchor == "batch mean" else (positional, loop_anchors)
     same_loss_and_gradients(losses.sum(), loop, *inputs)
 
 
 def test_nothing_depends_on_what_stands_at_padding(batch):
     generated, positional, padding = batch
-    found = []
+    losses = []
     for junk in (1.0, -7.0):
-        one, other = (x.detach().clone() for x in (generated, positional))
-        one[padding], other[padding] = junk, junk**2
-        likelihood = tpdm_loss.log_likelihood(one, other, padding, TAU)
-        found.append(
+        junk_generated, junk_positional = (x.detach().clone() for x in (generated, positional))
+        junk_generated[padding], junk_positional[padding] = junk, junk**2
+        likelihood = tpdm_loss.log_likelihood(junk_generated, junk_positional, padding, TAU)
+        losses.append(
             [
                 tpdm_loss.generator_loss(likelihood, padding),
                 tpdm_loss.mutual_information(likelihood, padding),
                 tpdm_loss.position_loss(
-                    other, tpdm_loss.batch_mean_anchors(other, padding), padding, TAU
+                    junk_positional,
+                    tpdm_loss.batch_mean_anchors(junk_positional, padding),
+                    padding,
+                    TAU,
                 ),
             ]
         )
-    torch.testing.assert_close(found[0], found[1], rtol=0, atol=0)
+    torch.testing.assert_close(losses[0], losses[1], rtol=0, atol=0)
 
 
 def test_a_sentence_of_one_token_costs_nothing(batch):
-    generated, positional, padding = (one[1:2] for one in batch)
+    generated, positional, padding = (part[1:2] for part in batch)
     likelihood = tpdm_loss.log_likelihood(generated, positional, padding, TAU)
     anchors = tpdm_loss.batch_mean_anchors(positional, padding)
     for losses in (
@@ -198,7 +203,7 @@ def test_generator_is_as_large_as_the_layer_that_it_watches(layer):
     )
     network = PositionGenerator.of(spec)
     inner = {1: 12, 2: 20}[layer]
-    count = sum(one.numel() for one in network.parameters())
+    count = sum(parameter.numel() for parameter in network.parameters())
     width = WIDTH
     attention, ffn = 4 * (width * width + width), 2 * width * inner + inner + width
     assert count == attention + ffn + 2 * 2 * width + width * width + width
@@ -242,11 +247,11 @@ def test_hard_gates_are_open_as_often_as_they_say():
 @pytest.mark.parametrize("prior", [0.2, 0.5])
 def test_prior_divergence(prior):
     logits = torch.linspace(-4, 4, 9, dtype=torch.float64)
-    found = tpdm_loss.prior_divergence(logits, prior)
-    for logit, one in zip(logits.tolist(), found.tolist(), strict=True):
+    divergences = tpdm_loss.prior_divergence(logits, prior)
+    for logit, divergence in zip(logits.tolist(), divergences.tolist(), strict=True):
         q = 1 / (1 + math.exp(-logit))
         expected = q * math.log(q / prior) + (1 - q) * math.log((1 - q) / (1 - prior))
-        assert one == pytest.approx(expected, abs=1e-12)
+        assert divergence == pytest.approx(expected, abs=1e-12)
     at_prior = torch.tensor(math.log(prior / (1 - prior)), dtype=torch.float64)
     assert float(tpdm_loss.prior_divergence(at_prior, prior)) == pytest.approx(0, abs=1e-12)
     extreme = tpdm_loss.prior_divergence(torch.tensor([-200.0, 200.0]), prior)

@@ -52,8 +52,8 @@ def test_parameters_are_counted_as_in_the_paper(model, row):
     rows = ORIGINALS[model][1]
     with torch.device("meta"):
         built = Builder(spec, 1).build(rows, rows)
-    found = sum(one.numel() for one in built.parameters()) / 1e6
-    assert found == pytest.approx(PRINTED[model][row], abs=1)
+    millions = sum(parameter.numel() for parameter in built.parameters()) / 1e6
+    assert millions == pytest.approx(PRINTED[model][row], abs=1)
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: f"{path.parent.name}/{path.stem}")
@@ -63,9 +63,11 @@ def test_a_config_trains_what_its_conversion_makes(path):
 
     words = ["data", "--langs", "en,de", "--lang-pairs", "en-de", *read_config(path).words()]
     args = options.parse_args_and_arch(options.get_training_parser(), input_args=words)
-    trained, made = (vars(spec).copy() for spec in (spec_from_args(args), spec_of_conversion(path)))
+    trained, converted = (
+        vars(spec).copy() for spec in (spec_from_args(args), spec_of_conversion(path))
+    )
     free = ("dropout", "attention_dropout", "freeze_embeddings")
-    assert (trained.pop("freeze_embeddings"), made.pop("freeze_embeddings")) == (True, False)
+    assert (trained.pop("freeze_embeddings"), converted.pop("freeze_embeddings")) == (True, False)
     assert {key: value for key, value in trained.items() if key not in free} == {
-        key: value for key, value in made.items() if key not in free
+        key: value for key, value in converted.items() if key not in free
     }

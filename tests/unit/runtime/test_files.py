@@ -45,13 +45,15 @@ def test_a_full_disk_names_the_file_and_leaves_what_there_was(
         write(path)
     line = one_line(type(raised.value), raised.value)
     assert line is not None and line.endswith(f"'{path}'")
-    assert [one.name for one in tmp_path.iterdir()] == ["file"] and path.read_text() == "before"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"] and path.read_text() == "before"
 
 
 def test_of_several_files_the_full_one_is_named(tmp_path: Path) -> None:
     """The first was opened first and is left last."""
     with full_after(LIMIT), pytest.raises(OSError, match=r"first'$"), ExitStack() as stack:
-        first, _ = (stack.enter_context(complete_file(tmp_path / one)) for one in ("first", "last"))
+        first, _ = (
+            stack.enter_context(complete_file(tmp_path / name)) for name in ("first", "last")
+        )
         while True:
             first.write("x" * 1000)
     assert not list(tmp_path.iterdir())
@@ -62,10 +64,10 @@ def test_other_errors_and_known_names_stay(tmp_path: Path) -> None:
         OSError(errno.EPIPE, "Broken pipe"),
         OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "inner"),
     ):
-        said = str(error)
+        message = str(error)
         with pytest.raises(OSError) as raised, named_when_full(tmp_path):
             raise error
-        assert str(raised.value) == said
+        assert str(raised.value) == message
 
 
 def test_a_file_is_utf8_with_plain_ends_of_lines(tmp_path: Path) -> None:

@@ -87,8 +87,8 @@ def test_results_come_in_the_order_of_their_items(tmp_path: Path) -> None:
 def test_items_are_not_taken_far_ahead(workers: int) -> None:
     taken: list[int] = []
     items = (taken.append(number) or number for number in range(20))  # type: ignore[func-returns-value]
-    for given, number in enumerate(map_in_order(abs, items, workers)):
-        assert given == number and len(taken) - given <= workers
+    for index, number in enumerate(map_in_order(abs, items, workers)):
+        assert index == number and len(taken) - index <= workers
 
 
 def test_one_worker_is_this_process() -> None:

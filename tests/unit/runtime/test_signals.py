@@ -11,7 +11,7 @@ from tdo_plugin.runtime.signals import GOES_ON, ended_by_sigterm
 
 
 @pytest.mark.parametrize(
-    ("what", "outer", "inner", "said"),
+    ("what", "outer", "inner", "printed"),
     [
         ("tdo score", "", "", "tdo score: ended by SIGTERM\n"),
         ("tdo score", "no hint", GOES_ON, f"tdo score: ended by SIGTERM; {GOES_ON}\n"),
@@ -19,7 +19,7 @@ from tdo_plugin.runtime.signals import GOES_ON, ended_by_sigterm
     ],
 )
 def test_one_line(
-    what: str, outer: str, inner: str, said: str, capsys: pytest.CaptureFixture[str]
+    what: str, outer: str, inner: str, printed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before, cleared = signal.getsignal(signal.SIGTERM), []
     with (
@@ -33,7 +33,7 @@ def test_one_line(
         finally:
             cleared.append(True)
     assert ended.value.code == 143 and cleared
-    assert capsys.readouterr().err == said
+    assert capsys.readouterr().err == printed
     assert signal.getsignal(signal.SIGTERM) == before
 
 

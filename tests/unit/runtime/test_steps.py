@@ -38,19 +38,19 @@ New.__name__ = "Old"
 
 def test_a_field_that_comes_later_makes_nothing_another_thing() -> None:
     assert described(Old(1, ({"a": New(2)},))) == described(New(1, ({"a": Old(2)},)))
-    others = [New(2), New(1, later=False), New(1, ("b",)), New(1, ({"a": 1},)), New(1, ("a", 1))]
-    assert len({described(one) for one in [New(1), *others]}) == 6
+    changed = [New(2), New(1, later=False), New(1, ("b",)), New(1, ({"a": 1},)), New(1, ("a", 1))]
+    assert len({described(value) for value in [New(1), *changed]}) == 6
 
 
 def test_a_step_s_digest_stays_what_it_was_in_folders_made_before() -> None:
-    known = "d87f94b87373f26842419a37dffce465000bd6f1429503ea4c3aabafe68f7fcb"
-    assert step("Größe", n=1).digest() == known
+    digest = "d87f94b87373f26842419a37dffce465000bd6f1429503ea4c3aabafe68f7fcb"
+    assert step("Größe", n=1).digest() == digest
 
 
 def run(root: Path, *steps: Step) -> tuple[dict[str, Facts], list[str]]:
     begun: list[str] = []
     with Steps(root, 1) as all_steps:
-        return all_steps.run(steps, lambda one: begun.append(one.name)), begun
+        return all_steps.run(steps, lambda started: begun.append(started.name)), begun
 
 
 def test_a_step_leaves_its_files_and_a_record(tmp_path: Path) -> None:
@@ -129,9 +129,9 @@ def test_what_a_killed_run_left_goes(tmp_path: Path) -> None:
 
 
 def test_forgotten_steps_are_done_again(tmp_path: Path) -> None:
-    other = Step("two.b", {}, lambda folder: {})
-    run(tmp_path, step(), other)
+    second = Step("two.b", {}, lambda folder: {})
+    run(tmp_path, step(), second)
     with Steps(tmp_path, 1) as steps:
         steps.forget("one")
-        assert steps.facts(step()) and steps.facts(other) is None
+        assert steps.facts(step()) and steps.facts(second) is None
         assert steps.files() == {"sub/file"}

@@ -27,13 +27,13 @@ FLAGS = {
 LIMITS = {"max_source_positions": 40, "max_target_positions": 50}
 
 
-def saved(path, task="tdo_translation", **given):
+def saved(path, task="tdo_translation", **settings):
     """A checkpoint of a training with these options."""
     usual = {
         **{"task": task, "lang_pairs": PAIRS.split(","), "langs": ["en", "de", "fr", "es"]},
         **{"lang_tok_style": "multilingual", **LIMITS},
     }
-    cfg = {"task": Namespace(**{**usual, **given}), "model": {"_name": "tdo_transformer"}}
+    cfg = {"task": Namespace(**{**usual, **settings}), "model": {"_name": "tdo_transformer"}}
     state = {"model": {}, "cfg": cfg}
     torch.save(state, path)
     return str(path)
@@ -114,8 +114,8 @@ def test_limits_of_decoding_may_be_lower_but_not_higher(tmp_path):
     )
     # the advice is good
     overrides = line.split("`")[3].split('"')[1]
-    told = ("--max-source-positions", "99", "--model-overrides", overrides)
-    assert decoding(path, *told).max_source_positions == 99
+    words = ("--max-source-positions", "99", "--model-overrides", overrides)
+    assert decoding(path, *words).max_source_positions == 99
 
 
 def test_limits_of_a_training_are_free_where_positions_are_computed(tmp_path):
@@ -132,8 +132,8 @@ def test_limits_of_a_training_are_free_where_positions_are_computed(tmp_path):
 def test_shares_of_noise_come_with_the_noise(tmp_path):
     path = saved(tmp_path / "a.pt", source_noise="bert", source_noise_rate=0.3)
     assert training("--restore-file", path).source_noise_rate == 0.3
-    told = training("--restore-file", path, "--source-noise-rate", "0.1")
-    assert (told.source_noise, told.source_noise_rate) == ("bert", 0.1)
+    args = training("--restore-file", path, "--source-noise-rate", "0.1")
+    assert (args.source_noise, args.source_noise_rate) == ("bert", 0.1)
 
 
 def test_the_symbol_of_denoising_without_its_data(tmp_path):
@@ -153,21 +153,21 @@ def test_what_a_training_goes_on_with_comes_first(tmp_path):
 
 
 def test_members_of_an_ensemble_must_agree(tmp_path):
-    one, other = saved(tmp_path / "a.pt", encoder_langtok="tgt"), saved(tmp_path / "b.pt")
-    assert decoding(f"{one}:{one}").encoder_langtok == "tgt"
+    first, second = saved(tmp_path / "a.pt", encoder_langtok="tgt"), saved(tmp_path / "b.pt")
+    assert decoding(f"{first}:{first}").encoder_langtok == "tgt"
     with pytest.raises(UserError, match=r"`--encoder-langtok` is tgt for .*a.pt, none for .*b.pt"):
-        decoding(f"{one}:{other}")
+        decoding(f"{first}:{second}")
 
 
 def test_fairseq_own_task_and_ours(tmp_path):
     """The rule holds where one of the two is ours; between fairseq's own nothing changes."""
     stock = "translation_multi_simple_epoch"
     ours, theirs = saved(tmp_path / "a.pt"), saved(tmp_path / "b.pt", stock)
-    other = ("--encoder-langtok", "src")
+    option = ("--encoder-langtok", "src")
     for path, task in ((ours, stock), (theirs, "tdo_translation"), (ours, "tdo_robt")):
         with pytest.raises(UserError, match="must be the checkpoint's, none; it is src"):
-            decoding(path, *other, task=task)
-    args = decoding(theirs, *other, *TASK, task=stock)
+            decoding(path, *option, task=task)
+    args = decoding(theirs, *option, *TASK, task=stock)
     assert (args.encoder_langtok, args.langtoks) == ("src", None)
 
 

@@ -51,7 +51,7 @@ def wrong_value(action):
     if action.nargs == 0:
         return [flag]
     if action.choices:
-        return [flag, next(str(one) for one in action.choices if one != action.default)]
+        return [flag, next(str(choice) for choice in action.choices if choice != action.default)]
     if action.type is int:
         return [flag, str((action.default or 0) + 1)]
     if action.type is float:
@@ -79,11 +79,11 @@ def test_each_refusal_is_one_line(command):
     parser = all_parsers()[command]
     args = parsed(command)
     for option, (row, *_) in refusals(command).items():
-        action = next(one for one in parser._actions if one.dest == option)
+        action = next(candidate for candidate in parser._actions if candidate.dest == option)
         flag, *value = wrong_value(action)
-        given = Namespace(**{**vars(args), option: (value or [True])[0], "cpu": True})
+        changed = Namespace(**{**vars(args), option: (value or [True])[0], "cpu": True})
         with pytest.raises(UserError) as raised:
-            fairseq_options.check_command_line(parser, given, [flag, *value])
+            fairseq_options.check_command_line(parser, changed, [flag, *value])
         line = str(raised.value)
         assert f"`{flag}`" in line and row.reason in line and "\n" not in line, line
 

@@ -33,7 +33,7 @@ def text(dictionary, tokens):
 @pytest.mark.parametrize("task_name", ["tdo_translation", "translation_multi_simple_epoch"])
 @pytest.mark.parametrize("number", STRATEGIES)
 def test_training_batch(number, task_name):
-    flags, *wanted, _ = STRATEGIES[number]
+    flags, *patterns, _ = STRATEGIES[number]
     task_flags = ("--task", task_name, *TASK[:2], "--lang-pairs", "en-de,de-en")
     task, _, _ = built(*task_flags, *TRAIN, *TDO, *flags)
     seen = set()
@@ -41,7 +41,7 @@ def test_training_batch(number, task_name):
         net_input = batch["net_input"]
         columns = (net_input["src_tokens"], net_input["prev_output_tokens"], batch["target"])
         for row in zip(*columns, strict=True):
-            source, previous, target = (text(task.source_dictionary, one) for one in row)
+            source, previous, target = (text(task.source_dictionary, tokens) for tokens in row)
             words = [word for word in source.split() if word.isalpha()]
             pair = ("en", "de") if words[0] in EN_DE else ("de", "en")
             mapping = EN_DE if pair[0] == "en" else {b: a for a, b in EN_DE.items()}
@@ -51,7 +51,7 @@ def test_training_batch(number, task_name):
                 "S": f"__{pair[0]}__",
                 "T": f"__{pair[1]}__",
             }
-            assert [source, previous, target] == [one.format(**parts) for one in wanted]
+            assert [source, previous, target] == [pattern.format(**parts) for pattern in patterns]
             seen.add(pair)
     assert len(seen) == 2
 
@@ -73,12 +73,12 @@ def test_generation_starts_from(number):
         return original(stream, prev_output_tokens, *args, **kwargs)
 
     with mock.patch.object(TargetStream, "forward", forward):
-        found = task.inference_step(generator, [model], batch)
-    wanted = [task.target_dictionary.index(word) for word in start.format(T="__fr__").split()]
-    assert fed[0].tolist() == [wanted[:1]] * len(fed[0])
-    assert fed[len(wanted) - 1].tolist() == [wanted] * len(fed[0])
+        hypotheses = task.inference_step(generator, [model], batch)
+    prefix = [task.target_dictionary.index(word) for word in start.format(T="__fr__").split()]
+    assert fed[0].tolist() == [prefix[:1]] * len(fed[0])
+    assert fed[len(prefix) - 1].tolist() == [prefix] * len(fed[0])
     tag = task.target_dictionary.index("__fr__")
-    first_words = torch.stack([beams[0]["tokens"][0] for beams in found])
+    first_words = torch.stack([beams[0]["tokens"][0] for beams in hypotheses])
     assert number not in (2, 4, 5) or first_words.eq(tag).all()
     # in the text the tag is left out
     assert tag in generator.symbols_to_strip_from_output or number == 1

@@ -34,7 +34,9 @@ def directions(task, batch):
         words = [dictionary[int(token)] for token in tokens]
         (tag,) = {word for word in words if word.startswith("__")}
         source = [word for word in words[: net_input["src_tokens"].size(1)] if word.isalpha()]
-        possible = [one for one, known in NUMBERS.items() if {*source} <= {*known.split()}]
+        possible = [
+            language for language, numbers in NUMBERS.items() if {*source} <= {*numbers.split()}
+        ]
         rows.append((possible, tag.strip("_")))
     return rows
 
@@ -71,7 +73,7 @@ def checked(task, batch):
 def test_rows_of_mixed_batches(split, more):
     task, _, _ = built(*TASK_FLAGS, *more)
     seen = [checked(task, batch) for batch in iterate(task, split)]
-    assert any(len(one) > 2 for one in seen), "no batch is mixed"
+    assert any(len(batch_directions) > 2 for batch_directions in seen), "no batch is mixed"
     whole = "--virtual-epoch-size" not in more or split == "valid"
     assert not whole or set().union(*seen) == set(BOTH_WAYS.split(","))
 
@@ -129,7 +131,9 @@ def test_the_stock_task_does_not_know_them():
     """Why this task exists: a mixed batch gets the ids of its first direction there."""
     flags = ("--task", "translation_multi_simple_epoch", *TASK_FLAGS[2:], *TAG, "--enable-lang-ids")
     task, _, _ = built(*flags)
-    batch = max(iterate(task, "train"), key=lambda one: len({*directions_of(task, one)}))
+    batch = max(
+        iterate(task, "train"), key=lambda candidate: len({*directions_of(task, candidate)})
+    )
     assert len({*directions_of(task, batch)}) > 2
     assert len(set(batch["net_input"]["src_lang_id"].flatten().tolist())) == 1
     assert "tgt_lang_id" not in batch["net_input"]
@@ -152,7 +156,7 @@ def test_interactive(strategy):
     _, task = generation("--task", "tdo_translation", *TASK, *strategy, "-s", "es", "-t", "en")
     lines = ["uno dos", "", "tres"]
     tokens = [task.source_dictionary.encode_line(line).long() for line in lines]
-    dataset = task.build_dataset_for_inference(tokens, [len(one) for one in tokens])
+    dataset = task.build_dataset_for_inference(tokens, [len(sentence) for sentence in tokens])
     (batch,) = task.get_batch_iterator(dataset, max_sentences=3).next_epoch_itr(shuffle=False)
     assert sorted(batch["id"].tolist()) == [0, 1, 2]
     assert set(ids(batch, "src")) == {"es"}

@@ -29,7 +29,7 @@ def longest(split, pair):
     for language in pair:
         names = ("-".join(pair), "-".join(reversed(pair)))
         paths = (folder / f"{split}.{name}.{language}" for name in names)
-        (path,) = (one for one in paths if one.exists())
+        (path,) = (candidate for candidate in paths if candidate.exists())
         texts.append([len(line.split()) for line in path.read_text("utf-8").splitlines()])
     sizes = [max(source + 2, target + 1) for source, target in zip(*texts, strict=True)]
     return max(sizes), [number + 1 for number, size in enumerate(sizes) if size == max(sizes)]
@@ -39,23 +39,23 @@ def test_a_batch_that_holds_no_sentence_of_generation():
     _, task = generation(*FLAGS, *DE_FR)
     line = refused(task, "test", max_tokens=4)
     tokens, lines = longest("test", ("de", "fr"))
-    found = re.fullmatch(
+    match = re.fullmatch(
         r"`--max-tokens` must hold the longest sentence; it is 4, and line (\d+) of de-fr has "
         r"(\d+) tokens",
         line,
     )
-    assert found, line
-    assert int(found[1]) in lines and int(found[2]) == tokens
+    assert match, line
+    assert int(match[1]) in lines and int(match[2]) == tokens
 
 
 @pytest.mark.parametrize("method", ["temperature", "RoundRobin"])
 def test_a_batch_that_holds_no_sentence_of_training(method):
     task, _, _ = built(*FLAGS, *TRAIN, *TDO, "--sampling-method", method)
     line = refused(task, "train", max_tokens=4)
-    found = re.search(r"it is 4, and line (\d+) of (\w+)-(\w+) has (\d+) tokens$", line)
-    assert found, line
-    tokens, lines = longest("train", (found[2], found[3]))
-    assert int(found[4]) == tokens and int(found[1]) in lines
+    match = re.search(r"it is 4, and line (\d+) of (\w+)-(\w+) has (\d+) tokens$", line)
+    assert match, line
+    tokens, lines = longest("train", (match[2], match[3]))
+    assert int(match[4]) == tokens and int(match[1]) in lines
 
 
 def test_a_set_of_which_nothing_is_left():

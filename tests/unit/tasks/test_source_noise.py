@@ -24,9 +24,9 @@ def task_of(*flags, name="tdo_translation"):
 def test_the_mask_stands_behind_all_other_symbols():
     noisy, plain = task_of(), built("--task", "tdo_translation", *FLAGS)[0]
     for side in ("source_dictionary", "target_dictionary"):
-        own, other = getattr(noisy, side), getattr(plain, side)
-        assert own.symbols == [*other.symbols, MASK]
-        assert own.index(MASK) == len(other)
+        with_mask, without_mask = getattr(noisy, side), getattr(plain, side)
+        assert with_mask.symbols == [*without_mask.symbols, MASK]
+        assert with_mask.index(MASK) == len(without_mask)
 
 
 def test_where_a_model_is_used_the_dictionary_has_it_too():
@@ -39,7 +39,7 @@ def disturbed_often(task, draws=400):
     """The words of one source of many tokens, and what came of them, (draws, tokens)."""
     dictionary = task.source_dictionary
     noise = SourceNoise(task)
-    words = [dictionary.index(one) for one in ("one", "zwei", "trois", "cuatro")] * 25
+    words = [dictionary.index(word) for word in ("one", "zwei", "trois", "cuatro")] * 25
     tag, pad = dictionary.index("__de__"), dictionary.pad()
     row = torch.tensor([[pad, pad, tag, *words, dictionary.unk(), dictionary.eos()]])
     return row, torch.cat([noise.disturbed(row, [1, 2, draw])[0] for draw in range(draws)])
@@ -48,24 +48,24 @@ def disturbed_often(task, draws=400):
 def test_shares_over_many_draws():
     task = task_of()
     dictionary = task.source_dictionary
-    row, found = disturbed_often(task)
+    row, noisy = disturbed_often(task)
     words = slice(3, -1)
-    changed = found != row
+    changed = noisy != row
     # padding, tag and end symbol never change; an unknown word may
     assert not changed[:, :3].any() and not changed[:, -1].any()
     assert changed[:, -2].any()
-    tokens = found[:, words]
+    tokens = noisy[:, words]
     count = tokens.numel()
     masked = tokens.eq(dictionary.index(MASK)).sum().item() / count
-    other = (changed[:, words] & tokens.ne(dictionary.index(MASK))).sum().item() / count
+    replaced = (changed[:, words] & tokens.ne(dictionary.index(MASK))).sum().item() / count
     # five standard deviations of a share among so many draws
     assert abs(masked - 0.12) < 5 * (0.12 * 0.88 / count) ** 0.5
     vocabulary = 28  # words of four languages; one in as many is drawn in its own place
-    wanted = 0.015 * (1 - 1 / vocabulary)
-    assert abs(other - wanted) < 5 * (wanted / count) ** 0.5
+    expected = 0.015 * (1 - 1 / vocabulary)
+    assert abs(replaced - expected) < 5 * (expected / count) ** 0.5
     # each position is picked as often as any other
     each = changed[:, words].double().mean(0)
-    assert (each - each.mean()).abs().max() < 5 * (0.135 * 0.865 / len(found)) ** 0.5
+    assert (each - each.mean()).abs().max() < 5 * (0.135 * 0.865 / len(noisy)) ** 0.5
 
 
 def test_random_tokens_are_words_and_all_of_them():
@@ -73,13 +73,13 @@ def test_random_tokens_are_words_and_all_of_them():
     flags = [word for name in shares for word in (f"--source-noise-{name}", shares[name])]
     task = task_of(*flags)
     dictionary = task.source_dictionary
-    _, found = disturbed_often(task, 60)
-    drawn = found[:, 3:-1].unique().tolist()
+    _, noisy = disturbed_often(task, 60)
+    drawn = noisy[:, 3:-1].unique().tolist()
     special = {dictionary.bos(), dictionary.pad(), dictionary.eos(), dictionary.unk()}
-    tags = {dictionary.index(f"__{one}__") for one in task.langs}
+    tags = {dictionary.index(f"__{language}__") for language in task.langs}
     words = set(range(len(dictionary))) - special - tags - {dictionary.index(MASK)}
     assert set(drawn) == words
-    counts = torch.bincount(found[:, 3:-1].flatten(), minlength=len(dictionary))[sorted(words)]
+    counts = torch.bincount(noisy[:, 3:-1].flatten(), minlength=len(dictionary))[sorted(words)]
     expected = counts.sum().item() / len(words)
     assert (counts - expected).abs().max() < 5 * expected**0.5
 
@@ -87,8 +87,8 @@ def test_random_tokens_are_words_and_all_of_them():
 def test_unchanged_is_the_rest():
     task = task_of("--source-noise-rate", "1", "--source-noise-mask", "0.5")
     dictionary = task.source_dictionary
-    row, found = disturbed_often(task, 100)
-    words = found[:, 3:-1]
+    row, noisy = disturbed_often(task, 100)
+    words = noisy[:, 3:-1]
     masked = words.eq(dictionary.index(MASK)).double().mean().item()
     same = words.eq(row[:, 3:-1]).double().mean().item()
     assert masked == pytest.approx(0.5, abs=0.03)
@@ -103,8 +103,8 @@ def test_padding_of_the_vocabulary_is_no_word():
     args = Namespace(seed=1, lang_tok_style="multilingual", langtoks_specs=["main"])
     vars(args).update({f"source_noise_{name}": share for name, share in shares.items()})
     noise = SourceNoise(Namespace(args=args, source_dictionary=dictionary, langs=["de"]))
-    found, _ = noise.disturbed(torch.full((9, 9), dictionary.index("one")), [3])
-    assert {dictionary[token] for token in found.unique().tolist()} == {"one", "two"}
+    noisy, _ = noise.disturbed(torch.full((9, 9), dictionary.index("one")), [3])
+    assert {dictionary[token] for token in noisy.unique().tolist()} == {"one", "two"}
 
 
 def test_the_tag_of_synthetic_sources_is_no_word():
@@ -113,8 +113,8 @@ def test_the_tag_of_synthetic_sources_is_no_word():
     tag = dictionary.index("<bt>")
     assert dictionary.symbols[-2:] == ["<bt>", MASK]
     row = torch.tensor([[dictionary.index("__de__"), tag, *[dictionary.index("one")] * 50]])
-    found = [SourceNoise(task).disturbed(row, [number])[0] for number in range(60)]
-    assert all(one[0, 1] == tag and not one[0, 2:].eq(tag).any() for one in found)
+    draws = [SourceNoise(task).disturbed(row, [number])[0] for number in range(60)]
+    assert all(draw[0, 1] == tag and not draw[0, 2:].eq(tag).any() for draw in draws)
 
 
 # --- in a batch ------------------------------------------------------------------------------
@@ -127,26 +127,26 @@ def batch_and_hook(*flags):
 
 
 def noised(hook, batch, update):
-    (made,), _ = hook.batches(batch, None, update)
-    return made["net_input"]["src_tokens"]
+    (noisy_batch,), _ = hook.batches(batch, None, update)
+    return noisy_batch["net_input"]["src_tokens"]
 
 
 def test_a_batch_keeps_its_source():
     batch, hook = batch_and_hook("--source-noise-rate", "0.5")
     clean = batch["net_input"]["src_tokens"].clone()
-    (made,), logs = hook.batches(batch, None, 0)
+    (noisy_batch,), logs = hook.batches(batch, None, 0)
     assert torch.equal(batch["net_input"]["src_tokens"], clean)  # it may be repeated
-    assert torch.equal(made[CLEAN_SOURCE], clean)
-    assert not torch.equal(made["net_input"]["src_tokens"], clean)
+    assert torch.equal(noisy_batch[CLEAN_SOURCE], clean)
+    assert not torch.equal(noisy_batch["net_input"]["src_tokens"], clean)
     untouched = {**batch["net_input"], "src_tokens": None}
-    for name, value in {**made["net_input"], "src_tokens": None}.items():
+    for name, value in {**noisy_batch["net_input"], "src_tokens": None}.items():
         assert value is untouched[name]
     assert logs["noise_able"] >= logs["noise_picked"] >= logs["noise_masked"] > 0
 
 
 def test_noise_follows_seed_update_and_sentences():
     batch, hook = batch_and_hook("--source-noise-rate", "0.5")
-    again, other = (
+    again, reseeded = (
         batch_and_hook("--source-noise-rate", "0.5")[1],
         batch_and_hook("--source-noise-rate", "0.5", "--seed", "4")[1],
     )
@@ -154,7 +154,7 @@ def test_noise_follows_seed_update_and_sentences():
     assert torch.equal(first, noised(hook, batch, 7))
     assert torch.equal(first, noised(again, batch, 7))  # nothing is kept
     assert not torch.equal(first, noised(hook, batch, 8))  # so no two epochs are alike
-    assert not torch.equal(first, noised(other, batch, 7))
+    assert not torch.equal(first, noised(reseeded, batch, 7))
     moved = {**batch, "id": batch["id"] + 1}
     assert not torch.equal(first, noised(hook, moved, 7))
 
@@ -169,9 +169,9 @@ def test_torch_s_random_numbers_go_on():
 def test_what_is_logged():
     batch, hook = batch_and_hook("--source-noise-rate", "0.5")
     logs = [hook.batches(batch, None, update)[1] for update in range(20)]
-    with metrics.aggregate() as found:
+    with metrics.aggregate() as aggregator:
         hook.log(logs)
-    values = found.get_smoothed_values()
+    values = aggregator.get_smoothed_values()
     assert values["noise_picked"] == pytest.approx(0.5, abs=0.08)
     assert values["noise_masked"] == pytest.approx(0.4, abs=0.08)
 
@@ -179,9 +179,9 @@ def test_what_is_logged():
 @pytest.mark.parametrize("able", [0, 1])
 def test_shares_of_hardly_any_tokens(able):
     _, hook = batch_and_hook()
-    with metrics.aggregate() as found:
+    with metrics.aggregate() as aggregator:
         hook.log([{"noise_able": able, "noise_picked": able, "noise_masked": 0}])
-    values = found.get_smoothed_values()
+    values = aggregator.get_smoothed_values()
     assert (values["noise_picked"], values["noise_masked"]) == (able, 0)
 
 
@@ -193,7 +193,7 @@ def test_sources_of_length_zero():
 
 def test_after_back_translation():
     """What is translated back is not disturbed, what comes of it is."""
-    kinds = [type(one).__name__ for one in task_of(name="tdo_robt").step_hooks]
+    kinds = [type(hook).__name__ for hook in task_of(name="tdo_robt").step_hooks]
     assert kinds == ["BackTranslation", "SourceNoise"]
 
 
@@ -201,7 +201,7 @@ def test_after_back_translation():
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("options", "message"),
     [
         ({"rate": 1.5}, "`--source-noise-rate` must be from 0 to 1; it is 1.5"),
         ({"mask": -0.1}, "`--source-noise-mask` must be from 0 to 1; it is -0.1"),
@@ -213,8 +213,8 @@ def test_after_back_translation():
         ({"kind": "none", "random": 0.2}, "`--source-noise-random` must be left out where"),
     ],
 )
-def test_shares_that_make_no_sense(given, message):
-    shares = {"rate": 0.15, "mask": 0.8, "random": 0.1, **given}
+def test_shares_that_make_no_sense(options, message):
+    shares = {"rate": 0.15, "mask": 0.8, "random": 0.1, **options}
     args = Namespace(source_noise=shares.pop("kind", "bert"))
     vars(args).update({f"source_noise_{name}": share for name, share in shares.items()})
     with pytest.raises(UserError) as refused:
@@ -244,32 +244,34 @@ def test_masked_tags_count_it():
 
 
 def test_models_with_it_know_no_more_languages():
-    for option, given in (
+    for option, setting in (
         ("--source-noise", {"source_noise": "bert"}),
         ("--back-translated-tag", {"back_translated_tag": "<bt>"}),
     ):
-        args = Namespace(langs=["en", "de"], encoder_langtok="tgt", **given)
+        args = Namespace(langs=["en", "de"], encoder_langtok="tgt", **setting)
         with pytest.raises(UserError, match=f"`--path` must name a model without `{option}`"):
             Extension(["en", "de"], ["fr"]).arguments(args)
 
 
 def test_another_dictionary_than_the_checkpoint_s():
     noisy, plain = task_of(), tasks.setup_task(built("--task", "tdo_translation", *FLAGS)[0].args)
-    for own, other in ((plain, noisy), (noisy, plain)):
+    for task, saved in ((plain, noisy), (noisy, plain)):
         with pytest.raises(UserError, match="`--source-noise` must be none or not none as for"):
-            own.load_state_dict(other.state_dict())
+            task.load_state_dict(saved.state_dict())
 
 
 def test_another_model_than_the_checkpoint_s():
     """As `--finetune-from-model` meets it, before any task does."""
     noisy, plain = (built("--task", "tdo_translation", *FLAGS, *flags)[1] for flags in (BERT, ()))
-    for own, other in ((plain, noisy), (noisy, plain)):
+    for model, saved in ((plain, noisy), (noisy, plain)):
         with pytest.raises(UserError, match=r"\(--source-noise bert adds one, --back-translated-t"):
-            own.load_state_dict(other.state_dict())
+            model.load_state_dict(saved.state_dict())
 
 
 @pytest.mark.parametrize("loading", ["lean", "fairseq"])
 def test_each_language_s_dictionary_has_the_symbol(loading):
     """fairseq's loading has one object for each."""
     task = task_of("--data-loading", loading)
-    assert {one.index(MASK) for one in task.dicts.values()} == {len(task.source_dictionary) - 1}
+    assert {dictionary.index(MASK) for dictionary in task.dicts.values()} == {
+        len(task.source_dictionary) - 1
+    }

@@ -39,9 +39,9 @@ class Optimizer:
 
 def step(task, sample, model, criterion, update=0):
     loss, size, logs = task.train_step(sample, model, criterion, Optimizer(), update)
-    found = {name: one.grad.clone() for name, one in model.named_parameters()}
+    gradients = {name: parameter.grad.clone() for name, parameter in model.named_parameters()}
     model.zero_grad()
-    return loss, size, logs, found
+    return loss, size, logs, gradients
 
 
 # --- in one process --------------------------------------------------------------------------
@@ -77,8 +77,8 @@ def test_losses_sizes_logs_and_gradients_are_sums():
     assert threefold[2].keys() == logs.keys()
     for key, value in logs.items():
         assert float(threefold[2][key]) == pytest.approx(3 * float(value)), key
-    for name, one in once.items():
-        torch.testing.assert_close(threefold[3][name], 3 * one)
+    for name, gradient in once.items():
+        torch.testing.assert_close(threefold[3][name], 3 * gradient)
 
 
 def test_hooks_log_in_training_alone():
@@ -143,22 +143,25 @@ def test_workers_with_different_numbers_of_batches_do_not_wait_for_each_other(tm
     def work(rank):
         def train(wrapped):
             task.step_hooks = [Hook(COUNTS[rank])]
-            found = []
+            gradients = []
             for update in range(len(COUNTS[0])):
                 task.train_step(samples[rank], wrapped, criterion, Optimizer(), update)
-                found.append(
-                    {name: one.grad.clone().numpy() for name, one in model.named_parameters()}
+                gradients.append(
+                    {
+                        name: parameter.grad.clone().numpy()
+                        for name, parameter in model.named_parameters()
+                    }
                 )
                 model.zero_grad()
-            return found
+            return gradients
 
         return in_torch_s_wrapper(model, train, tmp_path / "meeting", rank, 2)
 
-    found = dict(run_jobs([(rank, lambda rank=rank: work(rank)) for rank in (0, 1)], 2))
+    by_rank = dict(run_jobs([(rank, lambda rank=rank: work(rank)) for rank in (0, 1)], 2))
     single = [step(task, sample, model, criterion)[3] for sample in samples]
     for update, counts in enumerate(zip(*COUNTS, strict=True)):
         for name in single[0]:
-            mean = sum(n * one[name] for n, one in zip(counts, single, strict=True)) / 2
+            mean = sum(n * gradients[name] for n, gradients in zip(counts, single, strict=True)) / 2
             for rank in (0, 1):
-                own = torch.from_numpy(found[rank][update][name])
-                torch.testing.assert_close(own, mean, rtol=1e-4, atol=1e-4)
+                gradient = torch.from_numpy(by_rank[rank][update][name])
+                torch.testing.assert_close(gradient, mean, rtol=1e-4, atol=1e-4)

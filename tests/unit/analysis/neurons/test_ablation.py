@@ -23,26 +23,26 @@ STORED = {
 
 
 def test_general_neurons_go_for_everyone():
-    found, gone = ablated(STORED, Ablation(general=0.2))
+    remaining, gone = ablated(STORED, Ablation(general=0.2))
     assert gone == 2
-    lost = GENERAL & ~found["general"]
+    lost = GENERAL & ~remaining["general"]
     assert int(lost.sum()) == 2
-    assert torch.equal(found["masks"], MASKS & ~lost)
-    assert torch.equal(found["pairs"], PAIRS)
-    assert not torch.equal(found["digest"], STORED["digest"]) and len(found["digest"]) == 32
+    assert torch.equal(remaining["masks"], MASKS & ~lost)
+    assert torch.equal(remaining["pairs"], PAIRS)
+    assert not torch.equal(remaining["digest"], STORED["digest"]) and len(remaining["digest"]) == 32
     again, _ = ablated(STORED, Ablation(general=0.2))
-    other, _ = ablated(STORED, Ablation(general=0.2, seed=2))
-    assert all(torch.equal(again[name], found[name]) for name in found)
-    assert not torch.equal(other["masks"], found["masks"])
+    reseeded, _ = ablated(STORED, Ablation(general=0.2, seed=2))
+    assert all(torch.equal(again[name], remaining[name]) for name in remaining)
+    assert not torch.equal(reseeded["masks"], remaining["masks"])
 
 
 def test_specific_neurons_of_one_pair():
-    found, gone = ablated(STORED, Ablation(specific=0.5, pair=(0, 1)))
+    remaining, gone = ablated(STORED, Ablation(specific=0.5, pair=(0, 1)))
     assert gone == 2
-    lost = MASKS[0] & ~found["masks"][0]
+    lost = MASKS[0] & ~remaining["masks"][0]
     assert int(lost.sum()) == 2 and not (lost & GENERAL).any()
-    assert not found["masks"][:, lost].any(), "of the other pair as well"
-    assert torch.equal(found["general"], GENERAL)
+    assert not remaining["masks"][:, lost].any(), "of the other pair as well"
+    assert torch.equal(remaining["general"], GENERAL)
     everything, gone = ablated(STORED, Ablation(specific=1.0, pair=(1, 0)))
     assert gone == 4 and torch.equal(everything["masks"][1], GENERAL)
 

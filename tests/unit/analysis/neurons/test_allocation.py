@@ -36,17 +36,19 @@ def table(pairs=PAIRS, theta=THETA) -> Importance:
     return Importance("taylor", pairs, {SOURCE: theta, TARGET: theta}, sides, "c")
 
 
-def masks(by: str, share: float = 0.25, threshold: float = 0.5, own: Importance | None = None):
-    own = own or table()
-    modules, general = allocate(own, share, threshold, by)
-    return Masks(own.pairs, modules, general, own.checkpoint)
+def masks(
+    by: str, share: float = 0.25, threshold: float = 0.5, importance: Importance | None = None
+):
+    importance = importance or table()
+    modules, general = allocate(importance, share, threshold, by)
+    return Masks(importance.pairs, modules, general, importance.checkpoint)
 
 
 def test_relative_importance_is_of_one_size_for_all_pairs():
     scale = torch.tensor([[100.0], [1.0], [0.5], [0.0]])
-    found = relative(table(theta=THETA[3:] * scale)).modules[SOURCE]
-    assert found[:3].tolist() == [[2.0, 1.0, 1.0, 0.0]] * 3
-    assert found[3].tolist() == [0.0] * 4
+    scaled = relative(table(theta=THETA[3:] * scale)).modules[SOURCE]
+    assert scaled[:3].tolist() == [[2.0, 1.0, 1.0, 0.0]] * 3
+    assert scaled[3].tolist() == [0.0] * 4
 
 
 def test_groups():
@@ -67,19 +69,22 @@ def test_groups():
     ],
 )
 def test_every_way_by_hand(by, of_source, of_target):
-    found = masks(by)
+    allocated = masks(by)
     for name, way in ((SOURCE, of_source), (TARGET, of_target)):
-        assert found.general[name].tolist() == [True, False, False, False]
-        assert found.modules[name][:, 0].all()
-        assert found.modules[name][:, 1].int().tolist() == SECOND[way]
+        assert allocated.general[name].tolist() == [True, False, False, False]
+        assert allocated.modules[name][:, 0].all()
+        assert allocated.modules[name][:, 1].int().tolist() == SECOND[way]
         # equally important to all, and unimportant to all
-        assert found.modules[name][:, 2].all() and found.modules[name][:, 3].all()
+        assert allocated.modules[name][:, 2].all() and allocated.modules[name][:, 3].all()
 
 
 def test_a_group_s_importance_is_the_mean_of_its_pairs():
     theta = torch.tensor([[7.0], [4.0], [10.0], [1.0]], dtype=torch.float64)
-    own = table(theta=theta)  # en has the mean of 7 and 4, it 10, ro 1
-    at = {k: masks("target", 0, k, own).modules[TARGET][:, 0].int().tolist() for k in (0.55, 0.56)}
+    importance = table(theta=theta)  # en has the mean of 7 and 4, it 10, ro 1
+    at = {
+        k: masks("target", 0, k, importance).modules[TARGET][:, 0].int().tolist()
+        for k in (0.55, 0.56)
+    }
     assert at == {0.55: [1, 1, 1, 0], 0.56: [0, 0, 1, 0]}
 
 
@@ -109,34 +114,34 @@ def test_among_many_that_are_equal_the_first_are_general():
 
 
 def test_each_module_has_its_own_share():
-    own = table()
-    low = Importance("taylor", PAIRS, {SOURCE: THETA, TARGET: THETA / 100}, own.sides, "c")
+    importance = table()
+    low = Importance("taylor", PAIRS, {SOURCE: THETA, TARGET: THETA / 100}, importance.sides, "c")
     _, general = allocate(low, 0.5, 0.5, "pair")
-    assert [int(one.sum()) for one in general.values()] == [2, 2]
+    assert [int(mask.sum()) for mask in general.values()] == [2, 2]
 
 
 def test_some_pairs_alone():
-    own = chosen(table(), ["en-it", "it-en"])
-    assert own.pairs == ["it-en", "en-it"]
-    assert own.modules[SOURCE][:, 1].tolist() == [9.0, 1.0]
+    importance = chosen(table(), ["en-it", "it-en"])
+    assert importance.pairs == ["it-en", "en-it"]
+    assert importance.modules[SOURCE][:, 1].tolist() == [9.0, 1.0]
     # over these two, the second neuron's mean is 5
-    assert masks("pair", own=own).modules[SOURCE][:, 1].tolist() == [True, False]
+    assert masks("pair", importance=importance).modules[SOURCE][:, 1].tolist() == [True, False]
 
 
 def test_a_single_pair_has_everything():
     assert all(
-        one.all() for one in masks("pair", 0.25, 1, chosen(table(), ["ro-en"])).modules.values()
+        mask.all() for mask in masks("pair", 0.25, 1, chosen(table(), ["ro-en"])).modules.values()
     )
 
 
 def test_summary_by_hand():
-    found = summarize(masks("separate"), "separate", table().sides)
-    assert (found.modules, found.neurons, found.general, found.specific) == (2, 8, 2, 6)
+    summary = summarize(masks("separate"), "separate", table().sides)
+    assert (summary.modules, summary.neurons, summary.general, summary.specific) == (2, 8, 2, 6)
     # second neuron: one source, two targets; third and fourth: three groups each, in both modules
-    assert found.groups == (1 + 2 + 4 * 3) / 6
-    first = found.pairs["it-en"]
+    assert summary.groups == (1 + 2 + 4 * 3) / 6
+    first = summary.pairs["it-en"]
     assert (first.specific, first.alone, first.share) == (6, 1, 1.0)
-    last = found.pairs["en-it"]
+    last = summary.pairs["en-it"]
     assert (last.specific, last.alone, last.share) == (4, 0, 6 / 8)
     assert last.without_specific == 0 and last.without_any == ()
 
@@ -144,25 +149,25 @@ def test_summary_by_hand():
 def test_alone_is_a_group_s():
     """Both pairs into English have what no other target has."""
     theta = torch.tensor([[9.0], [9.0], [1.0], [1.0]])
-    own = table(theta=theta)
-    by_target = summarize(masks("target", 0, 0.5, own), "target", own.sides)
-    assert [one.alone for one in by_target.pairs.values()] == [2, 2, 0, 0]
+    importance = table(theta=theta)
+    by_target = summarize(masks("target", 0, 0.5, importance), "target", importance.sides)
+    assert [pair.alone for pair in by_target.pairs.values()] == [2, 2, 0, 0]
     assert by_target.groups == 1
-    by_pair = summarize(masks("pair", 0, 0.5, own), "pair", own.sides)
-    assert [one.alone for one in by_pair.pairs.values()] == [0, 0, 0, 0]
+    by_pair = summarize(masks("pair", 0, 0.5, importance), "pair", importance.sides)
+    assert [pair.alone for pair in by_pair.pairs.values()] == [0, 0, 0, 0]
     assert by_pair.groups == 2
 
 
 def test_summary_of_pairs_without_neurons():
     theta = torch.tensor([[9.0, 9.0], [1.0, 1.0], [1.0, 1.0], [1.0, 9.0]])
-    own = table(theta=theta)
-    none = summarize(masks("pair", 0, 0.5, own), "pair", own.sides).pairs["ro-en"]
+    importance = table(theta=theta)
+    none = summarize(masks("pair", 0, 0.5, importance), "pair", importance.sides).pairs["ro-en"]
     assert none.without_any == (SOURCE, TARGET)
     assert (none.specific, none.without_specific, none.share) == (0, 2, 0)
-    some = summarize(masks("pair", 0.5, 0.5, own), "pair", own.sides).pairs["ro-en"]
+    some = summarize(masks("pair", 0.5, 0.5, importance), "pair", importance.sides).pairs["ro-en"]
     assert some.without_any == () and some.without_specific == 2
 
 
 def test_summary_without_specific_neurons():
-    found = summarize(masks("pair", 1), "pair", table().sides)
-    assert (found.specific, found.groups) == (0, None)
+    summary = summarize(masks("pair", 1), "pair", table().sides)
+    assert (summary.specific, summary.groups) == (0, None)

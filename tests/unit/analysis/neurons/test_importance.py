@@ -57,28 +57,31 @@ def model_of(weights):
 def test_absolute_values_are_taken_of_each_position():
     x = torch.tensor([[1.0], [-3.0], [9.0], [1.0]])  # the second row of (2, 2) is padding
     model, points = model_of(torch.tensor([[5.0], [5.0], [0.0], [5.0]]))
-    found = NeuronMeans(points, METHODS["taylor"])
-    assert found.add(REAL, lambda: model(x)) == 10 * (1 - 3 + 1)
+    importance = NeuronMeans(points, METHODS["taylor"])
+    assert importance.add(REAL, lambda: model(x)) == 10 * (1 - 3 + 1)
     # 10 * |1|, 0 and 10 * |1| of three positions, whose sum with signs is no other; then 10 * |-3|
-    assert found.means["first"].tolist() == [pytest.approx(20 / 3)]
-    assert found.means["second"].tolist() == [pytest.approx(20 / 3)]
+    assert importance.means["first"].tolist() == [pytest.approx(20 / 3)]
+    assert importance.means["second"].tolist() == [pytest.approx(20 / 3)]
     x[2] = -1.0
     model.weights = torch.full((4, 1), 5.0)
-    found.add(REAL, lambda: model(x))
-    assert found.means["first"].tolist() == [pytest.approx(50 / 6)]
-    assert found.positions == {"first": 6, "second": 6}
+    importance.add(REAL, lambda: model(x))
+    assert importance.means["first"].tolist() == [pytest.approx(50 / 6)]
+    assert importance.positions == {"first": 6, "second": 6}
 
 
 def test_absolute_activations_need_no_gradient():
     model, points = model_of(torch.ones(4, 1))
-    found = NeuronMeans(points, METHODS["absolute"], scale=4.0)
+    importance = NeuronMeans(points, METHODS["absolute"], scale=4.0)
 
     def loss():
         assert not torch.is_grad_enabled()
         return model(torch.tensor([[1.0], [5.0], [-3.0], [2.0]]))
 
-    found.add(REAL, loss)
-    assert {name: mean.item() for name, mean in found.means.items()} == {"first": 2, "second": 4}
+    importance.add(REAL, loss)
+    assert {name: mean.item() for name, mean in importance.means.items()} == {
+        "first": 2,
+        "second": 4,
+    }
 
 
 def test_a_scaled_loss_changes_nothing():
@@ -86,9 +89,9 @@ def test_a_scaled_loss_changes_nothing():
     model, points = model_of(torch.randn(4, 3, dtype=torch.float64))
     means = []
     for scale in (1.0, 128.0):
-        found = NeuronMeans(points, METHODS["taylor"], scale)
-        found.add(REAL, lambda: model(x))
-        means.append(found.means["first"])
+        importance = NeuronMeans(points, METHODS["taylor"], scale)
+        importance.add(REAL, lambda: model(x))
+        means.append(importance.means["first"])
     assert torch.equal(*means)
 
 
@@ -97,23 +100,23 @@ def test_sums_are_in_double_precision():
     size = 2**17
     real = RealPositions(torch.ones(1, size, dtype=torch.bool), torch.ones(1, 1, dtype=torch.bool))
     point = nn.Identity()
-    found = NeuronMeans({"point": point}, METHODS["absolute"])
+    importance = NeuronMeans({"point": point}, METHODS["absolute"])
     x = torch.full((size, 1), 0.1, dtype=torch.float16)
-    found.add(real, lambda: point(x).sum())
-    assert found.means["point"].dtype == torch.float64
-    assert found.means["point"].item() == float(x[0])
+    importance.add(real, lambda: point(x).sum())
+    assert importance.means["point"].dtype == torch.float64
+    assert importance.means["point"].item() == float(x[0])
 
 
 def test_hooks_are_gone_even_after_a_mistake():
     model, points = model_of(torch.ones(4, 1))
-    found = NeuronMeans(points, METHODS["taylor"])
+    importance = NeuronMeans(points, METHODS["taylor"])
     with pytest.raises(RuntimeError):
-        found.add(REAL, lambda: model(torch.ones(4, 2)) / model(torch.ones(3, 7)))
+        importance.add(REAL, lambda: model(torch.ones(4, 2)) / model(torch.ones(3, 7)))
     assert not model.first._forward_hooks and not model.second._forward_hooks
 
 
 def test_a_module_that_computes_nothing_is_no_mean():
-    found = NeuronMeans({"idle": nn.Identity()}, METHODS["absolute"])
-    found.add(REAL, lambda: torch.zeros(()))
+    importance = NeuronMeans({"idle": nn.Identity()}, METHODS["absolute"])
+    importance.add(REAL, lambda: torch.zeros(()))
     with pytest.raises(ValueError, match="idle has not computed"):
-        _ = found.means
+        _ = importance.means

@@ -38,24 +38,24 @@ def test_rank_correlation_goes_by_ranks():
 
 
 def test_kinds_are_means_over_layers():
-    own = importance_of(PAIRS, 2, 8, 16)
-    found = pair_similarity.spearman_by_kind(own)
-    assert len(found) == 6 + 10
-    layers = [own.modules[f"decoder_layers.{n}.cross_attention.key"] for n in (0, 1)]
+    importance = importance_of(PAIRS, 2, 8, 16)
+    correlations = pair_similarity.spearman_by_kind(importance)
+    assert len(correlations) == 6 + 10
+    layers = [importance.modules[f"decoder_layers.{n}.cross_attention.key"] for n in (0, 1)]
     expected = (pair_similarity.spearman(layers[0]) + pair_similarity.spearman(layers[1])) / 2
-    torch.testing.assert_close(found["decoder", "cross_attention", "key"], expected)
+    torch.testing.assert_close(correlations["decoder", "cross_attention", "key"], expected)
 
 
 def test_tree_by_hand():
     """Average linkage: 0 and 2 at 0.2, then 1 at the mean of 0.9 and 0.7."""
     alike = torch.tensor([[1.0, 0.1, 0.8], [0.1, 1.0, 0.3], [0.8, 0.3, 1.0]], dtype=torch.float64)
-    found = pair_similarity.tree(alike)
-    assert [(*sorted(step[:2]), round(step[2], 9), step[3]) for step in found.steps] == [
+    tree = pair_similarity.tree(alike)
+    assert [(*sorted(step[:2]), round(step[2], 9), step[3]) for step in tree.steps] == [
         (0, 2, 0.2, 2),
         (1, 3, 0.8, 3),
     ]
-    assert sorted(found.order) == [0, 1, 2] and found.order.index(1) != 1
-    assert [round(max(one), 9) for one in found.heights] == [0.2, 0.8]
+    assert sorted(tree.order) == [0, 1, 2] and tree.order.index(1) != 1
+    assert [round(max(link), 9) for link in tree.heights] == [0.2, 0.8]
 
 
 def test_without_scipy_the_extra_is_named(monkeypatch):

@@ -24,17 +24,17 @@ def test_general_neurons_are_nobody_s():
 
 
 def test_counts_of_modules_and_their_mscore():
-    found = by_module(MASKS)
-    assert found[QUERY] == Specific(2, (2, 1, 1))
-    assert found[INNER] == Specific(3, (2, 2, 1))
-    assert math.isclose(found[QUERY].mean, (2 / 2 + 1 / 2 + 1 / 2) / 3)
-    assert math.isclose(found[INNER].mean, (2 / 3 + 2 / 3 + 1 / 3) / 3)
+    counts = by_module(MASKS)
+    assert counts[QUERY] == Specific(2, (2, 1, 1))
+    assert counts[INNER] == Specific(3, (2, 2, 1))
+    assert math.isclose(counts[QUERY].mean, (2 / 2 + 1 / 2 + 1 / 2) / 3)
+    assert math.isclose(counts[INNER].mean, (2 / 3 + 2 / 3 + 1 / 3) / 3)
 
 
 def test_lscore_is_of_all_modules_of_a_layer():
-    found = by_layer(MASKS)
-    assert list(found) == [("encoder", 1), ("encoder", 2)]
-    assert found["encoder", 1].scores == (4 / 5, 3 / 5, 2 / 5)
+    layers = by_layer(MASKS)
+    assert list(layers) == [("encoder", 1), ("encoder", 2)]
+    assert layers["encoder", 1].scores == (4 / 5, 3 / 5, 2 / 5)
 
 
 def test_without_specific_neurons_there_is_no_score():

@@ -23,8 +23,8 @@ def test_models_of_different_depth(tmp_path):
     draw_preference(models, "what it is", paths)
     picture, again = (path.read_text(encoding="utf-8") for path in paths[:2])
     assert picture == again and paths[2].read_bytes().startswith(b"\x89PNG")
-    for wanted in ("deep $x$", "\u200b_flat", "what it is", "layer", "6"):
-        assert picture.count(f">{wanted}<") == 1, wanted
+    for label in ("deep $x$", "\u200b_flat", "what it is", "layer", "6"):
+        assert picture.count(f">{label}<") == 1, label
     assert "stroke-dasharray" in picture  # the line at 0.5
     assert bars(picture) == 2 * 2  # in the panel and in the legend
 
@@ -37,12 +37,12 @@ def test_what_is_drawn(tmp_path, monkeypatch):
     (axis,) = kept[0].axes
     half = axis.lines[0]
     assert half.get_linestyle() == "--" and list(half.get_ydata()) == [0.5, 0.5]
-    one, other = axis.containers
-    assert list(one.lines[0].get_ydata()) == [0.4, 0.6]
-    assert one.lines[0].get_xdata() == pytest.approx([1, 2], abs=0.1)
-    assert one.lines[0].get_xdata()[0] < other.lines[0].get_xdata()[0]  # bars stand side by side
-    assert one.lines[0].get_marker() != other.lines[0].get_marker()  # also without colours
-    ends = [bar[:, 1].tolist() for bar in one.lines[2][0].get_segments()]
+    first, second = axis.containers
+    assert list(first.lines[0].get_ydata()) == [0.4, 0.6]
+    assert first.lines[0].get_xdata() == pytest.approx([1, 2], abs=0.1)
+    assert first.lines[0].get_xdata()[0] < second.lines[0].get_xdata()[0]  # bars stand side by side
+    assert first.lines[0].get_marker() != second.lines[0].get_marker()  # also without colours
+    ends = [bar[:, 1].tolist() for bar in first.lines[2][0].get_segments()]
     assert ends == [pytest.approx([0.3, 0.6]), pytest.approx([0.55, 0.7])]
 
 

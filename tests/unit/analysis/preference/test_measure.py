@@ -29,7 +29,7 @@ def read_of(model, sentences=30):
     }
 
     def read(language, tag):
-        ends = [torch.full((sentences, 1), one) for one in (TAGS[tag], EOS)]
+        ends = [torch.full((sentences, 1), token) for token in (TAGS[tag], EOS)]
         tokens = torch.cat([ends[0], words[language], ends[1]], 1)
         batches = [(torch.arange(sentences), tokens, NO_CONTEXT)]
         return pooled_outputs(model, batches, LAYERS, sentences)
@@ -40,31 +40,31 @@ def read_of(model, sentences=30):
 def test_the_score_is_that_of_the_equations():
     """Against a loop over sentences with a correlation of another hand."""
     read = read_of(core("two-stage"))
-    found = measure(read, ["de-fr", "fr-de", "it-de"], FORMS)
-    assert [(one.pair, one.layer, one.form) for one in found.preferences] == [
+    measured = measure(read, ["de-fr", "fr-de", "it-de"], FORMS)
+    assert [(row.pair, row.layer, row.form) for row in measured.preferences] == [
         (pair, layer, form)
         for pair in ("de-fr", "fr-de", "it-de")
         for layer in LAYERS
         for form in ("sentence", "svcca")
     ]
-    for one in found.preferences:
-        source, target = one.pair.split("-")
+    for row in measured.preferences:
+        source, target = row.pair.split("-")
         real, of_source, of_target = (
-            read(*both)[one.layer] for both in ((source, target), (source,) * 2, (target,) * 2)
+            read(*both)[row.layer] for both in ((source, target), (source,) * 2, (target,) * 2)
         )
-        if one.form == "sentence":
+        if row.form == "sentence":
             rhos = [
-                [abs(float(torch.corrcoef(torch.stack(two))[0, 1])) for two in zip(real, other)]  # noqa: B905
-                for other in (of_source, of_target)
+                [abs(float(torch.corrcoef(torch.stack(two))[0, 1])) for two in zip(real, states)]  # noqa: B905
+                for states in (of_source, of_target)
             ]
         else:
             svcca = FORMS["svcca"]
             bases = [svcca.prepare(states) for states in (real, of_source, of_target)]
-            rhos = [[float(svcca.similarity(bases[0], other))] for other in bases[1:]]
+            rhos = [[float(svcca.similarity(bases[0], base))] for base in bases[1:]]
         scores = [y / (y + x) for x, y in zip(*rhos, strict=True)]
         means = [sum(values) / len(values) for values in (*rhos, scores)]
-        assert one[3:] == pytest.approx(means, abs=1e-5)
-    assert found.chance > 0
+        assert row[3:] == pytest.approx(means, abs=1e-5)
+    assert measured.chance > 0
 
 
 def test_every_reading_is_made_once():
@@ -76,8 +76,8 @@ def test_every_reading_is_made_once():
 
     pairs = ["de-fr", "fr-de", "de-it"]
     measure(counted, pairs, FORMS)
-    own = [(one, one) for one in TAGS]
-    assert seen == Counter([*own, *(tuple(pair.split("-")) for pair in pairs)])
+    copies = [(language, language) for language in TAGS]
+    assert seen == Counter([*copies, *(tuple(pair.split("-")) for pair in pairs)])
 
 
 def test_states_that_ignore_the_tag_are_those_of_the_source():
@@ -86,22 +86,22 @@ def test_states_that_ignore_the_tag_are_those_of_the_source():
     with torch.no_grad():
         for tag in TAGS.values():
             weight[tag] = weight[TAG]
-    found = measure(read_of(model), ["de-fr", "fr-it"], FORMS)
-    assert all(one.rho_source == pytest.approx(1, abs=1e-6) for one in found.preferences)
-    assert all(one.score < 0.5 for one in found.preferences)
+    measured = measure(read_of(model), ["de-fr", "fr-it"], FORMS)
+    assert all(row.rho_source == pytest.approx(1, abs=1e-6) for row in measured.preferences)
+    assert all(row.score < 0.5 for row in measured.preferences)
 
 
 def test_states_that_are_all_of_the_tag_are_those_of_the_target():
     states = {language: drawn(40, 8, seed=tag) for language, tag in TAGS.items()}
-    found = measure(lambda language, tag: {1: states[tag]}, ["de-fr"], FORMS)
-    assert all(one.rho_target == pytest.approx(1, abs=1e-6) for one in found.preferences)
-    assert all(one.score > 0.5 for one in found.preferences)
+    measured = measure(lambda language, tag: {1: states[tag]}, ["de-fr"], FORMS)
+    assert all(row.rho_target == pytest.approx(1, abs=1e-6) for row in measured.preferences)
+    assert all(row.score > 0.5 for row in measured.preferences)
     # midway between both it is neither's
     both = {"de": states["de"], "fr": states["de"] @ torch.linalg.qr(drawn(8, 8, seed=1))[0]}
-    (one,) = measure(
+    (row,) = measure(
         lambda language, tag: {1: both[tag]}, ["de-fr"], {"svcca": FORMS["svcca"]}
     ).preferences
-    assert one.score == pytest.approx(0.5, abs=1e-6)
+    assert row.score == pytest.approx(0.5, abs=1e-6)
 
 
 def test_too_few_sentences_are_refused():
@@ -109,5 +109,5 @@ def test_too_few_sentences_are_refused():
     message = "`--sentences` must leave more of them, .*: 4 sentences, as vectors of layer 1,"
     with pytest.raises(UserError, match=message):
         measure(read, ["de-fr"], forms(1.0))
-    found = measure(read, ["de-fr"], {"sentence": FORMS["sentence"]})
-    assert len(found.preferences) == 3 and found.chance == 0
+    measured = measure(read, ["de-fr"], {"sentence": FORMS["sentence"]})
+    assert len(measured.preferences) == 3 and measured.chance == 0

@@ -11,9 +11,11 @@ LAYERS = (1, 2, 3)
 
 def alone(model, number):
     """Layers' means of one sentence without padding; tag and end symbol count."""
-    own = languages(model, 3)
+    context = languages(model, 3)
     state = model.encode(
-        batch([SENTENCES[number]], False), LAYERS, None if own is None else own[number : number + 1]
+        batch([SENTENCES[number]], False),
+        LAYERS,
+        None if context is None else context[number : number + 1],
     )
     return {layer: state.layer_outputs[layer][0].mean(0).float() for layer in LAYERS}
 
@@ -21,17 +23,17 @@ def alone(model, number):
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 @pytest.mark.parametrize("left", [True, False], ids=["left", "right"])
 def test_means_are_those_of_each_sentence_alone(topology, left):
-    model, own = core(topology), languages(core(topology), 3)
+    model, context = core(topology), languages(core(topology), 3)
     order = torch.tensor([2, 0, 1])  # as batches by length may have them
     tokens = batch(SENTENCES, left, width=9).index_select(0, order)
     batches = [
-        (order[rows], tokens[rows], None if own is None else own[order[rows]])
+        (order[rows], tokens[rows], None if context is None else context[order[rows]])
         for rows in (slice(0, 2), slice(2, 3))
     ]
     assert tokens.eq(PAD).any(1).all()
-    found = pooled_outputs(model, batches, LAYERS, len(SENTENCES))
-    assert tuple(found) == LAYERS
-    for layer, means in found.items():
+    pooled = pooled_outputs(model, batches, LAYERS, len(SENTENCES))
+    assert tuple(pooled) == LAYERS
+    for layer, means in pooled.items():
         assert means.shape == (3, 8) and means.dtype == torch.float32
         for number in range(3):
             expected = alone(model, number)[layer]

@@ -19,18 +19,18 @@ def correlated(sentences, width, seed=1):
     common, scales = drawn(sentences, width, seed=seed), torch.logspace(1, -3, width)
     mixed = [drawn(width, width, seed=seed + number) for number in (1, 2)]
     noise = [drawn(sentences, width, seed=seed + number) for number in (3, 4)]
-    return [(common + one) * scales @ two for one, two in zip(noise, mixed, strict=True)]
+    return [(common + part) * scales @ mixing for part, mixing in zip(noise, mixed, strict=True)]
 
 
-def similarity(form, one, other, variance=0.99):
+def similarity(form, first, second, variance=0.99):
     chosen = forms(variance)[form]
-    return chosen.similarity(chosen.prepare(one), chosen.prepare(other))
+    return chosen.similarity(chosen.prepare(first), chosen.prepare(second))
 
 
 def orthonormal(sentences, width):
     """Centred directions, (sentences, width)."""
-    found = drawn(sentences, width)
-    return torch.linalg.qr(found - found.mean(0))[0]
+    states = drawn(sentences, width)
+    return torch.linalg.qr(states - states.mean(0))[0]
 
 
 # --- SVCCA -----------------------------------------------------------------------------------
@@ -45,10 +45,10 @@ def leading(states, variance):
     return centred @ vectors[:, :count]
 
 
-def by_eigenvalues(one, other):
+def by_eigenvalues(first, second):
     """Mean canonical correlation by the generalised eigenproblem of the covariances."""
-    (a, b), n = (one.shape[1], other.shape[1]), len(one)
-    whole = np.cov(np.hstack([one, other]), rowvar=False)
+    (a, b), n = (first.shape[1], second.shape[1]), len(first)
+    whole = np.cov(np.hstack([first, second]), rowvar=False)
     assert whole.shape == (a + b, a + b) and n > a + b
     xx, yy, xy = whole[:a, :a], whole[a:, a:], whole[:a, a:]
     squares = scipy.linalg.eigh(xy @ np.linalg.inv(yy) @ xy.T, xx, eigvals_only=True)
@@ -58,25 +58,25 @@ def by_eigenvalues(one, other):
 @pytest.mark.parametrize("variance", [0.9, 0.99, 0.9999])
 @pytest.mark.parametrize("width", [1, 5, 12])
 def test_svcca_is_that_of_eigenvalues(width, variance):
-    one, other = correlated(200, width)
-    expected = by_eigenvalues(*(leading(states.numpy(), variance) for states in (one, other)))
-    found = similarity("svcca", one, other, variance)
-    assert found.shape == (1,)
-    assert float(found) == pytest.approx(expected, abs=1e-8)
+    first, second = correlated(200, width)
+    expected = by_eigenvalues(*(leading(states.numpy(), variance) for states in (first, second)))
+    score = similarity("svcca", first, second, variance)
+    assert score.shape == (1,)
+    assert float(score) == pytest.approx(expected, abs=1e-8)
 
 
 def test_of_sets_of_different_width():
-    one, other = drawn(300, 6), drawn(300, 9, seed=2)
-    other[:, :2] = one[:, :2]
-    expected = by_eigenvalues(one.numpy(), other.numpy())
-    assert float(similarity("svcca", one, other, 1.0)) == pytest.approx(expected, abs=1e-8)
+    first, second = drawn(300, 6), drawn(300, 9, seed=2)
+    second[:, :2] = first[:, :2]
+    expected = by_eigenvalues(first.numpy(), second.numpy())
+    assert float(similarity("svcca", first, second, 1.0)) == pytest.approx(expected, abs=1e-8)
 
 
 def test_a_set_is_like_itself_turned_and_scaled_and_moved():
     states = correlated(200, 8)[0]
     turned = 3.7 * states @ torch.linalg.qr(drawn(8, 8, seed=9))[0] + drawn(8, seed=3)
-    for other in (states, -states, turned):
-        assert float(similarity("svcca", states, other)) == pytest.approx(1, abs=1e-9)
+    for changed in (states, -states, turned):
+        assert float(similarity("svcca", states, changed)) == pytest.approx(1, abs=1e-9)
     # with all of the variance, under any change of the basis
     assert float(similarity("svcca", states, states @ drawn(8, 8, seed=5), 1.0)) == pytest.approx(1)
 
@@ -84,10 +84,10 @@ def test_a_set_is_like_itself_turned_and_scaled_and_moved():
 def test_what_is_planted_is_found():
     base = orthonormal(100, 4)
     cosines = torch.tensor([0.8, 0.3], dtype=torch.float64)
-    other = base[:, :2] * cosines + base[:, 2:] * (1 - cosines**2).sqrt()
-    one = base[:, :2] @ drawn(2, 5, seed=2) + 4.0
-    found = similarity("svcca", one, other @ drawn(2, 7, seed=3), 1.0)
-    assert float(found) == pytest.approx(0.55, abs=1e-9)
+    second = base[:, :2] * cosines + base[:, 2:] * (1 - cosines**2).sqrt()
+    first = base[:, :2] @ drawn(2, 5, seed=2) + 4.0
+    score = similarity("svcca", first, second @ drawn(2, 7, seed=3), 1.0)
+    assert float(score) == pytest.approx(0.55, abs=1e-9)
 
 
 def test_orthogonal_sets_have_nothing_in_common():
@@ -131,22 +131,22 @@ def test_unrelated_sets_have_what_chance_gives(sentences, widths):
     form = forms(1.0)["svcca"]
     squares = []
     for seed in range(20):
-        one, other = (
+        first, second = (
             form.prepare(drawn(sentences, width, seed=100 * number + seed))
             for number, width in enumerate(widths)
         )
-        chance = form.chance(one, other)
-        squares.append(torch.linalg.svdvals(one.T @ other).square().mean())
-        assert float(form.similarity(one, other)) < chance + 0.03
+        chance = form.chance(first, second)
+        squares.append(torch.linalg.svdvals(first.T @ second).square().mean())
+        assert float(form.similarity(first, second)) < chance + 0.03
     assert chance == pytest.approx(math.sqrt(max(widths) / (sentences - 1)))
     assert float(sum(squares) / len(squares)) == pytest.approx(chance**2, rel=0.2)
 
 
 def test_few_sentences_are_all_alike():
     form = forms(1.0)["svcca"]
-    one, other = (form.prepare(drawn(6, 30, seed=seed)) for seed in (1, 2))
-    assert float(form.similarity(one, other)) == pytest.approx(1)
-    assert form.chance(one, other) == 1
+    first, second = (form.prepare(drawn(6, 30, seed=seed)) for seed in (1, 2))
+    assert float(form.similarity(first, second)) == pytest.approx(1)
+    assert form.chance(first, second) == 1
     alone = form.prepare(drawn(1, 30))
     assert form.chance(alone, alone) == 1
 
@@ -154,28 +154,28 @@ def test_few_sentences_are_all_alike():
 # --- sentence by sentence --------------------------------------------------------------------
 
 
-def by_definition(one, other):
+def by_definition(first, second):
     """CCA of two matrices 1 x D, D samples of a variable: the whitened cross-covariance."""
-    covariance = np.cov(one, other)
+    covariance = np.cov(first, second)
     whitened = covariance[0, 1] / (math.sqrt(covariance[0, 0]) * math.sqrt(covariance[1, 1]))
     return np.linalg.svd(np.array([[whitened]]), compute_uv=False)[0]
 
 
 def test_sentences_are_compared_as_variables_of_the_width():
-    one, other = correlated(7, 12)
-    found = similarity("sentence", one.float(), other.float())
-    assert found.shape == (7,) and found.dtype == torch.float64
-    expected = [by_definition(*pair) for pair in zip(one.numpy(), other.numpy(), strict=True)]
-    assert found.tolist() == pytest.approx(expected, abs=1e-5)
+    first, second = correlated(7, 12)
+    scores = similarity("sentence", first.float(), second.float())
+    assert scores.shape == (7,) and scores.dtype == torch.float64
+    expected = [by_definition(*pair) for pair in zip(first.numpy(), second.numpy(), strict=True)]
+    assert scores.tolist() == pytest.approx(expected, abs=1e-5)
     assert min(expected) < 0.9
     # neither scale, sign nor a constant counts
-    changed = other * -torch.arange(1, 8)[:, None] + 3
-    torch.testing.assert_close(similarity("sentence", one, changed), found, atol=1e-5, rtol=0)
+    changed = second * -torch.arange(1, 8)[:, None] + 3
+    torch.testing.assert_close(similarity("sentence", first, changed), scores, atol=1e-5, rtol=0)
 
 
 def test_a_sentence_that_does_not_vary_is_like_nothing():
     states = drawn(3, 5)
     states[1] = 2
-    found = similarity("sentence", states, states)
-    assert found[[0, 2]].tolist() == pytest.approx([1, 1])
-    assert math.isnan(found[1])
+    scores = similarity("sentence", states, states)
+    assert scores[[0, 2]].tolist() == pytest.approx([1, 1])
+    assert math.isnan(scores[1])

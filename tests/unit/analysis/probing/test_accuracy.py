@@ -23,17 +23,20 @@ RIGHT = [DRAWN.random() < 0.4 for _ in TOKENS]
 def test_by_class_and_type_are_loops():
     classes = {"even": {0, 2, 4}, "small": {0, 1}, "none": set()}
     members = {
-        name: torch.tensor([token in own for token in TOKENS]) for name, own in classes.items()
+        name: torch.tensor([token in tokens for token in TOKENS])
+        for name, tokens in classes.items()
     }
-    found = by_class(torch.tensor(RIGHT), members)
-    assert set(found) == {"even", "small"}
-    for name, value in found.items():
-        own = [right for token, right in zip(TOKENS, RIGHT, strict=True) if token in classes[name]]
-        assert value == pytest.approx(sum(own) / len(own), abs=1e-12)
+    accuracies = by_class(torch.tensor(RIGHT), members)
+    assert set(accuracies) == {"even", "small"}
+    for name, value in accuracies.items():
+        outcomes = [
+            right for token, right in zip(TOKENS, RIGHT, strict=True) if token in classes[name]
+        ]
+        assert value == pytest.approx(sum(outcomes) / len(outcomes), abs=1e-12)
     types = by_type(torch.tensor(TOKENS), torch.tensor(RIGHT), 8).tolist()
     for token in range(6):
-        own = [right for one, right in zip(TOKENS, RIGHT, strict=True) if one == token]
-        assert types[token] == pytest.approx(sum(own) / len(own), abs=1e-12)
+        outcomes = [right for sampled, right in zip(TOKENS, RIGHT, strict=True) if sampled == token]
+        assert types[token] == pytest.approx(sum(outcomes) / len(outcomes), abs=1e-12)
     assert all(map(math.isnan, types[6:]))
 
 
@@ -55,8 +58,8 @@ def test_shares_of_types_that_rose():
 
 def test_guesses_without_states():
     tokens, positions = torch.tensor([7, 8, 7, 9, 7, 8]), torch.tensor([0, 1, 2, 0, 2, 1])
-    asked, true = torch.tensor([7, 7, 8, 5, 5]), torch.tensor([2, 0, 1, 0, 1])
+    queries, true = torch.tensor([7, 7, 8, 5, 5]), torch.tensor([2, 0, 1, 0, 1])
     # 0, 1 and 2 are there twice each: the least; 7 is mostly at 2, 8 at 1, 5 is not known
     assert guess_most_frequent(positions, true).tolist() == [False, True, False, True, False]
-    found = guess_by_type(tokens, positions, asked, true)
-    assert found.tolist() == [True, False, True, True, False]
+    right = guess_by_type(tokens, positions, queries, true)
+    assert right.tolist() == [True, False, True, True, False]

@@ -31,9 +31,9 @@ def test_states_without_positions_give_chance():
     drawn = torch.Generator().manual_seed(1)
     fit, test = torch.randn(2, len(POSITIONS), 8, generator=drawn)
     probe = train_probe(fit, POSITIONS, LINES, 1, QUICK)
-    found = float(probe.right(test, POSITIONS).float().mean())
+    accuracy = float(probe.right(test, POSITIONS).float().mean())
     most_frequent = float((POSITIONS == 0).float().mean())
-    assert found < most_frequent + 0.1
+    assert accuracy < most_frequent + 0.1
 
 
 def test_positions_beyond_those_trained_are_wrong():
@@ -47,14 +47,14 @@ def test_positions_beyond_those_trained_are_wrong():
 def test_a_seed_fixes_the_probe_and_the_global_draws_stay():
     states = torch.randn(len(POSITIONS), 8, generator=torch.Generator().manual_seed(2))
     before = torch.random.get_rng_state()
-    one, same, other = (
+    probe, same, different = (
         train_probe(states, POSITIONS, LINES, seed, Training(updates=20, interval=10))
         for seed in (1, 1, 2)
     )
     assert torch.equal(torch.random.get_rng_state(), before)
-    for left, right in zip(one.parameters(), same.parameters(), strict=True):
+    for left, right in zip(probe.parameters(), same.parameters(), strict=True):
         assert torch.equal(left, right)
-    assert not torch.equal(one.layers[0].weight, other.layers[0].weight)
+    assert not torch.equal(probe.layers[0].weight, different.layers[0].weight)
 
 
 def test_what_is_learnt_by_heart_is_not_kept():

@@ -13,36 +13,36 @@ from tdo_plugin.modules.token_context import NO_CONTEXT
 def test_states_are_those_of_each_sentence_alone(topology, left):
     model, lines = core(topology), torch.tensor([4, 0, 2])
     tokens = batch(SENTENCES, left, width=9)
-    found = read_states(model, [(3, lines, tokens, languages(model, 3))], [1, 3], {PAD, EOS, TAG})
-    assert found.tokens.tolist() == [token for one in SENTENCES for token in one]
-    assert found.positions.tolist() == [0, 1, 2, 3, 0, 0, 1, 2]
-    assert found.lines.tolist() == [4, 4, 4, 4, 0, 2, 2, 2]
-    assert found.directions.tolist() == [3] * 8
-    assert sorted(found.states) == [1, 3] and found.states[1].dtype == torch.float32
+    result = read_states(model, [(3, lines, tokens, languages(model, 3))], [1, 3], {PAD, EOS, TAG})
+    assert result.tokens.tolist() == [token for sentence in SENTENCES for token in sentence]
+    assert result.positions.tolist() == [0, 1, 2, 3, 0, 0, 1, 2]
+    assert result.lines.tolist() == [4, 4, 4, 4, 0, 2, 2, 2]
+    assert result.directions.tolist() == [3] * 8
+    assert sorted(result.states) == [1, 3] and result.states[1].dtype == torch.float32
     start = 0
-    for number, one in enumerate(SENTENCES):
-        own = languages(model, 3)
-        alone = model.encode(batch([one], False), (1, 3), own[number : number + 1])
-        for layer, states in found.states.items():
+    for number, sentence in enumerate(SENTENCES):
+        context = languages(model, 3)
+        alone = model.encode(batch([sentence], False), (1, 3), context[number : number + 1])
+        for layer, states in result.states.items():
             expected = alone.layer_outputs[layer][0, 1:-1].float()
             torch.testing.assert_close(
-                states[start : start + len(one)], expected, rtol=1e-5, atol=1e-6
+                states[start : start + len(sentence)], expected, rtol=1e-5, atol=1e-6
             )
-        start += len(one)
+        start += len(sentence)
 
 
 def test_batches_follow_one_another_and_the_model_stays_as_it_is():
     model = core("two-stage")
-    before = {name: one.clone() for name, one in model.state_dict().items()}
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     batches = [
         (0, torch.tensor([7]), batch(SENTENCES[:1], True), NO_CONTEXT),
         (1, torch.tensor([1, 2]), batch(SENTENCES[1:], True), NO_CONTEXT),
     ]
-    found = read_states(model, batches, [2], {PAD, EOS, TAG})
-    assert found.directions.tolist() == [0] * 4 + [1] * 4
-    assert found.states[2].shape == (8, 8) and not found.states[2].requires_grad
-    for name, one in model.state_dict().items():
-        assert torch.equal(one, before[name])
+    result = read_states(model, batches, [2], {PAD, EOS, TAG})
+    assert result.directions.tolist() == [0] * 4 + [1] * 4
+    assert result.states[2].shape == (8, 8) and not result.states[2].requires_grad
+    for name, tensor in model.state_dict().items():
+        assert torch.equal(tensor, before[name])
     assert all(parameter.grad is None for parameter in model.parameters())
 
 

@@ -49,10 +49,10 @@ def models():
 
 
 def test_over_updates_the_layer_of_the_model_counts(models):
-    found = probing_tables.updates(models)
-    assert found.head == ("model", "updates", "layer", "accuracy", "least", "most")
+    table = probing_tables.updates(models)
+    assert table.head == ("model", "updates", "layer", "accuracy", "least", "most")
     rc, tpdm = [round(100 * share, 4) for share in (2 / 7, 4 / 7)]
-    assert found.rows == (
+    assert table.rows == (
         ("rc", 9, 1, rc, rc, rc),
         ("tpdm", 5, 2, 100, 100, 100),
         ("tpdm", 9, 2, tpdm, tpdm, tpdm),
@@ -81,23 +81,23 @@ def test_classes_by_hand(models, test):
 
 def test_one_script_is_no_class():
     only = token_states(slice(0, 5))
-    found = TestTokens(only, only, SYMBOLS, TYPES, ["de-ru"]).groups
-    assert set(found) == {"kind", "language"} and set(found["language"]) == {"de"}
+    groups = TestTokens(only, only, SYMBOLS, TYPES, ["de-ru"]).groups
+    assert set(groups) == {"kind", "language"} and set(groups["language"]) == {"de"}
 
 
 def test_table_4_by_hand(models, test):
     """With TPDM rise Der (1/2 to 1), 7 (0 to 1) and the stop (0 to 1/3); он falls."""
-    found = probing_tables.type_shares(models, "rc", test)
+    table = probing_tables.type_shares(models, "rc", test)
     names = ("capital", "number", "punctuation", "Latin", "Cyrillic")
-    assert found.head == ("among", "types", *names)
+    assert table.head == ("among", "types", *names)
     third = round(100 / 3, 4)
-    assert found.rows == (
+    assert table.rows == (
         ("vocabulary", 5, 20, 20, 20, 40, 20),
         ("tested", 4, 25, 25, 25, 25, 25),
         ("tpdm > rc", 3, third, third, third, third, 0),
     )
-    other = probing_tables.type_shares(models, "tpdm", test)
-    assert other.rows[2] == ("rc > tpdm", 1, 0, 0, 0, 0, 100)
+    against_tpdm = probing_tables.type_shares(models, "tpdm", test)
+    assert against_tpdm.rows[2] == ("rc > tpdm", 1, 0, 0, 0, 0, 100)
 
 
 def test_unknown_words_are_tokens_of_no_class_and_no_types(models):

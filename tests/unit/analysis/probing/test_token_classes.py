@@ -31,11 +31,11 @@ def test_classes_of_a_piece(piece, kinds, script):
 
 
 def test_membership_of_a_vocabulary():
-    found = classes_of_types(["<s>", "▁Он", "он", "7", "!"])
-    assert {name: own.tolist() for name, own in found["kind"].items()} == {
+    classes = classes_of_types(["<s>", "▁Он", "он", "7", "!"])
+    assert {name: members.tolist() for name, members in classes["kind"].items()} == {
         "capital": [False, True, False, False, False],
         "number": [False, False, False, True, False],
         "punctuation": [False, False, False, False, True],
     }
-    assert found["script"]["Cyrillic"].tolist() == [False, True, True, False, False]
-    assert set(found["script"]) == {"Latin", "Cyrillic"}
+    assert classes["script"]["Cyrillic"].tolist() == [False, True, True, False, False]
+    assert set(classes["script"]) == {"Latin", "Cyrillic"}

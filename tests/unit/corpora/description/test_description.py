@@ -99,7 +99,7 @@ def test_no_archive_is_there_in_vain(name: str) -> None:
 def members(corpus: Corpus, split: str, pair: str) -> list[list[tuple[str, str]]]:
     first, _, second = pair.partition("-")
     sets = corpus.sets_of(split, (first, second))
-    return [[(member.archive, member.path) for member in one.members] for one in sets]
+    return [[(member.archive, member.path) for member in text_set.members] for text_set in sets]
 
 
 OPUS = "opus-100-corpus-af-en-v1.0.tar.gz"
@@ -313,8 +313,8 @@ def test_europarl_12_holds_out_where_there_is_no_test_set() -> None:
 
 
 def test_columns_are_named_by_pair() -> None:
-    (one,) = load("news-commentary-v16").sets_of("test", ("de", "fr"))
-    assert (one.rows, one.options) == ("first:3000", {"columns": {"de": 0, "fr": 1}})
+    (test_set,) = load("news-commentary-v16").sets_of("test", ("de", "fr"))
+    assert (test_set.rows, test_set.options) == ("first:3000", {"columns": {"de": 0, "fr": 1}})
 
 
 def test_one_pass_over_an_archive_is_enough() -> None:
@@ -325,7 +325,7 @@ def test_one_pass_over_an_archive_is_enough() -> None:
 
 def test_multi30k_is_dealt_out_in_the_order_of_the_recorded_results() -> None:
     corpus = load("multi30k", "disjoint")
-    deals = [corpus.sets_of("train", ("en", other))[0].deal for other in ("de", "fr", "cs")]
+    deals = [corpus.sets_of("train", ("en", target))[0].deal for target in ("de", "fr", "cs")]
     assert [(deal.side, deal.parts, deal.part) for deal in deals] == [
         (0, 3, 0),
         (0, 3, 1),

@@ -87,7 +87,7 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "value", "said"),
+    ("path", "value", "message"),
     [
         (("languages",), ["en", "de", "fr", "de"], "languages must name each language once"),
         (("centre",), "nl", "centre must name languages of the corpus; nl is none"),
@@ -137,15 +137,15 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_contradicts_itself(tmp_path: Path, path: tuple, value: object, said: str) -> None:
-    assert said in mistakes(tmp_path, (path, value))
+def test_what_contradicts_itself(tmp_path: Path, path: tuple, value: object, message: str) -> None:
+    assert message in mistakes(tmp_path, (path, value))
 
 
 def test_rows_are_dealt_by_the_language_wherever_it_stands(tmp_path: Path) -> None:
     document = {**GOOD, "train": ["de-en", "en-fr"]}
     document["sets"] = [{**GOOD["sets"][0], "deal": "en"}, GOOD["sets"][1]]
     (tmp_path / "mine.json").write_text(json.dumps(document), encoding="utf-8")
-    deals = [one.deal for one in load(str(tmp_path / "mine.json")).sets if one.deal]
+    deals = [entry.deal for entry in load(str(tmp_path / "mine.json")).sets if entry.deal]
     assert [(deal.side, deal.parts, deal.part) for deal in deals] == [(1, 2, 0), (0, 2, 1)]
 
 

@@ -50,12 +50,12 @@ def cleaner(*rules: Rule, held_out: HeldOut | None = None, scratch: Path = Path(
     ],
 )
 def test_what_a_rule_takes(rule: Rule, taken: list[Row], left: list[Row]) -> None:
-    one = cleaner(rule)
-    clean = one.after_tokens if rule.unit == "tokens" else one.before_tokens
+    cleaning = cleaner(rule)
+    clean = cleaning.after_tokens if rule.unit == "tokens" else cleaning.before_tokens
     assert list(clean([*taken, *left])) == left
-    assert list(one.counts.values()) == [len(taken)]
-    assert [one.lets_pass(row) for row in left] == [True] * len(left)
-    assert not any(one.lets_pass(row) for row in taken)
+    assert list(cleaning.counts.values()) == [len(taken)]
+    assert [cleaning.lets_pass(row) for row in left] == [True] * len(left)
+    assert not any(cleaning.lets_pass(row) for row in taken)
 
 
 def test_every_rule_of_a_description_is_known() -> None:
@@ -65,7 +65,7 @@ def test_every_rule_of_a_description_is_known() -> None:
 
 
 def test_rules_follow_each_other_and_are_counted(tmp_path: Path) -> None:
-    one = cleaner(
+    cleaning = cleaner(
         Rule("empty"),
         Rule("duplicates"),
         Rule("contains", text="x"),
@@ -74,29 +74,29 @@ def test_rules_follow_each_other_and_are_counted(tmp_path: Path) -> None:
         scratch=tmp_path,
     )
     rows = [("", "x"), ("", "x"), ("a", "x"), ("a", "x"), ("b", "c"), ("d", "e f"), ("b", "c")]
-    text = list(one.before_tokens(rows))
+    text = list(cleaning.before_tokens(rows))
     assert text == [("b", "c"), ("d", "e f")]
     # what belongs to a row stays with it
     tokens = [(*row, number) for number, row in enumerate(text)]
-    assert list(one.after_tokens(tokens)) == [("b", "c", 0)]
-    assert one.counts == {
+    assert list(cleaning.after_tokens(tokens)) == [("b", "c", 0)]
+    assert cleaning.counts == {
         "empty": 2,
         "duplicates": 2,
         "contains x": 1,
         "length not 1 to 250 tokens": 0,
         "ratio > 1.5 in tokens": 1,
     }
-    assert list(one.counts)[1] == "duplicates"
+    assert list(cleaning.counts)[1] == "duplicates"
 
 
 def test_held_out_rows_are_counted() -> None:
     held_out = HeldOut()
     held_out.add("de", "Ein Haus")
     held_out.add_pair(PAIR, ("a", "b"))
-    one = cleaner(Rule("held-out-pairs"), Rule("held-out"), held_out=held_out)
+    cleaning = cleaner(Rule("held-out-pairs"), Rule("held-out"), held_out=held_out)
     rows = [("a", "b"), ("c", "ein  haus"), ("ein Haus", "b"), ("c", "EIN HAUS")]
-    assert list(one.before_tokens(rows)) == [("ein Haus", "b")]
-    assert one.counts == {"held-out-pairs": 1, "held-out": 2}
+    assert list(cleaning.before_tokens(rows)) == [("ein Haus", "b")]
+    assert cleaning.counts == {"held-out-pairs": 1, "held-out": 2}
 
 
 def readable(text: str) -> bool:
@@ -120,9 +120,9 @@ def test_unreadable_characters() -> None:
 
 
 def test_what_tokenization_empties_is_empty() -> None:
-    one = cleaner(Rule("empty"))
+    cleaning = cleaner(Rule("empty"))
     rows = [("a", "b"), ("\u200b", "b")]
-    assert list(one.before_tokens(rows)) == rows
+    assert list(cleaning.before_tokens(rows)) == rows
     left = ("a", "b", *rows[0])
-    assert list(one.after_tokens([left, ("", "b", *rows[1])])) == [left]
-    assert one.counts == {"empty": 1}
+    assert list(cleaning.after_tokens([left, ("", "b", *rows[1])])) == [left]
+    assert cleaning.counts == {"empty": 1}

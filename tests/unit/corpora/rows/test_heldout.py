@@ -58,7 +58,7 @@ def test_many_held_out_sentences_take_little_memory() -> None:
         held_out.add("en", word)
     size, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    known = set(words)
-    assert size < 24 * len(known)
-    for asked in map(str, range(0, 30_000, 7)):
-        assert held_out.has_side(PAIR, (asked, "x")) is (asked in known)
+    added = set(words)
+    assert size < 24 * len(added)
+    for number in map(str, range(0, 30_000, 7)):
+        assert held_out.has_side(PAIR, (number, "x")) is (number in added)

@@ -38,8 +38,8 @@ def source(tmp_path: Path) -> Source:
             "options": {},
             "deal": None,
         }
-        one = ConcreteSet(format=form, members=tuple(files), **{**usual, **details})
-        return read(one, files)
+        concrete_set = ConcreteSet(format=form, members=tuple(files), **{**usual, **details})
+        return read(concrete_set, files)
 
     return rows
 
@@ -259,11 +259,11 @@ def test_dealt_rows_follow_an_equal_sentence(source: Source) -> None:
     english = [*"abcabdaeffg"]
     german = [str(number) for number in range(len(english))]
     texts = ["\n".join(side) for side in (english, german)]
-    found = [
+    dealt = [
         list(source("lines", *texts, deal=Deal(side=0, parts=3, part=part))) for part in range(3)
     ]
     rows = list(zip(english, german, strict=True))
-    assert found == [
+    assert dealt == [
         [row for row in rows if english.index(row[0]) % 3 == part] for part in range(3)
     ]
 
@@ -272,18 +272,20 @@ def test_dealt_rows_follow_an_equal_sentence(source: Source) -> None:
 def test_memory_does_not_grow_with_a_file(source: Source, form: str) -> None:
     count = 4000
     sentence = "word " * 30
-    one = {"lines": "{0}\n", "tagged": "{0}\n", "segments": "<seg>{0}</seg>\n"}.get(form, "")
+    one_side = {"lines": "{0}\n", "tagged": "{0}\n", "segments": "<seg>{0}</seg>\n"}.get(form, "")
     both = {
         "tsv": "{0}\t{0}\n",
         "multiway-tsv": "{0}\t{0}\n",
         "tmx": '<tu><tuv lang="en"><seg>{0}</seg></tuv><tuv lang="de"><seg>{0}</seg></tuv></tu>\n',
     }.get(form, "")
-    text = (one or both).format(sentence) * count
+    text = (one_side or both).format(sentence) * count
     if form == "multiway-tsv":
         text = "en\tde\n" + text
     if form == "tmx":
         text = f"<tmx><body>{text}</body></tmx>"
-    rows = source(form, *([text, text] if one else [text]), **(COLUMNS if form == "tsv" else {}))
+    rows = source(
+        form, *([text, text] if one_side else [text]), **(COLUMNS if form == "tsv" else {})
+    )
     assert len(text) > 600_000
     del text
     tracemalloc.start()

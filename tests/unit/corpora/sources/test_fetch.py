@@ -57,7 +57,7 @@ def silent(line: str) -> None:
 
 
 def spans(server: Server, path: str = NAME) -> list[str]:
-    return [one.span for one in server.asked if one.path == f"/{path}"]
+    return [request.span for request in server.asked if request.path == f"/{path}"]
 
 
 def left(cache: Path) -> list[str]:
@@ -85,19 +85,21 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize("known", [True, False], ids=["known", "unknown"])
+@pytest.mark.parametrize("has_checksum", [True, False], ids=["known", "unknown"])
 @pytest.mark.parametrize("bad", BAD)
-def test_the_next_mirror_is_asked(server: Server, cache: Path, bad: str, known: bool) -> None:
+def test_the_next_mirror_is_asked(
+    server: Server, cache: Path, bad: str, has_checksum: bool
+) -> None:
     (server.folder / "mirror.tgz").write_bytes(CONTENT)
     server.behaviours[f"/{NAME}"] = BAD[bad]
-    archive = (described if known else unproven)(server.url(NAME), server.url("mirror.tgz"))
+    archive = (described if has_checksum else unproven)(server.url(NAME), server.url("mirror.tgz"))
     (path,) = fetch(archive, cache, {}, silent)
     assert path.read_bytes() == CONTENT
     assert server.count("mirror.tgz") == 1
 
 
 @pytest.mark.parametrize(
-    ("bad", "asked"),
+    ("bad", "expected"),
     [
         (Behaviour(status=500, times=1), ["", ""]),
         (Behaviour(cut=70_000, times=1), ["", "bytes=70000-"]),
@@ -108,12 +110,12 @@ def test_the_next_mirror_is_asked(server: Server, cache: Path, bad: str, known: 
     ids=["500", "cut", "cut-again", "no-etag", "nothing"],
 )
 def test_an_address_gets_several_tries(
-    server: Server, cache: Path, bad: Behaviour, asked: list[str]
+    server: Server, cache: Path, bad: Behaviour, expected: list[str]
 ) -> None:
     server.behaviours[f"/{NAME}"] = bad
     (path,) = fetch(described(server.url(NAME)), cache, {}, silent)
     assert path.read_bytes() == CONTENT
-    assert spans(server) == asked
+    assert spans(server) == expected
     assert left(cache) == [NAME]
 
 
@@ -180,16 +182,16 @@ def test_a_smaller_edition_is_not_taken_for_the_end(server: Server, cache: Path)
     assert path.read_bytes() == small
 
 
-@pytest.mark.parametrize("known", [True, False], ids=["known", "unknown"])
+@pytest.mark.parametrize("has_checksum", [True, False], ids=["known", "unknown"])
 def test_a_mirror_goes_on_only_where_a_checksum_proves_it(
-    server: Server, cache: Path, known: bool
+    server: Server, cache: Path, has_checksum: bool
 ) -> None:
     interrupt_after(server, cache, 70_000)
     (server.folder / "mirror.tgz").write_bytes(CONTENT)
-    archive = (described if known else unproven)(server.url("mirror.tgz"))
+    archive = (described if has_checksum else unproven)(server.url("mirror.tgz"))
     (path,) = fetch(archive, cache, {}, silent)
     assert path.read_bytes() == CONTENT
-    assert spans(server, "mirror.tgz") == ["bytes=70000-" if known else ""]
+    assert spans(server, "mirror.tgz") == ["bytes=70000-" if has_checksum else ""]
 
 
 def test_halves_that_do_not_fit_are_fetched_in_one_go(server: Server, cache: Path) -> None:
@@ -216,9 +218,9 @@ def test_every_address_is_named_with_its_reason(server: Server, cache: Path) -> 
     server.behaviours["/busy.tgz"] = Behaviour(status=503)
     names = ("gone.tgz", "page.tgz", "busy.tgz", "other.tgz", "small.tgz")
     nobody = "http://127.0.0.1:9/x.tgz"
-    with pytest.raises(UserError) as told:
+    with pytest.raises(UserError) as refused:
         fetch(described(*map(server.url, names), nobody), cache, {}, silent)
-    text = str(told.value)
+    text = str(refused.value)
     assert "\n" not in text
     assert text.startswith(
         f"`--from-file` must give {NAME} ({len(CONTENT):,} bytes, SHA-256 {SHA256})"
@@ -320,9 +322,9 @@ def test_a_file_of_ones_own_is_taken_as_it_is(
 ) -> None:
     archive = described(server.url("old/ted_talks.tar.gz?download=1"))
     assert accepted_names(archive) == {NAME, "ted_talks.tar.gz"}
-    own = tmp_path / "mine"
-    own.write_bytes(CONTENT)
-    assert fetch(archive, cache, {name: own, "else": tmp_path}, silent) == (own,)
+    user_file = tmp_path / "mine"
+    user_file.write_bytes(CONTENT)
+    assert fetch(archive, cache, {name: user_file, "else": tmp_path}, silent) == (user_file,)
     assert not server.asked
     assert not cache.exists()
 
@@ -341,20 +343,20 @@ def test_a_file_of_ones_own_is_taken_as_it_is(
 def test_a_file_of_ones_own_that_is_wrong(
     server: Server, cache: Path, tmp_path: Path, content: bytes | None, reason: str
 ) -> None:
-    own = tmp_path / NAME
+    user_file = tmp_path / NAME
     if content is not None:
-        own.write_bytes(content)
-    with pytest.raises(UserError, match=rf"^`--from-file` must be {NAME}.*{own}.*: {reason}"):
-        fetch(described(server.url(NAME)), cache, {NAME: own}, silent)
+        user_file.write_bytes(content)
+    with pytest.raises(UserError, match=rf"^`--from-file` must be {NAME}.*{user_file}.*: {reason}"):
+        fetch(described(server.url(NAME)), cache, {NAME: user_file}, silent)
     assert not server.asked
 
 
 def test_a_file_of_ones_own_without_a_known_checksum(cache: Path, tmp_path: Path) -> None:
-    own = tmp_path / NAME
-    own.write_bytes(CONTENT)
+    user_file = tmp_path / NAME
+    user_file.write_bytes(CONTENT)
     lines: list[str] = []
-    fetch(unproven(), cache, {NAME: own}, lines.append)
-    facts = f"{NAME}: {own}, {len(CONTENT):,} bytes, SHA-256 {SHA256}"
+    fetch(unproven(), cache, {NAME: user_file}, lines.append)
+    facts = f"{NAME}: {user_file}, {len(CONTENT):,} bytes, SHA-256 {SHA256}"
     assert lines == [f"{facts}, no checksum is known"]
 
 
@@ -379,9 +381,9 @@ def in_parts(server: Server, **facts: object) -> Archive:
 
 def test_parts_are_fetched_one_by_one(server: Server, cache: Path, tmp_path: Path) -> None:
     archive = in_parts(server)
-    own = tmp_path / "second"
-    own.write_bytes(PARTS[1])
-    assert fetch(archive, cache, {f"{NAME}.01": own}, silent) == (cache / f"{NAME}.00", own)
+    second = tmp_path / "second"
+    second.write_bytes(PARTS[1])
+    assert fetch(archive, cache, {f"{NAME}.01": second}, silent) == (cache / f"{NAME}.00", second)
     paths = fetch(archive, cache, {}, silent)
     assert b"".join(path.read_bytes() for path in paths) == CONTENT
     assert [server.count(f"{NAME}.0{number}") for number in (0, 1)] == [1, 1]

@@ -51,7 +51,7 @@ def test_what_an_address_answers(
     server.behaviours[f"/{NAME}"] = behaviour
     (status,) = check([archive(server.url(NAME))])
     assert (status.code, status.reason, status.ok) == (code, reason, not reason)
-    assert [one.method for one in server.asked] == methods
+    assert [request.method for request in server.asked] == methods
     if status.ok:
         assert (status.bytes, status.expected) == (len(CONTENT), len(CONTENT))
 
@@ -68,8 +68,8 @@ def test_every_address_is_asked_in_order(server: Server) -> None:
     nobody = "http://127.0.0.1:9/x"
     part = Part("x.01", (server.url(NAME),))
     archives = [archive(server.url("slow.tgz"), nobody), archive(), archive(parts=(part, part))]
-    found = [(one.file, one.url, one.code) for one in check(archives)]
-    assert found == [
+    answers = [(status.file, status.url, status.code) for status in check(archives)]
+    assert answers == [
         (NAME, server.url("slow.tgz"), 404),
         (NAME, nobody, None),
         (NAME, "", None),

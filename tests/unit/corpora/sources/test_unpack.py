@@ -86,13 +86,13 @@ def out(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("parts", [1, 3])
 def test_wanted_members_come_out(tmp_path: Path, out: Path, kind: str, parts: int) -> None:
     files = stored(tmp_path, KINDS[kind](TEXTS), parts)
-    wanted = ["de-en/train.en", "de-en/train.de"]
-    found = unpack(described(), files, wanted, out)
-    assert found == {name: (out / name,) for name in wanted}
-    assert {name: (out / name).read_text() for name in wanted} == {
-        name: TEXTS[name] for name in wanted
+    members = ["de-en/train.en", "de-en/train.de"]
+    unpacked = unpack(described(), files, members, out)
+    assert unpacked == {name: (out / name,) for name in members}
+    assert {name: (out / name).read_text() for name in members} == {
+        name: TEXTS[name] for name in members
     }
-    assert below(out) == sorted(wanted)
+    assert below(out) == sorted(members)
 
 
 @pytest.mark.parametrize(
@@ -108,9 +108,9 @@ def test_globs_stay_within_a_folder(
     tmp_path: Path, out: Path, member: str, expected: list[str]
 ) -> None:
     backwards = dict(reversed(TEXTS.items()))
-    found = unpack(described(), stored(tmp_path, tgz(backwards)), [member, "read.me"], out)
-    assert found[member] == tuple(out / name for name in expected)
-    assert found["read.me"] == (out / "read.me",)
+    unpacked = unpack(described(), stored(tmp_path, tgz(backwards)), [member, "read.me"], out)
+    assert unpacked[member] == tuple(out / name for name in expected)
+    assert unpacked["read.me"] == (out / "read.me",)
 
 
 @pytest.mark.parametrize("outer", KINDS)
@@ -121,11 +121,11 @@ def test_archives_within_archives(tmp_path: Path, out: Path, outer: str, inner: 
         "texts/nl.tgz": KINDS[inner]({"a.nl": "ja\n"}),
         "a.it": "outside\n",
     }
-    wanted = ["texts/it.tgz!a.it", "texts/*.tgz!?.*", "a.it"]
-    found = unpack(described(), stored(tmp_path, KINDS[outer](content)), wanted, out)
-    assert [path.read_text() for path in found["texts/it.tgz!a.it"]] == ["sì\n"]
-    assert [path.read_text() for path in found["texts/*.tgz!?.*"]] == ["sì\n", "no\n", "ja\n"]
-    assert [path.read_text() for path in found["a.it"]] == ["outside\n"]
+    members = ["texts/it.tgz!a.it", "texts/*.tgz!?.*", "a.it"]
+    unpacked = unpack(described(), stored(tmp_path, KINDS[outer](content)), members, out)
+    assert [path.read_text() for path in unpacked["texts/it.tgz!a.it"]] == ["sì\n"]
+    assert [path.read_text() for path in unpacked["texts/*.tgz!?.*"]] == ["sì\n", "no\n", "ja\n"]
+    assert [path.read_text() for path in unpacked["a.it"]] == ["outside\n"]
     assert below(out) == [
         "a.it",
         "texts/it.tgz!/a.it",
@@ -148,8 +148,8 @@ def test_a_file_that_is_the_text_itself_is_not_copied(tmp_path: Path, out: Path)
 
 def test_a_text_in_parts_is_put_together(tmp_path: Path, out: Path) -> None:
     content = gzip.compress(b"text\n" * 100, mtime=0)
-    found = unpack(described("text.gz"), stored(tmp_path, content, parts=3), [""], out)
-    assert found == {"": (out / "text.gz",)}
+    unpacked = unpack(described("text.gz"), stored(tmp_path, content, parts=3), [""], out)
+    assert unpacked == {"": (out / "text.gz",)}
     assert (out / "text.gz").read_bytes() == content
 
 
@@ -159,14 +159,14 @@ def test_nothing_is_written_outside(tmp_path: Path, out: Path, kind: str, name: 
     name = name.format(above=tmp_path)
     files = stored(tmp_path, KINDS[kind]({name: "bad\n", "good.txt": "good\n"}))
     before = {*tmp_path.rglob("*")}
-    for wanted in (name, f"../{name}", "../*", "a/../../*", "/*"):
+    for member in (name, f"../{name}", "../*", "a/../../*", "/*"):
         with pytest.raises(UserError, match=r"must have a file .*it has good\.txt"):
-            unpack(described(), files, [wanted], out)
-    told: list[str] = []
-    unpack(described(), files, ["*"], out, told.append)
+            unpack(described(), files, [member], out)
+    messages: list[str] = []
+    unpack(described(), files, ["*"], out, messages.append)
     assert below(out) == ["good.txt"]
     where = "that are links or lead out of the folder"
-    assert told == [f"{described().name}: left out 1 {where}: {shown(name)}"]
+    assert messages == [f"{described().name}: left out 1 {where}: {shown(name)}"]
     assert {*tmp_path.rglob("*")} - before == {out, out / "good.txt", out / unpacking.RECORD}
 
 
@@ -209,7 +209,7 @@ def test_links_in_a_zip_are_left_alone(tmp_path: Path, out: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("member", "told"),
+    ("member", "message"),
     [
         ("de-en/train.fr", "`talks` must have a file de-en/train.fr; it has de-en/train."),
         ("zzz", "`talks` must have a file zzz; it has de-en/train.de, de-en/train.en, de-en/deep"),
@@ -217,11 +217,11 @@ def test_links_in_a_zip_are_left_alone(tmp_path: Path, out: Path) -> None:
         ("in.tgz!b.en", "`talks!in.tgz` must have a file b.en; it has a.en"),
     ],
 )
-def test_a_member_that_is_not_there(tmp_path: Path, out: Path, member: str, told: str) -> None:
+def test_a_member_that_is_not_there(tmp_path: Path, out: Path, member: str, message: str) -> None:
     files = stored(tmp_path, tgz({**TEXTS, "in.tgz": tgz({"a.en": "street\n"})}))
     with pytest.raises(UserError) as error:
         unpack(described("talks"), files, ["read.me", member], out)
-    assert str(error.value).startswith(told)
+    assert str(error.value).startswith(message)
 
 
 CUTS = [(kind, keep) for kind in KINDS for keep in (0.1, 0.94, 0.99999)]
@@ -232,9 +232,11 @@ CUTS.remove(("tar", 0.99999))  # a plain tar ends in zeros that nobody misses
 def test_damage_is_told_in_one_line(tmp_path: Path, out: Path, kind: str, keep: float) -> None:
     content = KINDS[kind]({"random.txt": os.urandom(100_000), "last.txt": os.urandom(50_000)})
     files = stored(tmp_path, content[: int(len(content) * keep)])
-    with pytest.raises(UserError, match=r"^`talks` must be a whole tar or zip .* gave: .") as told:
+    with pytest.raises(
+        UserError, match=r"^`talks` must be a whole tar or zip .* gave: ."
+    ) as raised:
         unpack(described("talks"), files, ["*.txt"], out)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(raised.value)
     assert not (out / unpacking.RECORD).exists()
     assert not [*out.rglob("*.partial")]
 

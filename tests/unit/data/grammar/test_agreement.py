@@ -24,9 +24,9 @@ def matches(pattern, sentences):
 
 def check(pattern, allowed, sentences, least=20):
     """Each match's groups, lower-cased, must be an allowed combination; and there must be many."""
-    found = matches(pattern, sentences)
-    assert len(found) >= least, pattern
-    for groups in found:
+    hits = matches(pattern, sentences)
+    assert len(hits) >= least, pattern
+    for groups in hits:
         assert tuple(g.lower() for g in groups) in allowed, groups
 
 
@@ -74,9 +74,9 @@ def test_german_gender(gender):
     nouns = [n for n in GENDER[gender].split() if n not in SAME_PLURAL]
     some = {a for group in ARTICLES.values() for a in group}
     pattern = rf"(?<!, )(?i:\b({'|'.join(sorted(some))})) ((?:[a-zäöüß]+ )?)({'|'.join(nouns)})\b"
-    found = matches(pattern, said("de"))
-    assert len(found) > 200
-    for article, adjective, noun in found:
+    phrases = matches(pattern, said("de"))
+    assert len(phrases) > 200
+    for article, adjective, noun in phrases:
         article = article.lower()
         assert article in ARTICLES[gender], (article, noun)
         if adjective:
@@ -133,17 +133,17 @@ def test_french_gender():
         masculine: {"un", "le", "ce", "mon", "ton"},
     }
     for nouns, allowed in words.items():
-        found = matches(determiners + before + rf"({nouns})\b", text)
-        assert len(found) > 100
-        for determiner, adjective, noun in found:
+        phrases = matches(determiners + before + rf"({nouns})\b", text)
+        assert len(phrases) > 100
+        for determiner, adjective, noun in phrases:
             assert determiner.lower() in allowed, (determiner, noun)
             female = nouns is feminine
             assert not adjective or adjective == "jeune" or (adjective[-1] == "e") == female
     after = r" (rouge|bleu|bleue|vert|verte|blanc|blanche|noir|noire|lourd|lourde|cher|chère)\b"
     for nouns, female in ((feminine, True), (masculine, False)):
-        found = matches(rf"\b({nouns}){after}", text)
-        assert len(found) > 20
-        for _, adjective in found:
+        phrases = matches(rf"\b({nouns}){after}", text)
+        assert len(phrases) > 20
+        for _, adjective in phrases:
             assert adjective == "rouge" or adjective.endswith("e") == female
 
 
@@ -160,12 +160,12 @@ def test_spanish():
     for nouns, ending in ((feminine, "a"), (masculine, "o")):
         allowed = {"a": {"la", "una", "esta", "nuestra", "ninguna"},
                    "o": {"el", "al", "del", "un", "este", "nuestro", "ningún"}}[ending]  # fmt: skip
-        found = matches(
+        phrases = matches(
             rf"(?i:\b(la|el|al|del|una?|est[ea]|nuestr[oa]|ningún|ninguna)) ({nouns})\b{colour}",
             text,
         )
-        assert len(found) > 100
-        for article, noun, adjective in found:
+        assert len(phrases) > 100
+        for article, noun, adjective in phrases:
             assert article.lower() in allowed, (article, noun)
             assert not adjective or adjective.endswith(ending), (noun, adjective)
 
@@ -194,10 +194,10 @@ MANY = set("столов книг ключей сумок ламп газет ч
 def test_russian_numerals_govern():
     text = said("ru")
     nouns = "|".join([*FEW, *MANY])
-    found = matches(rf"(?i:\b(два|две|три|четыре|пять|шесть|восемь|десять|много|несколько)) "
-                    rf"(?:(\w+(?:ых|их|ые|ие)) )?({nouns})\b", text)  # fmt: skip
-    assert len(found) > 200
-    for number, adjective, noun in found:
+    phrases = matches(rf"(?i:\b(два|две|три|четыре|пять|шесть|восемь|десять|много|несколько)) "
+                      rf"(?:(\w+(?:ых|их|ые|ие)) )?({nouns})\b", text)  # fmt: skip
+    assert len(phrases) > 200
+    for number, adjective, noun in phrases:
         number = number.lower()
         if number in ("два", "две", "три", "четыре"):
             assert noun in FEW, (number, noun)
@@ -218,9 +218,11 @@ def test_russian_past_agrees():
     text = [s for s in said("ru") if " и " not in s and ", " not in s]
     who = r"^(?:Наша |Наш |Моя |Мой |Эта |Этот |Вчера )?(%s) (?:вчера )?(?:не )?" + verb
     for names, endings in ((women, {"а"}), (men, {None})):
-        found = [g for g in matches(r"(?i:%s)" % (who % names), text) if not g[1].startswith("наш")]
-        assert len(found) > 8
-        for name, past, ending in found:
+        clauses = [
+            g for g in matches(r"(?i:%s)" % (who % names), text) if not g[1].startswith("наш")
+        ]
+        assert len(clauses) > 8
+        for name, past, ending in clauses:
             assert ending in endings, (name, past, ending)
 
 
@@ -228,9 +230,9 @@ def test_russian_cases():
     text = said("ru")
     assert not matches(r"\b(этого|моего|нашего) (собаку|кошку|книгу|стол|ключ)\b", text)
     nouns = "книг|сумк|ламп|кошк|собак|шляп|комнат|картин"
-    found = matches(rf"\b(эту|мою|твою|нашу) (\w+ )?((?:{nouns})\w*)", text)
-    assert len(found) > 50
-    for _, adjective, noun in found:
+    phrases = matches(rf"\b(эту|мою|твою|нашу) (\w+ )?((?:{nouns})\w*)", text)
+    assert len(phrases) > 50
+    for _, adjective, noun in phrases:
         assert noun.endswith("у"), noun
         assert not adjective or adjective.endswith(("ую ", "юю ")), adjective
 
@@ -250,10 +252,10 @@ def last_vowel(word):
 )
 def test_turkish_low_harmony(pattern):
     loans = {"saat"}
-    found = [g for g in matches(pattern, said("tr")) if g[0] not in loans]
-    found = [g for g in found if re.search(r"[aıoueiöü]", g[0].lower())]
-    assert len(found) > 100
-    for stem, suffix in found:
+    words = [g for g in matches(pattern, said("tr")) if g[0] not in loans]
+    words = [g for g in words if re.search(r"[aıoueiöü]", g[0].lower())]
+    assert len(words) > 100
+    for stem, suffix in words:
         vowel = next(c for c in suffix if c in "ae")
         assert (last_vowel(stem) in BACK) == (vowel == "a"), (stem, suffix)
 
@@ -263,13 +265,13 @@ def test_turkish_high_harmony():
     text = said("tr")
     for pattern in (r"(\w+)([ıiuü])yor", r"(\w+[^aıoueiöü])[dt]([ıiuü])[.,]", r"(\w+) m([ıiuü])\?",
                     r"'y?()([ıiuü])\b"):  # fmt: skip
-        found = (
+        words = (
             matches(pattern, text)
             if "()" not in pattern
             else [(name, suffix) for name, suffix in matches(r"(\w+)'y?([ıiuü])\b", text)]
         )
-        assert len(found) > 20, pattern
-        for stem, suffix in found:
+        assert len(words) > 20, pattern
+        for stem, suffix in words:
             if re.search(r"[aıoueiöü]", stem):
                 assert expected[last_vowel(stem)] == suffix, (stem, suffix)
 
@@ -299,9 +301,9 @@ def test_japanese_counters():
         r"(?:小さい|大きい|古い|新しい|白い|黒い|美しい|若い|長い|面白い|高価な|強い|年老いた)?"
     )
     for counter, nouns in counters.items():
-        found = matches(rf"[{numbers}]([^の、は])の{adjective}({nouns})(?=[をがはに、と])", text)
-        assert len(found) > 5, counter
-        for used, noun in found:
+        phrases = matches(rf"[{numbers}]([^の、は])の{adjective}({nouns})(?=[をがはに、と])", text)
+        assert len(phrases) > 5, counter
+        for used, noun in phrases:
             assert used == counter, (used, noun)
 
 

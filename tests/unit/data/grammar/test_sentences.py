@@ -51,10 +51,10 @@ def test_different_meanings_are_different_sentences(language):
 
 def test_questions_are_questions_everywhere():
     for place, meaning in enumerate(SAMPLE):
-        asked = meaning.clause.mood not in ("decl", "imp")
+        is_question = meaning.clause.mood not in ("decl", "imp")
         for language in SPACED:
-            assert SAID[language][place].endswith("?") == asked
-        assert SAID["ja"][place].endswith("か。") == asked
+            assert SAID[language][place].endswith("?") == is_question
+        assert SAID["ja"][place].endswith("か。") == is_question
 
 
 def test_negation_is_said_everywhere():
@@ -72,8 +72,8 @@ def test_negation_is_said_everywhere():
     assert sum(SAMPLE[i].clause.neg for i in simple) > 300
     for language, sign in signs.items():
         for place in simple:
-            found = re.search(sign, SAID[language][place]) is not None
+            negated = re.search(sign, SAID[language][place]) is not None
             if SAMPLE[place].clause.neg:
-                assert found, SAID[language][place]
+                assert negated, SAID[language][place]
             elif language not in ("tr", "ja"):
-                assert not found, SAID[language][place]
+                assert not negated, SAID[language][place]

@@ -57,9 +57,9 @@ def test_count_is_exact_on_a_small_space(monkeypatch):
         places = [space.locate(index, 5) for index in range(space.count_meanings())]
     finally:
         space._space.cache_clear()
-    found = {(kind.name, rank) for kind, rank in places}
-    assert len(places) == len(found) == 12 + 7 + 30
-    assert found == {("a", r) for r in range(12)} | {("b", r) for r in range(7)} | {
+    meanings = {(kind.name, rank) for kind, rank in places}
+    assert len(places) == len(meanings) == 12 + 7 + 30
+    assert meanings == {("a", r) for r in range(12)} | {("b", r) for r in range(7)} | {
         ("c", r) for r in range(30)
     }
 
@@ -94,8 +94,8 @@ def test_every_kind_is_drawn_and_said_in_every_language():
         seen.setdefault(meaning.kind, meaning)
     assert set(seen) == {kind.name for kind in make_kinds()}
     for meaning in seen.values():
-        said = [linearize(meaning, language) for language in LANGUAGES]
-        assert all(said) and len(set(said)) == len(said)
+        sentences = [linearize(meaning, language) for language in LANGUAGES]
+        assert all(sentences) and len(set(sentences)) == len(sentences)
 
 
 def test_the_same_address_is_the_same_meaning_for_every_seed():

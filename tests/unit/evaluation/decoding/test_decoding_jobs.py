@@ -112,9 +112,9 @@ def test_a_pivots_first_step_is_shared_and_uses_the_test_set(
 ) -> None:
     out = tmp_path / "out"
     (data.root / "reference" / "test.de-en.de").write_text("x\ny\nz\n")
-    asked = do(data, out, "de-fr", "fr-de", "en-de", pivot="en")
+    requests = do(data, out, "de-fr", "fr-de", "en-de", pivot="en")
     # de-en has a source of its own, so de-fr's is translated as text
-    assert asked == [("de-en", 3), ("fr-en", 3), ("en-fr", 3), ("en-de", 3), ("en-de", 3)]
+    assert requests == [("de-en", 3), ("fr-en", 3), ("en-fr", 3), ("en-de", 3), ("en-de", 3)]
     assert read_texts(out, "fr-de").hypotheses[0] == "A FR-EN en-de"
 
 

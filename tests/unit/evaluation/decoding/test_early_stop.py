@@ -43,12 +43,12 @@ def test_what_was_not_stopped_is_the_whole_searchs(model, sample, options, wrap)
     generator = wrap(generator_for(model, **options))
     limit = generator.max_len
     whole = readable(generator.generate([], sample))
-    found, stopped = EarlyStop(generator, 1.5).search(
+    hypotheses, stopped = EarlyStop(generator, 1.5).search(
         LONGEST, lambda: generator.generate([], sample)
     )
     assert generator.max_len == limit
     assert 0 < sum(stopped) < len(stopped)
-    for ours, theirs, again in zip(readable(found), whole, stopped, strict=True):
+    for ours, theirs, again in zip(readable(hypotheses), whole, stopped, strict=True):
         if not again:
             assert [tokens for tokens, _ in ours] == [tokens for tokens, _ in theirs]
             assert [score for _, score in ours] == pytest.approx([score for _, score in theirs])
@@ -85,6 +85,8 @@ def test_a_sentence_with_too_few_hypotheses_is_not_done():
     class Generator:
         max_len, max_len_a, max_len_b, min_len, beam_size = 1000, 0, 200, 1, 2
 
-    one = {"tokens": [7, 2]}
-    _, stopped = EarlyStop(Generator()).search(5, lambda: [[one, one], [one], []])
+    hypothesis = {"tokens": [7, 2]}
+    _, stopped = EarlyStop(Generator()).search(
+        5, lambda: [[hypothesis, hypothesis], [hypothesis], []]
+    )
     assert stopped == [False, True, True]

@@ -95,14 +95,14 @@ def test_a_model_that_does_not_load_is_told_to_whom_is_there(capfd, moment):
 
 
 def test_all_workers_are_asked_to_end_before_any_is_waited_for():
-    told: list[str] = []
+    calls: list[str] = []
 
     def worker(name: str) -> Any:
         return SimpleNamespace(
-            stop=lambda: told.append(f"stop {name}"), wait=lambda: told.append(f"wait for {name}")
+            stop=lambda: calls.append(f"stop {name}"), wait=lambda: calls.append(f"wait for {name}")
         )
 
     pool = _Pool(SimpleNamespace(), [], {})
     pool.workers = [worker("one"), worker("two")]
     pool.end()
-    assert told == ["stop one", "stop two", "wait for one", "wait for two"]
+    assert calls == ["stop one", "stop two", "wait for one", "wait for two"]

@@ -28,12 +28,12 @@ def first(search: SentenceSampling, ids: list[int], beams: int = 1) -> torch.Ten
 def test_tokens_come_as_often_as_they_are_likely(step: int) -> None:
     ids = torch.arange(4000)
     scores = torch.zeros(len(ids), 2, step)
-    found, tokens, beams = sampling().step(step, rows(len(ids), 2), scores, None, ids)
+    drawn_scores, tokens, beams = sampling().step(step, rows(len(ids), 2), scores, None, ids)
     counts = Counter(tokens.flatten().tolist())
     assert counts.keys() == {1, 3, 4}
     for token, count in counts.items():
         assert count / 8000 == pytest.approx(PROBABILITIES[token].item(), abs=0.025)
-    assert torch.equal(found, PROBABILITIES.log()[tokens])
+    assert torch.equal(drawn_scores, PROBABILITIES.log()[tokens])
     assert torch.equal(beams, torch.tensor([0, 1]).expand(len(ids), 2))
     # beams draw for themselves
     both = (tokens == tokens[:, :1]).all(1).float().mean()
@@ -41,9 +41,9 @@ def test_tokens_come_as_often_as_they_are_likely(step: int) -> None:
 
 
 def test_the_likeliest_alone() -> None:
-    found = Counter(first(sampling(2), list(range(2000))).flatten().tolist())
-    assert found.keys() == {1, 3}
-    assert found[1] / 2000 == pytest.approx(0.5 / 0.8, abs=0.04)
+    counts = Counter(first(sampling(2), list(range(2000))).flatten().tolist())
+    assert counts.keys() == {1, 3}
+    assert counts[1] / 2000 == pytest.approx(0.5 / 0.8, abs=0.04)
     everything = first(sampling(1000), list(range(200)))  # more than there are
     assert set(everything.flatten().tolist()) == {1, 3, 4}
 
@@ -51,8 +51,8 @@ def test_the_likeliest_alone() -> None:
 def test_a_sentence_draws_the_same_in_any_batch() -> None:
     together = first(sampling(), list(range(50)), 3)
     assert torch.equal(together[[7, 30]], first(sampling(), [7, 30], 3))
-    for other in ((2, 0), (1, 1)):
-        assert not torch.equal(together, first(sampling(key=other), list(range(50)), 3))
+    for key in ((2, 0), (1, 1)):
+        assert not torch.equal(together, first(sampling(key=key), list(range(50)), 3))
     scores = torch.zeros(50, 1, 1)
     later = sampling().step(1, rows(50), scores, None, torch.arange(50))[1]
     assert not torch.equal(first(sampling(), list(range(50))), later)
@@ -60,8 +60,8 @@ def test_a_sentence_draws_the_same_in_any_batch() -> None:
 
 def test_scores_add_up() -> None:
     scores = torch.tensor([[[-1.0, -2.5]]])
-    found, tokens, _ = sampling().step(2, rows(1), scores, None, torch.tensor([4]))
-    assert found.item() == pytest.approx(-2.5 + PROBABILITIES[tokens].log().item())
+    drawn_scores, tokens, _ = sampling().step(2, rows(1), scores, None, torch.tensor([4]))
+    assert drawn_scores.item() == pytest.approx(-2.5 + PROBABILITIES[tokens].log().item())
 
 
 def test_a_number_on_the_edge_is_no_token_without_probability(

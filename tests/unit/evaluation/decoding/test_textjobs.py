@@ -35,7 +35,7 @@ class Upper:
         assert prepared
         self.asked.append((direction, len(lines), draw))
         pieces = [" ".join("▁" + word.upper() for word in line.split()) for line in lines]
-        return [SimpleNamespace(pieces=one) for one in pieces]
+        return [SimpleNamespace(pieces=hypothesis) for hypothesis in pieces]
 
 
 @pytest.mark.parametrize("lines", [1, 3, 7, 100])
@@ -43,15 +43,15 @@ def test_the_parts_are_the_text(lines: int, data: DataFolder, tmp_path: Path) ->
     text = tmp_path / "text"
     text.write_text("\n".join(LINES) + "\n", encoding="utf-8")
     model, jobs = Upper(), parts_of(text, "en-de", lines, tmp_path / "out")
-    found = []
+    translated = []
     for job in jobs:
         assert job.target == "de" and job.counts and not job.is_whole(tmp_path)
         job.perform(model, data, tmp_path, lambda _: None)
         assert job.is_whole(tmp_path)
         written = job.place.read_text(encoding="utf-8").split("\n")[:-1]
         assert len(written) == job.sentences
-        found += written
-    assert found == ["" if line == "long" else line.upper() for line in LINES]
+        translated += written
+    assert translated == ["" if line == "long" else line.upper() for line in LINES]
     parts = -(-len(LINES) // lines)
     assert [part for _, _, part in model.asked] == list(range(parts))
     assert jobs[-1].name == f"en-de part {parts}"

@@ -13,8 +13,8 @@ from tdo_plugin.evaluation.score_sheet import DirectionScores, SystemScores
 
 
 def only(key: str, **changes: object) -> Beside:
-    (found,) = beside(key, sheet(**changes))
-    return found
+    (comparison,) = beside(key, sheet(**changes))
+    return comparison
 
 
 def test_columns_are_those_of_the_same_group_and_metric() -> None:
@@ -30,44 +30,44 @@ def test_columns_are_those_of_the_same_group_and_metric() -> None:
 
 
 def test_rows_are_the_paper_s_and_set_apart() -> None:
-    one = only("tdo:1")
-    table = beside_table(one, sheet())
+    comparison = only("tdo:1")
+    table = beside_table(comparison, sheet())
     ours, *theirs = table.blocks
     assert not ours.published and all(block.published for block in theirs)
     assert theirs[0].title == "TDO, Table 1: TED-19, N=6, d=512"
     rows = {row.labels[0]: row for row in theirs[0].rows}
     figures = published.table("tdo:1")
-    wanted = figures.value("TED-19, N=6, d=512: encoder-decoder", "zero-shot", "off")
-    assert rows["encoder-decoder"].cells[-1].value == wanted
+    expected = figures.value("TED-19, N=6, d=512: encoder-decoder", "zero-shot", "off")
+    assert rows["encoder-decoder"].cells[-1].value == expected
     assert not any(cell.best for block in theirs for row in block.rows for cell in row.cells)
     assert "decoder-only, causal (derived)" in rows
     assert written(table)[("few",)]["BLEU ↑", "en → X"] == "*30.0"
 
 
 def test_measured_rows_are_means_over_seeds() -> None:
-    own = seeded()
-    (one,) = beside("tdo:1", own)
-    table = beside_table(one, own)
+    score_sheet = seeded()
+    (comparison,) = beside("tdo:1", score_sheet)
+    table = beside_table(comparison, score_sheet)
     assert "The measured rows are means over seeds." in table.caption
     assert [row.labels[0] for row in table.blocks[0].rows] == ["few", "plain"]
     assert written(table)[("few",)]["BLEU ↑", "en → X"] == "*31.5"
-    assert "over seeds" not in beside_table(one, sheet()).caption
+    assert "over seeds" not in beside_table(comparison, sheet()).caption
 
 
 def test_a_remark_on_the_published_figures_is_said() -> None:
-    one = only("tdo:1")
+    comparison = only("tdo:1")
     remark = "Some figures were lost."
-    assert remark in beside_table(replace(one, note=remark), sheet()).caption
-    assert beside_table(replace(one, note=""), sheet()).caption.endswith(".")
+    assert remark in beside_table(replace(comparison, note=remark), sheet()).caption
+    assert beside_table(replace(comparison, note=""), sheet()).caption.endswith(".")
 
 
 def test_the_protocol_is_asked_for() -> None:
-    other = beside_table(only("tdo:1"), sheet()).caption
-    assert "were not scored by this paper's protocol" in other
-    own = sheet(protocol="tdo")
-    assert "protocol" not in beside_table(only("tdo:1", protocol="tdo"), own).caption
-    assert chosen([], own) == ["tdo"]
-    assert chosen(["tlm:8"], own) == ["tlm:8"]
+    caption = beside_table(only("tdo:1"), sheet()).caption
+    assert "were not scored by this paper's protocol" in caption
+    score_sheet = sheet(protocol="tdo")
+    assert "protocol" not in beside_table(only("tdo:1", protocol="tdo"), score_sheet).caption
+    assert chosen([], score_sheet) == ["tdo"]
+    assert chosen(["tlm:8"], score_sheet) == ["tlm:8"]
     assert chosen([], sheet()) == []
 
 
@@ -77,14 +77,14 @@ def test_pooled_figures_meet_pooled_scores_and_directions_meet_directions(name: 
         DirectionScores("de-es", 2, {"bleu": 20.0, "perplexity": 5.0}),
         DirectionScores("es-de", 2, {"bleu": 22.0, "perplexity": 8.0}),
     )
-    own = sheet(
+    score_sheet = sheet(
         systems=(SystemScores("s", scores, {name: {"bleu": 25.0}}),),
         directions=("de-es", "es-de"),
         groups={name: ("es-de", "de-es")},
         comparisons=(),
     )
-    (one,) = beside("tlm:8", own)
-    table = beside_table(one, own)
+    (comparison,) = beside("tlm:8", score_sheet)
+    table = beside_table(comparison, score_sheet)
     assert written(table)[("s",)] == {
         ("perplexity ↓", name): "6.50",
         ("BLEU ↑", "de → es"): "20.0",
@@ -108,24 +108,25 @@ def test_some_directions_are_not_all_of_a_paper_s() -> None:
 
 
 def test_accuracy_and_win_ratio_are_made_of_what_was_measured() -> None:
-    own = sheet()
-    (sixth,) = beside("opus100:6", own)
+    score_sheet = sheet()
+    (sixth,) = beside("opus100:6", score_sheet)
     assert sixth.quantities == (Quantity("bleu", "zero-shot"), quantity_of("accuracy", "zero-shot"))
-    table = beside_table(sixth, own)
+    table = beside_table(sixth, score_sheet)
     assert written(table)[("plain",)]["language accuracy % ↑", "zero-shot"] == "50.0"
     assert written(table)[("few",)]["language accuracy % ↑", "zero-shot"] == ""
     assert "100 less the off-target share" in table.caption
-    (second,) = beside("opus100:2", own)
-    rows = written(beside_table(second, own))
+    (second,) = beside("opus100:2", score_sheet)
+    rows = written(beside_table(second, score_sheet))
     assert rows[("few",)]["win ratio % ↑", "en → X"] == "100.0"
     assert rows[("plain",)]["win ratio % ↑", "en → X"] == ""  # the baseline
     assert rows[("24 layers, MATT, LALN, LALT (derived)",)]["win ratio % ↑", "en → X"] == "92.6"
-    assert "better BLEU than plain" in beside_table(second, own).caption
-    third = replace(own.comparisons[0], system="more", win_ratio={"en → X": 50.0})
-    systems = (*own.systems, replace(system("few"), name="more"))
+    assert "better BLEU than plain" in beside_table(second, score_sheet).caption
+    third = replace(score_sheet.comparisons[0], system="more", win_ratio={"en → X": 50.0})
+    systems = (*score_sheet.systems, replace(system("few"), name="more"))
     for baseline, best in (("plain", "*100.0"), ("other", "100.0")):
         more = sheet(
-            systems=systems, comparisons=(*own.comparisons, replace(third, baseline=baseline))
+            systems=systems,
+            comparisons=(*score_sheet.comparisons, replace(third, baseline=baseline)),
         )
         assert written(beside_table(second, more))[("few",)]["win ratio % ↑", "en → X"] == best
     (uncompared,) = beside("opus100:2", sheet(comparisons=()))
@@ -134,9 +135,11 @@ def test_accuracy_and_win_ratio_are_made_of_what_was_measured() -> None:
 
 def test_the_mean_of_all_trained_directions_is_met() -> None:
     trained = ("en-ar", "en-de", "ar-en")
-    own = sheet(groups={"X → en": ("ar-en",), "supervised": trained, "zero-shot": ("ar-de",)})
-    (one,) = beside("tpdm:3", own)
-    rows = written(beside_table(one, own))
+    score_sheet = sheet(
+        groups={"X → en": ("ar-en",), "supervised": trained, "zero-shot": ("ar-de",)}
+    )
+    (comparison,) = beside("tpdm:3", score_sheet)
+    rows = written(beside_table(comparison, score_sheet))
     assert rows[("plain",)]["BLEU ↑", "supervised"] == "23.3"  # (20 + 10 + 40) / 3
     assert rows[("MNMT-TPDM-small",)]["BLEU ↑", "supervised"] == "30.5"
 
@@ -150,20 +153,25 @@ def test_a_mean_that_lacks_directions_of_another_system_s_is_not_the_best() -> N
 
 
 def test_lost_figures_are_blank_and_rows_without_any_are_counted() -> None:
-    own = sheet(
+    score_sheet = sheet(
         groups={"X → en": ("ar-en",), "supervised": ("en-ar",), "zero-shot": ("ar-de",)},
         directions=("en-ar", "en-de", "ar-en", "ar-de", "de-fr"),
     )
-    lost = [one for key in ("opus100", "tpdm", "tlm") for one in beside(key, own) if one.lost]
+    lost = [
+        comparison
+        for key in ("opus100", "tpdm", "tlm")
+        for comparison in beside(key, score_sheet)
+        if comparison.lost
+    ]
     assert lost
-    for one in lost:
-        rows = len(published.table(one.key).rows)
-        assert one.lost == rows - len(one.rows)
-        assert f"{one.lost} published rows" in beside_table(one, own).caption
+    for comparison in lost:
+        rows = len(published.table(comparison.key).rows)
+        assert comparison.lost == rows - len(comparison.rows)
+        assert f"{comparison.lost} published rows" in beside_table(comparison, score_sheet).caption
     blank = [
         cell.text
-        for one in beside("opus100", own)
-        for block in beside_table(one, own).blocks[1:]
+        for comparison in beside("opus100", score_sheet)
+        for block in beside_table(comparison, score_sheet).blocks[1:]
         for row in block.rows
         for cell in row.cells
         if cell.value is None

@@ -17,20 +17,20 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 def test_csv_has_every_mean_and_score(tmp_path: Path) -> None:
-    own = sheet()
-    write_csv(tmp_path / "r.csv", own, [])
+    score_sheet = sheet()
+    write_csv(tmp_path / "r.csv", score_sheet, [])
     rows = rows_of(tmp_path / "r.csv")
-    found = {(r["system"], r["scope"], r["of"], r["metric"]): float(r["value"]) for r in rows}
-    assert len(found) == len(rows)
+    written = {(r["system"], r["scope"], r["of"], r["metric"]): float(r["value"]) for r in rows}
+    assert len(written) == len(rows)
     for direction, systems in SCORES.items():
         for name, values in systems.items():
             for metric, value in zip(("bleu", "off", "perplexity"), values, strict=True):
-                assert found.pop((name, "direction", direction, metric)) == value
-    assert found.pop(("few", "pooled", "all", "bleu")) == 21.5
-    assert found.pop(("plain", "pooled", "all", "bleu")) == 21.5
-    for (name, scope, group, metric), value in found.items():
-        assert scope == "group" and value == own.mean(name, group, metric)
-    assert len(found) == 3 * (5 + 4)  # `few` has no zero-shot direction
+                assert written.pop((name, "direction", direction, metric)) == value
+    assert written.pop(("few", "pooled", "all", "bleu")) == 21.5
+    assert written.pop(("plain", "pooled", "all", "bleu")) == 21.5
+    for (name, scope, group, metric), value in written.items():
+        assert scope == "group" and value == score_sheet.mean(name, group, metric)
+    assert len(written) == 3 * (5 + 4)  # `few` has no zero-shot direction
 
 
 def test_csv_has_differences_where_they_were_tested(tmp_path: Path) -> None:
@@ -49,14 +49,14 @@ def test_csv_has_differences_where_they_were_tested(tmp_path: Path) -> None:
 def test_published_figures_name_their_table(tmp_path: Path) -> None:
     write_csv(tmp_path / "r.csv", sheet(), beside("tdo:1", sheet()))
     rows = [row for row in rows_of(tmp_path / "r.csv") if row["source"] == "tdo:1"]
-    wanted = {
+    expected = {
         "system": "TED-19, N=6, d=512: encoder-decoder",
         "scope": "group",
         "of": "zero-shot",
         "metric": "off",
         "value": "3.82",
     }
-    assert any(wanted.items() <= row.items() for row in rows)
+    assert any(expected.items() <= row.items() for row in rows)
     assert {row["metric"] for row in rows} == {"bleu", "off"}  # what the sheet has too
 
 
@@ -71,21 +71,21 @@ def test_a_matrix_is_blank_where_a_direction_is_missing(tmp_path: Path) -> None:
 
 
 def test_json_has_sheet_means_and_published_rows(tmp_path: Path) -> None:
-    own = sheet()
-    write_json(tmp_path / "r.json", own, beside("tdo:1", own))
+    score_sheet = sheet()
+    write_json(tmp_path / "r.json", score_sheet, beside("tdo:1", score_sheet))
     content = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
-    assert content["means"]["plain"]["mine"]["bleu"] == own.mean("plain", "mine", "bleu")
+    assert content["means"]["plain"]["mine"]["bleu"] == score_sheet.mean("plain", "mine", "bleu")
     assert content["systems"][0]["provenance"]["checkpoint"] == {"sha256": "9f<2>c"}
     assert content["published"][0]["key"] == "tdo:1"
 
 
 @pytest.mark.parametrize(
-    ("names", "wanted"),
+    ("names", "expected"),
     [
         (["TDO + CL", "a/b", "模型"], ["TDO_+_CL", "a_b", "模型"]),
         (["a b", "a/b", "A_b"], ["a_b", "a_b-2", "A_b-3"]),
         (["..", "/"], ["system", "system-2"]),
     ],
 )
-def test_slugs_are_file_names_and_differ(names: list[str], wanted: list[str]) -> None:
-    assert [*slugs(names).values()] == wanted
+def test_slugs_are_file_names_and_differ(names: list[str], expected: list[str]) -> None:
+    assert [*slugs(names).values()] == expected

@@ -16,8 +16,8 @@ from tdo_plugin.evaluation.report.table import ABSENT
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    own = sheet(failures=("few ar-de: no hypotheses",))
-    return html_page(own, beside("tdo:1", own))
+    scores = sheet(failures=("few ar-de: no hypotheses",))
+    return html_page(scores, beside("tdo:1", scores))
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,9 @@ def test_nothing_is_fetched(text: str, page: Page) -> None:
         for name in ("src", "href", "action", "data")
         if name in attributes
     ]
-    assert addresses and all(one and one.startswith(("#", "data:,")) for one in addresses)
+    assert addresses and all(
+        address and address.startswith(("#", "data:,")) for address in addresses
+    )
 
 
 def test_the_policy_lets_this_script_and_style_through_and_nothing_else(page: Page) -> None:
@@ -63,8 +65,8 @@ def test_what_systems_wrote_is_data_only(text: str, page: Page) -> None:
 
 
 def test_hostile_names_are_escaped_where_they_are_html() -> None:
-    own = sheet(failures=(HOSTILE,), notes=(HOSTILE,), made_by={HOSTILE: [HOSTILE]})
-    page = Page(html_page(own, []))
+    scores = sheet(failures=(HOSTILE,), notes=(HOSTILE,), made_by={HOSTILE: [HOSTILE]})
+    page = Page(html_page(scores, []))
     assert not page.all("img")
     assert sum(inside == HOSTILE for _, inside in page.all("li")) == 2
 

@@ -120,7 +120,7 @@ def test_differences_have_interval_p_and_wins() -> None:
     table = report_tables.differences(sheet(comparisons=(untested,)))
     assert table is not None
     assert [*written(table)[("BLEU", "en → X")].values()] == ["", "", "", "100"]
-    assert not any("bootstrap" in one for one in notes.reading(sheet(comparisons=(untested,))))
+    assert not any("bootstrap" in line for line in notes.reading(sheet(comparisons=(untested,))))
 
 
 def test_languages_of_the_hypotheses_by_group() -> None:
@@ -139,7 +139,7 @@ def test_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("correlations", "told"),
+    ("correlations", "remarks"),
     [
         ({"X → en": 0.1, "zero-shot": 0.93, "all": 0.5}, ["(zero-shot) is 0.93"]),
         ({"X → en": 0.1, "all": -0.5}, ["(all) is -0.50"]),
@@ -147,10 +147,12 @@ def test_numbers() -> None:
         ({}, []),
     ],
 )
-def test_a_correlation_is_of_the_zero_shot_group_or_else_of_all(correlations, told) -> None:
-    one = replace(system("plain"), correlations=correlations)
-    found = [line for line in notes.remarks(sheet(systems=(one,))) if "Pearson" in line]
-    assert [line.partition("over directions ")[2] for line in found] == [f"{one}." for one in told]
+def test_a_correlation_is_of_the_zero_shot_group_or_else_of_all(correlations, remarks) -> None:
+    plain_system = replace(system("plain"), correlations=correlations)
+    lines = [line for line in notes.remarks(sheet(systems=(plain_system,))) if "Pearson" in line]
+    assert [line.partition("over directions ")[2] for line in lines] == [
+        f"{remark}." for remark in remarks
+    ]
 
 
 def test_notes_name_what_the_means_leave_out() -> None:
@@ -159,8 +161,10 @@ def test_notes_name_what_the_means_leave_out() -> None:
     assert "3 of 4 (all), 1 of 2 (mine) directions." in lines[-1]
     assert not any(line.startswith("plain: means") for line in lines)
     bare = replace(system("few"), name="bare", directions=(DirectionScores("en-ar", 2, {}),))
-    told = [one for one in notes.remarks(sheet(systems=(bare, system("few")))) if "bare" in one]
-    assert len(told) == 1  # of its correlation; what it lacks altogether has no mean
+    remarks = [
+        line for line in notes.remarks(sheet(systems=(bare, system("few")))) if "bare" in line
+    ]
+    assert len(remarks) == 1  # of its correlation; what it lacks altogether has no mean
     assert "scores of exactly 0 left out" in notes.reading(sheet(skip_zeros=True))[0]
     alone = notes.reading(sheet(systems=(system("plain"),), comparisons=()))
     assert len(alone) == 1  # no bold and no marks to explain

@@ -26,17 +26,17 @@ def test_every_file_is_named_and_there(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_seeds_are_in_every_form_of_the_report() -> None:
-    own = seeded()
-    assert "| few | 2 | **31.5 ± 2.1** |" in markdown_report(own, [])
-    assert r"\textbf{31.5 $\pm$ 2.1}" in latex_report(own, [])
-    assert '<section id="seeds"><h2>Over seeds</h2>' in html_page(own, [])
+    score_sheet = seeded()
+    assert "| few | 2 | **31.5 ± 2.1** |" in markdown_report(score_sheet, [])
+    assert r"\textbf{31.5 $\pm$ 2.1}" in latex_report(score_sheet, [])
+    assert '<section id="seeds"><h2>Over seeds</h2>' in html_page(score_sheet, [])
     assert "Over seeds" not in markdown_report(sheet(), []) + html_page(sheet(), [])
 
 
 def test_markdown_tells_everything() -> None:
-    own = sheet(failures=("few ar-de: no hypotheses",))
-    text = markdown_report(own, beside("tdo:1", own))
-    for wanted in (
+    score_sheet = sheet(failures=("few ar-de: no hypotheses",))
+    text = markdown_report(score_sheet, beside("tdo:1", score_sheet))
+    for passage in (
         "| few | **30.0**‡ |",
         "| *TDO, Table 1: TED-19, N=6, d=512* |",
         "| en → de | 10.0 | **30.0** |",
@@ -46,7 +46,7 @@ def test_markdown_tells_everything() -> None:
         r'"sha256": "9f\<2\>c"',
         r'- scores: \{"command": "tdo score"',
     ):
-        assert wanted in text
+        assert passage in text
 
 
 def test_a_full_disk_leaves_the_report_that_there_was(

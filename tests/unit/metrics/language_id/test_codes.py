@@ -89,10 +89,10 @@ def test_lid_176_calls_alemannic_als() -> None:
 
 
 def test_languages_that_lid_176_does_not_know() -> None:
-    known = {of_label(f"__label__{label}") for label in LID_176.split()}
-    assert len(known) == len(LID_176.split())  # no two labels fall together
-    assert {code for code in TED_19.split() if canonical(code) not in known} == set()
-    unknown = {code for code in OPUS_100.split() if canonical(code) not in known}
+    codes = {of_label(f"__label__{label}") for label in LID_176.split()}
+    assert len(codes) == len(LID_176.split())  # no two labels fall together
+    assert {code for code in TED_19.split() if canonical(code) not in codes} == set()
+    unknown = {code for code in OPUS_100.split() if canonical(code) not in codes}
     assert unknown == {"dz", "ha", "ig", "rw", "se", "xh", "zu"}
 
 

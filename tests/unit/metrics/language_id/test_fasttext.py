@@ -39,34 +39,34 @@ def test_names_and_signature(folder: Path) -> None:
 
 def test_what_has_no_letters_is_undetectable(folder: Path) -> None:
     sentences = ["", " ", "...", "1986", "😀", "The dog\nsleeps."]
-    found = FastText(folder / "tiny.bin").identify(sentences)
-    assert found == [UNDETECTABLE] * 5 + ["en"]
+    languages = FastText(folder / "tiny.bin").identify(sentences)
+    assert languages == [UNDETECTABLE] * 5 + ["en"]
 
 
 def stand_in(monkeypatch: pytest.MonkeyPatch, answers: dict[str, str]) -> list[str]:
     """A `fasttext` module whose model answers from a table; returns what it was asked."""
-    asked: list[str] = []
+    requests: list[str] = []
 
     def predict(text: str, k: int = 1, threshold: float = 0.0) -> tuple[tuple[str, ...], object]:
         if k == -1:
             return tuple(answers.values()), None
-        asked.append(text)
+        requests.append(text)
         return tuple(answers[text].split()), None
 
     model = SimpleNamespace(predict=predict)
     monkeypatch.setitem(sys.modules, "fasttext", SimpleNamespace(load_model=lambda path: model))
-    return asked
+    return requests
 
 
 def test_labels_of_no_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "glotlid.bin"
     path.write_bytes(b"model")
-    asked = stand_in(
+    requests = stand_in(
         monkeypatch, {"ikke": "__label__nob_Latn", "lalala": "__label__zxx_Latn", "nothing": ""}
     )
     identifier = FastText(path)
     assert identifier.identify(["ikke", "lalala", "ikke", "nothing"]) == ["no", "?", "no", "?"]
-    assert asked == ["ikke", "lalala", "nothing"]  # equal sentences once
+    assert requests == ["ikke", "lalala", "nothing"]  # equal sentences once
     assert (identifier.label("nb"), identifier.label("zxx")) == ("no", None)
 
 

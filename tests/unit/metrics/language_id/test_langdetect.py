@@ -31,8 +31,8 @@ def identifier() -> LangDetect:
 
 
 def test_languages(identifier: LangDetect) -> None:
-    found = identifier.identify(SENTENCES)
-    assert found[4:] == ["de", "zh", "zh", "no", UNDETECTABLE, UNDETECTABLE, UNDETECTABLE]
+    identified = identifier.identify(SENTENCES)
+    assert identified[4:] == ["de", "zh", "zh", "no", UNDETECTABLE, UNDETECTABLE, UNDETECTABLE]
     names = [identifier.label(code) for code in ("zh_CN", "zh-tw", "nb", "deu_Latn", "mn")]
     assert names == ["zh", "zh", "no", "de", None]
 
@@ -44,11 +44,11 @@ def test_it_is_langdetect_with_seed_0(
 
     assert DetectorFactory.seed is None  # the library's own state is left alone
     monkeypatch.setattr(DetectorFactory, "seed", 0)
-    for sentence, found in zip(SENTENCES, identifier.identify(SENTENCES), strict=True):
+    for sentence, code in zip(SENTENCES, identifier.identify(SENTENCES), strict=True):
         try:
-            assert found == detect(sentence).split("-")[0]
+            assert code == detect(sentence).split("-")[0]
         except LangDetectException:
-            assert found == UNDETECTABLE
+            assert code == UNDETECTABLE
     version = next(Path(__file__).parents[1].glob("langdetect-*.dist-info")).name[11:-10]
     assert identifier.signature == f"langdetect:{version}|seed:0"
 

@@ -33,10 +33,10 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_whole_model_comes_before_the_compressed_one(kept: Path, tmp_path: Path) -> None:
     (kept / "lid.176.ftz").touch()
     assert find_lid176() == kept / "lid.176.ftz"
-    own = tmp_path / "own" / "tdo" / "lid.176.bin"
-    own.parent.mkdir(parents=True)
-    own.touch()
-    assert find_lid176() == own
+    project_copy = tmp_path / "own" / "tdo" / "lid.176.bin"
+    project_copy.parent.mkdir(parents=True)
+    project_copy.touch()
+    assert find_lid176() == project_copy
     (kept / "lid.176.bin").touch()
     assert find_lid176() == kept / "lid.176.bin"
 
@@ -63,7 +63,7 @@ def test_the_model_is_fetched_once(kept: Path, server: Path, tmp_path: Path) -> 
     assert path.read_bytes() == server.read_bytes()
     server.unlink()
     assert find_lid176(download=True) == path
-    assert [one.name for one in path.parent.iterdir()] == ["lid.176.bin"]
+    assert [entry.name for entry in path.parent.iterdir()] == ["lid.176.bin"]
 
 
 def test_a_wrong_file_is_not_kept(kept: Path, server: Path, tmp_path: Path) -> None:

@@ -58,9 +58,9 @@ def test_it_is_naive_bayes_over_character_ngrams() -> None:
 
     def plain(sentence: str) -> str:
         def log_likelihood(language: str) -> float:
-            known = counts[language]
+            ngram_counts = counts[language]
             return math.fsum(
-                math.log((known[ngram] + SMOOTHING) / totals[language])
+                math.log((ngram_counts[ngram] + SMOOTHING) / totals[language])
                 for ngram in ngrams([sentence])
             )
 
@@ -68,10 +68,10 @@ def test_it_is_naive_bayes_over_character_ngrams() -> None:
 
     # single words of all four, where it is not always right
     words = sorted({word for lines in text.values() for line in lines for word in line.split()})
-    found = identifier.identify(words)
+    identified = identifier.identify(words)
     assert len(words) > 150
-    agree = sum(a == plain(word) for a, word in zip(found, words, strict=True) if a != "?")
-    assert agree >= len(words) - found.count("?") - 1  # two n-grams may share a bucket
+    agree = sum(a == plain(word) for a, word in zip(identified, words, strict=True) if a != "?")
+    assert agree >= len(words) - identified.count("?") - 1  # two n-grams may share a bucket
 
 
 def ngrams(lines: list[str]) -> list[str]:

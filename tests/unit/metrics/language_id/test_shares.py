@@ -29,7 +29,7 @@ ALL = Knows("en de fr cs sk hr bs no da zh")
 
 
 @pytest.mark.parametrize(
-    ("direction", "found", "target", "english", "source", "other", "undetectable", "confused"),
+    ("direction", "detected", "target", "english", "source", "other", "undetectable", "confused"),
     [
         ("de-fr", "fr fr fr en en de cs ?", 37.5, 25, 12.5, 12.5, 12.5, 0),
         ("de-fr", "fr fr", 100, 0, 0, 0, 0, 0),
@@ -41,8 +41,10 @@ ALL = Knows("en de fr cs sk hr bs no da zh")
         ("xx-zh_TW", "zh zh zh fr", 75, 0, 0, 25, 0, 0),  # of an unknown source
     ],
 )
-def test_shares(direction, found, target, english, source, other, undetectable, confused) -> None:
-    result = shares(found.split(), *direction.split("-"), ALL)
+def test_shares(
+    direction, detected, target, english, source, other, undetectable, confused
+) -> None:
+    result = shares(detected.split(), *direction.split("-"), ALL)
     assert result is not None
     assert result.shares == {
         "target": target,

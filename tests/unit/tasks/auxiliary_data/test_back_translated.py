@@ -37,13 +37,13 @@ def rows_of(task, **options):
         fed = batch["net_input"]
         ids = zip(fed["src_lang_id"].flatten(), fed["tgt_lang_id"].flatten(), strict=True)
         for pair, *row in zip(ids, fed["src_tokens"], batch["target"], strict=True):
-            names = "-".join(task.data_manager.lang_dict[int(one)] for one in pair)
+            names = "-".join(task.data_manager.lang_dict[int(number)] for number in pair)
             yield names, *(words(task, tokens) for tokens in row)
 
 
 def words(task, tokens):
     real = tokens[tokens.ne(task.target_dictionary.pad())]
-    return " ".join(task.target_dictionary[int(one)] for one in real)
+    return " ".join(task.target_dictionary[int(token)] for token in real)
 
 
 def true_rows(*flags):
@@ -54,23 +54,23 @@ def true_rows(*flags):
 def test_the_union_of_true_and_synthetic_pairs(rate):
     """Each true pair of a direction with synthetic ones as often as the rate says."""
     flags = () if rate is None else ("--back-translated-upsampling", str(rate))
-    found, true = Counter(rows_of(mixed(*CONCAT, *flags))), true_rows()
+    counts, true = Counter(rows_of(mixed(*CONCAT, *flags))), true_rows()
     for row, count in true.items():
         times = (rate or 1) if row[0] in SYNTHETIC else 1
-        assert found.pop(row) == times * count
-    assert Counter(name for name, *_ in found.elements()) == SYNTHETIC
-    for direction, source, _ in found:
+        assert counts.pop(row) == times * count
+    assert Counter(name for name, *_ in counts.elements()) == SYNTHETIC
+    for direction, source, _ in counts:
         tag, word, *rest = source.split(" ")
         assert tag == f"__{direction[3:]}__"
         assert {word} == {*rest[:-1]}  # as those of the folder are
 
 
 def test_a_rate_may_be_a_fraction():
-    found = Counter(
+    counts = Counter(
         name for name, *_ in rows_of(mixed(*CONCAT, "--back-translated-upsampling", "0.5"))
     )
-    wanted = {name: PAIRS // 2 + SYNTHETIC[name] for name in SYNTHETIC}
-    assert all(found[name] == wanted.get(name, PAIRS) for name in found)
+    expected = {name: PAIRS // 2 + SYNTHETIC[name] for name in SYNTHETIC}
+    assert all(counts[name] == expected.get(name, PAIRS) for name in counts)
 
 
 @pytest.mark.parametrize("draw", [("fairseq",), ("keyed",)])
@@ -85,9 +85,9 @@ def test_virtual_epochs_are_slices_of_the_union(draw):
 
 def test_directions_are_sampled_by_their_unions():
     task = mixed("--sampling-temperature", "2", "--virtual-data-size", "500")
-    found = Counter(name for name, *_ in rows_of(task))
-    roots = {name: (PAIRS + SYNTHETIC.get(name, 0)) ** 0.5 for name in found}
-    for name, count in found.items():
+    counts = Counter(name for name, *_ in rows_of(task))
+    roots = {name: (PAIRS + SYNTHETIC.get(name, 0)) ** 0.5 for name in counts}
+    for name, count in counts.items():
         assert abs(count - 500 * roots[name] / sum(roots.values())) <= 1
 
 
@@ -98,31 +98,31 @@ def test_a_tag_stands_behind_the_language_s():
     task = mixed(*CONCAT, *TAGGED)
     dictionary, plain = task.source_dictionary, built(*FLAGS, *TAG)[0].source_dictionary
     assert dictionary.symbols == [*plain.symbols, "<bt>"]
-    found = Counter(rows_of(task))
-    tagged = {row for row in found if "<bt>" in row[1]}
+    counts = Counter(rows_of(task))
+    tagged = {row for row in counts if "<bt>" in row[1]}
     assert all(source.split(" ")[1] == "<bt>" for _, source, _ in tagged)
-    assert all("<bt>" not in target for _, _, target in found)
+    assert all("<bt>" not in target for _, _, target in counts)
     for row in tagged:
-        count = found.pop(row)
-        found[row[0], row[1].replace("<bt> ", ""), row[2]] += count
-    assert found == Counter(rows_of(mixed(*CONCAT)))
+        count = counts.pop(row)
+        counts[row[0], row[1].replace("<bt> ", ""), row[2]] += count
+    assert counts == Counter(rows_of(mixed(*CONCAT)))
     assert Counter(row[0] for row in tagged) <= Counter(SYNTHETIC)
 
 
 @pytest.mark.parametrize("flags", [("--decoder-langtok",), ("--decoder-langtok", *TAG)])
 def test_a_tag_without_one_of_the_language(flags):
-    given = (*CONCAT, *TAGGED, "--back-translated", str(back_translated()))
-    task = built(*FLAGS, *flags, *given)[0]
+    options = (*CONCAT, *TAGGED, "--back-translated", str(back_translated()))
+    task = built(*FLAGS, *flags, *options)[0]
     place = 1 if TAG[0] in flags else 0
-    found = [row for row in rows_of(task) if "<bt>" in row[1]]
-    assert len(found) == sum(SYNTHETIC.values())
-    assert all(source.split(" ")[place] == "<bt>" for _, source, _ in found)
+    tagged = [row for row in rows_of(task) if "<bt>" in row[1]]
+    assert len(tagged) == sum(SYNTHETIC.values())
+    assert all(source.split(" ")[place] == "<bt>" for _, source, _ in tagged)
 
 
 def test_a_tag_may_be_kept_out_of_the_output():
     """Masked it has no logit, and all others stay what they are."""
-    given = (*FLAGS, *TAG, *TAGGED, "--back-translated", str(back_translated()))
-    task, model, _ = built(*given, "--tdo-masked-tags", "1")
+    options = (*FLAGS, *TAG, *TAGGED, "--back-translated", str(back_translated()))
+    task, model, _ = built(*options, "--tdo-masked-tags", "1")
     (batch, *_) = iterate(task, "train")
     logits, _ = model.eval()(**batch["net_input"])
     assert logits.size(-1) == len(task.target_dictionary) - 1
@@ -138,16 +138,16 @@ def test_a_task_that_translates_knows_the_tag():
 
 def test_with_text_of_single_languages():
     flags = ("--monolingual", str(monolingual()), "--monolingual-share", "0.2")
-    found = Counter(name for name, *_ in rows_of(mixed(*CONCAT, *flags)))
-    lone = found.pop("de-de") + found.pop("fr-fr")
-    assert sum(found.values()) == 6 * PAIRS + sum(SYNTHETIC.values())
-    assert lone == round(sum(found.values()) / 4)
+    counts = Counter(name for name, *_ in rows_of(mixed(*CONCAT, *flags)))
+    lone = counts.pop("de-de") + counts.pop("fr-fr")
+    assert sum(counts.values()) == 6 * PAIRS + sum(SYNTHETIC.values())
+    assert lone == round(sum(counts.values()) / 4)
 
 
 @pytest.mark.parametrize("more", [(), ENCODER_DECODER])
 def test_any_architecture_and_terms_that_need_a_source(more):
-    given = (*FLAGS, *TAG, *INSTRUCL, "--back-translated", str(back_translated()), *more)
-    task, model, criterion = built(*given)
+    options = (*FLAGS, *TAG, *INSTRUCL, "--back-translated", str(back_translated()), *more)
+    task, model, criterion = built(*options)
     task.build_criterion(task.args)
     for batch in iterate(task, "train"):
         assert torch.isfinite(criterion(model, batch)[0])
@@ -155,8 +155,8 @@ def test_any_architecture_and_terms_that_need_a_source(more):
 
 def test_a_direction_that_is_not_trained_is_left_out():
     flags = (*CONCAT, "--lang-pairs", "de-en,en-de")
-    found = Counter(name for name, *_ in rows_of(mixed(*flags)))
-    assert found == {"de-en": PAIRS + SYNTHETIC["de-en"], "en-de": PAIRS}
+    counts = Counter(name for name, *_ in rows_of(mixed(*flags)))
+    assert counts == {"de-en": PAIRS + SYNTHETIC["de-en"], "en-de": PAIRS}
 
 
 REFUSED = {
@@ -183,7 +183,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be(name):
     flags, message = REFUSED[name]
-    flags = [str(monolingual()) if one == "LONE" else one for one in flags]
+    flags = [str(monolingual()) if flag == "LONE" else flag for flag in flags]
     with pytest.raises(UserError) as raised:
         mixed(*flags).load_dataset("train", epoch=1)
     assert re.search(message, str(raised.value)), raised.value

@@ -50,13 +50,13 @@ def rows_of(task, **options):
         columns = (fed["src_tokens"], fed["prev_output_tokens"], batch["target"])
         ids = zip(fed["src_lang_id"].flatten(), fed["tgt_lang_id"].flatten(), strict=True)
         for pair, *row in zip(ids, *columns, strict=True):
-            names = tuple(task.data_manager.lang_dict[int(one)] for one in pair)
+            names = tuple(task.data_manager.lang_dict[int(language)] for language in pair)
             yield names, *(words(task, tokens) for tokens in row)
 
 
 def words(task, tokens):
     real = tokens[tokens.ne(task.target_dictionary.pad())]
-    return " ".join(task.target_dictionary[int(one)] for one in real)
+    return " ".join(task.target_dictionary[int(token)] for token in real)
 
 
 def text_of(language):
@@ -68,17 +68,17 @@ def text_of(language):
 def test_what_a_sentence_is(name):
     flags, source, start, predicted = STRATEGIES[name]
     task = lone_task(*flags, "--sampling-method", "concat")
-    known = Counter(text_of("de"))
-    found = [row for row in rows_of(task) if row[0] == ("de", "de")]
-    assert found
-    for _, read, previous, target in found:
+    line_counts = Counter(text_of("de"))
+    rows = [row for row in rows_of(task) if row[0] == ("de", "de")]
+    assert rows
+    for _, read, previous, target in rows:
         tagged, *_ = target.removesuffix(" </s>").partition(" ") if predicted else (None,)
         text = target.removesuffix("</s>").strip()
         text = text.removeprefix(predicted or "").strip()
         assert tagged == predicted
         assert read == source
         assert previous == f"{start} {text}".strip()
-        assert known[text]
+        assert line_counts[text]
     assert {names for names, *_ in rows_of(task)} == {
         *(tuple(pair.split("-")) for pair in task.lang_pairs),
         ("de", "de"),
@@ -96,25 +96,25 @@ def test_shares_are_of_the_sentences_of_an_epoch(method, share):
     flags = (*TAG, "--sampling-method", method)
     without, _, _ = built(*FLAGS, *flags)
     before = sum(counts_of(without).values())
-    found = counts_of(lone_task(*flags, "--monolingual-share", share))
-    lone = {name: found.pop(f"{name}-{name}") for name in LINES}
-    assert sum(found.values()) == before == 6 * PAIRS
+    counts = counts_of(lone_task(*flags, "--monolingual-share", share))
+    lone = {name: counts.pop(f"{name}-{name}") for name in LINES}
+    assert sum(counts.values()) == before == 6 * PAIRS
     if method in ("concat", "RoundRobin"):
-        assert set(found.values()) == {PAIRS}
-    wanted = round(before * float(share) / (1 - float(share)))
-    assert sum(lone.values()) == wanted
+        assert set(counts.values()) == {PAIRS}
+    lone_total = round(before * float(share) / (1 - float(share)))
+    assert sum(lone.values()) == lone_total
     power = {"uniform": 0, "temperature": 1 / 1.5}.get(method, 1)
     weights = {name: count**power for name, count in LINES.items()}
     for name, count in lone.items():
-        assert abs(count - wanted * weights[name] / sum(weights.values())) < 1
+        assert abs(count - lone_total * weights[name] / sum(weights.values())) < 1
 
 
 @pytest.mark.parametrize("size", [100, 101, 400])
 def test_a_virtual_size_is_of_both_together(size):
     flags = ("--virtual-data-size", str(size), "--monolingual-share", "0.3")
-    found = counts_of(lone_task(*TAG, *flags))
-    lone = sum(found[f"{name}-{name}"] for name in LINES)
-    assert (sum(found.values()), lone) == (size, round(0.3 * size))
+    counts = counts_of(lone_task(*TAG, *flags))
+    lone = sum(counts[f"{name}-{name}"] for name in LINES)
+    assert (sum(counts.values()), lone) == (size, round(0.3 * size))
 
 
 VIRTUAL = ("--virtual-epoch-size", "50")
@@ -148,8 +148,8 @@ def test_much_text_is_drawn_as_often_as_it_goes(draw):
     assert sum(total.values()) == 576
     for language in LINES:
         for line, times in Counter(text_of(language)).items():
-            found = total[(language, language), f"__{language}__", f"</s> {line}", f"{line} </s>"]
-            assert 11 * times <= found <= 12 * times
+            drawn = total[(language, language), f"__{language}__", f"</s> {line}", f"{line} </s>"]
+            assert 11 * times <= drawn <= 12 * times
 
 
 @pytest.mark.parametrize(
@@ -189,15 +189,15 @@ def test_shards_of_the_pairs(tmp_path):
     )
     for epoch in (1, 2):
         task.load_dataset("train", epoch=epoch)
-        found = counts_of(task, epoch=epoch)
-        assert sum(found[f"{name}-{name}"] for name in LINES) * 2 == sum(found.values())
+        counts = counts_of(task, epoch=epoch)
+        assert sum(counts[f"{name}-{name}"] for name in LINES) * 2 == sum(counts.values())
 
 
 @pytest.mark.parametrize("split", ["valid", "test"])
 def test_other_sets_are_as_they_were(split):
     task, plain = lone_task(*TAG), built(*FLAGS, *TAG)[0]
-    for one in (task, plain):
-        one.load_dataset(split)
+    for translation_task in (task, plain):
+        translation_task.load_dataset(split)
     first, second = task.dataset(split), plain.dataset(split)
     assert len(first) == len(second)
     for number in range(len(first)):
@@ -212,8 +212,8 @@ def test_a_language_without_translations_into_it_is_left_out():
 
 def test_one_target_language_needs_no_tag():
     task = built(*FLAGS, "--lang-pairs", "en-de", "--monolingual", str(monolingual()))[0]
-    found = [row for row in rows_of(task) if row[0] == ("de", "de")]
-    assert found and all(source == "" for _, source, _, _ in found)
+    rows = [row for row in rows_of(task) if row[0] == ("de", "de")]
+    assert rows and all(source == "" for _, source, _, _ in rows)
 
 
 def test_a_checkpoint_s_task_does_not_look_for_the_folder():
@@ -282,7 +282,7 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be(name):
     flags, message = REFUSED[name]
-    flags = [str(databin()) if one == "DATA" else one for one in flags]
+    flags = [str(databin()) if flag == "DATA" else flag for flag in flags]
     with pytest.raises(UserError) as raised:
         task, _, _ = built(*FLAGS, "--monolingual", str(monolingual()), *flags)
         task.build_criterion(task.args)

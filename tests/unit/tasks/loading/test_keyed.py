@@ -46,17 +46,17 @@ def sentences(dataset, epochs):
 @pytest.mark.parametrize("ratios", [[0.5, 0.3, 0.2], None])
 def test_a_pass_repeats_nothing_and_is_fairseqs_in_number(ratios):
     counts = [400, 250, 100]
-    own = drawn(counts, ratios)
-    other = drawn(counts, ratios, sampled_multi_epoch_dataset.SampledMultiEpochDataset)
-    assert own.num_virtual_epochs == other.num_virtual_epochs
-    whole = range(1, own.num_virtual_epochs + 1)
-    ours, theirs = list(sentences(own, whole)), list(sentences(other, whole))
-    assert len(ours) == len(theirs) == own.virtual_size
-    found = [Counter(number for number, _ in one) for one in (ours, theirs)]
-    assert all(abs(found[0][number] - found[1][number]) <= 3 for number in range(3))
-    few = {number for number in range(3) if found[0][number] <= counts[number]}
+    dataset = drawn(counts, ratios)
+    reference = drawn(counts, ratios, sampled_multi_epoch_dataset.SampledMultiEpochDataset)
+    assert dataset.num_virtual_epochs == reference.num_virtual_epochs
+    whole = range(1, dataset.num_virtual_epochs + 1)
+    ours, theirs = list(sentences(dataset, whole)), list(sentences(reference, whole))
+    assert len(ours) == len(theirs) == dataset.virtual_size
+    frequencies = [Counter(number for number, _ in draws) for draws in (ours, theirs)]
+    assert all(abs(frequencies[0][number] - frequencies[1][number]) <= 3 for number in range(3))
+    few = {number for number in range(3) if frequencies[0][number] <= counts[number]}
     assert few
-    rows = Counter(one for one in ours if one[0] in few)
+    rows = Counter(sentence for sentence in ours if sentence[0] in few)
     assert max(rows.values()) == 1
     assert all(0 <= row < counts[number] for number, row in ours)
 
@@ -80,11 +80,11 @@ def test_passes_differ_and_a_resumed_one_goes_on():
     counts, ratios = [400, 250], [0.6, 0.4]
     dataset = drawn(counts, ratios)
     length = dataset.num_virtual_epochs
-    found = {epoch: list(sentences(dataset, [epoch])) for epoch in range(1, 2 * length + 1)}
-    assert found[1] != found[length + 1]
+    passes = {epoch: list(sentences(dataset, [epoch])) for epoch in range(1, 2 * length + 1)}
+    assert passes[1] != passes[length + 1]
     resumed = drawn(counts, ratios, epoch=length + 3)
-    assert list(sentences(resumed, [length + 3])) == found[length + 3]
-    assert list(sentences(resumed, [length + 4])) == found[length + 4]
+    assert list(sentences(resumed, [length + 3])) == passes[length + 3]
+    assert list(sentences(resumed, [length + 4])) == passes[length + 4]
     assert dataset.load_next_shard and dataset.shard_epoch == 2
 
 

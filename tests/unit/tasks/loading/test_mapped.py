@@ -29,15 +29,15 @@ def write(folder, dtype=np.uint16, lengths=(3, 1, 7, 2)):
 @pytest.mark.parametrize("dtype", [np.uint16, np.int32, np.int64])
 def test_sentences_are_fairseqs(tmp_path, dtype):
     path = write(tmp_path, dtype)
-    own, other = MappedSentences(path), MMapIndexedDataset(path)
-    for dataset in (own, pickle.loads(pickle.dumps(own))):
-        assert np.array_equal(dataset.sizes, other.sizes)
-        assert len(dataset) == len(other)
+    mapped, stock = MappedSentences(path), MMapIndexedDataset(path)
+    for dataset in (mapped, pickle.loads(pickle.dumps(mapped))):
+        assert np.array_equal(dataset.sizes, stock.sizes)
+        assert len(dataset) == len(stock)
         for number in (0, 1, 2, 3, -1):
             assert dataset[number].dtype == torch.int64
-            assert torch.equal(dataset[number], other[number])
+            assert torch.equal(dataset[number], stock[number])
     with pytest.raises(IndexError):
-        own[4]
+        mapped[4]
 
 
 @pytest.mark.parametrize("end", [".bin", ".idx"])
@@ -74,13 +74,13 @@ def sides(dataset):
 def test_both_directions_have_one_object():
     task, _, _ = built(*FLAGS)
     task.load_dataset("train")
-    there, back = (sides(dataset) for dataset in task.dataset("train").datasets[:2])
-    assert there[0] is back[1]
-    assert there[1] is back[0]
-    assert there[0] is not there[1]
+    forward, backward = (sides(dataset) for dataset in task.dataset("train").datasets[:2])
+    assert forward[0] is backward[1]
+    assert forward[1] is backward[0]
+    assert forward[0] is not forward[1]
     opened = task.data_manager._opened
     assert len(opened) == 6
-    del task.datasets["train"], there, back
+    del task.datasets["train"], forward, backward
     gc.collect()
     assert not opened
 
@@ -100,8 +100,8 @@ def test_other_kinds_of_files_are_fairseqs(tmp_path):
 
     task, _, _ = built(*FLAGS)
     (tmp_path / "train").write_text("eins zwei\n")
-    found = task.data_manager.load_data(str(tmp_path / "train"), task.source_dictionary, "raw")
-    assert isinstance(found, IndexedRawTextDataset)
+    dataset = task.data_manager.load_data(str(tmp_path / "train"), task.source_dictionary, "raw")
+    assert isinstance(dataset, IndexedRawTextDataset)
 
 
 def test_an_older_checkpoints_options_do_not_name_the_loading():

@@ -22,21 +22,21 @@ def test_a_permutation(size):
 def test_a_permutation_of_each_size_at_once():
     sizes = np.repeat(np.arange(1, 40), np.arange(1, 40)).astype(np.uint64)
     places = np.concatenate([np.arange(size) for size in range(1, 40)]).astype(np.uint64)
-    found = permute(places, sizes, np.broadcast_to(keys(1), (ROUNDS, len(places))))
+    permutations = permute(places, sizes, np.broadcast_to(keys(1), (ROUNDS, len(places))))
     for size in range(1, 40):
-        assert np.array_equal(np.sort(found[sizes == size]), np.arange(size))
+        assert np.array_equal(np.sort(permutations[sizes == size]), np.arange(size))
 
 
 @pytest.mark.parametrize("size", [5, 7, 100])
 def test_permutations_are_even(size):
     """Each place goes everywhere about as often; so does each pair of neighbours."""
     rounds = 4000
-    found = np.stack([permuted(size, seed) for seed in range(rounds)]).astype(np.int64)
+    permutations = np.stack([permuted(size, seed) for seed in range(rounds)]).astype(np.int64)
     expected = rounds / size
     for place in (0, 1, size - 1):
-        counts = np.bincount(found[:, place], minlength=size)
+        counts = np.bincount(permutations[:, place], minlength=size)
         assert ((counts - expected) ** 2 / expected).sum() < size + 6 * np.sqrt(2 * size)
-    steps = np.bincount((found[:, 1] - found[:, 0]) % size, minlength=size)[1:]
+    steps = np.bincount((permutations[:, 1] - permutations[:, 0]) % size, minlength=size)[1:]
     expected = rounds / (size - 1)
     assert ((steps - expected) ** 2 / expected).sum() < size + 6 * np.sqrt(2 * size)
 

@@ -20,17 +20,17 @@ def assert_algorithm_1(task, model, **options):
     for update, sample in enumerate(samples):
         batches, logs = made_of(task, model, sample, update)
         assert model.training
-        wanted = algorithm(task, model.eval(), sample, update, **{**WHOLE, **options})
-        made, drawn, ended = wanted
+        outcome = algorithm(task, model.eval(), sample, update, **{**WHOLE, **options})
+        pseudo_rows, drawn, ended = outcome
         model.train()
         counted = {name: logs[f"robt_to_{name}"] for name in options.get("languages", LANGUAGES)}
         assert counted == {name: drawn.count(name) for name in counted}
-        assert (logs["robt_drawn"], logs["robt_made"]) == (len(drawn), len(made))
-        assert len(batches) == bool(made)
+        assert (logs["robt_drawn"], logs["robt_made"]) == (len(drawn), len(pseudo_rows))
+        assert len(batches) == bool(pseudo_rows)
         for batch in batches:
-            assert text(task, batch) == [one[1:] for one in made]
-            assert_targets_of(task, sample, batch, [one[0] for one in made])
-        total, made_in_all = total + len(drawn), made_in_all + len(made)
+            assert text(task, batch) == [row[1:] for row in pseudo_rows]
+            assert_targets_of(task, sample, batch, [row[0] for row in pseudo_rows])
+        total, made_in_all = total + len(drawn), made_in_all + len(pseudo_rows)
         ended_in_all += ended
     return total, made_in_all, ended_in_all
 
@@ -39,15 +39,15 @@ def assert_targets_of(task, sample, batch, rows):
     """Target side, numbers and sizes of a batch are those of some rows of another."""
     assert batch["id"].tolist() == sample["id"][rows].tolist()
     padding = task.target_dictionary.pad()
-    for one in (
+    for tensor_of in (
         lambda batch: batch["target"],
         lambda batch: batch["net_input"]["prev_output_tokens"],
     ):
-        own, original = one(batch), one(sample)[rows]
-        width = own.size(1)
-        assert torch.equal(own, original[:, :width])
+        values, original = tensor_of(batch), tensor_of(sample)[rows]
+        width = values.size(1)
+        assert torch.equal(values, original[:, :width])
         assert original[:, width:].eq(padding).all()
-        assert not own[:, -1].eq(padding).all()
+        assert not values[:, -1].eq(padding).all()
     assert batch["ntokens"] == batch["target"].ne(padding).sum()
     assert batch["nsentences"] == len(rows)
     lengths = batch["net_input"]["src_tokens"].ne(padding).sum(1)
@@ -57,9 +57,9 @@ def assert_targets_of(task, sample, batch, rows):
 @pytest.mark.parametrize(("topology", "strategy"), in_turn(TOPOLOGIES, STRATEGIES))
 def test_the_pseudo_batch_is_algorithm_1s(topology, strategy):
     task, model, _ = lively(*TOPOLOGIES[topology], *STRATEGIES[strategy])
-    total, made, ended = assert_algorithm_1(task, model)
+    total, used, ended = assert_algorithm_1(task, model)
     # the seed is such that each kind of outcome is among them
-    assert 0 < made < total
+    assert 0 < used < total
     assert 0 < ended < total
 
 
@@ -73,12 +73,12 @@ def test_the_pseudo_batch_is_algorithm_1s(topology, strategy):
         (("--left-pad-source", "False"), {}),
         (("--whole-search",), {}),
     ],
-    ids=lambda one: " ".join(one) if isinstance(one, tuple) else "",
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_options_are_algorithm_1s(flags, options):
     task, model, _ = lively(*TAG, *flags)
-    _, made, _ = assert_algorithm_1(task, model, **options)
-    assert made
+    _, used, _ = assert_algorithm_1(task, model, **options)
+    assert used
 
 
 def test_beam_search():
@@ -96,13 +96,13 @@ def test_beam_search():
 @pytest.mark.parametrize("strategy", ["decoder", "tgt and decoder"])
 def test_the_tasks_own_generator_behind_tags(strategy):
     task, model, _ = lively(*STRATEGIES[strategy], "--whole-search")
-    total, made, ended = assert_algorithm_1(task, model)
-    assert 0 < made < total
+    total, used, ended = assert_algorithm_1(task, model)
+    assert 0 < used < total
     assert ended
 
 
-def sources_of(made):
-    return [batches[0]["net_input"]["src_tokens"].tolist() for batches, _ in made]
+def sources_of(results):
+    return [batches[0]["net_input"]["src_tokens"].tolist() for batches, _ in results]
 
 
 def made_by(*flags):
@@ -116,15 +116,15 @@ def made_by(*flags):
 
 def test_words_go_from_one_dictionary_to_the_other_by_their_symbols(tmp_path):
     """The source's has another order, and no French."""
-    own = dictionary(tmp_path / "source.txt", ("es", "de", "en"))
+    source_dict = dictionary(tmp_path / "source.txt", ("es", "de", "en"))
     both = dictionary(tmp_path / "target.txt")
-    flags = ("--source-dict", str(own), "--target-dict", str(both))
+    flags = ("--source-dict", str(source_dict), "--target-dict", str(both))
     task, model, _ = lively(*TAG, *flags)
     sample = iterate(task, "train", max_positions=None)[0]
     (batch,), _ = made_of(task, model, sample)
-    made, *_ = algorithm(task, model.eval(), sample, 5, **WHOLE)
+    pseudo_rows, *_ = algorithm(task, model.eval(), sample, 5, **WHOLE)
     assert text(task, batch) == [
-        ([known(task, word) for word in words], *languages) for _, words, *languages in made
+        ([known(task, word) for word in words], *languages) for _, words, *languages in pseudo_rows
     ]
     unknown = batch["net_input"]["src_tokens"].eq(task.source_dictionary.unk()).any(1)
     assert 0 < unknown.sum() < len(unknown)

@@ -12,29 +12,29 @@ LANGUAGES = (2, 3, 5, 7)
 
 
 def counted(targets, languages=LANGUAGES, share=1.0, batches=400):
-    found = Counter()
+    counts = Counter()
     for update in range(batches):
-        found.update(zip(targets, draw([1, update], targets, languages, share), strict=True))
-    return found
+        counts.update(zip(targets, draw([1, update], targets, languages, share), strict=True))
+    return counts
 
 
 def test_uniform_over_all_but_the_own_language():
     """One that is not among them has one choice more."""
     targets = [2, 7, 4] * 10
-    found = counted(targets)
+    counts = counted(targets)
     for target in (2, 7, 4):
-        others = [one for one in LANGUAGES if one != target]
-        assert {drawn for own, drawn in found if own == target} == set(others)
-        mean = 4000 / len(others)
+        choices = [language for language in LANGUAGES if language != target]
+        assert {drawn for language, drawn in counts if language == target} == set(choices)
+        mean = 4000 / len(choices)
         # six standard deviations
-        spread = 6 * (mean * (1 - 1 / len(others))) ** 0.5
-        for other in others:
-            assert found[target, other] == pytest.approx(mean, abs=spread)
+        spread = 6 * (mean * (1 - 1 / len(choices))) ** 0.5
+        for language in choices:
+            assert counts[target, language] == pytest.approx(mean, abs=spread)
 
 
 def test_share():
-    found = counted([2, 3, 7] * 10, share=0.3)
-    none = sum(count for (_, drawn), count in found.items() if drawn is None)
+    counts = counted([2, 3, 7] * 10, share=0.3)
+    none = sum(count for (_, drawn), count in counts.items() if drawn is None)
     assert none == pytest.approx(0.7 * 12000, abs=6 * (12000 * 0.21) ** 0.5)
     assert None not in {drawn for _, drawn in counted([2, 3], share=1.0)}
 
@@ -42,7 +42,7 @@ def test_share():
 def test_a_share_leaves_the_languages_that_are_drawn():
     targets = [2, 3, 5] * 5
     whole, half = (draw([4, 2], targets, LANGUAGES, share) for share in (1.0, 0.5))
-    assert [one for one in half if one] == [a for a, b in zip(whole, half, strict=True) if b]
+    assert [drawn for drawn in half if drawn] == [a for a, b in zip(whole, half, strict=True) if b]
 
 
 def sample(ids, source=(1, 2, 3), target=(2, 3, 1)):
@@ -62,15 +62,15 @@ def test_draws_are_a_function_of_seed_update_and_sentences():
         return draw(key, targets, LANGUAGES, 1.0)
 
     assert drawn(key) == drawn(key_of(sample([7, 8, 9]), 3, 40))
-    others = [
+    other_keys = [
         key_of(batch, 4, 40),
         key_of(batch, 3, 41),
         key_of(sample([7, 8, 10]), 3, 40),
         key_of(sample([7, 8, 9], source=(1, 2, 4)), 3, 40),
         key_of(sample([7, 8, 9], target=(2, 3, 4)), 3, 40),
     ]
-    found = [tuple(drawn(one)) for one in (key, *others)]
-    assert len(set(found)) == len(found)
+    draws = [tuple(drawn(sampling_key)) for sampling_key in (key, *other_keys)]
+    assert len(set(draws)) == len(draws)
 
 
 def test_a_negative_seed():

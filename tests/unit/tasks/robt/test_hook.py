@@ -36,27 +36,27 @@ class Optimizer:
 
 
 def gradients(model):
-    found = {name: one.grad.clone() for name, one in model.named_parameters()}
+    grads = {name: parameter.grad.clone() for name, parameter in model.named_parameters()}
     model.zero_grad()
-    return found
+    return grads
 
 
 def assert_the_union_is_trained_on(task, model, criterion):
     sample = iterate(task, "train", max_positions=None)[0]
-    (pseudo,), made = made_of(task, model, sample, 7)
+    (pseudo,), robt_logs = made_of(task, model, sample, 7)
     step = (model, criterion, Optimizer(), 7)
     loss, size, logs = task.train_step(sample, *step)
     together = gradients(model)
-    parts = [FairseqTask.train_step(task, one, *step) for one in (sample, pseudo)]
+    parts = [FairseqTask.train_step(task, batch, *step) for batch in (sample, pseudo)]
     apart = gradients(model)
-    for name, one in together.items():
-        assert torch.equal(one, apart[name]), name
+    for name, gradient in together.items():
+        assert torch.equal(gradient, apart[name]), name
     assert loss.item() == pytest.approx(sum(part[0].item() for part in parts))
     assert size == sum(part[1] for part in parts)
     for key in parts[0][2]:
         assert float(logs[key]) == pytest.approx(sum(float(part[2][key]) for part in parts)), key
-    assert {key: logs[key] for key in made if key != "robt_seconds"} == {
-        key: value for key, value in made.items() if key != "robt_seconds"
+    assert {key: logs[key] for key in robt_logs if key != "robt_seconds"} == {
+        key: value for key, value in robt_logs.items() if key != "robt_seconds"
     }
 
 
@@ -80,29 +80,29 @@ def test_an_ignored_batch_has_no_gradient_and_the_same_logs():
     gradients(model)
     loss, _, ignored = task.train_step(sample, *step, ignore_grad=True)
     assert loss == 0
-    assert not any(one.any() for one in gradients(model).values())
+    assert not any(gradient.any() for gradient in gradients(model).values())
     assert list(ignored) == list(logs)
 
 
 def test_dropout_is_off_in_the_search_and_nothing_random_is_drawn():
     task, model, _ = lively(*TAG, "--dropout", "0.4", "--attention-dropout", "0.4")
     sample = iterate(task, "train", max_positions=None)[0]
-    before = {name: one.clone() for name, one in model.state_dict().items()}
-    found = []
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    sources = []
     for seed in (1, 2):
         for generator in (random.seed, np.random.seed, torch.manual_seed):
             generator(seed)
-        wanted = random.random(), np.random.rand(), torch.rand(1)
+        draws = random.random(), np.random.rand(), torch.rand(1)
         for generator in (random.seed, np.random.seed, torch.manual_seed):
             generator(seed)
         (batch,), _ = made_of(task, model, sample)
-        found.append(batch["net_input"]["src_tokens"])
-        assert (random.random(), np.random.rand(), torch.rand(1)) == wanted
-    assert torch.equal(*found)
+        sources.append(batch["net_input"]["src_tokens"])
+        assert (random.random(), np.random.rand(), torch.rand(1)) == draws
+    assert torch.equal(*sources)
     assert all(module.training for module in model.modules())
     assert torch.is_grad_enabled()
     assert all(parameter.grad is None for parameter in model.parameters())
-    assert all(torch.equal(one, before[name]) for name, one in model.state_dict().items())
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
 
 
 def test_the_mode_comes_back_after_an_error():
@@ -124,9 +124,9 @@ def test_the_wrapper_of_distributed_training(tmp_path):
     plain, _ = made_of(task, model, sample)
 
     def work(wrapped):
-        found, _ = made_of(task, wrapped, sample)
+        batches, _ = made_of(task, wrapped, sample)
         assert wrapped.training
-        return text(task, found[0])
+        return text(task, batches[0])
 
     assert in_torch_s_wrapper(model, work, tmp_path / "meeting") == text(task, plain[0])
 
@@ -137,17 +137,17 @@ def test_lower_precision(dtype, strategy):
     """Most of the translations stay the same."""
     task, model, _ = lively(*STRATEGIES[strategy])
     sample = iterate(task, "train", max_positions=None)[0]
-    wanted = {row["id"]: row for row in rows_of(made_of(task, model, sample)[0][0])}
+    expected_rows = {row["id"]: row for row in rows_of(made_of(task, model, sample)[0][0])}
     rows = list(rows_of(made_of(task, model.to(dtype), sample)[0][0]))
-    same = sum(row == wanted.get(row["id"]) for row in rows)
-    assert same >= (0.9 if dtype == torch.float32 else 0.5) * max(len(rows), len(wanted))
+    same = sum(row == expected_rows.get(row["id"]) for row in rows)
+    assert same >= (0.9 if dtype == torch.float32 else 0.5) * max(len(rows), len(expected_rows))
 
 
 def rows_of(batch):
     columns = (batch["id"], batch["net_input"]["tgt_lang_id"][:, 0])
-    for number, (one, language) in enumerate(zip(*columns, strict=True)):
+    for number, (sentence, language) in enumerate(zip(*columns, strict=True)):
         source = batch["net_input"]["src_tokens"][number]
-        yield {"id": (int(one), int(language)), "source": source[source.ne(1)].tolist()}
+        yield {"id": (int(sentence), int(language)), "source": source[source.ne(1)].tolist()}
 
 
 # --- what is left out, and counted -----------------------------------------------------------
@@ -188,7 +188,7 @@ def test_scores_that_are_no_numbers_translate_nothing():
 def test_what_has_no_word_is_dropped_and_counted():
     task, model, _ = lively(*TAG)
     sample = iterate(task, "train", max_positions=None)[0]
-    word, tag = (task.target_dictionary.index(one) for one in ("zwei", "__fr__"))
+    word, tag = (task.target_dictionary.index(symbol) for symbol in ("zwei", "__fr__"))
     for words, kept in (((), False), ((tag,), False), ((0, tag), False), ((tag, word), True)):
         batches, logs = searched(task, model, sample, words)
         assert logs["robt_made"] == kept * len(sample["id"])
@@ -199,9 +199,9 @@ def test_targets_that_cannot_be_translated_are_dropped_and_counted():
     """Without a word, or with too many for a source."""
     task, model, _ = lively(*TAG, "--max-source-positions", "6")
     sample = next(
-        one
-        for one in iterate(task, "train", max_positions=None)
-        if len(one["target"].ne(task.target_dictionary.pad()).sum(1).clamp(5, 6).unique()) == 2
+        batch
+        for batch in iterate(task, "train", max_positions=None)
+        if len(batch["target"].ne(task.target_dictionary.pad()).sum(1).clamp(5, 6).unique()) == 2
     )
     padding, eos = task.target_dictionary.pad(), task.target_dictionary.eos()
     lengths = sample["target"].ne(padding).sum(1)
@@ -253,16 +253,21 @@ def test_none_before_the_first_such_update():
 
 def logged(task, *logs):
     (hook,) = task.step_hooks
-    with metrics.aggregate(new_root=True) as found:
-        for one in logs:
-            hook.log(one)
-    return found.get_smoothed_values()
+    with metrics.aggregate(new_root=True) as aggregator:
+        for entry in logs:
+            hook.log(entry)
+    return aggregator.get_smoothed_values()
 
 
-def entries(drawn, made, words, seconds, **languages):
-    own = {"robt_drawn": drawn, "robt_made": made, "robt_words": words, "robt_seconds": seconds}
+def entries(drawn, translated, words, seconds, **languages):
+    totals = {
+        "robt_drawn": drawn,
+        "robt_made": translated,
+        "robt_words": words,
+        "robt_seconds": seconds,
+    }
     counted = dict.fromkeys((f"robt_to_{name}" for name in LANGUAGES), 0)
-    return {**counted, **own, **{f"robt_to_{name}": n for name, n in languages.items()}}
+    return {**counted, **totals, **{f"robt_to_{name}": n for name, n in languages.items()}}
 
 
 def test_what_is_logged():
@@ -282,7 +287,9 @@ def test_an_update_without_any_changes_no_mean():
     """Nor does one between two logs leave an entry empty."""
     task, _, _ = lively(*TAG)
     none, some = [entries(0, 0, 0, 0.0)], [entries(4, 2, 8, 1.0, de=4)]
-    zero = dict.fromkeys(("robt_dropped", "robt_length", *(f"robt_{one}" for one in LANGUAGES)), 0)
+    zero = dict.fromkeys(
+        ("robt_dropped", "robt_length", *(f"robt_{language}" for language in LANGUAGES)), 0
+    )
     assert logged(task, none) == {"robt_seconds": 0.0, **zero}
     assert logged(task, none, some) == {**logged(task, some), "robt_seconds": 0.5}
 
@@ -290,8 +297,8 @@ def test_an_update_without_any_changes_no_mean():
 def test_of_many_languages_the_least_and_the_most_are_logged():
     with mock.patch.object(hook_module, "MOST_LOGGED", 3):
         task, _, _ = lively(*TAG)
-        found = logged(task, [entries(4, 0, 0, 0.5, de=3, fr=1)])
-    assert found == {
+        smoothed = logged(task, [entries(4, 0, 0, 0.5, de=3, fr=1)])
+    assert smoothed == {
         **{"robt_seconds": 0.5, "robt_dropped": 1.0, "robt_length": 0},
         **{"robt_least": 0.0, "robt_most": 0.75},
     }

@@ -30,7 +30,7 @@ def begun(*flags, data=None):
 
 
 @pytest.mark.parametrize(
-    ("wanted", "directions"),
+    ("option", "directions"),
     [
         ("all", DIRECTIONS),
         ("supervised", DIRECTIONS[:6]),
@@ -38,8 +38,8 @@ def begun(*flags, data=None):
         ("fr-de,en-es", ("fr-de", "en-es")),
     ],
 )
-def test_directions(wanted, directions):
-    task, _ = begun("--eval-translation", wanted)
+def test_directions(option, directions):
+    task, _ = begun("--eval-translation", option)
     for direction in directions:
         assert f"bleu_{direction}" in task.validation.keys
     assert len([key for key in task.validation.keys if key.startswith("bleu_") and "-" in key]) == (
@@ -51,8 +51,8 @@ def test_what_is_left_out_is_said_once(caplog):
     with caplog.at_level("INFO"):
         task, model = begun("--eval-translation", "zero-shot")
         task.begin_epoch(2, model)
-    told = [record.message for record in caplog.records if "left out" in record.message]
-    assert told == [
+    messages = [record.message for record in caplog.records if "left out" in record.message]
+    assert messages == [
         "--eval-translation zero-shot: 4 of 6 directions have no valid set and are left out "
         "(de-es, fr-es, es-de, es-fr)"
     ]
@@ -101,7 +101,7 @@ def test_refused_before_the_first_update(name):
 
 
 @pytest.mark.parametrize(
-    ("flags", "own"),
+    ("flags", "logged_directions"),
     [
         ((*ALL, "--eval-log-directions", "8"), DIRECTIONS),
         ((*ALL, "--eval-log-directions", "7"), ()),
@@ -109,21 +109,25 @@ def test_refused_before_the_first_update(name):
         (("--eval-translation", "de-fr,en-es", "--eval-log-directions", "1"), ("de-fr", "en-es")),
     ],
 )
-def test_directions_with_values_of_their_own(flags, own, caplog):
+def test_directions_with_values_of_their_own(flags, logged_directions, caplog):
     """Listed ones, small groups, and the one that chooses checkpoints."""
     with caplog.at_level("INFO"):
         task, model = begun(*flags)
     means = ["bleu", "chrf", "bleu_supervised", "chrf_supervised", "bleu_zero_shot"]
-    wanted = {*means, "chrf_zero_shot", *(f"{key}_{one}" for one in own for key in means[:2])}
-    assert set(task.validation.keys) == wanted
+    expected = {
+        *means,
+        "chrf_zero_shot",
+        *(f"{key}_{direction}" for direction in logged_directions for key in means[:2]),
+    }
+    assert set(task.validation.keys) == expected
     logged = {}
     task.begin_valid_epoch(1, model)
     with mock.patch(
         "fairseq.logging.metrics.log_scalar", lambda key, *_, **__: logged.update({key: 1})
     ):
         task.validation.log()
-    assert set(logged) == wanted
-    assert ("more than --eval-log-directions" in caplog.text) == (len(own) < 2)
+    assert set(logged) == expected
+    assert ("more than --eval-log-directions" in caplog.text) == (len(logged_directions) < 2)
 
 
 def test_other_metrics_are_fairseqs():
@@ -135,18 +139,18 @@ def test_other_metrics_are_fairseqs():
 
 
 def sample(task, model, direction="de-fr"):
-    one = validation_set(task, direction, model)
-    return sorted(number for batch in one.batches for number in batch), one
+    valid_set = validation_set(task, direction, model)
+    return sorted(number for batch in valid_set.batches for number in batch), valid_set
 
 
 def test_the_sample_is_the_same_every_time():
     task, model = begun("--eval-translation", "all", "--eval-sentences", "4")
     np.random.seed(7)
-    first, one = sample(task, model)
+    first, valid_set = sample(task, model)
     np.random.seed(8)
     assert first == sample(task, model)[0]
     assert len(first) == 4
-    assert sorted(one.references) == first
+    assert sorted(valid_set.references) == first
     # sets of one size give the same sentences, so that parallel sets stay parallel
     assert sample(task, model, "en-de")[0] == sample(task, model, "fr-en")[0]
     task.args.eval_sentences = 100
@@ -156,8 +160,8 @@ def test_the_sample_is_the_same_every_time():
 def test_long_sentences_can_be_left_out():
     limit = ("--max-source-positions", "5", "--skip-invalid-size-inputs-valid-test")
     task, model = begun("--eval-translation", "all", *limit)
-    numbers, one = sample(task, model)
-    words = [len(one.sources[number].split()) for number in numbers]
+    numbers, valid_set = sample(task, model)
+    words = [len(valid_set.sources[number].split()) for number in numbers]
     assert 0 < len(numbers) < 9
     assert max(words) <= 3  # and the tag and the end
     task.args.max_source_positions = 1
@@ -170,9 +174,9 @@ def test_long_sentences_can_be_left_out():
 )
 def test_texts_are_without_tags(flags):
     task, model = begun("--eval-translation", "de-fr", *flags)
-    numbers, one = sample(task, model)
+    numbers, valid_set = sample(task, model)
     text = databin_zero_shot().parent / "text"
-    for side, texts in (("de", one.sources), ("fr", one.references)):
+    for side, texts in (("de", valid_set.sources), ("fr", valid_set.references)):
         lines = (text / f"valid.de-fr.{side}").read_text(encoding="utf-8").splitlines()
         assert [texts[number] for number in numbers] == lines
 
@@ -188,8 +192,8 @@ def test_texts_of_a_prepared_folder_have_every_character(tmp_path):
         lines = [f"Æ {language} {number}\n" for number in range(9)]
         (tmp_path / f"pieces/valid.de-fr.{language}").write_text("".join(lines), encoding="utf-8")
     task.args.data = str(tmp_path)
-    one = validation_set(task, "fr-de", model)
-    assert (one.sources[4], one.references[8]) == ("Æ fr 4", "Æ de 8")
+    valid_set = validation_set(task, "fr-de", model)
+    assert (valid_set.sources[4], valid_set.references[8]) == ("Æ fr 4", "Æ de 8")
 
 
 @pytest.mark.parametrize(
@@ -248,20 +252,20 @@ def test_nothing_random_is_touched():
 
     for seed in (random.seed, np.random.seed, torch.manual_seed):
         seed(3)
-    wanted = drawn()
+    expected = drawn()
     for seed in (random.seed, np.random.seed, torch.manual_seed):
         seed(3)
     with preserve_training_state(model):
         drawn()
         assert not torch.is_grad_enabled()
-    before = {name: one.clone() for name, one in model.state_dict().items()}
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
     task.begin_valid_epoch(1, model)
-    assert drawn() == wanted
+    assert drawn() == expected
     assert torch.is_grad_enabled()
     assert all(module.training for module in model.modules())
     assert all(parameter.grad is None for parameter in model.parameters())
-    for name, one in model.state_dict().items():
-        assert torch.equal(one, before[name]), name
+    for name, tensor in model.state_dict().items():
+        assert torch.equal(tensor, before[name]), name
     assert task.args.source_lang is None
 
 
