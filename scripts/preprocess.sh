@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # From parallel text to data that fairseq trains on.
 #
-#   scripts/preprocess.sh TEXT DATA [--vocab-size N] [--model-type unigram|bpe] [--workers N]
-#                         [--casing cased|lowercased|truecased] [--join-valid N] ...
+#   scripts/preprocess.sh TEXT DATA [--vocab-size N | --model-type bpe --bpe-operations N]
+#                         [--workers N] [--casing cased|lowercased|truecased] [--join-valid N] ...
 #
 # TEXT holds train.X-Y.{X,Y}, one sentence a line, and valid.X-Y.{X,Y} and test.X-Y.{X,Y} or,
 # parallel over all languages, valid.X and test.X; a pair need not have each. A joint SentencePiece

@@ -9,7 +9,7 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/tpdm.sh"
 
-VOCABULARY=49320 # entries, which is what the paper's counts come to
+VOCABULARY=${vocabulary[multiun]}
 VALUED=(--out)
 
 # parameters NAME: a line on that row's model.

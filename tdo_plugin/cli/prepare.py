@@ -88,6 +88,12 @@ def _add_own(group: argparse._ArgumentGroup) -> None:
 
 def _add_changes(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--vocab-size", type=int, metavar="N", help="pieces of the joint model")
+    group.add_argument(
+        "--bpe-operations",
+        type=int,
+        metavar="N",
+        help="merges of the joint model, a BPE one, whose vocabulary is what comes out",
+    )
     group.add_argument("--model-type", choices=("unigram", "bpe"), help="kind of model")
     group.add_argument(
         "--model-of",
@@ -143,7 +149,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_options(args: argparse.Namespace) -> None:
-    bounds = {"vocab_size": 1, "sentences": 0, "rows": 1, "workers": 1, "shard_sentences": 0}
+    bounds = {"vocab_size": 1, "bpe_operations": 1, "rows": 1, "workers": 1}
+    bounds |= {"sentences": 0, "shard_sentences": 0}
     for name, least in bounds.items():
         value = getattr(args, name)
         if value is not None and value < least:
@@ -152,8 +159,7 @@ def _check_options(args: argparse.Namespace) -> None:
         raise UserError("`NAME` or `--from` must be given, and not both")
     if args.out is None and not args.show:
         raise UserError("`--out` must name the data folder; it is missing")
-    segmentation = {name: getattr(args, name) for name in ("vocab_size", "model_type", "sentences")}
-    if args.model_of is not None and any(value is not None for value in segmentation.values()):
+    if args.model_of is not None and _given_segmentation(args):
         raise UserError(
             "`--model-of` must stand alone, without another option of the segmentation, which is "
             f"that of {args.model_of}"
@@ -223,23 +229,19 @@ def _corpus(args: argparse.Namespace, scratch: Path) -> tuple[Corpus, dict[str, 
     from tdo_plugin.corpora.description import Sample, load
     from tdo_plugin.corpora.own import describe
 
-    changes: dict[str, Any] = {
-        key: getattr(args, key)
-        for key in ("vocab_size", "model_type", "sentences")
-        if getattr(args, key) is not None
-    }
     if args.own is not None:
-        settings = {"model_type": "unigram", "vocab_size": 8000, **changes}
+        settings = _own_segmentation(args, 8000)
         text = rearranged(args.own, args, "--from", scratch, tell)
         corpus, files = describe(text, args.centre, settings, not args.no_cleaning)
     elif args.name == TOY:
-        settings = {"model_type": "unigram", "vocab_size": 1000, **changes}
+        settings = _own_segmentation(args, 1000)
         corpus, files = describe(_toy(scratch), "en", settings, clean=False)
         corpus = replace(corpus, name=TOY, title="The embedded grammar", licence="the project's")
     else:
         corpus = load(args.name, args.variant)
         files = _given(corpus, args.from_file)
-        corpus = replace(corpus, segmentation=replace(corpus.segmentation, **changes))
+        changed = replace(corpus.segmentation, **_segmentation_changes(args))
+        corpus = replace(corpus, segmentation=changed)
     if args.sentences:
         corpus = replace(corpus, segmentation=replace(corpus.segmentation, bounded=False))
     if args.rows is not None:
@@ -250,6 +252,28 @@ def _corpus(args: argparse.Namespace, scratch: Path) -> tuple[Corpus, dict[str, 
         ]
         corpus = replace(corpus, sample=Sample(args.rows, seed), monolingual=tuple(alone))
     return corpus, files
+
+
+def _given_segmentation(args: argparse.Namespace) -> dict[str, Any]:
+    """Options of the segmentation that were given."""
+    names = ("vocab_size", "bpe_operations", "model_type", "sentences")
+    return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+
+
+def _segmentation_changes(args: argparse.Namespace) -> dict[str, Any]:
+    """What becomes of a segmentation's settings; each size takes the place of the other."""
+    given = _given_segmentation(args)
+    sizes = ("vocab_size", "bpe_operations")
+    return (dict.fromkeys(sizes, 0) if any(name in given for name in sizes) else {}) | given
+
+
+def _own_segmentation(args: argparse.Namespace, vocab_size: int) -> dict[str, Any]:
+    """The segmentation of a description of text that has none, `vocab_size` being its default."""
+    from tdo_plugin.data.segmentation import SegmentationSettings
+
+    settings = {"model_type": "unigram", "vocab_size": vocab_size, **_segmentation_changes(args)}
+    SegmentationSettings(**settings)  # refuses in words of options, a description in words of keys
+    return {name: value for name, value in settings.items() if value}
 
 
 def _toy(scratch: Path) -> Path:

@@ -88,9 +88,17 @@ def _add_segmentation(group: argparse._ArgumentGroup) -> None:
     add(
         "--vocab-size",
         type=int,
-        default=VOCABULARY,
+        default=None,
         metavar="N",
         help=f"pieces of the joint SentencePiece model (default {VOCABULARY})",
+    )
+    add(
+        "--bpe-operations",
+        type=int,
+        default=None,
+        metavar="N",
+        help="size of a BPE model (--model-type bpe) as a number of merges; the vocabulary is what "
+        "comes out, the merges and the characters of the text",
     )
     add(
         "--model-type",
@@ -188,7 +196,7 @@ def _run(args: argparse.Namespace, text: Path) -> int:
             "has the test sets as they were before; neither does"
         )
     segmentation = SegmentationSettings(
-        args.vocab_size,
+        _vocab_size(args),
         args.model_type,
         args.character_coverage,
         args.normalization,
@@ -197,6 +205,7 @@ def _run(args: argparse.Namespace, text: Path) -> int:
         args.seed,
         args.temperature,
         bounded=not args.sentences,
+        bpe_operations=args.bpe_operations or 0,
     )
     if args.model_of is not None:
         taken_model(args.model_of)
@@ -222,13 +231,20 @@ def _run(args: argparse.Namespace, text: Path) -> int:
     return 0
 
 
+def _vocab_size(args: argparse.Namespace) -> int:
+    """Pieces; 0 where operations are given in their place."""
+    if args.vocab_size is not None:
+        return int(args.vocab_size)
+    return VOCABULARY if args.bpe_operations is None else 0
+
+
 def _check(args: argparse.Namespace) -> None:
-    bounds = {"vocab_size": 1, "max_pieces": 1, "workers": 1}
+    bounds = {"vocab_size": 1, "bpe_operations": 1, "max_pieces": 1, "workers": 1}
     bounds |= {"sentences": 0, "join_valid": 0, "shard_sentences": 0}
     for name, least in bounds.items():
-        if getattr(args, name) < least:
-            option = name.replace("_", "-")
-            raise UserError(f"`--{option}` must be at least {least}; it is {getattr(args, name)}")
+        value = getattr(args, name)
+        if value is not None and value < least:
+            raise UserError(f"`--{name.replace('_', '-')}` must be at least {least}; it is {value}")
     if not 0 < args.character_coverage <= 1:
         raise UserError(
             f"`--character-coverage` must be above 0 and at most 1; it is {args.character_coverage}"

@@ -30,7 +30,7 @@ def model_step(
     """The step that trains the joint model on `sides` and writes its dictionary."""
     depends = {
         "texts": [[path.suffix, digest(path)] for path in sides],
-        "settings": asdict(settings),
+        "settings": settings.stored(),
         "lowercase": lowercase,
         "threads": sp.THREADS,
         "version": version("sentencepiece"),
@@ -41,10 +41,11 @@ def model_step(
 def _train(
     sides: Sequence[Path], settings: sp.SegmentationSettings, lowercase: bool, folder: Path
 ) -> Facts:
-    sp.train_model(sides, folder / "spm", settings, lowercase)
+    alphabet = sp.train_model(sides, folder / "spm", settings, lowercase)
     model = sp.load_model(folder / "spm.model")
     pieces = sp.write_dictionary(model, folder / "dict.txt")
-    return {"pieces": pieces, "sentences": settings.sentences}
+    begun = {"alphabet": asdict(alphabet)} if alphabet else {}
+    return {"pieces": pieces, "sentences": settings.sentences, **begun}
 
 
 def taken_model(folder: Path, option: str = "--model-of") -> dict[str, str]:

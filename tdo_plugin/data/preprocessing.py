@@ -9,7 +9,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ from tdo_plugin.data.sharding import shard_folders
 from tdo_plugin.data.textfolder import Pair, TextFolder, count_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.runtime.files import sha256, write_text
-from tdo_plugin.runtime.steps import Step, Steps, read_record
+from tdo_plugin.runtime.steps import Facts, Step, Steps, read_record
 from tdo_plugin.typed import read_json, typed
 
 TEXTS = Path("work", "texts.json")  # digests of the text that a whole folder was made of
@@ -86,7 +86,7 @@ class PreprocessSettings:
         Settings that came later are left out where they change nothing, so that older folders
         stay what they are.
         """
-        segmentation = {**asdict(self.segmentation), "hub_pairs": [*self.segmentation.hub_pairs]}
+        segmentation = {**self.segmentation.stored(), "hub_pairs": [*self.segmentation.hub_pairs]}
         if self.segmentation.temperature == 1:
             del segmentation["temperature"]
         del segmentation["bounded"]  # it is as `sentences` is, but in descriptions of corpora
@@ -288,9 +288,22 @@ def _train_model(
             )
 
     step = model_step(sides, joint, settings.lowercase, digest)
-    pieces = steps.run([step], begun)[step.name]["pieces"]
-    say(f"{pieces} pieces")
+    facts = steps.run([step], begun)[step.name]
+    say(_pieces_learnt(facts, joint.bpe_operations))
     return _encoding(settings, steps, digest)
+
+
+def _pieces_learnt(facts: Facts, requested: int) -> str:
+    pieces = facts["pieces"]
+    if not requested:
+        return f"{pieces} pieces"
+    alphabet = sp.Alphabet(**facts["alphabet"])
+    operations = pieces - alphabet.symbols
+    short = "" if operations == requested else f" ({requested:,} are more than the text has)"
+    return (
+        f"{pieces} pieces: {operations:,} BPE operations{short}, {alphabet.characters:,} "
+        f"characters, {alphabet.initials:,} characters that begin a word"
+    )
 
 
 def _encoding(

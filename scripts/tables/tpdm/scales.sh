@@ -7,9 +7,12 @@
 #   adversary  more of them, of rows with L_d
 #   updates    of a row
 #   measures   options of `tdo score`
-#   pieces     entries of the dictionary that is made
+#   pieces     entries of the dictionary that is made; at full 40,000 BPE operations make it
 # and names the corpora as what they are: like the paper's.
 declare -a small=() adversary=()
+# Rows of an embedding at full. MultiUN's are what the counts of the paper's table 8 come to; those of
+# Europarl, whose alphabets are small, are the 40,000 operations and a guess at the characters (ours).
+declare -A vocabulary=([multiun]=49320 [europarl]=40300)
 updates=""
 
 scale_toy() {
@@ -37,7 +40,6 @@ scale_multi30k() {
 
 scale_full() {
   measures=(--lid corpus)
-  pieces=40000
   take_all_gpus
 }
 
@@ -79,6 +81,9 @@ small_flags() {
       ;;
   esac
 }
+
+# estimated_of SYSTEM: of `tdo estimate`.
+estimated_of() { echo --vocab-size "${pieces:-${vocabulary[${1%%/*}]}}"; }
 
 # chosen_from SYSTEM: the update from which on its checkpoints may be chosen, that from which L_d has its
 # whole weight; at the small scales of all systems alike.

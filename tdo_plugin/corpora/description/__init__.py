@@ -22,8 +22,8 @@ with * may be absent):
     clean           split -> list of rules, in their order; all three splits must be there
     form            {casing, tokenization, tokenized_at_source*, normalize_punctuation*,
                     aggressive_hyphens*}
-    segmentation    {model_type, vocab_size, character_coverage*, sentences*, hub_pairs*,
-                    temperature*, normalization*}
+    segmentation    {model_type, vocab_size or bpe_operations, character_coverage*, sentences*,
+                    hub_pairs*, temperature*, normalization*}
     monolingual*    list of {language, archive, rows, member*, seed*}
     variants*       name -> {about, ...}: what else is replaced, key by key; null takes a key away
 

@@ -114,6 +114,29 @@ TAKE = k.all_of(
     k.leaf("an object with either every or rows", lambda value: len(value) == 1),
 )
 
+SEGMENTATION = k.all_of(
+    k.record(
+        {"model_type": k.one_of("bpe", "unigram")},
+        {
+            "vocab_size": k.whole(1),
+            "bpe_operations": k.whole(1),
+            "character_coverage": k.above(0, 1),
+            "sentences": k.whole(0),
+            "hub_pairs": k.list_of(CODE),
+            "temperature": k.above(0, 1000),
+            "normalization": k.one_of("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"),
+        },
+    ),
+    k.leaf(
+        "an object with either vocab_size or bpe_operations",
+        lambda value: ("vocab_size" in value) != ("bpe_operations" in value),
+    ),
+    k.leaf(
+        "an object whose model_type is bpe where it has bpe_operations",
+        lambda value: value["model_type"] == "bpe" or "bpe_operations" not in value,
+    ),
+)
+
 _NEEDED: dict[str, k.Kind] = {
     "title": k.TEXT,
     "paper": k.TEXT,
@@ -140,16 +163,7 @@ _NEEDED: dict[str, k.Kind] = {
             "aggressive_hyphens": k.FLAG,
         },
     ),
-    "segmentation": k.record(
-        {"model_type": k.one_of("bpe", "unigram"), "vocab_size": k.whole(1)},
-        {
-            "character_coverage": k.above(0, 1),
-            "sentences": k.whole(0),
-            "hub_pairs": k.list_of(CODE),
-            "temperature": k.above(0, 1000),
-            "normalization": k.one_of("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"),
-        },
-    ),
+    "segmentation": SEGMENTATION,
 }
 _OPTIONAL: dict[str, k.Kind] = {
     "codes": k.map_of(k.TEXT, keys=CODE),

@@ -53,7 +53,7 @@ class Case:
         corpus = parse(self.name, served(self.name, base), self.variant)
         if self.only:
             corpus = some_pairs(corpus, self.only.split())
-        pieces = replace(corpus.segmentation, vocab_size=600, sentences=0)
+        pieces = replace(corpus.segmentation, vocab_size=600, bpe_operations=0, sentences=0)
         return self.small(replace(corpus, segmentation=pieces))
 
     def pairs(self, split: str) -> list[str]:

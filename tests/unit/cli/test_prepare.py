@@ -81,6 +81,19 @@ def test_a_number_of_sentences_is_bounded_unless_it_is_asked_for(requested):
     assert requested("opus100", "--sentences", 0)[0].segmentation.bounded
 
 
+def test_either_size_replaces_the_other(requested, prepare, tmp_path):
+    def sizes(*words):
+        segmentation = requested(*words)[0].segmentation
+        return segmentation.vocab_size, segmentation.bpe_operations
+
+    assert sizes("iwslt17") == (0, 40000)
+    assert sizes("iwslt17", "--vocab-size", 70) == (70, 0)
+    assert sizes("iwslt17", "--vocab-size", 70, "--model-type", "unigram") == (70, 0)
+    assert sizes("ted19", "--bpe-operations", 70) == (0, 70)
+    assert sizes("toy", "--bpe-operations", 70, "--model-type", "bpe") == (0, 70)
+    assert sizes("toy") == (1000, 0)
+
+
 def test_a_trial_draws_rows_of_pairs_and_lines_of_one_language(requested):
     corpus, _ = requested("wmt19-zh-en", "--rows", 7)
     assert corpus.sample.pairs == 7
@@ -113,6 +126,27 @@ OUT = ("--out", "data")
         (("ted19", "--from", ".", *OUT), "`NAME` or `--from` must be given, and not both"),
         (("ted19",), "`--out` must name the data folder; it is missing"),
         (("ted19", "--vocab-size", "0", *OUT), "`--vocab-size` must be at least 1; it is 0"),
+        (
+            ("ted19", "--bpe-operations", "0", *OUT),
+            "`--bpe-operations` must be at least 1; it is 0",
+        ),
+        (
+            ("ted19", "--bpe-operations", "9", "--vocab-size", "8", *OUT),
+            "`--bpe-operations` must say the size, and not both; they are 8 and 9",
+        ),
+        (
+            ("iwslt17", "--model-type", "unigram", *OUT),
+            "`--model-type` must be bpe where BPE operations are the size (`--vocab-size` replaces "
+            "them); it is unigram",
+        ),
+        (
+            ("toy", "--bpe-operations", "9", *OUT),
+            "`--model-type` must be bpe where BPE operations are the size",
+        ),
+        (
+            ("ted19", "--bpe-operations", "9", "--model-of", ".", *OUT),
+            "`--model-of` must stand alone",
+        ),
         (("ted19", "--rows", "0", *OUT), "`--rows` must be at least 1; it is 0"),
         (("ted19", "--workers", "0", *OUT), "`--workers` must be at least 1; it is 0"),
         (("ted19", "--shard-sentences", "-1", *OUT), "`--shard-sentences` must be at least 0"),

@@ -260,6 +260,22 @@ def test_ted19_is_the_papers() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "operations", "vocabulary"),
+    [
+        *(("multiun", 40000, 0), ("europarl-de-fr", 40000, 0)),  # TPDM paper, section 4.3.3
+        *(("iwslt17", 40000, 0), ("europarl-12", 90000, 0)),  # neuron allocation paper, section 4.1
+        *(("iwslt14-de-en", 0, 10000), ("wmt19-zh-en", 0, 47000)),  # TLM paper, table 1
+    ],
+)
+def test_sizes_are_operations_where_the_paper_says_so(
+    name: str, operations: int, vocabulary: int
+) -> None:
+    segmentation = load(name).segmentation
+    assert segmentation.bpe_operations == operations
+    assert segmentation.vocab_size == vocabulary
+
+
 def test_opus100_has_every_pair_with_its_own_archive() -> None:
     corpus = load("opus100")
     assert (len(corpus.languages), len(corpus.train_pairs)) == (100, 99)

@@ -103,6 +103,12 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
         (("sets", 0, "deal"), "de", "sets[0].deal must be a language of each of its pairs"),
         (("archives", "a.tgz", "urls"), ["http://h/{pair}"], "archives.a.tgz cannot know pair"),
         (("hold_out", "valid"), {"every": 10, "rows": 5}, "object with either every or rows"),
+        (("segmentation", "bpe_operations"), 9, "with either vocab_size or bpe_operations"),
+        (
+            ("segmentation",),
+            {"model_type": "unigram", "bpe_operations": 9},
+            "segmentation must be an object whose model_type is bpe where it has bpe_operations",
+        ),
         (("hold_out", "pairs"), ["de-fr"], "hold_out.pairs must be in train; de-fr is not"),
         (("sets", 1, "split"), "valid", "hold_out makes the valid set of en-de, but a set is"),
         (("train",), ["en-de"], "train must have each of the languages; fr is in no pair"),
