@@ -8,6 +8,7 @@ from support.grids import AXES, write_grid
 from tdo_plugin.errors import UserError
 from tdo_plugin.grid.cells import cells_of, runs_of
 from tdo_plugin.grid.description import Further, Value, read_grid
+from tdo_plugin.launch.training_config import read_config
 
 
 def test_what_stands_in_a_grid(tmp_path: Path) -> None:
@@ -181,3 +182,31 @@ def test_every_grid_of_configs_comes_to_trainings(root: Path) -> None:
     grids = {path: cells_of(read_grid(path)) for path in (root / "configs").rglob("*.json")}
     assert all("--arch" in cell.config.flags for cells in grids.values() for cell in cells)
     assert len(runs_of(grids[root / "configs" / "quickstart" / "grid.json"])) == 9
+
+
+def test_the_grids_of_tpdm_s_adversary_are_alike_and_have_what_the_tables_train(
+    root: Path,
+) -> None:
+    folder = root / "configs" / "tpdm-tables"
+    toy, multi30k = (
+        {cell.name: cell for cell in cells_of(read_grid(folder / "adversary" / f"{name}.json"))}
+        for name in ("toy", "multi30k")
+    )
+    assert list(toy) == list(multi30k)
+    assert len(runs_of(list(toy.values()))) == len(runs_of(list(multi30k.values()))) == 52
+    small = read_config(folder / "scales" / "adversary.conf").flags
+    for cells in (toy, multi30k):
+        flags = cells["d0.1-p1-5-steps-half-way-semantic"].config.flags
+        assert {flag: flags[flag] for flag in small} == small
+        updates, start, warmup = (
+            int(flags[flag][0])
+            for flag in ("--max-update", "--tpdm-disentangle-start", "--tpdm-disentangle-warmup")
+        )
+        assert (start, warmup) == (updates // 2, updates // 6)  # as scripts/tables/tpdm/scales.sh
+        printed = cells["d1-p1-1-step-first-update-both"].config.flags  # the paper's form
+        assert {flag for flag in flags if flags[flag] != printed.get(flag)} == {
+            *small,
+            "--tpdm-disentangle-start",
+            "--tpdm-disentangle-warmup",
+        }
+        assert all(cell.config.flags["--eval-translation"] == ["all"] for cell in cells.values())
