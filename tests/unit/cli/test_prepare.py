@@ -81,7 +81,7 @@ def test_a_number_of_sentences_is_bounded_unless_it_is_asked_for(requested):
     assert requested("opus100", "--sentences", 0)[0].segmentation.bounded
 
 
-def test_either_size_replaces_the_other(requested, prepare, tmp_path):
+def test_either_size_replaces_the_other(requested, tmp_path):
     def sizes(*words):
         segmentation = requested(*words)[0].segmentation
         return segmentation.vocab_size, segmentation.bpe_operations
@@ -90,8 +90,12 @@ def test_either_size_replaces_the_other(requested, prepare, tmp_path):
     assert sizes("iwslt17", "--vocab-size", 70) == (70, 0)
     assert sizes("iwslt17", "--vocab-size", 70, "--model-type", "unigram") == (70, 0)
     assert sizes("ted19", "--bpe-operations", 70) == (0, 70)
-    assert sizes("toy", "--bpe-operations", 70, "--model-type", "bpe") == (0, 70)
-    assert sizes("toy") == (1000, 0)
+    text = tmp_path / "text"
+    text.mkdir()
+    for language in ("de", "en"):
+        (text / f"train.de-en.{language}").write_text("a b\n")
+    assert sizes("--from", text, "--bpe-operations", 70, "--model-type", "bpe") == (0, 70)
+    assert sizes("--from", text) == (8000, 0)
 
 
 def test_a_trial_draws_rows_of_pairs_and_lines_of_one_language(requested):
