@@ -198,7 +198,7 @@ def _check_training(path: Path, machine: str, data: DataFolder) -> None:
             assert args.loss_terms == "instrucl,lexical"
         else:
             assert args.criterion == "label_smoothed_cross_entropy_instrucl"
-    elif "tpdm" in path.stem or path.stem.startswith("adversary-"):
+    elif "tpdm" in path.stem or "adversary" in name_of(path):
         assert args.criterion == "label_smoothed_cross_entropy_tpdm"
         gate = "relaxed-bernoulli" if "gtpdm" in path.stem else "none"
         layer = args.tdo_encoder_layers // 2 + 1
