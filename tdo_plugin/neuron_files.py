@@ -97,6 +97,14 @@ class Importance:
     about: Mapping[str, Any] = field(default_factory=dict)
     digest: str = ""
 
+    @property
+    def inner(self) -> str:
+        """Where inner neurons of feed-forward networks were measured: `after` or `before` the ReLU.
+
+        Files that do not say are of a time when it was always before.
+        """
+        return str(self.about.get("settings", {}).get("inner", "before"))
+
     def write(self, path: Path) -> None:
         """To a file that appears only complete."""
         described = {"method": self.method, "sides": dict(self.sides)}

@@ -1,8 +1,8 @@
 # Sourced by scripts/tables/neurons_*.sh, never run.
 #
 #   scripts/tables/neurons_NAME.sh [toy|multi30k|full] [--smoke] [--rows A,B,...] [--seeds N]
-#                                  [--from DIR] [--updates N] [--jobs N] [--threads N] [--out RUN]
-#                                  [--fresh] [--dry-run]
+#                                  [--inner after|before] [--from DIR] [--updates N] [--jobs N]
+#                                  [--threads N] [--out RUN] [--fresh] [--dry-run]
 #
 #   toy         the embedded corpus: English with German, French, Spanish and Russian, both ways, in the
 #               place of IWSLT17; English to these, Japanese and Turkish in that of Europarl; d = 96, 3
@@ -15,6 +15,8 @@
 #   --rows      some of the rows, by their names below RUN, or patterns such as "many-to-many/masked-*"
 #   --seeds     trainings of each system, which differ in their seed: the report has means and spreads
 #               (default 1)
+#   --inner     where inner neurons of feed-forward networks are measured, after their ReLU (default) or
+#               before it, as by the authors' code
 #   --from      folder with the archives of Multi30k, or IWSLT17 and Europarl, instead of a download
 #   --updates   of the pre-training, a multiple of 500; training on takes half as many
 #   --jobs      trainings at a time, and decodings on the CPU (default 2, or one a GPU; full: 1)
@@ -30,6 +32,9 @@
 # not have, the plain model is trained on for as many updates. Models of one direction share the
 # multilingual vocabulary, where the paper's have their own; target-specific attention and adapters are
 # trained from scratch, for as many updates as both of the method's trainings together.
+#
+# The multilingual row, the measured model and the start of what is trained on are one checkpoint, that
+# with the best validation loss, so that a gain over the row is a gain of the training on.
 set -euo pipefail
 # shellcheck shell=bash
 # shellcheck disable=SC2034
@@ -45,6 +50,14 @@ OPTIONS=${BASH_SOURCE[0]}
 BASELINE="*multilingual"
 BEGIN=--finetune-from-model
 
+VALUED+=(--inner)
+
+# own_value OPTION VALUE: see `take_value`.
+own_value() {
+  [[ $2 == after || $2 == before ]] || die "\`--inner\` must be after or before; it is $2"
+  INNER=$2
+}
+
 # main_rows CORPUS: the rows of table 1 or 2, with the plain model trained on.
 main_rows() {
   row "$1/individual" "individual"
@@ -54,6 +67,14 @@ main_rows() {
   row "$1/adapter" "multilingual + adapter"
   row "$1/$(masked absolute)" "neurons, AV"
   row "$1/$(masked taylor)" "neurons, TE"
+}
+
+# start_of SYSTEM: others go on with the checkpoint that is tested.
+start_of() { checkpoint_of "$run/$1"; }
+
+# make_start SYSTEM
+make_start() {
+  if [[ -n $dry ]]; then make_checkpoint "$run/$1"; else ready "$1"; fi
 }
 
 begun_from() {
@@ -90,7 +111,28 @@ make_checkpoint() {
   tdo average --inputs "$1/checkpoints" --best 1 --output "$(checkpoint_of "$1")" --force
 }
 
-between_trainings() { make_masks; }
+# starts: what the second trainings go on with, each once.
+starts() {
+  local one
+  for one in "${second[@]}"; do
+    begun_from "$one"
+  done | awk '!seen[$0]++'
+}
+
+between_trainings() {
+  local base
+  for base in $(starts); do
+    make_start "$base"
+  done
+  make_masks
+}
+
+# own_key SYSTEM: where a training that goes on begins, and how its neurons were measured.
+own_key() {
+  local base
+  base=$(begun_from "$1")
+  [[ -z $base ]] || echo "$(start_of "$base") $INNER"
+}
 
 also_made() {
   local corpus

@@ -88,6 +88,7 @@ def run(args: argparse.Namespace) -> int:
         "by": args.by,
         "relative": args.relative,
         "method": importance.method,
+        "inner": importance.inner,
         "importance": importance.digest,
     }
     masks = Masks(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 HELP = "how much each neuron matters to each language pair"
 METHODS = ("taylor", "absolute")
+INNER = ("after", "before")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,6 +36,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=METHODS,
         default="taylor",
         help="mean of |gradient * activation|, or of |activation| (default taylor)",
+    )
+    add(
+        "--inner",
+        choices=INNER,
+        default="after",
+        help="measure the inner neurons of feed-forward networks after their ReLU, or before it as "
+        "the authors' code does; by taylor it is the same (default after)",
     )
     add(
         "--pairs",
@@ -164,6 +172,7 @@ def _work(
         check_languages(languages, pair)
     smoothing = args.label_smoothing
     settings = Settings(
+        args.inner,
         args.split,
         sentences,
         args.longest,
@@ -234,7 +243,10 @@ def _same(path: Path, work: ImportanceWork) -> Importance:
         "checkpoint": importance.checkpoint,
         "method": importance.method,
         **importance.about.get("settings", {}),
+        "inner": importance.inner,
     }
+    if work.method == "taylor":
+        del expected["inner"]  # the same numbers on both sides of the ReLU
     differing = [name for name, value in expected.items() if before.get(name) != value]
     if differing:
         raise UserError(

@@ -25,6 +25,8 @@ class Settings:
     """What the numbers depend on beside checkpoint, method and data.
 
     Attributes:
+        inner: `after` or `before` the ReLU: where inner neurons of feed-forward networks are
+            measured.
         split: `train`, `valid` or `test`.
         sentences: at most, of each pair; None: all.
         longest: tokens of either side, at most.
@@ -35,6 +37,7 @@ class Settings:
         pairs: all of them.
     """
 
+    inner: str
     split: str
     sentences: int | None
     longest: int
@@ -136,12 +139,15 @@ class Measurer:
             RealPositions,
         )
         from tdo_plugin.evaluation.inspected_model import Cut, Sampling
-        from tdo_plugin.modules.methods.neurons import neuron_outputs
+        from tdo_plugin.modules.methods.neurons import neuron_outputs, rectified_projections
 
         work, settings = self._work, self._work.settings
-        scale = FP16_SCALE if settings.precision == "fp16" else 1.0
+        stack = self._model.core.stack
         neuron_means = NeuronMeans(
-            neuron_outputs(self._model.core.stack), METHODS[work.method], scale
+            neuron_outputs(stack),
+            METHODS[work.method],
+            scale=FP16_SCALE if settings.precision == "fp16" else 1.0,
+            rectified=rectified_projections(stack) if settings.inner == "after" else (),
         )
         sentences = positions = tokens = 0
         loss = 0.0

@@ -118,7 +118,7 @@ def run(args: argparse.Namespace) -> int:
     options = DecodingOptions(paths, max_tokens=args.max_tokens, precision=args.precision)
     options.check()
     translator = load(Work(options, data, data.root, None), "cuda:0" if gpus_here(args) else "cpu")
-    tells = _tells_sources(paths, translator)
+    tells = None if texts else _tells_sources(paths, translator)  # text has no source to leave out
     with ExitStack() as stack:
         lines = stack.enter_context(complete_file(args.sentences)) if args.sentences else None
         summed = []

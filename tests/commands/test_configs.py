@@ -148,6 +148,30 @@ def test_no_config_is_forgotten() -> None:
     assert {name for name in shared if not re.search(rf"include \S*\b{name}", text)} == set()
 
 
+@pytest.mark.parametrize(
+    ("folder", "directions", "tokens", "dropout"),
+    [("many-to-many", 8, 16384, "0.3"), ("one-to-many", 12, 32768, "0.1")],
+)
+def test_neuron_tables_are_trained_as_the_authors_scripts_say(folder, directions, tokens, dropout):
+    """On from epoch 36 to 80, with as many tokens of each direction in an update."""
+    paths = (ROOT / "configs" / "neurons-tables" / folder).glob("*.conf")
+    flags = {path.stem: read_config(path).flags for path in paths}
+    numbers = {
+        name: {option: values[-1] for option, values in of_config.items() if values}
+        for name, of_config in flags.items()
+    }
+    for name, options in numbers.items():
+        share = 1 if name == "individual" else directions
+        size = 4 * int(options["--max-tokens"]) * int(options["--update-freq"])
+        assert size == tokens * share, name
+        assert "--max-update" not in options
+    epochs = {name: int(options["--max-epoch"]) for name, options in numbers.items()}
+    assert (epochs["multilingual"], epochs["masked"], epochs["continued"]) == (36, 44, 44)
+    assert epochs["adapter"] == epochs["target-specific"] == 36 + 44
+    for name in ("masked", "continued"):
+        assert (numbers[name]["--dropout"], numbers[name]["--lr"]) == (dropout, "0.0001")
+
+
 def test_fairseq_understands_every_training_command(
     data: DataFolder, subtests: pytest.Subtests
 ) -> None:

@@ -21,7 +21,7 @@ from tdo_plugin.analysis.neurons.neuron_importance import METHODS, NeuronMeans, 
 from tdo_plugin.cli import importance_jobs
 from tdo_plugin.cli.importance_jobs import unlike_sides
 from tdo_plugin.evaluation.inspected_model import Cut, EvalModel, Sampling
-from tdo_plugin.modules.methods.neurons import neuron_outputs
+from tdo_plugin.modules.methods.neurons import neuron_outputs, rectified_projections
 from tdo_plugin.neuron_files import Importance, digest_of
 
 SMALL = ("--sentences", "8", "--max-tokens", "60")
@@ -63,6 +63,7 @@ def test_the_file_is_one_sentence_at_a_time(importance, tmp_path, method, model)
     assert (stored.method, stored.pairs) == (method, PAIRS)
     assert stored.checkpoint == digest_of(safe_load(str(path))["model"])
     assert stored.about["settings"]["label_smoothing"] == 0.1
+    assert stored.inner == stored.about["settings"]["inner"] == "after"
     assert [entry.name for entry in tmp_path.iterdir()] == ["theta"]
     lines = printed.splitlines()[-6:]  # what comes before is of the training
     assert [line.split()[0] for line in lines] == ["pair", *PAIRS, str(out)]
@@ -70,7 +71,10 @@ def test_the_file_is_one_sentence_at_a_time(importance, tmp_path, method, model)
     model = EvalModel(path, prepared(), torch.device("cpu"))
     sampling = Sampling(8, 256, 1)
     for row, pair in enumerate(PAIRS):
-        neuron_means = NeuronMeans(neuron_outputs(model.core.stack), METHODS[method])
+        stack = model.core.stack
+        neuron_means = NeuronMeans(
+            neuron_outputs(stack), METHODS[method], rectified=rectified_projections(stack)
+        )
         total = tokens = sentences = 0
         for sample in model.samples(pair, Cut("train"), sampling, 1):
             fed, target, pad = unlike_sides(model, sample)
@@ -87,6 +91,37 @@ def test_the_file_is_one_sentence_at_a_time(importance, tmp_path, method, model)
         for name, mean in neuron_means.means.items():
             assert mean.sum() > 0
             torch.testing.assert_close(stored.modules[name][row], mean, rtol=2e-4, atol=1e-7)
+
+
+def without_inner(path: Path) -> None:
+    """Make a file as it was before files said on which side of the ReLU they were measured."""
+    stored = Importance.read(path)
+    del stored.about["settings"]["inner"]
+    stored.write(path)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_inner_neurons_after_the_relu_or_before_it(importance, tmp_path, method):
+    files = {inner: tmp_path / inner for inner in ("after", "before")}
+    words = (*SMALL, "--pairs", "de-en", "--method", method)
+    for inner, path in files.items():
+        importance(path, *words, "--inner", inner)
+    after, before = (Importance.read(path) for path in files.values())
+    assert (after.inner, before.inner) == ("after", "before")
+    differing = {
+        name for name, theta in after.modules.items() if not theta.equal(before.modules[name])
+    }
+    inner_neurons = {name for name in after.modules if name.endswith("feed_forward.inner")}
+    assert differing == (inner_neurons if method == "absolute" else set())
+
+    # files that do not say are the authors' way; by taylor it is one number
+    without_inner(files["before"])
+    assert Importance.read(files["before"]).inner == "before"
+    for inner in ("before", "after"):
+        differs = method == "absolute" and inner == "after"
+        _, messages = importance(files["before"], *words, "--inner", inner, code=2 * differs)
+        told_of = "was made with other inner" if differs else "it is done already"
+        assert told_of in messages
 
 
 def test_sides():

@@ -181,6 +181,15 @@ def test_where_the_source_s_is_no_probability(flags, why, score, tmp_path):
     assert "source" not in shown and "target perplexity" in shown
 
 
+def test_text_has_no_source_to_leave_out(score, tmp_path):
+    """Also where the model would give its sources no probability."""
+    file = tmp_path / "text"
+    file.write_text(lines(sorted(prepared().root.with_name("text").glob("test*.de"))[0])[0] + "\n")
+    code, shown, messages = score("--path", trained(*CAUSAL), "--text", f"de={file}")
+    assert code == 0 and "target perplexity" in shown
+    assert "P(source)" not in messages
+
+
 @pytest.mark.parametrize("tags", [(), ("--decoder-langtok",)], ids=["on the source", "on both"])
 def test_text_alone(tags, score, tmp_path):
     """As targets behind what tells their language, and nothing else."""

@@ -21,7 +21,11 @@ from tdo_plugin.analysis.neurons.neuron_importance import (
     unlike,
 )
 from tdo_plugin.modules.losses.cross_entropy import smoothed_cross_entropy
-from tdo_plugin.modules.methods.neurons import neuron_outputs, projections
+from tdo_plugin.modules.methods.neurons import (
+    neuron_outputs,
+    projections,
+    rectified_projections,
+)
 from tdo_plugin.modules.source_state import SourceRequest
 
 SIGNED = Method(True, lambda activation, gradient: activation * gradient)
@@ -44,8 +48,9 @@ def loss_of(model, way, source, previous, target):
     return smoothed_cross_entropy(logits.flatten(0, 1), target.flatten(), 0.1, PAD)[0].sum()
 
 
-def measured(model, way, method, batches):
-    means = NeuronMeans(neuron_outputs(model.stack), method)
+def measured(model, way, method, batches, inner="before"):
+    rectified = rectified_projections(model.stack) if inner == "after" else ()
+    means = NeuronMeans(neuron_outputs(model.stack), method, rectified=rectified)
     for source, previous, target in batches:
         previous, target = unlike(source, previous, PAD), unlike(source, target, PAD)
         real = RealPositions(source.ne(PAD), previous.ne(PAD))
@@ -66,15 +71,32 @@ def sentences(batch):
     return [tuple(row[row.ne(PAD)][None] for row in rows) for rows in zip(*batch, strict=True)]
 
 
-def one_at_a_time(model, batch, absolute):
+def read_hooks(model, inner, seen):
+    """Hooks that list outputs with their names; after the ReLU: what the outer projection reads."""
+    outputs = neuron_outputs(model.stack)
+    after = [name for name in outputs if inner == "after" and name.endswith("feed_forward.inner")]
+    parts = projections(model.stack)
+    return [
+        *(
+            point.register_forward_hook(lambda *call, name=name: seen.append((name, call[2])))
+            for name, point in outputs.items()
+            if name not in after
+        ),
+        *(
+            parts[name.replace("inner", "outer")].register_forward_pre_hook(
+                lambda _, read, name=name: seen.append((name, read[0]))
+            )
+            for name in after
+        ),
+    ]
+
+
+def one_at_a_time(model, batch, absolute, inner="before"):
     """Sums of each neuron, and numbers of positions, by plain autograd."""
     sums, counts = {}, {}
     for source, previous, target in sentences(batch):
         seen = []
-        handles = [
-            point.register_forward_hook(lambda *call, name=name: seen.append((name, call[2])))  # noqa: B023
-            for name, point in neuron_outputs(model.stack).items()
-        ]
+        handles = read_hooks(model, inner, seen)
         loss = loss_of(model, apart, source, previous, target)
         for handle in handles:
             handle.remove()
@@ -119,19 +141,45 @@ def test_the_signed_sum_is_the_slope_of_the_loss(case, make_model, batch):
             assert slope == pytest.approx(-summed, rel=1e-5, abs=1e-7), name
 
 
+@pytest.mark.parametrize("inner", ["after", "before"])
 @pytest.mark.parametrize("case", CASES, ids=name_of)
-def test_padded_batches_are_one_sentence_at_a_time(case, make_model, batch):
+def test_padded_batches_are_one_sentence_at_a_time(case, inner, make_model, batch):
     model = make_model(**case)
     for method in METHODS:
-        sums, counts = one_at_a_time(model, batch, absolute=method == "absolute")
+        sums, counts = one_at_a_time(model, batch, method == "absolute", inner)
         for way, side in WAYS:
             for batches in ([padded(batch, side)], sentences(batch)):
-                measurement = measured(model, way, METHODS[method], batches)
+                measurement = measured(model, way, METHODS[method], batches, inner)
                 assert measurement.positions == counts
                 for name, mean in measurement.means.items():
                     assert mean.dtype == torch.float64 and mean.shape == sums[name].shape
                     torch.testing.assert_close(mean, sums[name] / counts[name], **EXACT)
         assert not any(parameter.grad is not None for parameter in model.parameters())
+
+
+def test_the_relu_s_sides_differ_by_absolute_value_alone(make_model, batch):
+    """Gradient times activation is one product before the ReLU and behind it."""
+    model = make_model(topology="encoder-decoder", encoder_layers=1, decoder_layers=1)
+    for method, function in METHODS.items():
+        before, after = (
+            measured(model, beside, function, [batch], inner).means for inner in ("before", "after")
+        )
+        differing = {name for name in before if not before[name].equal(after[name])}
+        inner_neurons = {name for name in before if name.endswith("feed_forward.inner")}
+        assert differing == (inner_neurons if method == "absolute" else set())
+        assert all((after[name] <= before[name]).all() for name in before)
+
+
+def test_a_silent_neuron_is_unimportant_however_negative(make_model, batch):
+    model = make_model(topology="encoder-decoder", encoder_layers=1, decoder_layers=1)
+    name = "encoder_layers.0.feed_forward.inner"
+    with torch.no_grad():
+        projections(model.stack)[name].bias[3] = -100.0
+    means = {
+        inner: measured(model, beside, METHODS["absolute"], [batch], inner).means[name]
+        for inner in ("before", "after")
+    }
+    assert means["before"].argmax() == 3 and means["after"][3] == 0
 
 
 def test_positions_of_each_role(make_model, batch):

@@ -59,6 +59,8 @@ def test_three_steps_follow_each_other(clone: Path) -> None:
     for words in (words for words in commands if words[0] == "importance"):
         measured[value(words, "--out")] = value(words, "--path")
         assert value(words, "--pairs") == "en-de,en-fr,en-es,en-ru,en-ja,en-tr"
+    averages = [words for words in commands if words[0] == "average"]
+    averaged = {value(words, "--output"): value(words, "--best") for words in averages}
     allocated = {value(words, "--out"): words for words in commands if words[0] == "allocate"}
     masked = {name: flags for name, flags in systems.items() if "masked" in name}
     assert len(masked) == 4
@@ -70,11 +72,22 @@ def test_three_steps_follow_each_other(clone: Path) -> None:
         words = allocated[masks]
         assert (value(words, "--general"), value(words, "--threshold")) == ("0.9", "0.7")
         assert words[1] == f"{run}/neurons/{base}/taylor.importance"
-        start = f"{run}/{base}/checkpoints/checkpoint_last.pt"
+        start = f"{run}/{base}/average.pt"  # what the row of the multilingual model decodes with
+        assert averaged[start] == "1"
         assert measured[words[1]] == flags["--finetune-from-model"] == start
         assert "--restore-file" not in flags
         seeds = {flags.get("--seed"), systems[f"one-to-many/{base}"].get("--seed")}
         assert len(seeds) == 1
+
+
+def test_neurons_are_measured_after_the_relu_or_before_it(clone: Path) -> None:
+    rows = ("toy", "--rows", "many-to-many/masked-absolute-0.9-0.7-pair")
+    for words, inner in (((), "after"), (("--inner", "before"), "before")):
+        commands = shown(clone, "neurons_table1.sh", *rows, *words)
+        (measure,) = (command for command in commands if command[0] == "importance")
+        assert value(measure, "--inner") == inner
+    done = script(clone, "neurons_table1.sh", "toy", "--inner", "both", code=1)
+    assert "`--inner` must be after or before; it is both" in done.stderr
 
 
 @pytest.mark.full

@@ -2,8 +2,8 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034
 
-# What the paper uses where a script says nothing else.
-GENERAL=0.9 THRESHOLD=0.7 BY=pair
+# What the paper uses where a script or an option says nothing else.
+GENERAL=0.9 THRESHOLD=0.7 BY=pair INNER=after
 
 # masked METHOD [GENERAL] [THRESHOLD] [BY]: the system that is trained with masks of that kind.
 masked() { echo "masked-$1-${2:-$GENERAL}-${3:-$THRESHOLD}-${4:-$BY}"; }
@@ -45,15 +45,15 @@ masks_for() {
   base=$(begun_from "$1")
   importance_of "$base" "$method" "$folder"
   once "$folder/$method-$general-$threshold-$by.made" \
-    "$(stamp_of "$base") ${importance[*]-}" \
+    "$(stamp_of "$base") $INNER ${importance[*]-}" \
     tdo allocate "$folder/$method.importance" --general "$general" --threshold "$threshold" \
     --by "$by" --out "$(masks_of "$1")" --force
 }
 
-# importance_of SYSTEM METHOD FOLDER: FOLDER/METHOD.importance, of the system's last checkpoint.
+# importance_of SYSTEM METHOD FOLDER: FOLDER/METHOD.importance, of the system's tested checkpoint.
 importance_of() {
   local key
-  key="$(stamp_of "$1") ${importance[*]-}"
+  key="$(stamp_of "$1") $(start_of "$1") $INNER ${importance[*]-}"
   step mkdir -p "$3"
   once "$3/$2.measured" "$key" measure "$1" "$2" "$3/$2.importance" "$key"
 }
@@ -69,9 +69,9 @@ measure() {
       echo "$4" >"$3.begun"
     fi
   fi
-  tdo importance --path "$run/$1/checkpoints/checkpoint_last.pt" --data "$(data_of "$run/data" "$1")" \
-    --pairs "$(IFS=, && echo "${directions[*]}")" --method "$2" --out "$3" "${where[@]}" \
-    ${importance[@]+"${importance[@]}"}
+  tdo importance --path "$(start_of "$1")" --data "$(data_of "$run/data" "$1")" \
+    --pairs "$(IFS=, && echo "${directions[*]}")" --method "$2" --inner "$INNER" --out "$3" \
+    "${where[@]}" ${importance[@]+"${importance[@]}"}
 }
 
 # stamp_of SYSTEM: tells its trainings apart.

@@ -11,6 +11,7 @@ draw_figures() {
   local corpus folder
   for corpus in $(corpora); do
     folder=$run/$corpus/neurons/multilingual
+    make_start "$corpus/multilingual"
     importance_of "$corpus/multilingual" taylor "$folder"
     step mkdir -p "$run/$1"
     draw_of "$corpus" "$folder/taylor.importance" "$run/$1/$corpus"

@@ -41,8 +41,24 @@ scale_multi30k() {
 
 scale_full() {
   others=([one-to-many]="cs el es fi hu lt lv pl pt sk sl sv")
+  importance=(--sentences all) # T_m is all training examples (Xie et al., 2021, equation 7)
   measures=(--lid corpus)
   take_all_gpus
+}
+
+# estimated_of SYSTEM: of `tdo estimate`; the paper's dictionaries, and its sentences of an epoch, in which
+# every direction has as many as the largest one.
+estimated_of() {
+  if [[ -n $pieces ]]; then
+    echo --vocab-size "$pieces"
+    return
+  fi
+  case $1 in
+    many-to-many/individual/*) echo --vocab-size 40000 --epoch-sentences 226700 ;;
+    many-to-many/*) echo --vocab-size 40000 --epoch-sentences 1897600 ;;
+    one-to-many/individual/*) echo --vocab-size 90000 --epoch-sentences 600000 ;;
+    one-to-many/*) echo --vocab-size 90000 --epoch-sentences 7200000 ;;
+  esac
 }
 
 # smaller NAME: take the flags of a scale.

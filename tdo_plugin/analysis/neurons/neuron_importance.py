@@ -5,7 +5,7 @@ Shapes: B sentences, S source, T target, N positions that a module computes at o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -87,10 +87,19 @@ class NeuronMeans:
         method: what is averaged.
         scale: the loss is multiplied by it before the backward pass, and gradients divided by it
             afterwards, so that a number format with few exponents can hold them.
+        rectified: points whose neurons are measured behind the ReLU that follows them. A negative
+            value then counts as 0; gradient times activation is the same on both sides.
     """
 
-    def __init__(self, points: Mapping[str, nn.Module], method: Method, scale: float = 1.0) -> None:
+    def __init__(
+        self,
+        points: Mapping[str, nn.Module],
+        method: Method,
+        scale: float = 1.0,
+        rectified: Container[str] = (),
+    ) -> None:
         self._points, self._method, self._scale = points, method, scale
+        self._rectified = rectified
         self.positions = dict.fromkeys(points, 0)
         self._sums: dict[str, Tensor] = {}
 
@@ -136,6 +145,8 @@ class NeuronMeans:
         self.positions[name] += len(activation)
         single = torch.promote_types(activation.dtype, torch.float32)
         scale = self._scale if self._method.by_gradient else 1.0
+        if name in self._rectified:
+            activation = activation.relu()
         value = self._method.value(activation.to(single), gradient.to(single) / scale)
         summed = value.sum(0, dtype=torch.float64)
         self._sums[name] = self._sums[name] + summed if name in self._sums else summed

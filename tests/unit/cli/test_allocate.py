@@ -37,7 +37,7 @@ def test_a_file_of_masks_that_says_how_it_was_made(written, capsys):
     assert masks.modules[NAME].int().tolist() == [[1, 1, 1], [1, 0, 1], [1, 0, 1]]
     importance = Importance.read(written)
     settings = {"general": 0.34, "threshold": 0.8, "by": "pair", "relative": False}
-    settings |= {"method": "absolute", "importance": importance.digest}
+    settings |= {"method": "absolute", "inner": "before", "importance": importance.digest}
     assert masks.about.items() >= settings.items()
     assert {"command", "versions", "commit"} <= masks.about.keys()
     summary = json.loads(Path("summary.json").read_text())
