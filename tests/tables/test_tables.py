@@ -8,6 +8,7 @@ import pytest
 from support.scripts import TABLES, dry_run, script, shown, trained
 
 from tdo_plugin.evaluation.published import published
+from tdo_plugin.launch.training_config import read_config
 
 SCRIPTS = sorted(path.name for path in TABLES.glob("opus100_*.sh"))
 NUMBERED = [f"opus100_table{number}.sh" for number in range(2, 8)]
@@ -55,6 +56,9 @@ def test_robt_goes_on_with_its_row(clone: Path) -> None:
     assert "--restore-file" not in systems[row]
     assert systems[names[2]]["--robt-languages"] == "de,fr,es"
     assert "--robt-languages" not in systems[names[1]]
+    folder = clone / "configs" / "opus100-tables"
+    targets = [read_config(folder / f"{name}.conf").flags.get("--robt-targets") for name in names]
+    assert targets == [None, None, ["listed"]]
 
 
 @pytest.mark.full
