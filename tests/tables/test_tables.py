@@ -62,6 +62,30 @@ def test_robt_goes_on_with_its_row(clone: Path) -> None:
 
 
 @pytest.mark.full
+@pytest.mark.parametrize(
+    ("scale", "subset", "between"), [("toy", None, "40"), ("full", "test", "1000")]
+)
+def test_figure_1_is_measured_at_validations(
+    clone: Path, scale: str, subset: str | None, between: str
+) -> None:
+    systems = trained(clone, shown(clone, "opus100_figure1.sh", scale))
+    before, after = systems.values()
+    for flags in (before, after):
+        assert flags["--eval-translation"] == "zero-shot"
+        assert flags.get("--eval-subset") == subset
+    assert after["--validate-interval-updates"] == between
+    if scale == "full":
+        base, config = (
+            read_config(clone / "configs" / flags["config"]) for flags in (before, after)
+        )
+        updates = config.integer("--max-update", 0) - base.integer("--max-update", 0)
+        checkpoints = updates / config.integer("--save-interval-updates", 0)
+        assert int(after["--keep-interval-updates"]) == checkpoints
+        # it would hold checkpoints back as well
+        assert not {"--validate-after-updates"} & {*before, *after}
+
+
+@pytest.mark.full
 def test_depths_follow_the_scale(clone: Path) -> None:
     toy = trained(clone, shown(clone, "opus100_table2.sh"))
     layers = {name: flags["--tdo-encoder-layers"] for name, flags in toy.items()}
