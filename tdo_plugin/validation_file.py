@@ -25,7 +25,7 @@ class Validated:
         bleu: from 0 to 100, as the other scores.
         chrf: None where it was not measured.
         off: percent of the hypotheses in another language; None where the target is not known.
-        subset: of the data that the sentences are of, with `--eval-subset` perhaps no validation set.
+        subset: that the sentences are of, with `--eval-subset` perhaps no validation set.
         sentences: that were translated.
         examples: some of them.
     """
