@@ -50,8 +50,8 @@ scale_multi30k() {
   measures=(--lid corpus)
 }
 
-# OPUS-100 has no validation sets of zero-shot directions, so that the curve is of its test sets, as the
-# paper's seems to be; nothing is chosen by it.
+# OPUS-100 has no validation sets of zero-shot directions, so that the curve is of its test sets (ours);
+# nothing is chosen by it.
 scale_full() {
   every=1000 before=500000
   curve=(--eval-translation zero-shot --eval-subset test --eval-lid langdetect)
