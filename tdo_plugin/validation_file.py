@@ -25,6 +25,7 @@ class Validated:
         bleu: from 0 to 100, as the other scores.
         chrf: None where it was not measured.
         off: percent of the hypotheses in another language; None where the target is not known.
+        subset: that the sentences are of, with `--eval-subset` perhaps no validation set.
         sentences: that were translated.
         examples: some of them.
     """
@@ -35,6 +36,7 @@ class Validated:
     bleu: float
     chrf: float | None = None
     off: float | None = None
+    subset: str = "valid"
     sentences: int = 0
     examples: tuple[Any, ...] = field(default=(), repr=False)
 

@@ -161,7 +161,8 @@ def _estimate(path: Path, config: Config, args: argparse.Namespace) -> Estimate:
     """The cost of a config.
 
     A batch holds as many sentences of the assumed lengths as `--max-tokens` lets in, by its longer
-    side. ROBT trains on each sentence twice and decodes it once, greedily, in between.
+    side. ROBT trains on each sentence twice and decodes it once, greedily, in between; that is too
+    much where `--robt-targets` or `--robt-share` leaves sentences out.
 
     Raises:
         UserError: it names no architecture of this package, or no number of updates.

@@ -98,12 +98,24 @@ def test_the_log_of_validation_has_none(tmp_path):
     assert "valid_robt" not in output
 
 
-def test_stop_and_resume(tmp_path):
+@pytest.mark.parametrize(
+    "more", [(), ("--robt-languages", "de,fr", "--robt-targets", "listed")], ids=" ".join
+)
+def test_stop_and_resume(more, tmp_path):
     """With dropout, accumulation and a stop within an epoch; the first updates train on data alone.
 
     What is drawn, what is made of it and all parameters are those of a training without a stop.
     """
-    flags = (*ROBT, *TUNED, str(baseline()), "--update-freq", "2", "--robt-start-update", "1")
+    flags = (
+        *ROBT,
+        *TUNED,
+        str(baseline()),
+        "--update-freq",
+        "2",
+        "--robt-start-update",
+        "1",
+        *more,
+    )
     through = batches_of(tmp_path / "through", *flags, "--max-update", "4")
     first = batches_of(tmp_path / "parts", *flags, "--max-update", "2")
     second = batches_of(tmp_path / "parts", *flags, "--max-update", "4")

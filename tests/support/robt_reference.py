@@ -40,7 +40,7 @@ def circles(words):
 
 
 @torch.no_grad()
-def algorithm(task, model, sample, update, share, ratio, languages):
+def algorithm(task, model, sample, update, share, ratio, languages, targets=LANGUAGES):
     """The new instances (row, source words, languages of source and target), draws and ends."""
     of_source, of_target = task.args.langtoks["main"]
     fed = sample["net_input"]
@@ -54,7 +54,7 @@ def algorithm(task, model, sample, update, share, ratio, languages):
     places = random.integers(0, [len(row) for row in candidates])
     instances, drawn, ends = [], [], 0
     for k, t in enumerate(names):
-        if not taken[k]:
+        if not taken[k] or t not in targets:
             continue
         pivot = candidates[k][places[k]]
         drawn.append(pivot)

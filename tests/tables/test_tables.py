@@ -8,6 +8,7 @@ import pytest
 from support.scripts import TABLES, dry_run, script, shown, trained
 
 from tdo_plugin.evaluation.published import published
+from tdo_plugin.launch.training_config import read_config
 
 SCRIPTS = sorted(path.name for path in TABLES.glob("opus100_*.sh"))
 NUMBERED = [f"opus100_table{number}.sh" for number in range(2, 8)]
@@ -55,6 +56,33 @@ def test_robt_goes_on_with_its_row(clone: Path) -> None:
     assert "--restore-file" not in systems[row]
     assert systems[names[2]]["--robt-languages"] == "de,fr,es"
     assert "--robt-languages" not in systems[names[1]]
+    folder = clone / "configs" / "opus100-tables"
+    targets = [read_config(folder / f"{name}.conf").flags.get("--robt-targets") for name in names]
+    assert targets == [None, None, ["listed"]]
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("scale", "subset", "between"), [("toy", None, "40"), ("full", "test", "1000")]
+)
+def test_figure_1_is_measured_at_validations(
+    clone: Path, scale: str, subset: str | None, between: str
+) -> None:
+    systems = trained(clone, shown(clone, "opus100_figure1.sh", scale))
+    before, after = systems.values()
+    for flags in (before, after):
+        assert flags["--eval-translation"] == "zero-shot"
+        assert flags.get("--eval-subset") == subset
+    assert after["--validate-interval-updates"] == between
+    if scale == "full":
+        base, config = (
+            read_config(clone / "configs" / flags["config"]) for flags in (before, after)
+        )
+        updates = config.integer("--max-update", 0) - base.integer("--max-update", 0)
+        checkpoints = updates / config.integer("--save-interval-updates", 0)
+        assert int(after["--keep-interval-updates"]) == checkpoints
+        # it would hold checkpoints back as well
+        assert not {"--validate-after-updates"} & {*before, *after}
 
 
 @pytest.mark.full

@@ -14,7 +14,11 @@ from fairseq.logging import metrics
 from tdo_plugin.tasks.preserve_training_state import preserve_training_state
 from tdo_plugin.tasks.robt.direction_sampling import draw
 from tdo_plugin.tasks.robt.reversed_pairs import Instance, Sides
-from tdo_plugin.tasks.robt.robt_options import check_robt_options, robt_languages
+from tdo_plugin.tasks.robt.robt_options import (
+    check_robt_options,
+    check_robt_targets,
+    robt_languages,
+)
 from tdo_plugin.tasks.robt.search import translate
 from tdo_plugin.tasks.step_hooks import Sample, key_of, unwrapped
 
@@ -29,12 +33,14 @@ class BackTranslation:
     gradient, and torch's random numbers go on as if there had been none.
 
     Raises:
-        UserError: as :func:`check_robt_options` and :func:`robt_languages`.
+        UserError: as :func:`check_robt_options`, :func:`robt_languages` and
+            :func:`check_robt_targets`.
     """
 
     def __init__(self, task: Any) -> None:
         check_robt_options(task.args)
         names = robt_languages(task.args.robt_languages, task.langs)
+        check_robt_targets(task.args, names, task.lang_pairs)
         self._task = task
         self._languages = {task.data_manager.language_id(name): name for name in names}
         self._sides = Sides(task)
@@ -69,7 +75,8 @@ class BackTranslation:
             return []
         targets = sample["net_input"]["tgt_lang_id"].flatten().tolist()
         key = key_of(sample, args.seed, update)
-        drawn = draw(key, targets, list(self._languages), args.robt_share)
+        listed = args.robt_targets == "listed"
+        drawn = draw(key, targets, list(self._languages), args.robt_share, listed)
         rows = zip(sample["target"].tolist(), targets, drawn, strict=True)
         return [
             Instance(row, self._sides.words(target), target_language, drawn_language)

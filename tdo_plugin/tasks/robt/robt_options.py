@@ -19,6 +19,14 @@ def add_robt_options(parser: ArgumentParser) -> None:
         "draws one that is not its target's own (default: all of --langs)",
     )
     parser.add_argument(
+        "--robt-targets",
+        choices=("all", "listed"),
+        default="all",
+        help="which sentences are translated back: all, as in the paper's Algorithm 1, or those "
+        "whose target is in one of --robt-languages, so that all pseudo-pairs are between these "
+        "(default: all)",
+    )
+    parser.add_argument(
         "--robt-share",
         type=float,
         default=1.0,
@@ -96,6 +104,29 @@ def check_robt_options(args: Namespace) -> None:
         raise UserError(
             "`--ddp-backend` must keep a whole model in every process with --task tdo_robt; it is "
             "fully_sharded"
+        )
+
+
+def check_robt_targets(args: Namespace, languages: Sequence[str], pairs: Sequence[str]) -> None:
+    """Refuse a restriction of the targets that leaves out none of them, or all.
+
+    Args:
+        args: of the task.
+        languages: those of :func:`robt_languages`.
+        pairs: the trained directions, such as ``en-de``.
+
+    Raises:
+        UserError: ``--robt-targets listed`` without a list, or with one that has no trained target.
+    """
+    if args.robt_targets != "listed":
+        return
+    if args.robt_languages is None:
+        raise UserError("`--robt-languages` must be given with --robt-targets listed; it is not")
+    targets = list(dict.fromkeys(pair.split("-")[1] for pair in pairs))
+    if not set(targets).intersection(languages):
+        raise UserError(
+            f"`--robt-languages` must have one of the trained targets ({', '.join(targets)}) with "
+            f"--robt-targets listed; it has {', '.join(languages)}"
         )
 
 

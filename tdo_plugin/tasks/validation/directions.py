@@ -21,12 +21,12 @@ logger = logging.getLogger(__name__)
 def choose_directions(
     task: TranslationMultiSimpleEpochTask, requested: str, split: str
 ) -> list[str]:
-    """The directions that are asked for and have a validation set.
+    """The directions that are asked for and have a set to translate.
 
     Args:
         task: the training's.
         requested: `all`, `supervised`, `zero-shot` or a list such as `de-fr,fr-de`.
-        split: the validation subset.
+        split: the subset that is translated.
 
     Raises:
         UserError: one that is named has no set or no trained language, or nothing is left.

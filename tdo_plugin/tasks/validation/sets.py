@@ -18,6 +18,7 @@ from fairseq.tasks.translation_multi_simple_epoch import TranslationMultiSimpleE
 from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.metrics.textform import TextForm, read_text_form
 from tdo_plugin.tasks.validation.directions import data_of
+from tdo_plugin.tasks.validation.validation_options import eval_subset
 
 SEED = 1  # of the sample; sets of the same size give the same sentence numbers
 # Batches, times those of the validation loss and divided by the beam: without gradients a sentence
@@ -33,7 +34,7 @@ class ValidationSet:
         direction: such as `de-fr`.
         group: `supervised` or `zero_shot`.
         task: the task that fairseq-generate would set up for the direction.
-        split: the validation subset.
+        split: the subset that the sentences are of.
         batches: sentence numbers, by length.
         form: of the data folder's text.
         sources: plain text, detokenized, by sentence number.
@@ -109,7 +110,7 @@ def validation_set(
     """
     args = task.args
     source, target = direction.split("-")
-    split = args.valid_subset.split(",")[0]
+    split = eval_subset(args)
     options = Namespace(**{**vars(args), "source_lang": source, "target_lang": target})
     direction_task = type(task)(options, task.langs, task.dicts, training=False)
     with _silenced():

@@ -22,6 +22,7 @@ from tdo_plugin.tasks.validation.sets import ValidationSet, validation_set
 from tdo_plugin.tasks.validation.validation_options import (
     check_best_metric,
     check_validation_options,
+    eval_subset,
 )
 from tdo_plugin.tasks.validation.validation_scores import Scorer, Scores, choose_identifier, to_log
 
@@ -60,7 +61,7 @@ class Validation:
 
     def __init__(self, task: TranslationMultiSimpleEpochTask, model: Any) -> None:
         args = task.args
-        directions = choose_directions(task, args.eval_translation, args.valid_subset.split(",")[0])
+        directions = choose_directions(task, args.eval_translation, eval_subset(args))
         self._sets = [validation_set(task, direction, model) for direction in directions]
         self._groups = {sample.direction: sample.group for sample in self._sets}
         references: dict[str, list[str]] = {}
@@ -130,6 +131,7 @@ class Validation:
         return {
             "direction": sample.direction,
             "group": sample.group,
+            "subset": sample.split,
             "sentences": len(texts),
             **{name: round(value, 2) for name, value in self._scores[sample.direction].items()},
             "examples": examples,

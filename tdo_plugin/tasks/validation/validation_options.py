@@ -19,6 +19,12 @@ def add_validation_options(parser: ArgumentParser) -> None:
         "de-fr,fr-de (default: none)",
     )
     parser.add_argument(
+        "--eval-subset",
+        metavar="SPLIT",
+        help="translate these sets of the directions instead, such as test, by which no checkpoint "
+        "can be chosen (default: the first of --valid-subset)",
+    )
+    parser.add_argument(
         "--eval-sentences",
         type=int,
         default=200,
@@ -62,6 +68,11 @@ def add_validation_options(parser: ArgumentParser) -> None:
     )
 
 
+def eval_subset(args: Namespace) -> str:
+    """The split whose sentences are translated."""
+    return str(args.eval_subset or args.valid_subset.split(",")[0])
+
+
 def check_validation_options(args: Namespace) -> None:
     """Refuse values that make no sense.
 
@@ -94,7 +105,8 @@ def check_best_metric(args: Namespace, logged: Collection[str]) -> None:
     fairseq itself would end with a KeyError at the first validation, or keep the worst checkpoint.
 
     Raises:
-        UserError: the metric is a score that is not logged, or its direction is the wrong one.
+        UserError: the metric is a score that is not logged or is not of a validation set, or its
+            direction is the wrong one.
     """
     metric = args.best_checkpoint_metric
     score = metric.split("_")[0]
@@ -107,6 +119,11 @@ def check_best_metric(args: Namespace, logged: Collection[str]) -> None:
     if metric not in logged:
         raise UserError(
             f"`--best-checkpoint-metric` must be loss or one of {', '.join(logged)}; it is {metric}"
+        )
+    if (subset := eval_subset(args)) not in args.valid_subset.split(","):
+        raise UserError(
+            f"`--best-checkpoint-metric` must be loss with --eval-subset {subset}, which is no set "
+            f"of --valid-subset; it is {metric}"
         )
     if args.maximize_best_checkpoint_metric == (score in LOWER_IS_BETTER):
         required = "left out" if score in LOWER_IS_BETTER else "given"

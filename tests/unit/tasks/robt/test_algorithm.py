@@ -67,6 +67,10 @@ def test_the_pseudo_batch_is_algorithm_1s(topology, strategy):
     ("flags", "options"),
     [
         (("--robt-languages", "fr,de"), {"languages": ("fr", "de")}),
+        (
+            ("--robt-languages", "fr,de", "--robt-targets", "listed"),
+            {"languages": ("fr", "de"), "targets": ("fr", "de")},
+        ),
         (("--robt-share", "0.5"), {"share": 0.5}),
         (("--robt-max-length-ratio", "0.5"), {"ratio": 0.5}),
         (("--robt-max-length-ratio", "2.5"), {"ratio": 2.5}),

@@ -45,6 +45,17 @@ def test_a_share_leaves_the_languages_that_are_drawn():
     assert [drawn for drawn in half if drawn] == [a for a, b in zip(whole, half, strict=True) if b]
 
 
+def test_listed_targets_leave_the_languages_that_are_drawn():
+    """Only sentences whose own target is among the languages keep theirs."""
+    targets = [2, 3, 4, 7, 9] * 20
+    of_all, of_listed = (draw([4, 2], targets, LANGUAGES, 0.5, listed) for listed in (False, True))
+    expected = [
+        drawn if target in LANGUAGES else None
+        for target, drawn in zip(targets, of_all, strict=True)
+    ]
+    assert of_listed == expected != of_all
+
+
 def sample(ids, source=(1, 2, 3), target=(2, 3, 1)):
     fed = {
         "src_lang_id": torch.tensor(source)[:, None],

@@ -248,6 +248,24 @@ def test_none_before_the_first_such_update():
     assert list(early) == list(late)
 
 
+def test_none_where_no_target_is_listed():
+    """Such a batch is trained on as it is; another one's pseudo-pairs have listed targets only."""
+    task, model, _ = lively(*TAG, "--robt-languages", "fr,es", "--robt-targets", "listed")
+    sample = iterate(task, "train", max_positions=None)[0]
+    fed = sample["net_input"]
+    listed = [LANGUAGES.index(name) + 1 for name in ("fr", "es")]
+    (pseudo,), logs = made_of(task, model, sample)
+    rows = sum(fed["tgt_lang_id"].eq(number).sum() for number in listed)
+    assert 0 < logs["robt_drawn"] == rows < len(sample["id"])
+    assert set(pseudo["net_input"]["tgt_lang_id"].flatten().tolist()) <= set(listed)
+    fed["tgt_lang_id"] = torch.full_like(fed["tgt_lang_id"], LANGUAGES.index("de") + 1)
+    with mock.patch.object(hook_module, "translate") as never:
+        batches, without = made_of(task, model, sample)
+    assert not batches and not never.called
+    assert list(without) == list(logs)
+    assert not any(value for key, value in without.items() if key != "robt_seconds")
+
+
 # --- the log ---------------------------------------------------------------------------------
 
 

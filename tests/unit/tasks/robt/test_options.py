@@ -21,6 +21,17 @@ REFUSED = {
         "`--robt-languages` must have two languages at least, .*; it has de",
     ),
     "one language twice": ((*TAG, "--robt-languages", "de,de"), "two languages at least"),
+    "some targets of no list": (
+        (*TAG, "--robt-targets", "listed"),
+        "`--robt-languages` must be given with --robt-targets listed; it is not",
+    ),
+    "no trained target": (
+        (
+            *(*TAG, "--lang-pairs", "en-de,de-en"),
+            *("--robt-languages", "fr,es", "--robt-targets", "listed"),
+        ),
+        r"`--robt-languages` must have one of the trained targets \(de, en\) .*; it has fr, es",
+    ),
     "no share": (
         (*TAG, "--robt-share", "0"),
         "`--robt-share` must be above 0 and at most 1; it is",

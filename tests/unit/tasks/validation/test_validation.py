@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from fairseq.data import Dictionary
-from support.data import CROSS_ENTROPY, TDO, built
+from support.data import CROSS_ENTROPY, TDO, built, databin
 from support.zero_shot import DIRECTIONS, VALIDATED, databin_zero_shot
 
 from tdo_plugin.errors import UserError
@@ -47,6 +47,13 @@ def test_directions(option, directions):
     )
 
 
+def test_directions_that_have_a_test_set_alone():
+    """`--eval-subset test` translates its sentences, and the file says so."""
+    task, _ = begun("--eval-translation", "zero-shot", "--eval-subset", "test", data=databin())
+    assert "bleu_de-fr" in task.validation.keys
+    assert {sample.split for sample in task.validation._sets} == {"test"}
+
+
 def test_what_is_left_out_is_said_once(caplog):
     with caplog.at_level("INFO"):
         task, model = begun("--eval-translation", "zero-shot")
@@ -82,6 +89,10 @@ REFUSED = {
     "metric not logged": (
         (*ALL, *BEST, "bleu_de-es", MAXIMIZE),
         "`--best-checkpoint-metric` must be loss or one of bleu, chrf, .*; it is bleu_de-es",
+    ),
+    "chosen by a test set": (
+        (*ALL, "--eval-subset", "test", *BEST, "bleu", MAXIMIZE),
+        "`--best-checkpoint-metric` must be loss with --eval-subset test, .*; it is bleu",
     ),
     "off without an identifier": ((*ALL, *BEST, "off"), "must be loss or one of .*; it is off"),
     "worst checkpoint": ((*ALL, *BEST, "bleu"), f"`{MAXIMIZE}` must be given with"),
