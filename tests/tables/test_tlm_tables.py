@@ -102,6 +102,11 @@ def test_the_grid_is_the_paper_s() -> None:
     assert [cell.row for cell in cells] == [row.name for row in table.rows]
     assert (len(cells), len(runs_of(cells))) == (33, 29)
     assert list(grid.axes) == list(AXES.values())
+    # the paper has schedules without their numbers
+    for value in ("lin", "exp"):
+        assert "--reconstruction-tau 0.2" in grid.axes["schedule"][value].lines
+        assert value in grid.note
+    assert grid.note.endswith("(ours).")
     for number, axis in AXES.items():
         beside = grid.best[axis]
         values = [beside.name({axis: value}) for value in grid.axes[axis]]
