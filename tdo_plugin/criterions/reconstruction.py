@@ -20,7 +20,7 @@ from tdo_plugin.criterions.loss_terms import (
 from tdo_plugin.criterions.reconstruction_options import ReconstructionOptions, schedule
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.batch_keys import CLEAN_SOURCE
-from tdo_plugin.models.languages import tag_sides
+from tdo_plugin.models.languages import tag_ids
 from tdo_plugin.modules.losses.reconstruction_loss import reconstruction_loss, reconstruction_target
 from tdo_plugin.modules.spec import ModelSpec
 
@@ -57,15 +57,8 @@ class Reconstruction:
                 "`--criterion` must be another where source and target have dictionaries of their "
                 "own: the source is told in the target's; it has source reconstruction"
             )
-        if getattr(args, "lang_tok_replacing_bos_eos", False):
-            raise UserError(
-                "`--lang-tok-replacing-bos-eos` must be off for source reconstruction, which "
-                "scores what follows the tag up to the end symbol; it is on"
-            )
         self.padding_idx: int = task.source_dictionary.pad()
-        self.tag = tag_sides(args)[0] is not None
-        mark = getattr(args, "back_translated_tag", None)
-        self.mark: int | None = None if mark is None else task.source_dictionary.index(mark)
+        self._tags = torch.tensor(tag_ids(task), dtype=torch.int64)
         if hasattr(args, "arch"):  # a training ends here rather than at its first batch
             self._warn(_checked(spec_of_training(task)), args)
 
@@ -98,15 +91,11 @@ class Reconstruction:
         return LossOutput(loss * weight, logs)
 
     def _target(self, sample: Sample) -> Tensor:
-        """What is scored: the undisturbed source, of which the mark of synthetic ones is a tag."""
+        """What is scored (B, S): the source without noise, but for its tags."""
         clean = sample.get(CLEAN_SOURCE, sample["net_input"]["src_tokens"])
-        tokens = reconstruction_target(
-            clean, self.options.reconstruction_task, self.tag, self.padding_idx
-        )
-        return (
-            tokens
-            if self.mark is None
-            else tokens.masked_fill(tokens == self.mark, self.padding_idx)
+        self._tags = self._tags.to(clean.device)
+        return reconstruction_target(
+            clean, self.options.reconstruction_task, self._tags, self.padding_idx
         )
 
     def _size(self, sourced: Tensor, sample: Sample) -> Tensor:

@@ -42,14 +42,14 @@ class ReconstructionOptions(FairseqDataclass):
         default=0.0,
         metadata={
             "help": "updates after which lambda has come down to a tenth; below 1: that share of "
-            "--max-update"
+            "--max-update; the paper gives none, the configs of its tables have 0.2 (ours)"
         },
     )
     reconstruction_slope: float = field(
         default=0.0,
         metadata={
-            "help": "linear: what lambda loses in each update after that, less than before it; 0: "
-            "as much as brings it to 0 at --max-update"
+            "help": "linear: what lambda loses in each update after that, less than before it; the "
+            "paper gives none; 0: as much as brings it to 0 at --max-update (ours)"
         },
     )
     reconstruction_normalization: NORMALIZATIONS = field(  # type: ignore[valid-type]
@@ -74,7 +74,7 @@ def constant(options: Namespace, updates: int) -> Callable[[int], float]:
 
 
 def linear(options: Namespace, updates: int) -> Callable[[int], float]:
-    """Two steps: down to a tenth at tau, then slower, to 0 (Wang et al., 2021a)."""
+    """Two steps: down to a tenth at tau, then slower (Wang et al., 2021a), to 0 (ours)."""
     first, tau = options.reconstruction_weight, tau_of(options, updates)
     slope = options.reconstruction_slope or AT_TAU * first / (updates - tau)
 

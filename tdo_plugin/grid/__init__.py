@@ -3,6 +3,7 @@
 A grid is a JSON file of one's own. Its keys (those with * may be absent):
 
     title*      text, above the tables
+    note*       text, below them
     base        the config file of all cells
     axes        name -> {name of a value: lines}: every combination of values is a cell
     cells*      name -> {base*, lines*, row*}: further cells, in front of the others

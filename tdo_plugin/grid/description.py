@@ -32,6 +32,7 @@ GRID = k.record(
     {"base": k.TEXT, "axes": k.map_of(k.map_of(VALUE, keys=NAME), keys=AXIS)},
     {
         "title": k.TEXT,
+        "note": k.TEXT,
         "measure": k.one_of(*MEASURES),
         "cells": k.map_of(k.record({}, {"base": k.TEXT, "lines": LINES, "row": k.TEXT}), keys=NAME),
         "directions": k.TEXT,
@@ -88,13 +89,14 @@ class Grid:
     `measure` says whether test sets are translated when a training has ended, or the scores are
     those of its last validation. `mean_over` is the axis, such as of seeds, whose cells' mean
     counts and not the best of them. `row` is such a template too, and empty for the names of the
-    cells; `best` has the tables beside the best cells, by axis.
+    cells; `best` has the tables beside the best cells, by axis. `note` stands below all tables.
     """
 
     path: Path
     title: str
     base: Path
     axes: dict[str, dict[str, Value]]
+    note: str = ""
     cells: dict[str, Further] = field(default_factory=dict)
     measure: str = "test"
     directions: str = "all"
@@ -217,7 +219,7 @@ def _grid(path: Path, document: Mapping[str, Any]) -> Grid:
     def beside(name: str) -> Path:
         return path.parent / name
 
-    texts = ("measure", "directions", "mean_over", "published", "row")
+    texts = ("note", "measure", "directions", "mean_over", "published", "row")
     optional = {key: document[key] for key in texts if key in document}
     optional |= {key: tuple(document[key]) for key in ("metrics", "groups") if key in document}
     return Grid(

@@ -46,7 +46,7 @@ def all_cells(results: Results) -> Table:
         axes,
         (*_headings(results), *_published_headings(results, results.published)),
         tuple(block for block in blocks if block.rows),
-        " ".join(_caption(results)),
+        " ".join((*_caption(results), *_note(results))),
     )
 
 
@@ -94,6 +94,7 @@ def best_by(results: Results, axis: str) -> Table:
                 f"The cell with the best {MEASURES[first.metric].name} of each {axis}; of equal "
                 "ones the next column decides. Its other scores are of the same cell.",
                 *_of_the_paper(printed),
+                *_note(results),
             )
         ),
     )
@@ -120,7 +121,12 @@ def means_over(results: Results, axis: str) -> Table:
         (*(name for name in results.grid.axes if name != axis), "cells"),
         tuple(quantity.column(results.sheet) for quantity in results.quantities),
         (Block(tuple(rows)),),
-        f"Means over {axis}, ± the standard deviation of one training (n − 1).",  # noqa: RUF001
+        " ".join(
+            (
+                f"Means over {axis}, ± the standard deviation of one training (n − 1).",  # noqa: RUF001
+                *_note(results),
+            )
+        ),
     )
 
 
@@ -194,6 +200,11 @@ def _of_the_paper(printed: Printed) -> Iterator[str]:
         yield "Published figures are of the paper's own data."
     if printed.note:
         yield printed.note
+
+
+def _note(results: Results) -> Iterator[str]:
+    if results.grid.note:
+        yield results.grid.note
 
 
 def _whole(result: CellResult) -> bool:

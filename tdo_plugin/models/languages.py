@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from fairseq.data.multilingual.multilingual_utils import get_lang_tok
 from torch import Tensor
 
 from tdo_compat.settings import shown
@@ -64,6 +65,24 @@ def tag_sides(args: Namespace) -> tuple[str | None, bool]:
         raise UserError(f"`--langtoks` must be a dict of tags; it is {shown(str(langtoks))}")
     source, target = langtoks.get("main", (source, target))
     return source and source[:3], bool(target)
+
+
+def tag_ids(task: Any) -> list[int]:
+    """Source ids of what stands in sentences and is no text: language tags, and the mark of
+    synthetic sources.
+
+    Args:
+        task: with its options; one without languages has no tags.
+    """
+    args, dictionary = getattr(task, "args", Namespace()), task.source_dictionary
+    symbols = [
+        get_lang_tok(language, args.lang_tok_style, spec)
+        for language in getattr(task, "langs", None) or ()
+        for spec in args.langtoks_specs
+    ]
+    if (mark := getattr(args, "back_translated_tag", None)) is not None:
+        symbols.append(mark)
+    return sorted({dictionary.index(symbol) for symbol in symbols} - {dictionary.unk()})
 
 
 def behind_tags(args: Namespace) -> list[str]:

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import torch
 from fairseq.data import Dictionary
-from fairseq.data.multilingual.multilingual_utils import get_lang_tok
 from fairseq.logging import metrics
 from torch import Tensor
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.batch_keys import CLEAN_SOURCE
+from tdo_plugin.models.languages import tag_ids
 from tdo_plugin.tasks.step_hooks import Sample, key_of
 
 MASK = "<mask>"
@@ -114,11 +114,6 @@ class SourceNoise:
 
     def __init__(self, task: Any) -> None:
         args, dictionary = task.args, task.source_dictionary
-        tags = [
-            get_lang_tok(language, args.lang_tok_style, spec)
-            for language in task.langs
-            for spec in args.langtoks_specs
-        ]
         self._seed = args.seed
         self._rate = args.source_noise_rate
         self._shares = args.source_noise_mask, args.source_noise_random
@@ -127,9 +122,7 @@ class SourceNoise:
         # the padding that makes a vocabulary a multiple of 8 stands for no word
         filler = (symbol for symbol in dictionary.symbols if symbol.startswith("madeupword"))
         left_out = [dictionary.bos(), dictionary.pad(), dictionary.eos(), self._mask]
-        if (tag := getattr(args, "back_translated_tag", None)) is not None:
-            left_out.append(dictionary.index(tag))
-        left_out += [dictionary.index(symbol) for symbol in (*tags, *filler)]
+        left_out += [*tag_ids(task), *map(dictionary.index, filler)]
         words[left_out] = False
         self._disturbed = words.clone()
         words[dictionary.unk()] = False

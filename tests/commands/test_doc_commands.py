@@ -44,6 +44,7 @@ OTHERS = {
     "-m pytest": "its options are those of a plugin that is installed by the line before",
     "scripts/test.sh": "hands what it does not know on to pytest; test_scripts.py has its tiers",
     "benchmarks/source_reading/run.sh": "test_scripts.py has what it trains",
+    "benchmarks/text_alone.sh": "test_tlm_tables.py has what it trains",
 }
 # What stands in documents for a number or a folder.
 NUMBERS = ("N", "V", "K")

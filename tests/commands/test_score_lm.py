@@ -171,6 +171,7 @@ def test_the_validation_s_perplexity(score):
         ((*TLM, "--reconstruction-weight", "0"), "the model was not trained to"),
         ((), "the model was not trained to"),
         ((*TLM, "--langtoks", "{'main': (None, 'tgt')}"), "nothing stands before the first token"),
+        ((*TLM, "--lang-tok-replacing-bos-eos"), "nothing stands before the first token"),
     ],
 )
 def test_where_the_source_s_is_no_probability(flags, why, score, tmp_path):
@@ -190,10 +191,20 @@ def test_text_has_no_source_to_leave_out(score, tmp_path):
     assert "P(source)" not in messages
 
 
-@pytest.mark.parametrize("tags", [(), ("--decoder-langtok",)], ids=["on the source", "on both"])
-def test_text_alone(tags, score, tmp_path):
-    """As targets behind what tells their language, and nothing else."""
-    path = trained(*CAUSAL, *TLM, *tags)
+TARGET = ("--decoder-langtok",)
+REPLACING = ("--langtoks", "{'main': (None, 'tgt')}", "--lang-tok-replacing-bos-eos")
+ALONE = {
+    "on the source": ((), ["__de__"], ["</s>"]),
+    "on both": (TARGET, [], ["</s>", "__de__"]),
+    "in place of the target's begin": (REPLACING, [], ["__de__"]),
+}
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_text_alone(name, score, tmp_path):
+    """As targets behind what tells their language, as `--monolingual` trains them."""
+    tags, before, begin = ALONE[name]
+    path = Path(shutil.copy(trained(*CAUSAL, *TLM, *tags), tmp_path))  # its own has a colon
     file = tmp_path / "text"
     folder = prepared().root.with_name("text")
     text = lines(sorted(folder.glob("test*.de"))[0])[:5]
@@ -203,7 +214,10 @@ def test_text_alone(tags, score, tmp_path):
     (model,), base = load_models([path], prepared())
     model.eval()
     dictionary = base.source_dictionary
-    tag = dictionary.index("__de__")
+    source, prefix = (
+        torch.tensor([[dictionary.index(symbol) for symbol in symbols]]).long()
+        for symbols in (before, begin)
+    )
     from tdo_plugin.data.segmentation import load_model
 
     pieces = load_model(prepared().root / "spm.model").encode(text, out_type=str)
@@ -211,10 +225,9 @@ def test_text_alone(tags, score, tmp_path):
     assert len(rows) == len(text)
     for row, words in zip(rows, pieces, strict=True):
         target = dictionary.encode_line(" ".join(words), add_if_not_exist=False).long()
-        prefix = [dictionary.eos(), *([tag] if tags else [])]
-        previous = torch.tensor([[*prefix, *target[:-1].tolist()]])
-        source = torch.tensor([[tag]])
-        logits = model(source, prev_output_tokens=previous)[0][0].log_softmax(-1)[len(prefix) - 1 :]
+        previous = torch.cat([prefix, target[None, :-1]], 1)
+        logits = model(source, prev_output_tokens=previous)[0][0].log_softmax(-1)
+        logits = logits[prefix.size(1) - 1 :]
         expected = logits.gather(1, target[:, None]).sum().item()
         assert [float(value) for value in row[2:4]] == pytest.approx(
             [expected, len(target)], abs=1e-3

@@ -118,7 +118,14 @@ def test_half_precision(precision, tmp_path):
         assert [log[key] for log in half] == pytest.approx([log[key] for log in full], rel=0.03)
 
 
-@pytest.mark.parametrize("tag", [TAG, ("--decoder-langtok",)], ids=["on the source", "empty"])
+LANGUAGE_TAGS = {
+    "on the source": TAG,
+    "on the target": ("--decoder-langtok",),
+    "in place of the target's begin": ("--decoder-langtok", "--lang-tok-replacing-bos-eos"),
+}
+
+
+@pytest.mark.parametrize("tag", LANGUAGE_TAGS.values(), ids=LANGUAGE_TAGS)
 @pytest.mark.parametrize("kind", ["lm", "ae"])
 @pytest.mark.parametrize("normalization", ["sum", "mean"])
 def test_text_without_a_source_has_nothing_to_tell(tag, kind, normalization):

@@ -13,6 +13,9 @@ from tdo_plugin.modules.spec import ModelSpec
 EXACT = {"rtol": 0, "atol": 1e-9}
 SMOOTHING = 0.1
 KINDS = {"lm": 1, "ae": 0}  # how many tokens later stands what a position tells
+TAGS = torch.tensor([VOCABULARY - 1, VOCABULARY - 2])
+TAG = int(TAGS[0])
+PLACES = {"in front": 0, "at the end": -1, "none": None}  # where a source's tag stands
 
 
 def smoothed(log_probs, token):
@@ -33,18 +36,26 @@ def source_logits(model, row):
     return (features @ model.embeddings.output_weight.T)[0]
 
 
-def expected(model, source, kind, tag):
+def with_tags(source, place="in front"):
+    """The source with other words for the tags within it, and a tag there."""
+    source = torch.where(torch.isin(source, TAGS), 4, source)
+    if PLACES[place] is not None:
+        for row in source:
+            row[(row != PAD).nonzero()[PLACES[place], 0]] = TAGS[len(row) % 2]
+    return source
+
+
+def expected(model, source, kind, place="in front"):
     """Loss and likelihood, sentence by sentence and token by token."""
     loss, nll = 0.0, 0.0
     for row in source:
         row = row[row != PAD]
         log_probs = source_logits(model, row).log_softmax(-1)
-        # the tag is given; language modelling has nothing before the first token
-        first = 1 if tag or kind == "lm" else 0
-        for place in range(first, len(row)):
-            position = place - KINDS[kind]
-            loss = loss + smoothed(log_probs[position], row[place])
-            nll = nll - log_probs[position, row[place]]
+        # a tag is given; language modelling has nothing before the first token
+        first = 1 if place == "in front" or kind == "lm" else 0
+        for position in range(first, len(row) - (place == "at the end")):
+            told, teller = row[position], log_probs[position - KINDS[kind]]
+            loss, nll = loss + smoothed(teller, told), nll - teller[told]
     return loss, nll
 
 
@@ -52,14 +63,14 @@ def expected(model, source, kind, tag):
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_values_and_gradients(case, kind, make_model, batch):
     model = make_model(**case)
-    source, previous, _ = batch
+    source, previous = with_tags(batch[0]), batch[1]
     parameters = list(model.parameters())
     last = model.spec.source_layers
-    tokens = reconstruction_target(source, kind, True, PAD)
+    tokens = reconstruction_target(source, kind, TAGS, PAD)
     # beside a whole target, as in training, and alone
     (beside, *_), _ = model([SourceRequest(source, (last,))], previous)
     alone = model.encode_all([SourceRequest(source, (last,))])[0]
-    expected_loss, nll = expected(model, source, kind, tag=True)
+    expected_loss, nll = expected(model, source, kind)
     theirs = torch.autograd.grad(expected_loss, parameters, allow_unused=True)
     for state in (beside, alone):
         loss, likelihood = reconstruction_loss(model, state, tokens, SMOOTHING)
@@ -71,35 +82,39 @@ def test_values_and_gradients(case, kind, make_model, batch):
             torch.testing.assert_close(gradient, reference, **EXACT)
 
 
+@pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_without_a_tag(kind, make_model, batch):
+def test_where_the_tag_stands(kind, place, make_model, batch):
+    """In front, in place of the source's end, and not at all, as where the target has it."""
     model = make_model(**TOPOLOGIES[3])
-    source = batch[0]
+    source = with_tags(batch[0], place)
     state = model.encode_all([SourceRequest(source, (3,))])[0]
-    loss, _ = reconstruction_loss(
-        model, state, reconstruction_target(source, kind, False, PAD), SMOOTHING
-    )
-    torch.testing.assert_close(loss, expected(model, source, kind, tag=False)[0], **EXACT)
+    tokens = reconstruction_target(source, kind, TAGS, PAD)
+    loss, likelihood = reconstruction_loss(model, state, tokens, SMOOTHING)
+    expected_loss, nll = expected(model, source, kind, place)
+    torch.testing.assert_close(loss, expected_loss, **EXACT)
+    torch.testing.assert_close(likelihood, nll.detach(), **EXACT)
 
 
 def test_targets():
     """What each position tells, with padding on either side, and of sources of length zero."""
-    source = torch.tensor([[PAD, 9, 5, EOS], [9, 6, EOS, PAD], [PAD] * 4, [PAD, PAD, PAD, 9]])
-    assert reconstruction_target(source, "lm", True, PAD).tolist() == [
-        [PAD, 5, EOS, PAD],
-        [6, EOS, PAD, PAD],
-        [PAD] * 4,
-        [PAD] * 4,
+    source = torch.tensor(
+        [
+            *([PAD, TAG, 5, EOS], [TAG, 6, EOS, PAD], [PAD] * 4, [PAD, PAD, PAD, TAG]),
+            *([PAD, 5, 6, TAG], [5, 6, TAG, PAD], [PAD, 5, 6, EOS]),
+        ]
+    )
+    assert reconstruction_target(source, "lm", TAGS, PAD).tolist() == [
+        *([PAD, 5, EOS, PAD], [6, EOS, PAD, PAD], [PAD] * 4, [PAD] * 4),
+        *([PAD, 6, PAD, PAD], [6, PAD, PAD, PAD], [PAD, 6, EOS, PAD]),
     ]
-    assert reconstruction_target(source, "ae", True, PAD).tolist() == [
-        [PAD, PAD, 5, EOS],
-        [PAD, 6, EOS, PAD],
-        [PAD] * 4,
-        [PAD] * 4,
+    assert reconstruction_target(source, "ae", TAGS, PAD).tolist() == [
+        *([PAD, PAD, 5, EOS], [PAD, 6, EOS, PAD], [PAD] * 4, [PAD] * 4),
+        *([PAD, 5, 6, PAD], [5, 6, PAD, PAD], [PAD, 5, 6, EOS]),
     ]
-    assert reconstruction_target(source, "ae", False, PAD).tolist() == source.tolist()
+    assert reconstruction_target(source, "ae", TAGS[:0], PAD).tolist() == source.tolist()
     for kind in KINDS:
-        assert reconstruction_target(source[:, :0], kind, True, PAD).shape == (4, 0)
+        assert reconstruction_target(source[:, :0], kind, TAGS, PAD).shape == (7, 0)
 
 
 CAUSAL = {
@@ -111,18 +126,25 @@ CAUSAL = {
 }
 
 
+LAYOUTS = {
+    "the tag before the sequence": ([TAG, 5, 4, 7, EOS], [EOS, 6, 8, 5]),
+    "f </s> <t> e </t>, figure 2": ([5, 4, 7, EOS], [TAG, 6, 8, 5]),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("norm", ["pre", "post"])
-def test_the_joint_probability_is_a_language_model_s_of_the_concatenation(norm, make_model):
+def test_the_joint_probability_is_a_language_model_s_of_the_concatenation(norm, layout, make_model):
     """Section 3.1: P(f, e) = P(f) P(e | f), with a triangular mask and shifted outputs."""
     model = make_model(**CAUSAL, norm=norm)
-    source, target = torch.tensor([[9, 5, 4, 7, EOS]]), torch.tensor([[6, 8, 5, EOS]])
-    previous = torch.tensor([[EOS, 6, 8, 5]])
+    source, previous = (torch.tensor([side]) for side in LAYOUTS[layout])
+    target = torch.tensor([[6, 8, 5, EOS]])
     (state, *_), features = model([SourceRequest(source, (3,))], previous)
     _, of_source = reconstruction_loss(
-        model, state, reconstruction_target(source, "lm", True, PAD), SMOOTHING
+        model, state, reconstruction_target(source, "lm", TAGS, PAD), SMOOTHING
     )
     _, of_target = model.cross_entropy(features, target, SMOOTHING)
-    # one sequence behind the tag; the end symbol that begins the target is given
+    # one sequence behind its first token; what begins the target is given
     whole = torch.cat([source, previous], 1)
     next_tokens = [*source[0, 1:].tolist(), None, *target[0].tolist()]
     logits = torch.cat(
@@ -141,7 +163,7 @@ def test_later_tokens_of_the_source(attention, make_model):
     """The triangular form does not leak them; the full one, whose task is trivial, does."""
     model = make_model(**{**CAUSAL, "source_attention": attention})
     source = torch.randint(4, VOCABULARY, (1, 6))
-    tokens = reconstruction_target(source, "lm", True, PAD)
+    tokens = reconstruction_target(source, "lm", TAGS[:0], PAD)
 
     def likelihoods(changed):
         state = model.encode_all([SourceRequest(changed, (3,))])[0]
@@ -173,6 +195,6 @@ def test_masked_tags_have_no_part():
     source = torch.tensor([[15, 5, 4, EOS]])
     state = model.encode_all([SourceRequest(source, (3,))])[0]
     loss, _ = reconstruction_loss(
-        model, state, reconstruction_target(source, "lm", True, PAD), SMOOTHING
+        model, state, reconstruction_target(source, "lm", TAGS, PAD), SMOOTHING
     )
-    torch.testing.assert_close(loss, expected(model, source, "lm", tag=True)[0], **EXACT)
+    torch.testing.assert_close(loss, expected(model, source, "lm")[0], **EXACT)

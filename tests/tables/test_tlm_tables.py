@@ -79,6 +79,32 @@ def test_rows_with_more_data_get_it(clone: Path) -> None:
     assert [words[0] for words in few] == ["prepare", "train", "score", "report"]
 
 
+def test_what_explains_the_row_with_text_alone(clone: Path) -> None:
+    """Each variant has its row's config and data, and one thing that differs."""
+    commands = shown(clone, "../benchmarks/text_alone.sh", "toy", "--updates", "500")
+    systems = {
+        name.removeprefix("mono/"): flags for name, flags in trained(clone, commands).items()
+    }
+    differences = {}
+    for name, flags in systems.items():
+        row, _, variant = name.partition("@")
+        assert flags["config"] == f"tlm-tables/mono/{row}.conf"
+        assert ("--monolingual" in flags) == row.endswith("-lm")
+        if variant:
+            base = systems[row]
+            differences[name] = {
+                key: value
+                for key, value in flags.items()
+                if value != base.get(key) and key != "--save-dir"
+            }
+    mixed = {"--max-tokens": "250", "--update-freq": "4"}
+    assert differences["encoder-only@pairs"] == {"--max-update": "390"}
+    assert differences["encoder-only-lm@pairs"] == {"--max-update": "640"}
+    assert differences["encoder-only@mixed"] == differences["encoder-only-lm@mixed"] == mixed
+    assert differences["encoder-only-lm@few"] == {"--monolingual-share": "0.05"}
+    assert set(differences) == {name for name in systems if "@" in name}
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("name", GRIDS)
 def test_grids_are_one_and_their_tables_differ(clone: Path, name: str) -> None:
@@ -102,6 +128,11 @@ def test_the_grid_is_the_paper_s() -> None:
     assert [cell.row for cell in cells] == [row.name for row in table.rows]
     assert (len(cells), len(runs_of(cells))) == (33, 29)
     assert list(grid.axes) == list(AXES.values())
+    # the paper has schedules without their numbers
+    for value in ("lin", "exp"):
+        assert "--reconstruction-tau 0.2" in grid.axes["schedule"][value].lines
+        assert value in grid.note
+    assert grid.note.endswith("(ours).")
     for number, axis in AXES.items():
         beside = grid.best[axis]
         values = [beside.name({axis: value}) for value in grid.axes[axis]]

@@ -8,7 +8,7 @@ prepare_data() {
   local folder=$run/mono pair=${direction[mono]}
   local -a how
   once "$folder/prepared" "$(declare -f "data_$kind" "text_$kind" | cksum)" pairs_and_text
-  if [[ " ${rows[*]} " == *-lm\ * ]]; then
+  if [[ " ${rows[*]} " == *-lm[\ @]* ]]; then
     tdo monolingual "$folder/data" --text "${pair#*-}=$folder/alone" --out "$folder/lone"
   fi
   if [[ " ${rows[*]} " == *-back-translation\ * ]]; then
@@ -37,19 +37,25 @@ train_reverse() {
   ready "$REVERSE"
 }
 
-config_of() { echo "$1/${2/%reverse/encoder-decoder}.conf"; }
+config_of() {
+  local system=${2%@*}
+  echo "$1/${system/%reverse/encoder-decoder}.conf"
+}
+
+variant_flags() { :; } # SYSTEM: flags for what is behind the @ of its name, a word a line
 
 own_flags() {
   local pair=${direction[mono]}
   if [[ $1 == "$REVERSE" ]]; then pair=${pair#*-}-${pair%-*}; fi
   printf '%s\n' --lang-pairs "$pair"
-  case $1 in
+  case ${1%@*} in
     *-lm) printf '%s\n' --monolingual "$run/mono/lone" ;;
     *-back-translation) printf '%s\n' --back-translated "$run/mono/synthetic" ;;
   esac
   if ((${#small[@]})); then
     small_flags "${1/%reverse/encoder-decoder}"
   fi
+  variant_flags "$1"
 }
 
 also_made() { echo mono/{data,text,more,multi30k,prepared,alone,lone,synthetic,reverse}; }

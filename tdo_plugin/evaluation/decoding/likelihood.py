@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from tdo_plugin.models.languages import tag_ids
 from tdo_plugin.modules.losses.instrucl_loss import instruction_index
 from tdo_plugin.modules.losses.reconstruction_loss import reconstruction_target
 
@@ -86,7 +87,8 @@ def _target(models: Sequence[Any], task: Any, sample: dict[str, Any]) -> tuple[T
 def _source(models: Sequence[Any], task: Any, fed: dict[str, Any]) -> tuple[Tensor, Tensor]:
     """The same of each source behind its tag."""
     pad = task.source_dictionary.pad()
-    tokens = reconstruction_target(fed["src_tokens"], "lm", True, pad)
+    tags = torch.tensor(tag_ids(task), device=fed["src_tokens"].device)
+    tokens = reconstruction_target(fed["src_tokens"], "lm", tags, pad)
     each = []
     for model in models:
         last = model.core.spec.source_layers

@@ -21,6 +21,8 @@ from tdo_plugin.evaluation.decoding.length_penalty import length_exponent
 from tdo_plugin.evaluation.decoding.likelihood import Likelihood, likelihoods, perplexity
 from tdo_plugin.evaluation.decoding.loading import check_languages, has_set, load_models, task_of
 from tdo_plugin.metrics.textform import read_text_form
+from tdo_plugin.models.forced_tag import forces_tag
+from tdo_plugin.models.languages import tag_sides
 
 BATCH_MULTIPLE = 8  # fairseq's --required-batch-size-multiple
 
@@ -229,13 +231,14 @@ class Translator:
     @property
     def tags_sources(self) -> bool:
         """Whether a language tag stands before each source."""
-        return self._task.args.langtoks["main"][0] is not None
+        args = self._task.args
+        return args.langtoks["main"][0] is not None and not args.lang_tok_replacing_bos_eos
 
     def text_alone(self, language: str, lines: Sequence[str]) -> tuple[Any, Any]:
         """Lines of plain text as targets without a source, and the task that they are of.
 
-        What tells the language is there: the tag on the source, which is nothing else then, or on
-        the target.
+        What tells the language is there, as in training (`--monolingual`): the tag on the target,
+        or in place of its begin, and else the tag on the source, which is nothing else then.
 
         Raises:
             UserError: a language that the checkpoint does not know.
@@ -246,13 +249,14 @@ class Translator:
         self.check(direction)
         task = task_of(self._task, direction)
         manager, (source_tag, target_tag) = task.data_manager, task.args.langtoks["main"]
-        before = manager.get_decoder_langtok(language, target_tag) if target_tag else None
-        first = manager.get_encoder_langtok(language, language, source_tag) if source_tag else None
+        before = [manager.get_decoder_langtok(language, target_tag)] if forces_tag(task) else []
+        on_source = tag_sides(task.args) == ("tgt", False)
+        first = [manager.get_encoder_langtok(language, language, source_tag)] if on_source else []
         targets = [
-            torch.cat([line.new_tensor([] if before is None else [before]), line])
+            torch.cat([line.new_tensor(before), line])
             for line in self._encode(task, direction, lines, False)
         ]
-        sources = [torch.tensor([] if first is None else [first]).long() for _ in targets]
+        sources = [torch.tensor(first).long() for _ in targets]
         sides = [
             part
             for tokens, dictionary in (
@@ -262,6 +266,13 @@ class Translator:
             for part in (tokens, [len(sequence) for sequence in tokens], dictionary)
         ]
         dataset = LanguagePairDataset(*sides, shuffle=False)
+        if task.args.lang_tok_replacing_bos_eos:
+            dataset = manager.alter_dataset_langtok(
+                dataset,
+                tgt_eos=task.target_dictionary.eos(),
+                tgt_lang=language,
+                tgt_langtok_spec=target_tag,
+            )
         return task, manager.with_ids(dataset, language, language)
 
     def likelihoods(self, task: Any, dataset: Any, source: bool = False) -> Iterator[Likelihood]:

@@ -7,35 +7,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
-
-from tdo_plugin.modules.losses.instrucl_loss import instruction_index
 
 if TYPE_CHECKING:
     from tdo_plugin.modules.source_state import SourceState
     from tdo_plugin.modules.translation_model import TranslationModel
 
 
-def reconstruction_target(src_tokens: Tensor, task: str, tag: bool, padding_idx: int) -> Tensor:
-    """What each position of a source predicts, the padding symbol where it predicts nothing.
+def reconstruction_target(src_tokens: Tensor, task: str, tags: Tensor, padding_idx: int) -> Tensor:
+    """What each position of a source predicts (B, S), the padding symbol where it predicts nothing.
 
-    Scored is what follows the tag, up to and including the end symbol. Without a tag nothing comes
-    before the first token, which language modelling leaves out then.
+    Every token is predicted but tags, wherever they stand: in front, or at the end in place of the
+    end symbol. Language modelling leaves out the first token, before which nothing stands; where
+    that is a tag, it predicts the whole sentence.
 
     Args:
-        src_tokens: (B, S), padded on either side, undisturbed.
+        src_tokens: (B, S), padded on either side, without noise.
         task: ``lm``, each position the token after it; ``ae``, each its own.
-        tag: whether sources begin with a language tag.
+        tags: (number of tags,), ids of symbols that are no text.
         padding_idx: the padding symbol.
     """
-    padding = src_tokens.eq(padding_idx)
-    if task == "lm":
-        following = F.pad(src_tokens[:, 1:], (0, 1), value=padding_idx)
-        return following.masked_fill(padding, padding_idx)
-    if not tag or not src_tokens.size(1):
-        return src_tokens
-    return src_tokens.scatter(1, instruction_index(padding)[:, None], padding_idx)
+    shifted = task == "lm"
+    tokens = F.pad(src_tokens[:, 1:], (0, 1), value=padding_idx) if shifted else src_tokens
+    # the token after padding on the left is the first one
+    unpredicted = src_tokens.eq(padding_idx) | torch.isin(tokens, tags)
+    return tokens.masked_fill(unpredicted, padding_idx)
 
 
 def reconstruction_loss(

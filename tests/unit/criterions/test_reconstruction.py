@@ -51,16 +51,19 @@ def gradients(model, loss):
     return {name: parameter.grad.clone() for name, parameter in model.named_parameters()}
 
 
-def told_by_hand(model, batch, kind, pad, smoothing=0.1, tag=True):
-    """Loss, likelihood and number of tokens, of each source alone and unpadded."""
-    first = 1 if tag or kind == "lm" else 0
+def told_by_hand(model, batch, kind, pad, smoothing=0.1, before=1, after=0):
+    """Loss, likelihood and number of tokens, of each source alone and unpadded.
+
+    So many tokens before and after what is told are tags.
+    """
+    first = max(before, kind == "lm")
     loss, nll, count = 0.0, 0.0, 0
     for row in batch["net_input"]["src_tokens"]:
         row = row[row != pad]
         last = model.core.spec.source_layers
         state = model.core.encode(row[None], (last,)).layer_outputs[last]
         log_probs = model.core.logits(model.core.stack.readout(state))[0].log_softmax(-1)
-        for place in range(first, len(row)):
+        for place in range(first, len(row) - after):
             scores = log_probs[place - (kind == "lm")]
             likelihood = scores[row[place]]
             share = smoothing / (len(scores) - 1)
@@ -94,15 +97,31 @@ def test_the_sum_of_both_losses(topology, kind, normalization):
     assert int(logs["reconstruction_ntokens"]) == count
 
 
+REPLACING = "--lang-tok-replacing-bos-eos"
+LAYOUTS = {
+    "x </s>": (WITHOUT_TAG, 0, "</s>"),
+    "x </s>, <y> y </s>": ((*WITHOUT_TAG, "--decoder-langtok", REPLACING), 0, "</s>"),
+    "x <y>": ((*BASE, REPLACING), 1, "__de__"),
+}
+
+
 @pytest.mark.parametrize("kind", ["lm", "ae"])
-def test_without_a_tag(kind):
-    """Auto-encoding tells the first token too; before it nothing stands that could."""
-    made_of = {"base": WITHOUT_TAG}
-    task, model, criterion, batch = made(*TLM, "--reconstruction-task", kind, **made_of)
-    pad = task.source_dictionary.pad()
-    source_loss, _, count = told_by_hand(model, batch, kind, pad, tag=False)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_no_tag_in_front(layout, kind):
+    """Auto-encoding tells the first token too; before it nothing stands that could.
+
+    The second layout is the paper's; a tag in place of the source's end is not told.
+    """
+    base, after, end = LAYOUTS[layout]
+    task, model, criterion, batch = made(*TLM, "--reconstruction-task", kind, base=base)
+    dictionary = task.source_dictionary
+    assert dictionary.index(end) in batch["net_input"]["src_tokens"][:, -1]
+    source_loss, nll, count = told_by_hand(
+        model, batch, kind, dictionary.pad(), before=0, after=after
+    )
     loss, _, logs = criterion(model, batch)
     torch.testing.assert_close(loss - logs["loss"], source_loss, **EXACT)
+    assert float(logs["reconstruction_nll_loss"]) == pytest.approx(nll)
     assert int(logs["reconstruction_ntokens"]) == count
 
 
@@ -292,8 +311,6 @@ def test_the_stock_task_has_constant_weights_only():
 
 def test_refused():
     flags = (*TOPOLOGIES["prefix"], *SMALL, *TLM)
-    with pytest.raises(UserError, match="`--lang-tok-replacing-bos-eos` must be off for source"):
-        built(*BASE, *flags, "--lang-tok-replacing-bos-eos")
     two = ("--task", "translation", "-s", "en", "-t", "de", *TRAIN[:-2], "--tdo-share-embeddings")
     at = two.index("--sampling-method")
     two = (*two[:at], *two[at + 2 :], "decoder")

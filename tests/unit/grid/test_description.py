@@ -16,6 +16,7 @@ def test_what_stands_in_a_grid(tmp_path: Path) -> None:
         write_grid(
             tmp_path,
             title="A title",
+            note="Ours.",
             directions="supervised",
             metrics=["ter", "bleu"],
             groups=["all"],
@@ -25,7 +26,8 @@ def test_what_stands_in_a_grid(tmp_path: Path) -> None:
             row="{task} {weight}",
         )
     )
-    assert grid.title == "A title" and grid.base == tmp_path / "base.conf"
+    assert (grid.title, grid.note) == ("A title", "Ours.")
+    assert grid.base == tmp_path / "base.conf"
     assert grid.axes["weight"] == {
         "0": Value(("--weight 0",), ("task",)),
         "1": Value(("--weight 1",)),
@@ -40,7 +42,8 @@ def test_what_stands_in_a_grid(tmp_path: Path) -> None:
 
 def test_what_may_be_absent(tmp_path: Path) -> None:
     grid = read_grid(write_grid(tmp_path, cells=None))
-    assert (grid.title, grid.cells, grid.translate, grid.score) == ("small", {}, (), ())
+    assert (grid.title, grid.note) == ("small", "")
+    assert (grid.cells, grid.translate, grid.score) == ({}, (), ())
     assert (grid.directions, grid.metrics, grid.published) == ("all", ("bleu", "ter"), None)
 
 

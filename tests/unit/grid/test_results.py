@@ -200,6 +200,14 @@ def test_the_table(tmp_path: Path) -> None:
     )
 
 
+def test_the_note_stands_below_each_table(tmp_path: Path) -> None:
+    seeds = {"axes": {**AXES, **SEEDS}, "mean_over": "seed", "cells": {}}
+    for axes in ({}, seeds):
+        tables = tables_of(results(tmp_path, note="Tau is ours.", **axes), ["task"])
+        assert len(tables) == 2 + bool(axes)
+        assert all(table.caption.endswith(" Tau is ours.") for table in tables)
+
+
 def test_the_best_table(tmp_path: Path) -> None:
     shown = terminal(best_by(results(tmp_path), "weight"), 100, False).splitlines()
     assert [line.split() for line in shown[3:]] == [
