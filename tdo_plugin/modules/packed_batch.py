@@ -140,6 +140,12 @@ class Segment:
         if number == self.last and self.target_mask is not None:
             self._token_states[None] = self.split(x)[1]
 
+    def pass_tokens(self, number: int, part: Callable[..., Tensor]) -> None:
+        """Take the single tokens that were wanted of layer ``number`` through a further part."""
+        for place, positions in self._wanted_tokens(number):
+            context = self.context.at(self._rows, positions)
+            self._token_states[place] = part(self._token_states[place], context)
+
     def capture(self, name: str, compute: Callable[[], Tensor]) -> None:
         """Keep a tensor from inside a layer, (B * S, ...), computed only if it was asked for."""
         if name in self.request.capture:

@@ -298,10 +298,15 @@ class EncoderDecoderStack(Stack):
         segments: Sequence[Segment],
         starts: Sequence[EmbeddedTarget] = (),
     ) -> list[SourceState]:
-        """As :meth:`Stack.source`; layer indices count encoder layers, which no target passes."""
+        """As :meth:`Stack.source`; layer indices count encoder layers, which no target passes.
+
+        Single tokens of the last one are the encoder's output, as the decoder reads it.
+        """
         batch = PackedBatch(embedded, segments)
         for number, layer in enumerate(self.encoder_layers, start=1):
             batch.pass_layer(layer, number)
+        for segment in segments:
+            segment.pass_tokens(self.source_layers, self.bridge)
         self._project_kv(batch)
         return [segment.state for segment in segments]
 
