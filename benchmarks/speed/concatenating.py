@@ -33,7 +33,13 @@ MODEL_NAME = "concatenating_transformer"
 PAST = "concatenating_past"  # place of the layers' keys and values in the incremental state
 
 
-def visibility(padding: Tensor, source: int, causal_source: bool, first: int = 0) -> Tensor:
+def visibility(
+    padding: Tensor,
+    source: int,
+    causal_source: bool,
+    first: int = 0,
+    source_sees_start: bool = False,
+) -> Tensor:
     """Who may look at whom in a joint sequence.
 
     Args:
@@ -41,6 +47,8 @@ def visibility(padding: Tensor, source: int, causal_source: bool, first: int = 0
         source: S, how many of the positions are the source's.
         causal_source: hide later source positions from the source as well.
         first: the first position that asks.
+        source_sees_start: whether source positions see the first target symbol: the square of
+            source and first symbol is then visible, as in the authors' code.
 
     Returns:
         boolean (R, 1, L - first, L), true where a position may look; each sees itself, so that no
@@ -51,7 +59,12 @@ def visibility(padding: Tensor, source: int, causal_source: bool, first: int = 0
     if not causal_source:
         square[:source, :source] = True
     itself = torch.eye(length, dtype=torch.bool, device=padding.device)
-    return (square[first:] & ~padding[:, None, None, :]) | itself[first:]
+    visible = (square & ~padding[:, None, None, :]) | itself
+    if source_sees_start:
+        real = ~padding[:, source:]
+        start = real & real.cumsum(1).eq(1)
+        visible[:, :, :source, source:] = start[:, None, None, :]
+    return visible[:, :, first:]
 
 
 def through(
@@ -148,7 +161,8 @@ class JointSequence(TargetStream):
             past = incremental_state.setdefault(PAST, past)
         done = next(iter(past.values())).key.size(2) if past else 0
         padding = torch.cat([encoder_out.padding, prev_output_tokens.eq(core.padding_idx)], 1)
-        mask = visibility(padding, source, core.spec.source_attention == "causal", done)
+        causal, sees_start = core.spec.source_attention == "causal", core.spec.source_sees_start
+        mask = visibility(padding, source, causal, done, sees_start)
         new = self._embedded(prev_output_tokens, padding, max(done - source, 0))
         x = new if past else torch.cat([encoder_out.x, new], 1)
         states = dict(encoder_out.states)

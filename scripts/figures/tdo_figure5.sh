@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Figure 5 of Qu et al. (TDO): supervised and zero-shot scores over the layer M at which the target enters,
-# against the prefix decoder-only model (M = 0), on TED-19 and OPUS-100. The text does not list the values of M:
-# on TED-19 they are sixths of the layers here, on OPUS-100 eighths.
+# against the prefix decoder-only model (M = 0), on TED-19 and OPUS-100. On TED-19
+# the values of M are those of the authors' released presets, which the paper's text does not list: 0, 1, 3, 5, 6, 7, 9
+# and 11 of 12 layers. There are none for OPUS-100's 24 layers, of which the text names M = 3: eighths here.
 #
 #   scripts/figures/tdo_figure5.sh [toy|multi30k|full] [OPTIONS]
 #
@@ -10,11 +11,11 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../tables/tdo.sh"
 source "$(dirname "${BASH_SOURCE[0]}")/../tables/tdo/figures.sh"
 
-# rows_of_m SETTING PARTS
+# rows_of_m SETTING ALL PART...: M is so many of ALL parts of the layers.
 rows_of_m() {
   local part system
   block_row "$1/prefix-decoder-only" "M = 0"
-  for ((part = 1; part < $2; part++)); do
+  for part in "${@:3}"; do
     system=tdo-prefix@m-$part-of-$2
     if ((2 * part == $2)); then system=tdo-prefix; fi # as in the tables
     block_row "$1/$system" "M = $part/$2 of the layers"
@@ -26,6 +27,6 @@ draw_figures() {
   draw_curve "$1" opus100-deep M "M = 0" tdo-prefix
 }
 
-rows_of_m ted19 6
-rows_of_m opus100-deep 8
+rows_of_m ted19 12 1 3 5 6 7 9 11
+rows_of_m opus100-deep 8 1 2 3 4 5 6 7
 make_table figure5 all "$@"

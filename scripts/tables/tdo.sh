@@ -21,8 +21,9 @@
 #               set cut into three parts, one for each pair (disjoint); each needs a folder of its own
 #   --size      of multi30k: the sizes above, for a CPU (small, the default), or the paper's own, N = 6 and 12,
 #               d = 512 and 1024, for a GPU (paper); each needs a folder of its own
-#   --losses    paper, InstruCL as the sum of equation 9 (the default of full); authors, InstruCL with the weights
-#               and the scale of their code; recipe, what small budgets need (the default of toy and multi30k):
+#   --losses    paper, InstruCL as the sum of equation 9; authors, InstruCL with the weights and the scale of their
+#               code (full has each row with InstruCL in both forms, by default); recipe, what small budgets need
+#               (the default of toy and multi30k, better there than either: docs/results.md):
 #               InstruCL in the authors' form with a sharp contrast, and for two-stage models that are trained from
 #               scratch a first stage that begins as the identity and predicts the target's words at first
 #               (configs/shared/recipe.conf)
@@ -43,7 +44,8 @@
 #
 # Tested is what the paper tests: on TED-19 the average of the five best checkpoints by validation loss, on
 # OPUS-100 the best one; at the small scales the last one. LID=FILE has fastText's lid.176 tell languages
-# apart, instead of a classifier trained on the corpus.
+# apart, instead of a classifier trained on the corpus; full takes lid.176, the paper's detector, wherever
+# fasttext-langdetect or `tdo score --download` has left it, and says which one it takes.
 set -euo pipefail
 # shellcheck shell=bash
 # shellcheck disable=SC2034
@@ -93,6 +95,7 @@ data_of() {
 
 config_of() {
   local name=${2%-seed-*}
+  name=${name%-authors} # losses_flags has the form of the loss
   case $name in
     */original) echo "$1/original.conf" ;;
     m2m-* | nllb-*) echo "$ROOT/configs/ted19-tuned/$(system_of "$name").conf" ;;
@@ -104,7 +107,7 @@ config_of() {
 system_of() { echo "${1%%@*}"; }
 
 # sweep_of ROW: the system whose variant it is, or with InstruCL where its config has it.
-sweep_of() { system_of "$1" | sed 's/-instrucl$//'; }
+sweep_of() { system_of "$1" | sed 's/-authors$//; s/-instrucl$//'; }
 
 own_flags() {
   if ((${#small[@]})); then

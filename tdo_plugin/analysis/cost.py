@@ -197,6 +197,8 @@ class FlopModel:
         added += self._tag_state(length, layer)
         if spec.topology == "decoder-only" and layer == spec.num_layers:
             added += self._tag_state(source_length, layer)
+        if spec.topology == "encoder-decoder" and layer == spec.encoder_layers:
+            added += 2 * self._entry(1)  # both tags as the encoder's output
         return 3 * added
 
     def reconstruction(self, length: int) -> Flops:

@@ -116,7 +116,9 @@ def _print(data: DataFolder, sets: Sequence[BinarisedSet]) -> None:
     from functools import reduce
     from operator import add
 
+    from tdo_plugin.corpora.prepared_corpus import corpus_made
     from tdo_plugin.data.inventory import Side, by_language
+    from tdo_plugin.evaluation.published.corpus_sizes import corpus_sizes
     from tdo_plugin.evaluation.report.data_tables import (
         directions_table,
         histogram,
@@ -125,13 +127,15 @@ def _print(data: DataFolder, sets: Sequence[BinarisedSet]) -> None:
     from tdo_plugin.evaluation.report.text_tables import terminal
 
     width = shutil.get_terminal_size((100, 24)).columns
-    for table in (directions_table(data, sets), languages_table(data, sets)):
+    counted = corpus_sizes(*corpus_made(data.root))
+    for table in (directions_table(data, sets), languages_table(data, sets, counted)):
         print(table.title, "", terminal(table, width, bold=False), "", sep="\n")
     train = reduce(add, by_language(sets, "train").values(), Side())
     print("Training sentences by length in tokens", "", *histogram(train, width), "", sep="\n")
     print(
         "Sources and targets are in tokens: pieces, without tags and the symbol that ends a "
-        "sentence.",
+        "sentence."
+        + (f" {counted.source}: the paper's sentence pairs with English." if counted else ""),
         flush=True,
     )
 

@@ -52,6 +52,15 @@ def check_made(out: Path, key: str, fresh: bool) -> bool:
     return True
 
 
+def corpus_made(out: Path) -> tuple[str, str]:
+    """Name and variant of the corpus that a folder was prepared of; both empty where none was."""
+    try:
+        document = json.loads((out / OUTCOME).read_text(encoding="utf-8"))
+        return str(document["corpus"]), str(document["variant"] or "")
+    except (OSError, ValueError, LookupError, TypeError):
+        return "", ""
+
+
 def write_outcome(out: Path, corpus: Corpus, key: str, records: Sequence[Record]) -> None:
     """Say what was made, which marks the folder whole."""
     document = {

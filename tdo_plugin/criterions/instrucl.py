@@ -39,7 +39,8 @@ class InstruCLOptions(FairseqDataclass):
         default=None,
         metadata={
             "help": "layer, from 1, whose output at the language tag is contrasted (default: the "
-            "last encoder layer of an encoder-decoder, else three quarters of all layers)"
+            "last encoder layer of an encoder-decoder, whose output is the encoder's, behind the "
+            "final norm of a pre-norm one; else three quarters of all layers)"
         },
     )
     instrucl_weight: float = field(

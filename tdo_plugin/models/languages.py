@@ -98,10 +98,16 @@ def check_task(spec: ModelSpec, args: Namespace, task: Any) -> None:
     """Hold the specification against the task's batches and tags.
 
     Raises:
-        UserError: batches do not tell languages, a sentence does not begin with its target's tag,
-            or tags are to be predicted that are masked.
+        UserError: targets begin with different symbols where sources see the first, batches do not
+            tell languages, a sentence does not begin with its target's tag, or tags are to be
+            predicted that are masked.
     """
     source_tag, target_tag = tag_sides(args)
+    if spec.source_sees_start and getattr(args, "lang_tok_replacing_bos_eos", False):
+        raise UserError(
+            "`--lang-tok-replacing-bos-eos` must be off with `--tdo-source-sees-start`, whose "
+            "first target symbol is the end symbol in every sentence; it is on"
+        )
     if spec.language_aware or spec.pair_aware:
         if not getattr(task, "provides_lang_ids", False):
             raise UserError(

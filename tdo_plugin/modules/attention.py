@@ -84,8 +84,10 @@ class MultiheadAttention(nn.Module):
     """Scaled dot-product attention (Vaswani et al., 2017), softmax scale 1 / sqrt(E).
 
     Query, key and value start Xavier-uniform with gain 1 / sqrt(2), the output projection with
-    gain 1 and zero bias, as fairseq starts them. Projections get the context of the tokens, which
-    gates and projections for each language read.
+    gain 1 and zero bias, as fairseq starts them. The biases of query, key and value start at zero,
+    too (ours); fairseq, and the authors' code of TDO with it, leaves them at torch's start,
+    U(-1 / sqrt(D), 1 / sqrt(D)). Projections get the context of the tokens, which gates and
+    projections for each language read.
 
     Args:
         model_dim: D.

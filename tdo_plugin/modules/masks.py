@@ -35,39 +35,59 @@ class SourceMask:
         padding: boolean (B, S), true at padding.
         padded: whether any is; true is always right.
         causal: hide later positions (the paper's appendix D).
+        start: boolean (B, P), which of a target's first P positions the source sees, too; P more
+            keys stand behind the source then. None: it sees no target.
     """
 
     padding: Tensor
     padded: bool
     causal: bool
+    start: Tensor | None = None
+
+    @property
+    def keys(self) -> int:
+        """S, or S + P: over how many keys a source position looks."""
+        return self.padding.size(1) + (0 if self.start is None else self.start.size(1))
 
     @cached_property
     def whole(self) -> Tensor | None:
-        """Boolean (B, 1, S, S), or (B, 1, 1, S) where every query sees the same; None: all.
+        """Boolean (B, 1, S, keys), or (B, 1, 1, keys) where every query sees the same; None: all.
 
         For a causal source without padding what :func:`causal_mask` gives.
         """
         length = self.padding.size(1)
         if not self.causal:
             if not self.padded:
-                return None
+                return self._with_start(None)
             visible = ~self.padding | self.padding.all(1, keepdim=True)
-            return visible[:, None, None, :]
-        if not self.padded:
+            return self._with_start(visible[:, None, None, :])
+        if not self.padded and self.start is None:
             return causal_mask(length, length, self.padding.device)
         ones = torch.ones(length, length, dtype=torch.bool, device=self.padding.device)
         visible = ~self.padding[:, None, None, :] & ones.tril()
-        return visible | torch.eye(length, dtype=torch.bool, device=self.padding.device)
+        itself = torch.eye(length, dtype=torch.bool, device=self.padding.device)
+        return self._with_start(visible | itself)
 
     def at(self, positions: Tensor) -> Tensor | None:
-        """What one real position (B,) of each sentence sees: (B, 1, 1, S); None: all."""
+        """What one real position (B,) of each sentence sees: (B, 1, 1, keys); None: all."""
         if not (self.causal or self.padded):
-            return None
+            return self._with_start(None)
         visible = ~self.padding
         if self.causal:
             places = torch.arange(self.padding.size(1), device=self.padding.device)
             visible = visible & (places <= positions[:, None])
-        return visible[:, None, None, :]
+        return self._with_start(visible[:, None, None, :])
+
+    def _with_start(self, visible: Tensor | None) -> Tensor | None:
+        """A mask (B, 1, Q, S) over the source, and over what it sees of the target."""
+        if self.start is None:
+            return visible
+        if visible is None:
+            if self.start.size(1) == 1:  # a first symbol is never padding
+                return None
+            visible = torch.ones_like(self.padding)[:, None, None, :]
+        start = self.start[:, None, None, :].expand(-1, 1, visible.size(2), -1)
+        return torch.cat([visible, start], -1)
 
 
 @dataclass(frozen=True)
@@ -134,3 +154,16 @@ def target_mask(
     # than every real query, so that causality alone hides it
     visible = (earlier & ~padding[:, None, None, :]) | itself
     return TargetMask(~source_padding[:, None, None, :], visible, padding, padded)
+
+
+def first_symbol(padding: Tensor, left: bool) -> Tensor:
+    """Where the first symbol of a target stands: boolean (B, P), true once in a row.
+
+    Args:
+        padding: boolean (B, T), true at padding of the target.
+        left: whether a target is padded on its left; elsewhere P = 1, all true.
+    """
+    if not left:
+        return torch.ones_like(padding[:, :1])
+    real = ~padding
+    return real & real.cumsum(1).eq(1)

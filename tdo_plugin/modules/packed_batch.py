@@ -3,10 +3,10 @@
 Shapes: B sentences, S source, T target, L = S + T, D model width, N tokens of all segments.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -16,6 +16,15 @@ from tdo_plugin.modules.linear import recomputable
 from tdo_plugin.modules.masks import SourceMask, TargetMask
 from tdo_plugin.modules.source_state import SourceRequest, SourceState
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
+
+
+class EmbeddedTarget(NamedTuple):
+    """A target, or its first symbol alone, where it enters behind its source."""
+
+    x: Tensor  # (B, T, D)
+    mask: TargetMask
+    context: TokenContext  # of its tokens, (B, 1) or (B, T)
+    start: Tensor | None = None  # boolean (B, P): which of its first P positions the source sees
 
 
 @dataclass(frozen=True)
@@ -41,7 +50,7 @@ class Segment:
     whole: bool  # whether its output is wanted at all of the source's positions
     target_mask: TargetMask | None = None
     target_context: TokenContext = NO_CONTEXT
-    keeps_kv: bool = False  # for a target that comes later
+    keeps_kv: bool = False  # of the source, for a target that comes later
     source_kv: list[KeyValue] = field(default_factory=list)
     captured: dict[str, Tensor] = field(default_factory=dict)
 
@@ -69,11 +78,13 @@ class Segment:
         """The target (B, T, D) after the last layer."""
         return self._token_states[None]
 
-    def append_target(self, mask: TargetMask, context: TokenContext) -> None:
+    def append_target(self, target: EmbeddedTarget) -> None:
         """Go on as [source ; target], whose queries then find all keys and values in one piece."""
-        self.target_mask, self.target_context = mask, context
-        lengths = self.source_length, mask.target.size(2)
-        self.context = TokenContext.side_by_side([self.context, context], lengths)
+        self.target_mask, self.target_context = target.mask, target.context
+        if target.start is not None:
+            self.mask = replace(self.mask, start=target.start)
+        lengths = self.source_length, target.x.size(1)
+        self.context = TokenContext.side_by_side([self.context, target.context], lengths)
         self.length = sum(lengths)
         self.tokens = self.context.flat(self.sentences, self.length)
 
@@ -93,7 +104,7 @@ class Segment:
             return [attention.mix(query, kv, self.mask.whole)]
         source, target = self.split(query, 2)
         return [
-            attention.mix(source, self._of_source(kv), self.mask.whole),
+            attention.mix(source, self._seen_by_source(kv), self.mask.whole),
             attention.mix(target, kv, self.target_mask.joint),
         ]
 
@@ -107,7 +118,7 @@ class Segment:
         for place, positions in self._wanted_tokens(number):
             chosen = self._rows[:, None], positions[:, None]
             context, mask = self.context.at(*chosen), self.mask.at(positions)
-            tokens = x[chosen], self._of_source(kv), mask, context
+            tokens = x[chosen], self._seen_by_source(kv), mask, context
             queries.append(LastQueries(*tokens, of_source=True, place=place))
         if self.target_mask is not None:
             _, target = self.split(x)
@@ -129,6 +140,12 @@ class Segment:
         if number == self.last and self.target_mask is not None:
             self._token_states[None] = self.split(x)[1]
 
+    def pass_tokens(self, number: int, part: Callable[..., Tensor]) -> None:
+        """Take the single tokens that were wanted of layer ``number`` through a further part."""
+        for place, positions in self._wanted_tokens(number):
+            context = self.context.at(self._rows, positions)
+            self._token_states[place] = part(self._token_states[place], context)
+
     def capture(self, name: str, compute: Callable[[], Tensor]) -> None:
         """Keep a tensor from inside a layer, (B * S, ...), computed only if it was asked for."""
         if name in self.request.capture:
@@ -143,13 +160,13 @@ class Segment:
         token_states = enumerate(self.request.token_states)
         return [(place, positions) for place, (layer, positions) in token_states if layer == number]
 
-    def _of_source(self, kv: KeyValue) -> KeyValue:
-        """The source's part of keys and values (B, H, L, E)."""
-        return KeyValue(*(self.split(part, 2)[0] for part in kv))
+    def _seen_by_source(self, kv: KeyValue) -> KeyValue:
+        """The keys and values (B, H, L, E) that source positions look over."""
+        return _first(self.mask.keys, kv)
 
     def _keep_kv(self, kv: KeyValue) -> None:
-        if self.keeps_kv and self.target_mask is None:
-            self.source_kv.append(kv)
+        if self.keeps_kv:
+            self.source_kv.append(_first(self.source_length, kv))
 
 
 class PackedBatch:
@@ -194,11 +211,15 @@ class PackedBatch:
         for segment in self.segments:
             segment.keeps_kv = segment.request.source_kv
 
-    def append_target(self, x: Tensor, mask: TargetMask, context: TokenContext) -> None:
-        """Let the first segment go on as [source ; target], given the target (B, T, D)."""
-        (first, source), *others = self.views()
-        first.append_target(mask, context)
-        self._replace([(first, torch.cat([source, x], 1)), *others])
+    def append_targets(self, targets: Mapping[Segment, EmbeddedTarget]) -> None:
+        """Let segments go on as [source ; target]; those that have left already do not."""
+        parts = []
+        for segment, x in self.views():
+            if segment in targets:
+                segment.append_target(targets[segment])
+                x = torch.cat([x, targets[segment].x], 1)
+            parts.append((segment, x))
+        self._replace(parts)
 
     def attend(self, attention: MultiheadAttention, x: Tensor) -> Tensor:
         """Attention's output before the output projection, (N, D), of its input ``x`` (N, D).
@@ -237,6 +258,13 @@ class PackedBatch:
 def _context_of(segments: Sequence[Segment]) -> TokenContext:
     tokens = [segment.tokens for segment in segments]
     return tokens[0] if len(tokens) == 1 else TokenContext.cat(tokens)
+
+
+def _first(length: int, kv: KeyValue) -> KeyValue:
+    """The first positions of keys and values (B, H, L, E)."""
+    if kv.key.size(2) == length:
+        return kv
+    return KeyValue(*(part[:, :, :length] for part in kv))
 
 
 def _joined(pieces: list[Tensor]) -> Tensor:

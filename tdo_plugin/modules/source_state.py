@@ -21,7 +21,7 @@ class SourceRequest:
         tokens: (B, S), padded on either side.
         layer_outputs: layers, from 1, whose outputs are wanted.
         token_states: layers, from 1, each with the one real position (B,) of each sentence at
-            which its output is wanted.
+            which its output is wanted; of an encoder's last layer the encoder's output.
         source_kv: whether a target will read the source.
         context: of the sentences, (B,).
         capture: names of tensors inside the layers that are wanted, of a source that a target
@@ -47,7 +47,7 @@ class SourceState:
         layer_outputs: outputs (B, S, D) of the layers that were asked for, by index from 1, before
             any adaptation or final norm.
         token_states: such outputs (B, D) at one position of each sentence, in the order of the
-            request.
+            request; of an encoder's last layer behind its final norm and what follows it there.
         beams: how many target rows share a sentence.
         context: of the sentences, (B,).
         captured: (B, ...), by the names that were asked for.

@@ -74,6 +74,11 @@ class ModelSpec:
     source_attention: SourceAttention = option(
         "source positions see the whole source, or earlier positions only", "prefix"
     )
+    source_sees_start: bool = option(
+        "decoder-only: in the layers that the target passes, source positions see its first "
+        "symbol, too, which is always the same (as the released training scripts of TDO have it)",
+        False,
+    )
     model_dim: int = option("width of the model (d)", on_command_line=512)
     num_heads: int = option("attention heads", flag="--tdo-heads", on_command_line=8)
     stage1_ffn_dim: int = option(

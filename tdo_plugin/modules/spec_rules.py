@@ -181,6 +181,11 @@ def _layers(spec: ModelSpec) -> list[str]:
             f"`{flag('target_attention')}` must be none or all where `{flag('topology')}` is "
             "decoder-only, which has no cross-attention; it is cross"
         )
+    if spec.topology == "encoder-decoder" and spec.source_sees_start:
+        problems.append(
+            f"`{flag('source_sees_start')}` must be off where `{flag('topology')}` is "
+            "encoder-decoder, whose source passes no layer with the target; it is on"
+        )
     if spec.topology == "encoder-decoder":
         return problems + [
             f"`{flag(name)}` must be positive; it is {getattr(spec, name)}"

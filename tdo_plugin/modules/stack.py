@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from tdo_plugin.modules.layer import DecoderContext, JointLayer, TargetLayer
 from tdo_plugin.modules.masks import SourceMask, TargetMask
-from tdo_plugin.modules.packed_batch import PackedBatch, Segment
+from tdo_plugin.modules.packed_batch import EmbeddedTarget, PackedBatch, Segment
 from tdo_plugin.modules.source_state import SourceRequest, SourceState
 from tdo_plugin.modules.target_store import TargetStore
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
@@ -102,12 +102,18 @@ class Stack(nn.Module):
         """
         return [self._segment(*each) for each in zip(requests, masks, contexts, strict=True)]
 
-    def source(self, embedded: Tensor, segments: Sequence[Segment]) -> list[SourceState]:
+    def source(
+        self,
+        embedded: Tensor,
+        segments: Sequence[Segment],
+        starts: Sequence[EmbeddedTarget] = (),
+    ) -> list[SourceState]:
         """Sources through the layers, as one packed batch.
 
         Args:
             embedded: (N, D), the sources one after the other.
             segments: in this order.
+            starts: of each source the target's first symbol, where sources see it.
         """
         raise TypeError(f"{type(self).__name__} has no layers; use a subclass")
 
@@ -139,13 +145,19 @@ class Stack(nn.Module):
         self,
         embedded: Tensor,
         segments: Sequence[Segment],
-        x: Tensor,
-        mask: TargetMask,
-        context: TokenContext = NO_CONTEXT,
+        target: EmbeddedTarget,
+        starts: Sequence[EmbeddedTarget] = (),
     ) -> tuple[list[SourceState], Tensor]:
-        """:meth:`source`, and :meth:`target` of the first source, whole: (B, T, D)."""
+        """:meth:`source`, and :meth:`target` of the first source, whole: (B, T, D).
+
+        Args:
+            embedded: as for :meth:`source`.
+            segments: as for :meth:`source`.
+            target: of the first source.
+            starts: of each source but the first.
+        """
         states = self.source(embedded, segments)
-        return states, self.target(x, states[0], mask, context)
+        return states, self.target(target.x, states[0], target.mask, target.context)
 
     def readout(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
         """The source's last state (B, S, D) as the output projection reads a target's.
@@ -195,9 +207,16 @@ class DecoderOnlyStack(Stack):
     def source_layers(self) -> int:
         return len(self.layers)
 
-    def source(self, embedded: Tensor, segments: Sequence[Segment]) -> list[SourceState]:
+    def source(
+        self,
+        embedded: Tensor,
+        segments: Sequence[Segment],
+        starts: Sequence[EmbeddedTarget] = (),
+    ) -> list[SourceState]:
         batch = PackedBatch(embedded, segments)
         self._first_stage(batch)
+        if starts:
+            batch.append_targets(self._entering(segments, starts))
         self._second_stage(batch)
         return [segment.state for segment in segments]
 
@@ -205,23 +224,33 @@ class DecoderOnlyStack(Stack):
         self,
         embedded: Tensor,
         segments: Sequence[Segment],
-        x: Tensor,
-        mask: TargetMask,
-        context: TokenContext = NO_CONTEXT,
+        target: EmbeddedTarget,
+        starts: Sequence[EmbeddedTarget] = (),
     ) -> tuple[list[SourceState], Tensor]:
         """As :meth:`Stack.both`; the target passes its layers in the first source's segment."""
-        context = _with_norm_row(context, self.norm_rows.target)
+        first = segments[0]
         batch = PackedBatch(embedded, segments)
         self._first_stage(batch)
-        batch.append_target(x, mask, context)
+        first.keeps_kv = False  # its target reads them now
+        batch.append_targets(self._entering(segments, [target, *starts]))
         self._second_stage(batch)
-        output: Tensor = self.output_block(segments[0].target_output, context)
+        output: Tensor = self.output_block(first.target_output, first.target_context)
         return [segment.state for segment in segments], output
 
     def readout(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
         """As :meth:`Stack.readout`: through what the target passes after the last layer."""
         features: Tensor = self.output_block(x, context[:, None])
         return features
+
+    def _entering(
+        self, segments: Sequence[Segment], targets: Sequence[EmbeddedTarget]
+    ) -> dict[Segment, EmbeddedTarget]:
+        """The targets of the first segments, each token with its row of language-aware norms."""
+        row = self.norm_rows.target
+        return {
+            segment: target._replace(context=_with_norm_row(target.context, row))
+            for segment, target in zip(segments, targets, strict=False)
+        }
 
     def _first_stage(self, batch: PackedBatch) -> None:
         """The layers that sources pass alone, and the bridge."""
@@ -263,11 +292,21 @@ class EncoderDecoderStack(Stack):
     def source_layers(self) -> int:
         return len(self.encoder_layers)
 
-    def source(self, embedded: Tensor, segments: Sequence[Segment]) -> list[SourceState]:
-        """As :meth:`Stack.source`; layer indices count encoder layers."""
+    def source(
+        self,
+        embedded: Tensor,
+        segments: Sequence[Segment],
+        starts: Sequence[EmbeddedTarget] = (),
+    ) -> list[SourceState]:
+        """As :meth:`Stack.source`; layer indices count encoder layers, which no target passes.
+
+        Single tokens of the last one are the encoder's output, as the decoder reads it.
+        """
         batch = PackedBatch(embedded, segments)
         for number, layer in enumerate(self.encoder_layers, start=1):
             batch.pass_layer(layer, number)
+        for segment in segments:
+            segment.pass_tokens(self.source_layers, self.bridge)
         self._project_kv(batch)
         return [segment.state for segment in segments]
 

@@ -14,9 +14,9 @@ from tdo_plugin.modules.embeddings import Embeddings
 from tdo_plugin.modules.language_pairs import LanguagePairs
 from tdo_plugin.modules.linear import Linear
 from tdo_plugin.modules.losses.linear_cross_entropy import linear_cross_entropy
-from tdo_plugin.modules.masks import SourceMask, target_mask
+from tdo_plugin.modules.masks import SourceMask, TargetMask, first_symbol, target_mask
 from tdo_plugin.modules.methods.neuron_masks import NeuronMasks
-from tdo_plugin.modules.packed_batch import Segment
+from tdo_plugin.modules.packed_batch import EmbeddedTarget, Segment
 from tdo_plugin.modules.source_state import SourceRequest, SourceState
 from tdo_plugin.modules.spec import ModelSpec
 from tdo_plugin.modules.stack import DecoderOnlyStack, EncoderDecoderStack
@@ -31,6 +31,9 @@ class TranslationModel(nn.Module):
     (:meth:`encode`), once for each sentence; the target then reads its keys and values layer by
     layer (:meth:`decode`). This equals one pass over the concatenation [source ; target] with a
     mask. Where the whole target is known, both pass as one packed batch (:meth:`forward`).
+
+    A source may see the first target symbol (``source_sees_start``), which is always the same: a
+    source that is computed alone then has it behind it where a target would enter.
 
     Args:
         spec: the numbers.
@@ -61,6 +64,8 @@ class TranslationModel(nn.Module):
         self.pairs: LanguagePairs | None = None  # of parts for each pair, where there are any
         assert embeddings.source.padding_idx is not None
         self.padding_idx: int = embeddings.source.padding_idx
+        # the end symbol, with which every target begins; fairseq's dictionaries have it there
+        self.start_idx = self.padding_idx + 1
 
     def encode(
         self,
@@ -81,10 +86,11 @@ class TranslationModel(nn.Module):
         """Several sources, as one packed batch in every layer that they pass together."""
         paddings = self._paddings(requests)
         positions = [count_positions(padding, self.padding_idx) for padding in paddings]
-        segments = self._segments(requests, paddings, positions, self._padded(*paddings))
+        padded = self._padded(*paddings)
+        segments = self._segments(requests, paddings, positions, padded)
         vectors = self.embeddings.source_vectors(_flat(requests))
         embedded = self._embed(vectors, self._source_position_vectors(positions))
-        return self.stack.source(embedded, segments)
+        return self.stack.source(embedded, segments, self._starts(requests, paddings, padded))
 
     def forward(
         self, requests: Sequence[SourceRequest], prev_output_tokens: Tensor
@@ -114,11 +120,12 @@ class TranslationModel(nn.Module):
             _flat(requests), prev_output_tokens.flatten()
         )
         embedded = self._embed(source_vectors, self._source_position_vectors(source_positions))
-        positions, longest = self._target_positions(padding, paddings[0])
-        vectors = self._target_position_vectors(positions, longest)
-        x = self._embed(target_vectors.view(*prev_output_tokens.shape, -1), vectors)
-        context = self._token_context(requests[0].context, positions)
-        return self.stack.both(embedded, segments, x, mask, context)
+        vectors = target_vectors.view(*prev_output_tokens.shape, -1)
+        target = self._embedded_target(vectors, padding, mask, requests[0].context, paddings[0])
+        if self.spec.source_sees_start:
+            target = target._replace(start=first_symbol(padding, left))
+        starts = self._starts(requests[1:], paddings[1:], padded[1:])
+        return self.stack.both(embedded, segments, target, starts)
 
     def decode(
         self, prev_output_tokens: Tensor, source: SourceState, cache: TargetStore | None = None
@@ -179,6 +186,43 @@ class TranslationModel(nn.Module):
         """An empty cache for incremental decoding with so many rows to a sentence."""
         layers = self.stack.target_layers
         return layers[0].store(len(layers), beams)
+
+    def _embedded_target(
+        self,
+        vectors: Tensor,
+        padding: Tensor,
+        mask: TargetMask,
+        context: TokenContext,
+        source_padding: Tensor,
+    ) -> EmbeddedTarget:
+        """A whole target behind its source.
+
+        Args:
+            vectors: of its tokens, (B, T, D).
+            padding: (B, T).
+            mask: of the sentences.
+            context: of the sentences, (B,).
+            source_padding: (B, S).
+        """
+        positions, longest = self._target_positions(padding, source_padding)
+        x = self._embed(vectors, self._target_position_vectors(positions, longest))
+        return EmbeddedTarget(x, mask, self._token_context(context, positions))
+
+    def _starts(
+        self, requests: Sequence[SourceRequest], paddings: Sequence[Tensor], padded: Sequence[bool]
+    ) -> list[EmbeddedTarget]:
+        """The first target symbol behind each source, where sources see it."""
+        if not self.spec.source_sees_start:
+            return []
+        starts = []
+        for request, source_padding, is_padded in zip(requests, paddings, padded, strict=True):
+            tokens = request.tokens.new_full((len(source_padding), 1), self.start_idx)
+            padding = torch.zeros_like(tokens, dtype=torch.bool)
+            mask = target_mask(source_padding, 1, padding, is_padded)
+            vectors = self.embeddings.target_vectors(tokens)
+            start = self._embedded_target(vectors, padding, mask, request.context, source_padding)
+            starts.append(start._replace(start=first_symbol(padding, left=False)))
+        return starts
 
     def _paddings(self, requests: Sequence[SourceRequest]) -> list[Tensor]:
         return [request.tokens.eq(self.padding_idx) for request in requests]

@@ -24,16 +24,23 @@ def cosine(a, b):
     return (a @ b) / (a @ a).sqrt() / (b @ b).sqrt()
 
 
+def tag_state(reference, source, layer):
+    """Of one sentence (1, S); appendix I contrasts the output of an encoder."""
+    state = reference.forward(source, torch.tensor([[EOS]]))[1][layer - 1]
+    if reference.spec.topology == "encoder-decoder" and layer == reference.spec.encoder_layers:
+        state = reference.sequence(reference.model.stack.bridge, state)
+    return state[0, 0]
+
+
 def equation_8(reference, source, target, layer, temperature):
     """Each sentence on its own, without padding, from the reference's states."""
     anchors, positives = [], []
     for row in range(len(source)):
         words = source[row, source[row] != PAD][None]
         target_words = target[row, target[row] != PAD][None]
-        start = torch.tensor([[EOS]])
-        anchors.append(reference.forward(words, start)[1][layer - 1][0, 0])
         identity = torch.cat([words[:, :1], target_words], 1)
-        positives.append(reference.forward(identity, start)[1][layer - 1][0, 0])
+        anchors.append(tag_state(reference, words, layer))
+        positives.append(tag_state(reference, identity, layer))
     losses = []
     for i, anchor in enumerate(anchors):
         positive = (cosine(anchor, positives[i]) / temperature).exp()

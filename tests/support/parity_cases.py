@@ -46,6 +46,27 @@ VARIANTS = [
         "num_languages": 2,
     },
 ]
+SEEING_START = [
+    {**TWO_STAGE, "source_sees_start": True},
+    {**TWO_STAGE, "source_sees_start": True, "source_attention": "causal", "norm": "pre"},
+    {**TWO_STAGE, "source_sees_start": True, "num_layers": 4, "norm": "pre"},
+    {
+        **{"topology": "decoder-only", "num_layers": 3, "target_layer": 0},
+        **{"source_sees_start": True, "source_attention": "causal"},
+        **{"positions": "continuous", "position_embedding": "learned"},
+    },
+    {
+        **{"topology": "decoder-only", "num_layers": 3, "target_layer": 0},
+        **{"source_sees_start": True, "share_embeddings": "decoder"},
+    },
+    {
+        **{**TWO_STAGE, "source_sees_start": True, "num_languages": 3},
+        **{"position_embedding": "rotary", "positions": "continuous"},
+        **{"laln": "source", "lalt": "xavier", "ffn_experts": "target"},
+    },
+    {**TWO_STAGE, "source_sees_start": True, "tpdm_layer": 2, "laln": "target", "num_languages": 2},
+    {**TWO_STAGE, "source_sees_start": True, "cut_residual": 2, "num_layers": 4},
+]
 LANGUAGE_AWARE = [
     {**case.pop("layers"), **case, "num_languages": 3}
     for case in pairwise(
@@ -113,6 +134,7 @@ DISENTANGLED += [
     for topology, laln in zip(TOPOLOGIES, ("both", "source", "target", "source"), strict=True)
 ]
 CASES = DECODER_ONLY + ENCODER_DECODER + VARIANTS + LANGUAGE_AWARE + MERGED + DISENTANGLED
+CASES += SEEING_START
 # what losses alone read
 UNREAD = ("pre_ffn.positional.", "pre_ffn.gate.")
 
@@ -122,7 +144,7 @@ def name_of(case):
     if not isinstance(case, dict):
         return str(case)
     short = {"decoder-only": "dec", "encoder-decoder": "encdec"}
-    named = {"cut_residual": "cut", "tpdm_layer": "tpdm"}
+    named = {"cut_residual": "cut", "tpdm_layer": "tpdm", "source_sees_start": "start"}
     return "-".join(
         named.get(key, "") + str(short.get(value, value)) for key, value in case.items()
     )

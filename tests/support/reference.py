@@ -202,6 +202,8 @@ class Reference:
                     elif q < split:
                         prefix = self.spec.source_attention == "prefix"
                         square[row, q, k] = k < split and (prefix or k < q)
+                        if self.spec.source_sees_start and k >= split:
+                            square[row, q, k] = (joint[row, split:k] == self.pad).all()
                     else:
                         square[row, q, k] = k < q
         return square

@@ -134,7 +134,7 @@ def test_full_takes_all_machines_of_a_slurm_job(clone: Path, tmp_path: Path) -> 
 @pytest.mark.full
 def test_a_real_run_ends_with_report_and_picture(clone: Path, tmp_path: Path) -> None:
     """Two systems, with few updates; then a page of two such reports."""
-    rows = ("--rows", "ted19/prefix-decoder-only,ted19/tdo-prefix@m-1-of-6")
+    rows = ("--rows", "ted19/prefix-decoder-only,ted19/tdo-prefix@m-1-of-12")
     done = script(clone, "tdo_figure5.sh", *rows, "--updates", 250, "--out", tmp_path)
     assert re.search(r"^2 trainings, 0\.\d+ GPU hours: an estimate", done.stdout, re.MULTILINE)
     report = tmp_path / "figure5"

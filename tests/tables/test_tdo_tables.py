@@ -96,10 +96,11 @@ def test_variants_change_what_their_names_say(clone: Path) -> None:
         for name, flags in half.items()
         if "@" in name and flags["--criterion"].endswith("instrucl")
     }
-    assert len(layers) == 12
+    assert len(layers) == 2 * 12  # in both forms
     expected = {"ted19": ("6", "9"), "opus100-deep": ("12", "18"), "opus100-wide": ("6", "9")}
     for name, layer in layers.items():
-        assert layer == expected[name.split("/")[0]][name.endswith("1.5n")], name
+        later = name.removesuffix("-authors").endswith("1.5n")
+        assert layer == expected[name.split("/")[0]][later], name
     strategies = {
         value(words, "--save-dir").split("@strategy-")[-1][0]: words
         for words in named(shown(clone, "tdo_figure7.sh", "full"), "train")
@@ -162,12 +163,18 @@ def test_table_4_compares_with_as_many_parameters_elsewhere(clone: Path, words: 
 def test_figures_have_a_place_for_every_system(clone: Path) -> None:
     m = named(shown(clone, "tdo_figure5.sh", "full"), "analyze")
     assert [[*places(words).values()] for words in m] == [
-        ["2", "4", "6", "8", "10"],
+        ["1", "3", "5", "6", "7", "9", "11"],  # the authors' presets
         ["3", "6", "9", "12", "15", "18", "21"],
     ]
     layers = named(shown(clone, "tdo_figure6.sh", "full"), "analyze")
     twelve = ["9", "2", "4", "6", "8", "10", "12"]  # the paper's own first, which is table 3's
-    assert [[*places(words).values()] for words in layers] == [twelve] * 2
+    assert [[*places(words).values()] for words in layers] == [twelve] * 4  # in both forms
+    outs = [value(words, "--out").split("/")[-1] for words in layers]
+    assert outs == [
+        f"ted19-{system}{form}"
+        for form in ("", "-authors")
+        for system in ("prefix-decoder-only", "tdo-prefix")
+    ]
     few = named(shown(clone, "tdo_figure6.sh", "toy"), "analyze")
     assert [sorted(places(words).values()) for words in few] == [list("123456")] * 2
     for words in (*m, *layers):
@@ -178,7 +185,7 @@ def test_figures_have_a_place_for_every_system(clone: Path) -> None:
     assert {place.split(":")[1] for place in places(bars).values()} == {
         f"strategy {number}" for number in range(1, 6)
     }
-    for number, models in (("1", 3), ("4", 5)):
+    for number, models in (("1", 3), ("4", 5 + 2)):
         commands = shown(clone, f"tdo_figure{number}.sh", "full")
         preference = next(words for words in named(commands, "analyze") if words[1] == "preference")
         assert value(preference, "--languages") == "ar,he,zh,hr,vi,ja"
@@ -236,6 +243,40 @@ def test_small_scales_have_the_recipe_s_losses_and_the_full_one_the_paper_s(
     assert tuple(tuple(map(systems[f"ted19/{row}"].get, FLAGS)) for row in ROWS) == FOUND[words]
 
 
+def test_the_full_scale_has_instrucl_in_both_forms(clone: Path) -> None:
+    rows = "ted19/tdo-prefix,ted19/tdo-prefix@instrucl-n,ted19/tdo-prefix-instrucl"
+    commands = shown(clone, "tdo_table3.sh", "full", "--rows", rows)
+    forms = {name: tuple(map(flags.get, FLAGS)) for name, flags in trained(clone, commands).items()}
+    assert forms == {
+        "ted19/tdo-prefix": NONE,
+        "ted19/tdo-prefix@instrucl-n": PAPER,
+        "ted19/tdo-prefix@instrucl-n-authors": AUTHORS,
+        "ted19/tdo-prefix-instrucl": PAPER,
+        "ted19/tdo-prefix-instrucl-authors": AUTHORS,
+    }
+    names = [name.split(": ")[1] for name in scored(commands)]
+    assert names == [
+        "TDO, prefix",
+        "TDO, prefix, InstruCL at layer 6, paper's form",
+        "TDO, prefix, InstruCL at layer 6, authors' form",
+        "TDO, prefix, InstruCL at layer 9, paper's form",
+        "TDO, prefix, InstruCL at layer 9, authors' form",
+    ]
+    commands = shown(clone, "tdo_table3.sh", "full", "--rows", rows, "--losses", "authors")
+    systems = trained(clone, commands)
+    assert tuple(map(systems["ted19/tdo-prefix-instrucl"].get, FLAGS)) == AUTHORS
+    assert not any(name.endswith("-authors") for name in systems)
+
+
+def test_the_full_scale_says_which_detector_it_takes() -> None:
+    """The paper's, where it is on the machine."""
+    text = dry_run("tdo_table4.sh", "full")
+    (said,) = re.findall(r"^off-target shares: (.*)", text, re.MULTILINE)
+    detector = "fasttext" if said == "fastText's lid.176, as in the paper" else "corpus"
+    assert (detector == "corpus") == ("no lid.176 was found" in said)
+    assert set(re.findall(r"--lid (\S+)", text)) == {detector}
+
+
 def test_what_is_pre_trained_has_begun(clone: Path) -> None:
     commands = shown(clone, "tdo_table2.sh", "toy", "--rows", "m2m-418m/tdo-instrucl")
     (flags,) = (flags for name, flags in trained(clone, commands).items() if "tdo" in name)
@@ -253,7 +294,7 @@ def test_table_2_begins_with_what_is_converted(clone: Path, scale: str) -> None:
     systems = trained(clone, commands)
     conversions = {value(words, "--out"): words for words in named(commands, "convert")}
     tuned = {name: flags for name, flags in systems.items() if "original" not in name}
-    assert len(tuned) == (18 if scale == "full" else 6)
+    assert len(tuned) == (18 + 6 if scale == "full" else 6)
     for name, flags in tuned.items():
         start = flags["--finetune-from-model"]
         conversion = conversions[start.removesuffix("/model.pt")]
@@ -291,7 +332,7 @@ def test_what_is_run_and_its_hours_are_said_first(clone: Path) -> None:
     lines = dry_run("tdo_table2.sh", "full", "--originals", "/").splitlines()
     assert lines[0].startswith("to train: m2m-418m/encoder-decoder ")
     hours = [re.match(r"(\d+) trainings, .* GPU hours: an estimate", line) for line in lines]
-    assert [match[1] for match in hours if match] == ["12", "6"]  # by dictionary
+    assert [match[1] for match in hours if match] == ["16", "8"]  # by dictionary
     counted = {line.split()[1]: line.split()[2] for line in lines if re.match(r" +1 ", line)}
     # as appendix H of the paper
     assert counted["m2m-418m/tdo"] == "282.3M" and counted["nllb-600m/tdo"] == "413.5M"

@@ -17,21 +17,25 @@ name_of() {
   done
 }
 
-# draw_curve TABLE SETTING LABEL BASELINE SYSTEM: the setting's variants of a system over their layers, in
-# percent of the baseline, supervised and zero-shot.
+# draw_curve TABLE SETTING LABEL BASELINE SYSTEM [-authors]: the setting's variants of a system over their layers, in
+# percent of the baseline, supervised and zero-shot; those with InstruCL in the authors' form are a curve of their own.
 draw_curve() {
-  local index baseline=""
+  local index baseline="" form_of_row
   local -a places=()
   for index in "${!rows[@]}"; do
     [[ ${rows[index]} == "$2/"* ]] || continue
     if [[ ${names[index]} == *": $4" ]]; then
       baseline=${names[index]}
-    elif [[ $(sweep_of "${rows[index]}") == "$2/$5" ]]; then
+      continue
+    fi
+    form_of_row=""
+    if [[ ${rows[index]} == *-authors ]]; then form_of_row=-authors; fi
+    if [[ $(sweep_of "${rows[index]}") == "$2/$5" && $form_of_row == "${6:-}" ]]; then
       places+=("${names[index]}=$(layer_of "${rows[index]}")")
     fi
   done
   [[ -n $baseline && ${#places[@]} -gt 0 ]] || return 0
-  sweep "$(block_folder "$1" "$2")/scores.json" "$1/$2-$5" --x "${places[@]}" --x-label "$3" --baseline "$baseline" \
+  sweep "$(block_folder "$1" "$2")/scores.json" "$1/$2-$5${6:-}" --x "${places[@]}" --x-label "$3" --baseline "$baseline" \
     --ratio --group supervised zero-shot
 }
 

@@ -85,12 +85,31 @@ END
 
 # losses_flags SYSTEM: the losses that it is trained by, where they are not the paper's, a word a line.
 losses_flags() {
-  local file
-  file=$(losses_file "$1" "${losses:-$([[ $scale == full ]] && echo paper || echo recipe)}")
+  local file form_of_losses=${losses:-recipe}
+  if [[ $scale == full ]]; then form_of_losses=${losses:-paper}; fi
+  if [[ ${1%-seed-*} == *-authors ]]; then form_of_losses=authors; fi
+  file=$(losses_file "$1" "$form_of_losses")
   [[ -n $file ]] || return 0
   shared_flags "$file"
   # 2.5 times the warm-up, as at the scale multi30k
   if [[ $scale == full && $file != instrucl* ]]; then printf '%s\n' --lexical-updates 10000; fi
+}
+
+# both_forms: each row with InstruCL in the paper's form and, behind it, in that of the authors' code, unless one
+# was asked for.
+both_forms() {
+  local index
+  local -a all=("${rows[@]}") called=("${names[@]}")
+  [[ -z $losses ]] || return 0
+  rows=() names=()
+  for index in "${!all[@]}"; do
+    if [[ ${all[index]} == *instrucl* ]]; then
+      row "${all[index]}" "${called[index]}, paper's form"
+      row "${all[index]}-authors" "${called[index]}, authors' form"
+    else
+      row "${all[index]}" "${called[index]}"
+    fi
+  done
 }
 
 # losses_file SYSTEM LOSSES: the file of configs/shared that makes the difference, if one does.

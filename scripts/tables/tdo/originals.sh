@@ -31,6 +31,7 @@ own_key() {
 converted() {
   local system=${1%-seed-*}
   system=${system#*/}
+  system=${system%-authors}
   echo "$run/${1%%/*}/converted/${system%-instrucl}"
 }
 

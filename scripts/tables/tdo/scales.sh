@@ -54,7 +54,8 @@ scale_full() {
     [[ $one != m2m-* && $one != nllb-* || -n $dry || -e $originals/$one ]] ||
       die "\`--originals\` must be a folder with $one; it is ${originals:-left out}"
   done
-  measures=(--lid corpus)
+  both_forms
+  choose_detector
   take_all_gpus
 }
 
@@ -93,13 +94,33 @@ smaller() {
   names=("${names[@]/#/like }")
 }
 
+# choose_detector: the paper's lid.176 where fasttext-langdetect or `tdo score --download` has left it and it can be
+# read, else a classifier trained on the corpus. LID=FILE goes before either (choose_lid).
+choose_detector() {
+  local detector=corpus called="a classifier trained on the corpus: no lid.176 was found"
+  if "$VENV/bin/python" - 2>/dev/null <<'END'; then
+from tdo_plugin.metrics.language_id import identifier
+
+identifier("fasttext")
+END
+    detector=fasttext called="fastText's lid.176, as in the paper"
+  fi
+  measures=(--lid "$detector")
+  [[ -n ${LID:-} ]] || echo "off-target shares: $called"
+}
+
 # leave_out_twins: where the layers are few, two rows of a sweep may be the same layer; the first one stays.
 leave_out_twins() {
-  local index place
+  local index place what
   local -A seen=()
   for index in "${!rows[@]}"; do
-    [[ ${rows[index]} == *instrucl* ]] || continue
-    place=$(sweep_of "${rows[index]}")@$(layer_of "${rows[index]}")
+    case ${rows[index]} in
+      *instrucl*) what=InstruCL ;;
+      *@m-*) what=M ;;
+      *@*) continue ;;
+      *) what=M ;;
+    esac
+    place="$what $(sweep_of "${rows[index]}")@$(layer_of "${rows[index]}")"
     if [[ -n ${seen[$place]:-} ]]; then unset "rows[index]" "names[index]"; fi
     seen[$place]=1
   done

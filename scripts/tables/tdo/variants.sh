@@ -4,6 +4,7 @@
 # variant_flags SYSTEM: its flags behind those of its config and of the scale, a word a line.
 variant_flags() {
   local variant=${1%-seed-*}
+  variant=${variant%-authors}
   [[ $variant == *@* ]] || return 0
   variant=${variant#*@}
   case $variant in
@@ -22,12 +23,14 @@ variant_flags() {
 # layer_of SYSTEM: the layer that its name stands for: N, the last one of an encoder and of a first stage, 1.5N,
 # where a config has InstruCL, or a share of all 2N.
 layer_of() {
-  local share=${1%-seed-*} half
+  local share=${1%-seed-*} half layer
+  share=${share%-authors}
   half=$(half_of "$1")
   case $share in
     *-of-*)
       share=${share#*@*-}
-      echo $((2 * half * ${share%-of-*} / ${share#*-of-}))
+      layer=$((2 * half * ${share%-of-*} / ${share#*-of-}))
+      echo $((layer > 0 ? layer : 1))
       ;;
     *@instrucl-1.5n | *-instrucl) echo $(((3 * half + 1) / 2)) ;;
     *) echo "$half" ;;

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.data.inventory import BOUNDS, BinarisedSet, Side, by_direction, by_language
+from tdo_plugin.evaluation.published.corpus_sizes import CorpusSizes
 from tdo_plugin.evaluation.report.table import ABSENT, Block, Cell, Column, Row, Table, number
 
 Sides = dict[str, tuple[Side, Side]]
@@ -61,8 +62,16 @@ def _count(value: int) -> Cell:
     return Cell(f"{value:,}", value)
 
 
-def languages_table(data: DataFolder, sets: Sequence[BinarisedSet]) -> Table:
-    """Training text of every language over all its pairs, and the share of unknown tokens."""
+def languages_table(
+    data: DataFolder, sets: Sequence[BinarisedSet], counted: CorpusSizes | None = None
+) -> Table:
+    """Training text of every language over all its pairs, and the share of unknown tokens.
+
+    Args:
+        data: the folder.
+        sets: what it holds.
+        counted: what a paper counts in the corpus, for a column beside the sentences.
+    """
     by_split = {split: by_language(sets, split) for split in SPLITS}
     splits = [split for split in SPLITS if by_split[split]]
     rows = []
@@ -70,13 +79,15 @@ def languages_table(data: DataFolder, sets: Sequence[BinarisedSet]) -> Table:
         side = by_split["train"].get(language, Side())
         cells = [
             _count(side.sentences),
+            *([] if counted is None else [_published(counted, language)]),
             _count(side.tokens),
             Cell(number(side.tokens / max(1, side.sentences), 1)),
             _count(side.longest),
             *(_share(by_split[split].get(language)) for split in splits),
         ]
         rows.append(Row((language,), tuple(cells)))
-    sizes = ("sentences", "tokens", "tokens/sentence", "longest")
+    beside = () if counted is None else (counted.source,)
+    sizes = ("sentences", *beside, "tokens", "tokens/sentence", "longest")
     return Table(
         key="languages",
         title="Languages",
@@ -87,6 +98,11 @@ def languages_table(data: DataFolder, sets: Sequence[BinarisedSet]) -> Table:
         ),
         blocks=(Block(tuple(rows)),),
     )
+
+
+def _published(counted: CorpusSizes, language: str) -> Cell:
+    size = counted.pairs.get(language)
+    return Cell(ABSENT) if size is None else _count(size)
 
 
 def _share(side: Side | None) -> Cell:

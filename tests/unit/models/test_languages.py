@@ -100,6 +100,10 @@ REFUSED = {
         (*BASE, "--arch", "tdo_prefix_decoder_only", "--tdo-lalt", "identity"),
         r"`--tdo-lalt` must be none where `--tdo-target-layer` is 0: no stage ends",
     ),
+    "a first target symbol of many": (
+        (*BASE, *TDO, "--lang-tok-replacing-bos-eos", "--tdo-source-sees-start"),
+        r"`--lang-tok-replacing-bos-eos` must be off with `--tdo-source-sees-start`, .*; it is on",
+    ),
     "too many tags": (
         (*BASE, *TDO, "--tdo-masked-tags", "5"),
         r"`--tdo-masked-tags` must be at most 4, the language tags of the dictionary and what ",

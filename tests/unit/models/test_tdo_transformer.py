@@ -125,6 +125,7 @@ def test_every_option_reaches_the_specification():
         "tdo_position_embedding": "learned",
         "tdo_share_embeddings": "none",
         "tdo_freeze_embeddings": None,
+        "tdo_source_sees_start": None,
         "tdo_laln": "target",
         "tdo_lalt": "xavier",
         "tdo_target_attention": "all",

@@ -97,6 +97,13 @@ def test_wrong_values(change, message):
     assert ";" not in complaint, "more than one complaint"
 
 
+def test_only_joint_layers_show_a_source_the_first_target_symbol():
+    assert ModelSpec(**TWO_STAGE, source_sees_start=True).source_sees_start
+    message = "`--tdo-source-sees-start` must be off where `--tdo-topology` is encoder-dec.* on$"
+    with pytest.raises(SpecError, match=message):
+        ModelSpec(**ENCODER_DECODER, source_sees_start=True)
+
+
 @pytest.mark.parametrize("name", ["encoder_layers", "decoder_layers"])
 def test_encoder_decoders_need_both(name):
     with pytest.raises(SpecError, match=f"`--tdo-{name.replace('_', '-')}` must be positive"):

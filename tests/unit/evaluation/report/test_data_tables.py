@@ -3,10 +3,12 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from tdo_plugin.corpora.prepared_corpus import corpus_made
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.data.inventory import BOUNDS, BinarisedSet, Side
+from tdo_plugin.evaluation.published.corpus_sizes import CorpusSizes
 from tdo_plugin.evaluation.report.data_tables import directions_table, histogram, languages_table
-from tdo_plugin.evaluation.report.table import Block, Table
+from tdo_plugin.evaluation.report.table import ABSENT, Block, Table
 
 DATA = DataFolder(
     Path("data"),
@@ -77,3 +79,23 @@ def test_very_long_sentences_have_the_last_bar() -> None:
     lengths = (0,) * len(BOUNDS) + (1,)
     last = histogram(Side(1, 2000, 0, 2000, lengths), 40)[-1]
     assert last.strip().startswith(f"{BOUNDS[-1] + 1}-  1  █")
+
+
+def test_a_paper_s_sizes_stand_beside_those_that_were_counted() -> None:
+    plain = languages_table(DATA, SETS)
+    table = languages_table(DATA, SETS, CorpusSizes("TDO, Table 5", {"de": 167_888}))
+    assert [column.name for column in table.columns if column not in plain.columns] == [
+        "TDO, Table 5"
+    ]
+    place = [column.name for column in table.columns].index("TDO, Table 5")
+    assert place == 1  # behind the sentences
+    cells = {language: cells[place] for language, cells in shown(table.blocks).items()}
+    assert cells == {"en": ABSENT, "de": "167,888", "fr": ABSENT}
+
+
+def test_a_folder_says_what_corpus_it_was_prepared_of(tmp_path: Path) -> None:
+    assert corpus_made(tmp_path) == ("", "")
+    (tmp_path / "prepare.json").write_text('{"corpus": "ted19", "variant": ""}')
+    assert corpus_made(tmp_path) == ("ted19", "")
+    (tmp_path / "prepare.json").write_text("[]")
+    assert corpus_made(tmp_path) == ("", "")
