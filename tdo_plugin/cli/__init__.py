@@ -11,7 +11,7 @@ from importlib import import_module
 
 from tdo_compat.errors import CLOSED, named_when_full, one_line, reader_is_gone, tell
 from tdo_plugin.launch.parser import Parser
-from tdo_plugin.runtime.signals import ended_by_sigterm
+from tdo_plugin.runtime.signals import ended_by_signal
 
 COMMANDS = (
     "doctor",
@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         words[0] = RENAMED[words[0]]
     args = build_parser().parse_args(words)
     try:
-        with ended_by_sigterm(f"tdo {args.command}"):
+        with ended_by_signal(f"tdo {args.command}"):
             code = int(args.run(args))
         with named_when_full("standard output"):
             print(end="", flush=True)  # a reader that is gone shows here at the latest

@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.evaluation.protocols import protocol
     from tdo_plugin.runtime.lock import alone
-    from tdo_plugin.runtime.signals import GOES_ON, ended_by_sigterm
+    from tdo_plugin.runtime.signals import GOES_ON, ended_by_signal
 
     _check(args)
     data = read_data_folder(args.data.resolve())
@@ -97,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
         **({"part_lines": args.part_lines} if args.sampling else {}),  # each draws for itself
     }
     folder = FurtherFolder(args.out.resolve(), BACK_TRANSLATED)
-    with alone(folder.root), ended_by_sigterm(hint=GOES_ON):
+    with alone(folder.root), ended_by_signal(hint=GOES_ON):
         if folder.is_whole(settings, args.fresh):
             tell(f"{folder.root} is whole already")
         elif failed := _make(args, folder, texts, pairs, options, settings):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.training_config import PRECISIONS
-from tdo_plugin.runtime.signals import ended_by_sigterm
+from tdo_plugin.runtime.signals import ended_by_signal
 
 HELP = "measure speed and memory against stock fairseq and a plain concatenating model"
 
@@ -77,6 +77,6 @@ def run(args: argparse.Namespace) -> int:
     sys.path.insert(0, str(BENCHMARKS))
     from speed.command import bench
 
-    with ended_by_sigterm():
+    with ended_by_signal():
         code: int = bench(args)
         return code

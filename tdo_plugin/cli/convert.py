@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.parser import seed
-from tdo_plugin.runtime.signals import ended_by_sigterm
+from tdo_plugin.runtime.signals import ended_by_signal
 
 if TYPE_CHECKING:
     from tdo_plugin.pretrained.original import Original
@@ -148,7 +148,7 @@ def run(args: argparse.Namespace) -> int:
     """Read, convert, write; says what became of every part."""
     logging.disable(logging.WARNING)  # fairseq greets everybody, transformers warns of everything
     try:
-        with ended_by_sigterm():
+        with ended_by_signal():
             return _run(args)
     finally:
         logging.disable(logging.NOTSET)

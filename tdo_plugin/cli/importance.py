@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
     """Measure every pair; write the file; print a table."""
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.runtime.lock import alone
-    from tdo_plugin.runtime.signals import GOES_ON, ended_by_sigterm
+    from tdo_plugin.runtime.signals import GOES_ON, ended_by_signal
 
     sentences = _check(args)
     out = args.out.absolute()
@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
         _show(importance, out)
         return 0
     jobs = [_job(work, pair) for pair in work.settings.pairs]
-    with alone(work.out), ended_by_sigterm(hint=GOES_ON):
+    with alone(work.out), ended_by_signal(hint=GOES_ON):
         try:
             if args.fresh:
                 for part in work.out.glob("*.safetensors"):

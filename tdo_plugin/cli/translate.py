@@ -24,7 +24,7 @@ from tdo_plugin.cli.decoding import (
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.handed_on_options import gpus_here
 from tdo_plugin.runtime.lock import alone
-from tdo_plugin.runtime.signals import GOES_ON, ended_by_sigterm
+from tdo_plugin.runtime.signals import GOES_ON, ended_by_signal
 
 if TYPE_CHECKING:
     from tdo_plugin.data.databin import DataFolder
@@ -130,7 +130,7 @@ def _test_sets(
     out = args.out.resolve()
     if out.exists() and (not out.is_dir() or out == data.root):
         raise UserError(f"`--out` must be a folder of its own; it is {args.out}")
-    with alone(out), ended_by_sigterm(hint=GOES_ON):
+    with alone(out), ended_by_signal(hint=GOES_ON):
         how = _how(args, data, options)
         _take_over(out, how, args.fresh)
         digest = hashlib.sha256(json.dumps(how["settings"], sort_keys=True).encode()).hexdigest()

@@ -16,7 +16,7 @@ from tdo_plugin.grid.folder import NOT_BEGUN, TRAINED, OtherTraining, RunFolder
 from tdo_plugin.launch.environment import visible_gpu
 from tdo_plugin.runtime.commands import Commands
 from tdo_plugin.runtime.lock import FolderInUse, alone
-from tdo_plugin.runtime.signals import GOES_ON, ended_by_sigterm
+from tdo_plugin.runtime.signals import GOES_ON, ended_by_signal
 
 TDO = (sys.executable, "-m", "tdo_plugin")
 EVERY = 30.0  # seconds between lines about what is under way
@@ -122,7 +122,7 @@ def run_all(folders: Sequence[RunFolder], plan: Plan, say: Say) -> dict[str, str
             del busy[folder.run.name]
             free.put(slot)
 
-    with ended_by_sigterm(hint=GOES_ON), ThreadPoolExecutor(len(plan.slots)) as pool:
+    with ended_by_signal(hint=GOES_ON), ThreadPoolExecutor(len(plan.slots)) as pool:
         waiting = {pool.submit(work, folder): folder.run.name for folder in folders}
         try:
             for name, error in _ended(waiting, lambda: say(_progress(list(busy.values())))):

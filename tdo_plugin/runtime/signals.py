@@ -34,10 +34,11 @@ class _EndedError(SystemExit):
     def __init__(self, number: int) -> None:
         super().__init__(128 + number)
         self.name = signal.Signals(number).name
+        self.hint = ""  # of the innermost context that has one
 
 
 @contextmanager
-def ended_by_sigterm(what: str = "", hint: str = "") -> Iterator[None]:
+def ended_by_signal(what: str = "", hint: str = "") -> Iterator[None]:
     """SIGTERM or SIGHUP end this process by an exception, so that it can clear up.
 
     A signal that is ignored, as under `nohup`, stays so.
@@ -58,11 +59,9 @@ def ended_by_sigterm(what: str = "", hint: str = "") -> Iterator[None]:
     try:
         yield
     except _EndedError as error:
-        if hint and not hasattr(error, "hint"):
-            error.hint = hint  # type: ignore[attr-defined]
+        error.hint = error.hint or hint
         if what:
-            behind = getattr(error, "hint", "")
-            tell(f"{what}: ended by {error.name}{behind and f'; {behind}'}")
+            tell(f"{what}: ended by {error.name}{error.hint and f'; {error.hint}'}")
         raise
     finally:
         for number, handler in before.items():

@@ -9,8 +9,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from support.altered.data_folders import INSPECTED, LISTED
 from support.altered.outcomes import AS_ALTERED, REFUSED, SAME, Subject, ended
-from support.altered.subjects import INSPECTED, LISTED, SUBJECTS
+from support.altered.subjects import SUBJECTS
 
 SEED = 1
 QUICK, FULL = 12, 125  # changes of each kind

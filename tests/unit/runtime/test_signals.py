@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from tdo_plugin.cli import main
-from tdo_plugin.runtime.signals import GOES_ON, ended_by_sigterm
+from tdo_plugin.runtime.signals import GOES_ON, ended_by_signal
 
 
 @pytest.mark.parametrize(
@@ -24,8 +24,8 @@ def test_one_line(
     before, cleared = signal.getsignal(signal.SIGTERM), []
     with (
         pytest.raises(SystemExit) as ended,
-        ended_by_sigterm(what, outer),
-        ended_by_sigterm(hint=inner),
+        ended_by_signal(what, outer),
+        ended_by_signal(hint=inner),
     ):
         try:
             os.kill(os.getpid(), signal.SIGTERM)
@@ -41,13 +41,13 @@ def test_a_closed_terminal_and_nohup(capsys: pytest.CaptureFixture[str]) -> None
     before = signal.getsignal(signal.SIGHUP)
     try:
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
-        with pytest.raises(SystemExit) as ended, ended_by_sigterm("tdo score"):
+        with pytest.raises(SystemExit) as ended, ended_by_signal("tdo score"):
             os.kill(os.getpid(), signal.SIGHUP)
             signal.pause()
         assert ended.value.code == 129
         assert capsys.readouterr().err == "tdo score: ended by SIGHUP\n"
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        with ended_by_sigterm("tdo score"):
+        with ended_by_signal("tdo score"):
             os.kill(os.getpid(), signal.SIGHUP)  # is ignored, as it was
     finally:
         signal.signal(signal.SIGHUP, before)
@@ -75,7 +75,7 @@ def test_other_threads_leave_signals_alone() -> None:
     seen = []
 
     def work() -> None:
-        with ended_by_sigterm("tdo"):
+        with ended_by_signal("tdo"):
             seen.append(signal.getsignal(signal.SIGTERM))
 
     thread = threading.Thread(target=work)

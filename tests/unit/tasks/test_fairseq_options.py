@@ -12,7 +12,8 @@ from support.option_reads import parsers, read_by
 from tdo_plugin.errors import UserError
 from tdo_plugin.models.config import TdoConfig
 from tdo_plugin.tasks import fairseq_options
-from tdo_plugin.tasks.fairseq_options import ALL, REFUSALS, command_of, refusals, table
+from tdo_plugin.tasks.fairseq_options import command_of
+from tdo_plugin.tasks.fairseq_refusals import ALL, REFUSALS, refusals, table
 
 PAGE = Path(__file__).parents[3] / "docs" / "fairseq-options.md"
 MODEL = {field.name for field in dataclasses.fields(TdoConfig)}  # read as a whole
