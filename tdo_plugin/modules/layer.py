@@ -17,7 +17,8 @@ from torch import Tensor, nn
 from tdo_plugin.modules.attention import KeyValue, MultiheadAttention
 from tdo_plugin.modules.linear import Linear
 from tdo_plugin.modules.masks import TargetMask
-from tdo_plugin.modules.packed_batch import LastQueries, PackedBatch, Segment
+from tdo_plugin.modules.packed_batch import PackedBatch, Segment
+from tdo_plugin.modules.segment_tokens import LastQueries
 from tdo_plugin.modules.source_part import SourcePart
 from tdo_plugin.modules.target_cache import TargetCache
 from tdo_plugin.modules.target_store import TargetStore

@@ -1,6 +1,7 @@
 """Who may look at whom. True means visible.
 
-Shapes: B sentences, S source, T new target positions, P target positions so far (P >= T).
+Shapes: B sentences, S source, T new target positions, P target positions so far (P >= T), K keys
+that a source position may see: S, or S + P where it sees the target's start.
 """
 
 from dataclasses import dataclass
@@ -35,8 +36,8 @@ class SourceMask:
         padding: boolean (B, S), true at padding.
         padded: whether any is; true is always right.
         causal: hide later positions (the paper's appendix D).
-        start: boolean (B, P), which of a target's first P positions the source sees, too; P more
-            keys stand behind the source then. None: it sees no target.
+        start: boolean (B, P), which of a target's first P positions the source sees, too; these
+            keys stand behind the source's then. None: it sees no target.
     """
 
     padding: Tensor
@@ -44,14 +45,9 @@ class SourceMask:
     causal: bool
     start: Tensor | None = None
 
-    @property
-    def keys(self) -> int:
-        """S, or S + P: over how many keys a source position looks."""
-        return self.padding.size(1) + (0 if self.start is None else self.start.size(1))
-
     @cached_property
     def whole(self) -> Tensor | None:
-        """Boolean (B, 1, S, keys), or (B, 1, 1, keys) where every query sees the same; None: all.
+        """Boolean (B, 1, S, K), or (B, 1, 1, K) where every query sees the same; None: all.
 
         For a causal source without padding what :func:`causal_mask` gives.
         """
@@ -69,7 +65,7 @@ class SourceMask:
         return self._with_start(visible | itself)
 
     def at(self, positions: Tensor) -> Tensor | None:
-        """What one real position (B,) of each sentence sees: (B, 1, 1, keys); None: all."""
+        """What one real position (B,) of each sentence sees: (B, 1, 1, K); None: all."""
         if not (self.causal or self.padded):
             return self._with_start(None)
         visible = ~self.padding

@@ -6,7 +6,7 @@ Shapes: B sentences, S source, T target, L = S + T, D model width, N tokens of a
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,29 +14,9 @@ from torch import Tensor
 from tdo_plugin.modules.attention import KeyValue, MultiheadAttention
 from tdo_plugin.modules.linear import recomputable
 from tdo_plugin.modules.masks import SourceMask, TargetMask
+from tdo_plugin.modules.segment_tokens import EmbeddedTarget, LastQueries
 from tdo_plugin.modules.source_state import SourceRequest, SourceState
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
-
-
-class EmbeddedTarget(NamedTuple):
-    """A target, or its first symbol alone, where it enters behind its source."""
-
-    x: Tensor  # (B, T, D)
-    mask: TargetMask
-    context: TokenContext  # of its tokens, (B, 1) or (B, T)
-    start: Tensor | None = None  # boolean (B, P): which of its first P positions the source sees
-
-
-@dataclass(frozen=True)
-class LastQueries:
-    """Tokens whose output of a segment's last layer is wanted, and what they see there."""
-
-    x: Tensor  # the layer's input at them, (B, T, D)
-    kv: KeyValue  # (B, H, L, E)
-    mask: Tensor | None  # broadcastable to (B, H, T, L)
-    context: TokenContext  # broadcastable to (B, T)
-    of_source: bool = False
-    place: int | None = None  # of a source: in the request's token states
 
 
 @dataclass(eq=False)
@@ -56,7 +36,7 @@ class Segment:
 
     def __post_init__(self) -> None:
         self.sentences, self.source_length = self.mask.padding.shape
-        self.length = self.source_length
+        self.length = self._visible_keys = self.source_length  # to the source
         self.tokens = self.context.flat(self.sentences, self.length)
         self._layer_outputs: dict[int, Tensor] = {}
         self._token_states: dict[int | None, Tensor] = {}  # the target's under None
@@ -83,6 +63,7 @@ class Segment:
         self.target_mask, self.target_context = target.mask, target.context
         if target.start is not None:
             self.mask = replace(self.mask, start=target.start)
+            self._visible_keys += target.start.size(1)
         lengths = self.source_length, target.x.size(1)
         self.context = TokenContext.side_by_side([self.context, target.context], lengths)
         self.length = sum(lengths)
@@ -94,17 +75,16 @@ class Segment:
         return source, target
 
     def attend(self, attention: MultiheadAttention, query: Tensor, kv: KeyValue) -> list[Tensor]:
-        """Attention of queries over keys and values, each (B, H, L, E).
+        """Attention's output before the output projection, (B, L, D) in pieces along L.
 
-        Returns:
-            its output before the output projection, (B, L, D) in pieces along L.
+        Queries, keys and values are (B, H, L, E).
         """
         self._keep_kv(kv)
         if self.target_mask is None:
             return [attention.mix(query, kv, self.mask.whole)]
         source, target = self.split(query, 2)
         return [
-            attention.mix(source, self._seen_by_source(kv), self.mask.whole),
+            attention.mix(source, _first(self._visible_keys, kv), self.mask.whole),
             attention.mix(target, kv, self.target_mask.joint),
         ]
 
@@ -118,18 +98,17 @@ class Segment:
         for place, positions in self._wanted_tokens(number):
             chosen = self._rows[:, None], positions[:, None]
             context, mask = self.context.at(*chosen), self.mask.at(positions)
-            tokens = x[chosen], self._seen_by_source(kv), mask, context
+            tokens = x[chosen], _first(self._visible_keys, kv), mask, context
             queries.append(LastQueries(*tokens, of_source=True, place=place))
         if self.target_mask is not None:
-            _, target = self.split(x)
-            queries.append(LastQueries(target, kv, self.target_mask.joint, self.target_context))
+            target = self.split(x)[1], kv, self.target_mask.joint, self.target_context
+            queries.append(LastQueries(*target))
         return queries
 
     def keep_last(self, queries: Sequence[LastQueries], outputs: Sequence[Tensor]) -> None:
         """Keep the outputs (B, T, D) at tokens of :meth:`last_queries`."""
         for tokens, output in zip(queries, outputs, strict=True):
-            state = output[:, 0] if tokens.of_source else output
-            self._token_states[tokens.place] = state
+            self._token_states[tokens.place] = output[:, 0] if tokens.of_source else output
 
     def keep(self, number: int, x: Tensor) -> None:
         """Keep what is wanted of the whole output (B, L, D) of layer ``number``."""
@@ -160,10 +139,6 @@ class Segment:
         token_states = enumerate(self.request.token_states)
         return [(place, positions) for place, (layer, positions) in token_states if layer == number]
 
-    def _seen_by_source(self, kv: KeyValue) -> KeyValue:
-        """The keys and values (B, H, L, E) that source positions look over."""
-        return _first(self.mask.keys, kv)
-
     def _keep_kv(self, kv: KeyValue) -> None:
         if self.keeps_kv:
             self.source_kv.append(_first(self.source_length, kv))
@@ -181,8 +156,6 @@ class PackedBatch:
 
     def views(self) -> list[tuple[Segment, Tensor]]:
         """Each segment with its tokens (B, L, D)."""
-        if not self.segments:
-            return []
         parts = self.x.split([sentences * length for sentences, length in self.shapes])
         views = [x.view(*shape, x.size(1)) for x, shape in zip(parts, self.shapes, strict=True)]
         return list(zip(self.segments, views, strict=True))

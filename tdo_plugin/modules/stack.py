@@ -13,7 +13,8 @@ from torch import Tensor, nn
 
 from tdo_plugin.modules.layer import DecoderContext, JointLayer, TargetLayer
 from tdo_plugin.modules.masks import SourceMask, TargetMask
-from tdo_plugin.modules.packed_batch import EmbeddedTarget, PackedBatch, Segment
+from tdo_plugin.modules.packed_batch import PackedBatch, Segment
+from tdo_plugin.modules.segment_tokens import EmbeddedTarget
 from tdo_plugin.modules.source_state import SourceRequest, SourceState
 from tdo_plugin.modules.target_store import TargetStore
 from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext

@@ -16,7 +16,8 @@ from tdo_plugin.modules.linear import Linear
 from tdo_plugin.modules.losses.linear_cross_entropy import linear_cross_entropy
 from tdo_plugin.modules.masks import SourceMask, TargetMask, first_symbol, target_mask
 from tdo_plugin.modules.methods.neuron_masks import NeuronMasks
-from tdo_plugin.modules.packed_batch import EmbeddedTarget, Segment
+from tdo_plugin.modules.packed_batch import Segment
+from tdo_plugin.modules.segment_tokens import EmbeddedTarget
 from tdo_plugin.modules.source_state import SourceRequest, SourceState
 from tdo_plugin.modules.spec import ModelSpec
 from tdo_plugin.modules.stack import DecoderOnlyStack, EncoderDecoderStack

@@ -11,7 +11,7 @@ from tdo_plugin.modules.builder import SOURCE, Builder
 from tdo_plugin.modules.layer import JointLayer
 from tdo_plugin.modules.linear import Linear
 from tdo_plugin.modules.masks import SourceMask
-from tdo_plugin.modules.packed_batch import LastQueries
+from tdo_plugin.modules.segment_tokens import LastQueries
 from tdo_plugin.modules.spec import ModelSpec
 from tdo_plugin.modules.token_context import NO_CONTEXT
 

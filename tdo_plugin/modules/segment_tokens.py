@@ -1,0 +1,34 @@
+"""Tokens that enter a segment of a packed batch, or whose output is wanted of its last layer.
+
+Shapes: B sentences, T tokens of each, L keys and values, D model width, H heads, E head width.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from torch import Tensor
+
+from tdo_plugin.modules.attention import KeyValue
+from tdo_plugin.modules.masks import TargetMask
+from tdo_plugin.modules.token_context import TokenContext
+
+
+class EmbeddedTarget(NamedTuple):
+    """A target, or its first symbol alone, where it enters behind its source."""
+
+    x: Tensor  # (B, T, D)
+    mask: TargetMask
+    context: TokenContext  # of its tokens, (B, 1) or (B, T)
+    start: Tensor | None = None  # boolean (B, P): which of its first P positions the source sees
+
+
+@dataclass(frozen=True)
+class LastQueries:
+    """Tokens whose output of a segment's last layer is wanted, and what they see there."""
+
+    x: Tensor  # the layer's input at them, (B, T, D)
+    kv: KeyValue  # (B, H, L, E)
+    mask: Tensor | None  # broadcastable to (B, H, T, L)
+    context: TokenContext  # broadcastable to (B, T)
+    of_source: bool = False
+    place: int | None = None  # of a source: in the request's token states
