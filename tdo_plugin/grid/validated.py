@@ -10,17 +10,25 @@ from tdo_plugin.evaluation.groups import standard_groups
 from tdo_plugin.evaluation.score_sheet import DirectionScores, ScoreSheet, SystemScores
 from tdo_plugin.grid.cells import Run
 from tdo_plugin.grid.folder import RunFolder
+from tdo_plugin.launch.training import last_value
 from tdo_plugin.validation_file import SCORES, read_validations
 
 
 def check_validated(runs: Sequence[Run], behind: Sequence[str]) -> None:
-    """Raise UserError where a training would translate no validation set."""
+    """Raise UserError where a training would translate no validation set, or another set."""
     for run in runs:
         words = [*run.config.words(), *behind]
-        if not any(word.partition("=")[0] == "--eval-translation" for word in words):
+        if last_value(words, "--eval-translation") is None:
             raise UserError(
                 "`measure` must be test where a cell has no --eval-translation; it is validation, "
                 f"and {run.name} has none"
+            )
+        subset = last_value(words, "--eval-subset")
+        valid = last_value(words, "--valid-subset") or "valid"
+        if subset is not None and subset not in valid.split(","):
+            raise UserError(
+                f"`--eval-subset` must be of --valid-subset ({valid}) where measure is validation; "
+                f"of {run.name} it is {subset}"
             )
 
 

@@ -71,14 +71,14 @@ def batching(
     """
     max_tokens = config.integer("--max-tokens", 4000)
     total = config.gpus * max_tokens * config.integer("--update-freq", 1)
-    here = positive("--max-tokens", _last(extra, "--max-tokens") or str(max_tokens))
+    here = positive("--max-tokens", last_value(extra, "--max-tokens") or str(max_tokens))
     flags = {}
-    given_too = _last(extra, "--max-tokens") or _last(extra, "--update-freq")
+    given_too = last_value(extra, "--max-tokens") or last_value(extra, "--update-freq")
     if "--max-tokens" in config.flags and not given_too:
         here = _smaller(max_tokens, machine.workers, total, _longest(config, extra))
         flags["--max-tokens"] = [str(here)]
     share = machine.workers * here
-    if update_freq := _last(extra, "--update-freq"):
+    if update_freq := last_value(extra, "--update-freq"):
         freq = positive("--update-freq", update_freq)
         note = f"the config's total is {total}"
     elif total % share:
@@ -103,7 +103,7 @@ def _longest(config: Config, extra: Sequence[str]) -> int:
     """Tokens of the longest sentence that is trained on."""
     sides = ("--max-source-positions", "--max-target-positions")
     return max(
-        positive(side, _last(extra, side) or str(config.integer(side, 1024))) for side in sides
+        positive(side, last_value(extra, side) or str(config.integer(side, 1024))) for side in sides
     )
 
 
@@ -131,7 +131,7 @@ def trained_directions(config: Config, data: DataFolder) -> tuple[str, ...]:
     return directions
 
 
-def _last(words: Sequence[str], flag: str) -> str | None:
+def last_value(words: Sequence[str], flag: str) -> str | None:
     """The value that a flag has at the end of a command; both `--flag V` and `--flag=V`."""
     value = None
     for index, word in enumerate(words):
@@ -163,9 +163,9 @@ def train_words(
     """
     machine.check()
     options = [*config.words(), *extra]
-    if _last(options, "--task") is None:
+    if last_value(options, "--task") is None:
         raise UserError("`--task` must stand in the config, or behind it; it does not")
-    if _last(options, "--arch") is None and _last(options, "-a") is None:
+    if last_value(options, "--arch") is None and last_value(options, "-a") is None:
         raise UserError("`--arch` must stand in the config, or behind it; it does not")
     _check_validation(config, data, extra)
     flags, note = batching(config, machine, extra)
@@ -193,9 +193,9 @@ def train_words(
 def _check_validation(config: Config, data: DataFolder, extra: Sequence[str]) -> None:
     """fairseq's own task ends in a KeyError where a trained pair has no validation set."""
     words = [*config.words(), *extra]
-    trained = _last(words, "--lang-pairs") or ",".join(trained_directions(config, data))
+    trained = last_value(words, "--lang-pairs") or ",".join(trained_directions(config, data))
     lacking = [direction for direction in trained.split(",") if direction not in data.validated]
-    if lacking and _last(words, "--task") == STOCK_TASK and not _last(words, "--valid-subset"):
+    if lacking and last_value(words, "--task") == STOCK_TASK and not last_value(words, "--valid-subset"):
         raise UserError(
             f"`DATA` must have a validation set of each trained pair for the task {STOCK_TASK}; "
             f"{lacking[0]} has none (the task tdo_translation goes without)"

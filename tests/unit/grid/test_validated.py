@@ -82,6 +82,21 @@ def test_a_cell_that_translates_nothing_is_refused(bench: Bench) -> None:
     check_validated([folder.run for folder in bench.folders("lm-1-y", **EVALUATED)], [])
 
 
+@pytest.mark.parametrize("words", [["--eval-subset", "test"], ["--eval-subset=test"]])
+def test_cells_are_not_chosen_by_test_sets(bench: Bench, words: list[str]) -> None:
+    """Whether they stand in the grid or behind --, and not where they are what is validated on."""
+    (run,) = (folder.run for folder in bench.folders("lm-1-y", **EVALUATED))
+    message = r"`--eval-subset` must be of --valid-subset \(valid\) .*; of lm-1-y it is test"
+    with pytest.raises(UserError, match=message) as raised:
+        check_validated([run], words)
+    assert "\n" not in str(raised.value)
+    run.config.flags["--eval-subset"] = ["test"]
+    with pytest.raises(UserError, match=message):
+        check_validated([run], [])
+    check_validated([run], ["--valid-subset", "valid,test"])
+    check_validated([run], ["--eval-subset", "valid"])
+
+
 @pytest.mark.parametrize("text", [None, "", '{"update": 10, "dir'])
 def test_a_training_whose_validations_cannot_be_read_is_named(
     bench: Bench, text: str | None
