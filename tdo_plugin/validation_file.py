@@ -58,8 +58,8 @@ def read_validations(files: Sequence[Path]) -> Validations:
 
     Raises:
         OSError: a file cannot be read.
-        ValueError: one is none, or a direction is not there at each validation of its group: a
-            mean over fewer would pass for one over all.
+        ValueError: one is none; a direction is not there at each validation of its group, as a
+            mean over fewer would pass for one over all; or it is of several subsets.
     """
     by_update: Validations = {}
     for path in files:
@@ -99,6 +99,7 @@ def _missing(rows: Validations) -> Iterator[str]:
     """What a validation does not have that others have, or another direction of it has."""
     every = [row for by_direction in rows.values() for row in by_direction.values()]
     groups = {row.direction: row.group for row in every}
+    subsets = {row.direction: row.subset for row in every}
     measured = {(row.direction, key) for row in every for key in row.scores()}
     for update, by_direction in rows.items():
         peers = {row.group for row in by_direction.values()}
@@ -108,6 +109,8 @@ def _missing(rows: Validations) -> Iterator[str]:
                 yield f"{direction} of update {update}, which other updates have"
             if row is not None and row.group != group:
                 yield f"one group of {direction}: it has {row.group} and {group}"
+            if row is not None and row.subset != subsets[direction]:
+                yield f"one subset of {direction}: it has {row.subset} and {subsets[direction]}"
         for key in {key for row in by_direction.values() for key in row.scores()}:
             for direction, row in by_direction.items():
                 if (direction, key) in measured and key not in row.scores():

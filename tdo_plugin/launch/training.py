@@ -195,7 +195,11 @@ def _check_validation(config: Config, data: DataFolder, extra: Sequence[str]) ->
     words = [*config.words(), *extra]
     trained = last_value(words, "--lang-pairs") or ",".join(trained_directions(config, data))
     lacking = [direction for direction in trained.split(",") if direction not in data.validated]
-    if lacking and last_value(words, "--task") == STOCK_TASK and not last_value(words, "--valid-subset"):
+    if (
+        lacking
+        and last_value(words, "--task") == STOCK_TASK
+        and not last_value(words, "--valid-subset")
+    ):
         raise UserError(
             f"`DATA` must have a validation set of each trained pair for the task {STOCK_TASK}; "
             f"{lacking[0]} has none (the task tdo_translation goes without)"

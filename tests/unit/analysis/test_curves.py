@@ -58,6 +58,22 @@ def test_a_missing_file_or_group_is_refused(tmp_path: Path) -> None:
         read_curve([path], "zero-shot")
 
 
+def test_scores_of_several_subsets_are_no_curve(tmp_path: Path) -> None:
+    """Neither of trainings that follow on one another, nor of one that went on with another set."""
+    valid = write(tmp_path / "valid", (5, "de-fr", 1, 2))
+    text = write(tmp_path / "test", (6, "de-fr", 1, 2)).read_text(encoding="utf-8")
+    test = tmp_path / "test"
+    test.write_text(text.replace("{", '{"subset": "test", ', 1), encoding="utf-8")
+    message = "lacks one subset of de-fr: it has valid and test$"
+    with pytest.raises(UserError, match=message):
+        read_curve([valid, test], "zero-shot")
+    both = tmp_path / "both"
+    both.write_text(valid.read_text(encoding="utf-8") + test.read_text(encoding="utf-8"))
+    with pytest.raises(UserError, match=message):
+        read_curve([both], "zero-shot")
+    assert list(read_curve([test], "zero-shot")) == [6]
+
+
 def test_a_picture_has_a_line_for_each_name(tmp_path: Path) -> None:
     curves = {"6 layers": {1: {"bleu": 2.0}, 2: {"bleu": 3.0}}, "12 layers": {1: {"bleu": 1.0}}}
     first, second = tmp_path / "a.svg", tmp_path / "b.svg"

@@ -16,6 +16,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.tasks.preserve_training_state import preserve_training_state
 from tdo_plugin.tasks.validation.sets import validation_set
 from tdo_plugin.tasks.validation.validation_scores import Scorer, to_log
+from tdo_plugin.validation_file import read_validations
 
 
 def begun(*flags, data=None):
@@ -47,11 +48,17 @@ def test_directions(option, directions):
     )
 
 
-def test_directions_that_have_a_test_set_alone():
+def test_directions_that_have_a_test_set_alone(tmp_path):
     """`--eval-subset test` translates its sentences, and the file says so."""
-    task, _ = begun("--eval-translation", "zero-shot", "--eval-subset", "test", data=databin())
+    flags = ("--eval-translation", "zero-shot", "--eval-subset", "test")
+    task, model = begun(*flags, "--save-dir", str(tmp_path), data=databin())
     assert "bleu_de-fr" in task.validation.keys
     assert {sample.split for sample in task.validation._sets} == {"test"}
+    task.begin_valid_epoch(1, model)
+    task.validation.write(1)
+    (validated,) = read_validations([tmp_path / "validation.jsonl"]).values()
+    assert "de-fr" in validated
+    assert {row.subset for row in validated.values()} == {"test"}
 
 
 def test_what_is_left_out_is_said_once(caplog):
