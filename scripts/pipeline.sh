@@ -162,16 +162,17 @@ make_checkpoint() {                        # FOLDER LAST: make that, the average
   tdo average --inputs "$1/checkpoints" --last "$2" --output "$1/average.pt" --force
 }
 
-# key_of SYSTEM FLAG...: tells its training from one with another config, data or flags; `configs`, `data`
-# and `run` are those of `train_systems`.
+# key_of SYSTEM FLAG...: tells its training from one with another config, data or flags, wherever RUN is;
+# `configs`, `data` and `run` are those of `train_systems`.
 key_of() {
-  local name=$1 config text base
+  local name=$1 config text base key
   shift
   config=$(config_of "$configs" "$name")
   text=$(data_of "$data" "$name")
   base=$(begun_from "$name")
-  (tdo flags "$config" && cat "$text/prepared.json" && echo "$*" && own_flags "$name" &&
-    own_key "$name" && { [[ -z $base ]] || cat "$run/$base/trained"; }) | cksum
+  key=$(tdo flags "$config" && cat "$text/prepared.json" && echo "$*" && own_flags "$name" &&
+    own_key "$name" && { [[ -z $base ]] || cat "$run/$base/trained"; }) || return
+  echo "${key//"$run/"/}" | cksum
 }
 
 # begin_training FLAG...: start `name` in the background unless it is trained already.

@@ -15,8 +15,9 @@
 #   --rows      some of the rows, by their names below RUN, or patterns such as "many-to-many/masked-*"
 #   --seeds     trainings of each system, which differ in their seed: the report has means and spreads
 #               (default 1)
-#   --inner     where inner neurons of feed-forward networks are measured, after their ReLU (default) or
-#               before it, as by the authors' code
+#   --inner     where the rows AV measure inner neurons of feed-forward networks, after their ReLU (default)
+#               or before it, as by the authors' code; such rows are systems of their own, whose names end
+#               in -before. To TE it makes no difference
 #   --from      folder with the archives of Multi30k, or IWSLT17 and Europarl, instead of a download
 #   --updates   of the pre-training, a multiple of 500; training on takes half as many
 #   --jobs      trainings at a time, and decodings on the CPU (default 2, or one a GPU; full: 1)
@@ -52,10 +53,16 @@ BEGIN=--finetune-from-model
 
 VALUED+=(--inner)
 
-# own_value OPTION VALUE: see `take_value`.
+# own_value OPTION VALUE: see `take_value`. The rows are there already.
 own_value() {
+  local index
   [[ $2 == after || $2 == before ]] || die "\`--inner\` must be after or before; it is $2"
-  INNER=$2
+  for index in "${!rows[@]}"; do
+    [[ ${rows[index]} == *masked-absolute-* ]] || continue
+    rows[index]=${rows[index]%-before} names[index]=${names[index]/AV before the ReLU/AV}
+    [[ $2 == before ]] || continue
+    rows[index]+=-before names[index]=${names[index]/AV/AV before the ReLU}
+  done
 }
 
 # main_rows CORPUS: the rows of table 1 or 2, with the plain model trained on.
@@ -127,11 +134,11 @@ between_trainings() {
   make_masks
 }
 
-# own_key SYSTEM: where a training that goes on begins, and how its neurons were measured.
+# own_key SYSTEM: where a training that goes on begins.
 own_key() {
   local base
   base=$(begun_from "$1")
-  [[ -z $base ]] || echo "$(start_of "$base") $INNER"
+  [[ -z $base ]] || start_of "$base"
 }
 
 also_made() {

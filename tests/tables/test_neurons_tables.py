@@ -81,13 +81,64 @@ def test_three_steps_follow_each_other(clone: Path) -> None:
 
 
 def test_neurons_are_measured_after_the_relu_or_before_it(clone: Path) -> None:
-    rows = ("toy", "--rows", "many-to-many/masked-absolute-0.9-0.7-pair")
-    for words, inner in (((), "after"), (("--inner", "before"), "before")):
-        commands = shown(clone, "neurons_table1.sh", *rows, *words)
-        (measure,) = (command for command in commands if command[0] == "importance")
-        assert value(measure, "--inner") == inner
+    """Of AV alone; both are rows and systems of their own."""
+    methods = ("absolute", "taylor")
+    sides: dict[str, list[str]] = {}
+    for side, suffix in (("after", ""), ("before", "-before")):
+        kind = f"absolute-0.9-0.7-pair{suffix}"
+        rows = f"many-to-many/masked-{kind},many-to-many/masked-taylor*"
+        words = ("--inner", side) if suffix else ()
+        commands = shown(clone, "neurons_table1.sh", "toy", "--rows", rows, *words)
+        measured = {
+            value(words, "--method"): words for words in commands if words[0] == "importance"
+        }
+        assert [value(measured[method], "--inner") for method in methods] == [side, "after"]
+        file = value(measured["absolute"], "--out")
+        assert Path(file).name == f"absolute{suffix}.importance"
+        masks = trained(clone, commands)[f"many-to-many/masked-{kind}"]["--tdo-neuron-masks"]
+        assert Path(masks).name == f"{kind}.masks"
+        (allocate,) = (words for words in commands if words[0] == "allocate" and file in words)
+        assert value(allocate, "--out") == masks
+        sides[side] = list(scored(commands))
+    assert sides["after"] == ["like neurons, AV", "like neurons, TE"]
+    assert sides["before"] == ["like neurons, AV before the ReLU", "like neurons, TE"]
     done = script(clone, "neurons_table1.sh", "toy", "--inner", "both", code=1)
     assert "`--inner` must be after or before; it is both" in done.stderr
+
+
+def keys(clone: Path, run: Path, *words: str) -> dict[str, str]:
+    """What tells trainings of table 1's rows apart, of a folder with a trained plain model."""
+    (run / "many-to-many" / "multilingual").mkdir(parents=True, exist_ok=True)
+    (run / "many-to-many" / "multilingual" / "trained").write_text("x")
+    (run / "many-to-many" / "data").mkdir(exist_ok=True)
+    (run / "many-to-many" / "data" / "prepared.json").write_text("{}")
+    code = f"""
+      source "{clone / "scripts" / "tables"}/neurons.sh"
+      main_rows many-to-many; read_options toy --out "{run}" "$@"
+      tdo() {{ echo "$*"; }}
+      updates=2 configs=$CONFIGS data=$run/data
+      for one in "${{rows[@]:1}}"; do echo "${{one#*/}} $(key_of "$one")"; done
+    """
+    done = subprocess.run(
+        ["bash", "-c", code, "bash", *words], capture_output=True, text=True, check=True
+    )
+    return dict(line.split(" ", 1) for line in done.stdout.splitlines())
+
+
+def test_where_neurons_are_measured_retrains_nothing(clone: Path, tmp_path: Path) -> None:
+    """Nor does a folder that moves."""
+    after, before = (keys(clone, tmp_path / "a", "--inner", side) for side in ("after", "before"))
+    absolute = "masked-absolute-0.9-0.7-pair"
+    assert list(after) == [
+        *("multilingual", "continued", "target-specific", "adapter", absolute),
+        "masked-taylor-0.9-0.7-pair",
+    ]
+    assert {name: before[name] for name in set(after) - {absolute}} == {
+        name: key for name, key in after.items() if name != absolute
+    }
+    assert before[f"{absolute}-before"] != after[absolute]
+    assert len(set(after.values())) == len(after)
+    assert keys(clone, tmp_path / "b") == after
 
 
 @pytest.mark.full
