@@ -24,10 +24,13 @@
 #   --dry-run   only print the commands
 #
 # At toy and multi30k the last checkpoint is tested, at full the average of the last five, as the
-# authors' code has it. Figure 1 is measured at validations, with ROBT every 40, 50 or (full) 1,000
-# updates; at full the sentences are the first 200 of each zero-shot test set, since there are no
-# validation sets, and all 20 checkpoints of a row with ROBT stay (12 bytes a parameter each). LID=FILE has fastText's lid.176 tell languages apart, instead of a classifier
+# authors' code has it. LID=FILE has fastText's lid.176 tell languages apart, instead of a classifier
 # trained on the corpus (toy, multi30k) or langdetect, which is the paper's (full).
+#
+# Figure 1 is measured at validations, with ROBT every 40, 50 or (full) 1,000 updates. Its first point
+# is the end of the training without ROBT; at full, where that has no points, 1,000 updates of ROBT.
+# There the sentences are 200 of each zero-shot test set, drawn once, since there are no validation
+# sets, and all 20 checkpoints of a row with ROBT stay (12 bytes a parameter each).
 set -euo pipefail
 # shellcheck shell=bash
 # shellcheck disable=SC2034
@@ -90,18 +93,20 @@ translate_row() {
 }
 
 # draw_figures TABLE DIRECTIONS: figure 1, zero-shot scores over the updates of ROBT, where there are
-# any.
+# any, behind those of the row that it goes on with.
 draw_figures() {
-  local index base
+  local index base before file
   local -a lines=()
   [[ $2 == zero-shot || $2 == all ]] || return 0
   for index in "${!rows[@]}"; do
     base=$(begun_from "${rows[index]}")
-    if [[ -n $base && -f $run/${rows[index]}/checkpoints/validation.jsonl ]]; then
-      lines+=("${names[index]#with ROBT: }=$run/$base/checkpoints/validation.jsonl:$run/${rows[index]}/checkpoints/validation.jsonl")
-    fi
+    before=$run/$base/checkpoints/validation.jsonl
+    file=$run/${rows[index]}/checkpoints/validation.jsonl
+    [[ -n $base && -f $file ]] || continue
+    if [[ -f $before ]]; then file=$before:$file; fi
+    lines+=("${names[index]#with ROBT: }=$file")
   done
-  draw_curves "$run/$1/figure1" ${lines[@]+"${lines[@]}" ${before:+--first-update "$before"}}
+  draw_curves "$run/$1/figure1" ${lines[@]+"${lines[@]}"}
 }
 
 also_made() { echo multi30k pivot; }

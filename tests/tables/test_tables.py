@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -62,27 +63,53 @@ def test_robt_goes_on_with_its_row(clone: Path) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.parametrize(
-    ("scale", "subset", "between"), [("toy", None, "40"), ("full", "test", "1000")]
-)
-def test_figure_1_is_measured_at_validations(
-    clone: Path, scale: str, subset: str | None, between: str
-) -> None:
-    systems = trained(clone, shown(clone, "opus100_figure1.sh", scale))
-    before, after = systems.values()
-    for flags in (before, after):
+def test_figure_1_is_measured_at_validations(clone: Path) -> None:
+    before, after = trained(clone, shown(clone, "opus100_figure1.sh", "toy")).values()
+    for flags, between in ((before, "600"), (after, "40")):
         assert flags["--eval-translation"] == "zero-shot"
-        assert flags.get("--eval-subset") == subset
-    assert after["--validate-interval-updates"] == between
-    if scale == "full":
-        base, config = (
-            read_config(clone / "configs" / flags["config"]) for flags in (before, after)
-        )
-        updates = config.integer("--max-update", 0) - base.integer("--max-update", 0)
-        checkpoints = updates / config.integer("--save-interval-updates", 0)
-        assert int(after["--keep-interval-updates"]) == checkpoints
-        # it would hold checkpoints back as well
-        assert not {"--validate-after-updates"} & {*before, *after}
+        assert flags["--validate-interval-updates"] == between
+        assert flags["--validate-after-updates"] == before["--max-update"] == "600"
+        assert "--eval-subset" not in flags
+
+
+@pytest.mark.full
+def test_figure_1_at_full_is_of_robt_alone(clone: Path) -> None:
+    """By test sets, as there are no others; the training before it is as without a figure."""
+    before, after = trained(clone, shown(clone, "opus100_figure1.sh", "full")).values()
+    assert set(before) == {"config", "data", "--save-dir", "--log-format", "--log-interval"}
+    assert (after["--eval-translation"], after["--eval-subset"]) == ("zero-shot", "test")
+    assert after["--validate-interval-updates"] == "1000"
+    assert "--validate-after-updates" not in after  # it would hold checkpoints back as well
+    base, config = (read_config(clone / "configs" / flags["config"]) for flags in (before, after))
+    updates = config.integer("--max-update", 0) - base.integer("--max-update", 0)
+    checkpoints = updates / config.integer("--save-interval-updates", 0)
+    assert int(after["--keep-interval-updates"]) == checkpoints
+
+
+def test_figure_1_is_drawn_of_what_was_measured(clone: Path, tmp_path: Path) -> None:
+    """Of rows with ROBT, behind those that they go on with where these were measured, too."""
+    code = f"""
+      source "{clone / "scripts" / "tables"}/opus100.sh"
+      for one in many-to-many/{{6-layers,6-layers-robt,12-layers-robt,24-layers-robt}}; do
+        row $one "with ROBT: ${{one#*/}}"
+      done
+      read_options full --out "{tmp_path}"
+      tdo() {{ printf '%s\\n' "$@"; }}
+      VENV=/none draw_figures table6 zero-shot
+      draw_figures table4 'en-*'
+    """
+    measured = ("6-layers", "6-layers-robt", "12-layers-robt", "24-layers")
+    for name in measured:
+        (tmp_path / "many-to-many" / name / "checkpoints").mkdir(parents=True)
+        (tmp_path / "many-to-many" / name / "checkpoints" / "validation.jsonl").touch()
+    (tmp_path / "table6").mkdir()
+    done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=True)
+    first, second, third = (
+        tmp_path / "many-to-many" / name / "checkpoints" / "validation.jsonl"
+        for name in measured[:3]
+    )
+    lines = [f"6-layers-robt={first}:{second}", f"12-layers-robt={third}"]
+    assert done.stdout.splitlines() == ["curve", *lines]
 
 
 @pytest.mark.full

@@ -9,14 +9,13 @@
 #   updates    of a row, of a bilingual model, and with ROBT, counted on from the row's
 #   every      updates between two points of figure 1, if it is drawn
 #   curve      flags of the trainings that have points there
-#   before     the first update that figure 1 shows, where it is not the first one measured
 #   four       the languages of bilingual models
 #   pivoted    those of the zero-shot test sets
 #   measures   options of `tdo score`
 #   pieces     entries of the dictionary that is made
 declare -A depth=() updates=()
 declare -a small=() four=() pivoted=() curve=()
-every="" before=""
+every=""
 
 scale_toy() {
   mapfile -t small < <(flags_of_scale toy)
@@ -53,7 +52,7 @@ scale_multi30k() {
 # OPUS-100 has no validation sets of zero-shot directions, so that the curve is of its test sets (ours);
 # nothing is chosen by it.
 scale_full() {
-  every=1000 before=500000
+  every=1000
   curve=(--eval-translation zero-shot --eval-subset test --eval-lid langdetect)
   four=(de zh br te) pivoted=(ar de fr nl ru zh)
   measures=(
@@ -154,17 +153,17 @@ smaller_flags() {
   fi
 }
 
-# curve_flags SYSTEM: its points in figure 1. Without ROBT there is one, at the end; but at full one at
-# each checkpoint, since `--validate-after-updates` would hold these back, too. There all checkpoints of
-# ROBT stay, for what else is to be measured along the curve.
+# curve_flags SYSTEM: its points in figure 1. Without ROBT there is one, at the end, but at full none:
+# `--validate-after-updates` would hold its checkpoints back as well. There all checkpoints of ROBT stay,
+# for what else is to be measured along the curve.
 curve_flags() {
   local between=${updates[row]:-}
   if [[ $1 == *-robt* ]]; then between=$every; fi
-  printf '%s\n' "${curve[@]}"
-  if [[ -n $between ]]; then printf '%s\n' --validate-interval-updates "$between"; fi
+  [[ -n $between ]] || return 0
+  printf '%s\n' "${curve[@]}" --validate-interval-updates "$between"
   if ((${#small[@]})); then
     printf '%s\n' --validate-after-updates "${updates[row]}"
-  elif [[ $1 == *-robt* ]]; then
+  else
     printf '%s\n' --keep-interval-updates 20
   fi
 }
