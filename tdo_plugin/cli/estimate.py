@@ -90,13 +90,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 @dataclass(frozen=True)
 class Estimate:
-    """One training: its config's name, parameters, updates, operations, and hours of one GPU."""
+    """One training: its config's name, parameters, updates, operations, and hours of one GPU.
+
+    `upper_bound` is whether it does less than is counted.
+    """
 
     name: str
     parameters: int
     updates: int
     flops: float
     hours: float
+    upper_bound: bool = False
 
 
 def run(args: argparse.Namespace) -> int:
@@ -120,6 +124,11 @@ def run(args: argparse.Namespace) -> int:
         f"{args.utilization:.0%} of {args.tflops:g} TFLOP/s, which is an assumption and was not "
         "measured"
     )
+    if bounds := [estimate.name for estimate in estimates.values() if estimate.upper_bound]:
+        print(
+            f"an upper bound of {', '.join(bounds)}: which targets --robt-targets listed leaves "
+            "out is not counted"
+        )
     return 0
 
 
@@ -161,11 +170,11 @@ def _estimate(path: Path, config: Config, args: argparse.Namespace) -> Estimate:
     """The cost of a config.
 
     A batch holds as many sentences of the assumed lengths as `--max-tokens` lets in, by its longer
-    side. ROBT trains on each sentence twice and decodes it once, greedily, in between; that is too
-    much where `--robt-targets` or `--robt-share` leaves sentences out.
+    side. ROBT trains on `--robt-share` of the sentences twice, and decodes them once, greedily, in
+    between; that is an upper bound with `--robt-targets listed`.
 
     Raises:
-        UserError: it names no architecture of this package, or no number of updates.
+        UserError: it names no architecture of this package, no number of updates, or no share.
     """
     from tdo_plugin.cli import describe
 
@@ -176,7 +185,7 @@ def _estimate(path: Path, config: Config, args: argparse.Namespace) -> Estimate:
         raise UserError(f"`--done` must be below the {args.done + updates} updates of {path}")
     parser = RaisingParser(add_help=False, allow_abbrev=False)
     describe.add_arguments(parser)
-    robt = config.flags.get("--task") == [ROBT]
+    share = _translated_back(config)
     lengths = ["--source-length", args.source_length, "--target-length", args.target_length]
     sizes = ["--vocab-size", args.vocab_size, "--num-languages", args.num_languages]
     sizes += ["--num-pairs", args.num_pairs]
@@ -186,8 +195,7 @@ def _estimate(path: Path, config: Config, args: argparse.Namespace) -> Estimate:
     flops = model["flops"]
     each = flops["training"]["total"]
     each += sum(flops[term]["total"] for term in _terms(config) if flops.get(term))
-    if robt:
-        each = 2 * each + flops["generation"]["total"]
+    each += share * (each + flops["generation"]["total"])
     total = float(updates * tokens / longest * each)
     return Estimate(
         name=f"{path.resolve().parent.name}/{path.name.removesuffix('.conf')}",
@@ -195,7 +203,22 @@ def _estimate(path: Path, config: Config, args: argparse.Namespace) -> Estimate:
         updates=updates,
         flops=total,
         hours=total / (args.tflops * 1e12 * args.utilization) / 3600,
+        upper_bound=share > 0 and config.flags.get("--robt-targets") == ["listed"],
     )
+
+
+def _translated_back(config: Config) -> float:
+    """The share of the sentences that ROBT translates back, if it is trained with."""
+    if config.flags.get("--task") != [ROBT]:
+        return 0.0
+    text = " ".join(config.flags.get("--robt-share", ["1"]))
+    try:
+        share = float(text)
+    except ValueError:
+        share = math.nan
+    if not 0 < share <= 1:
+        raise UserError(f"`--robt-share` must be above 0 and at most 1; it is {text}")
+    return share
 
 
 def _updates(path: Path, config: Config, sentences: float, epoch: int | None) -> int:

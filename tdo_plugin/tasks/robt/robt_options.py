@@ -108,7 +108,7 @@ def check_robt_options(args: Namespace) -> None:
 
 
 def check_robt_targets(args: Namespace, languages: Sequence[str], pairs: Sequence[str]) -> None:
-    """Refuse a restriction of the targets that leaves out none of them, or all.
+    """Refuse a restriction of the targets without a list, or with one that leaves out all of them.
 
     Args:
         args: of the task.

@@ -67,12 +67,42 @@ def test_epochs_have_as_many_sentences_as_is_said(
     assert "`--epoch-sentences` must be given" in capsys.readouterr().err
 
 
-def test_robt_trains_twice_and_decodes_once(config: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("lines", "share"), [("", 1), ("--robt-share 0.25\n", 0.25)])
+def test_robt_trains_twice_and_decodes_once(
+    config: Path, tmp_path: Path, lines: str, share: float
+) -> None:
+    """The sentences that are translated back."""
     robt = tmp_path / "robt.conf"
-    robt.write_text("include one.conf\n--task tdo_robt\n")
+    robt.write_text(f"include one.conf\n--task tdo_robt\n{lines}")
     model = described()["flops"]
     ratio = made(robt, "--source-length", "20").flops / made(config, "--source-length", "20").flops
-    assert ratio == pytest.approx(2 + model["generation"]["total"] / model["training"]["total"])
+    decoded = model["generation"]["total"] / model["training"]["total"]
+    assert ratio == pytest.approx(1 + share * (1 + decoded))
+
+
+def test_listed_targets_make_it_an_upper_bound(
+    config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    listed, every = tmp_path / "listed.conf", tmp_path / "every.conf"
+    every.write_text("include one.conf\n--task tdo_robt\n")
+    listed.write_text("include every.conf\n--robt-targets listed\n")
+    assert made(listed).flops == made(every).flops
+    assert main(["estimate", str(listed), str(every), str(config)]) == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith(f"an upper bound of {tmp_path.name}/listed: ")
+    assert main(["estimate", str(every)]) == 0
+    assert "upper bound" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("share", ["0", "1.5", "half", ""])
+def test_a_share_that_is_none_is_refused(
+    config: Path, capsys: pytest.CaptureFixture[str], share: str
+) -> None:
+    config.write_text(f"{LINES}--task tdo_robt\n--robt-share {share}\n")
+    assert main(["estimate", str(config)]) == 2
+    errors = capsys.readouterr().err
+    assert f"`--robt-share` must be above 0 and at most 1; it is {share}" in errors
+    assert errors.count("\n") == 1
 
 
 @pytest.mark.parametrize(
