@@ -80,6 +80,7 @@ read_options() {
   at_least_one --threads "$threads"
   at_least_one --seeds "$seeds"
   kind=${smoke:+smoke} kind=${kind:-$scale}
+  declare -F "scale_$kind" >/dev/null || die "the scale must be one of this script's; it is $scale"
   run=${run:-$ROOT/runs/$PAPER-$kind}
   CONFIGS=$ROOT/configs/$PAPER-tables
   if [[ -n $wanted ]]; then

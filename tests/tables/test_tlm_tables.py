@@ -80,29 +80,42 @@ def test_rows_with_more_data_get_it(clone: Path) -> None:
 
 
 def test_what_explains_the_row_with_text_alone(clone: Path) -> None:
-    """Each variant has its row's config and data, and one thing that differs."""
-    commands = shown(clone, "../benchmarks/text_alone.sh", "toy", "--updates", "500")
-    systems = {
-        name.removeprefix("mono/"): flags for name, flags in trained(clone, commands).items()
-    }
+    """Each variant is its row's training, with what differs behind it."""
+    trainings: dict[str, list[str]] = {}
+    for words in shown(clone, "../benchmarks/text_alone.sh", "toy", "--updates", "500"):
+        if words[0] == "train":
+            place = words.index("--save-dir")
+            name = Path(words[place + 1]).parent.name
+            trainings[name] = words[:place] + words[place + 2 :]
     differences = {}
-    for name, flags in systems.items():
+    for name, words in trainings.items():
         row, _, variant = name.partition("@")
-        assert flags["config"] == f"tlm-tables/mono/{row}.conf"
-        assert ("--monolingual" in flags) == row.endswith("-lm")
+        assert words[1].endswith(f"configs/tlm-tables/mono/{row}.conf")
+        assert ("--monolingual" in words) == row.endswith("-lm")
         if variant:
-            base = systems[row]
-            differences[name] = {
-                key: value
-                for key, value in flags.items()
-                if value != base.get(key) and key != "--save-dir"
-            }
-    mixed = {"--max-tokens": "250", "--update-freq": "4"}
-    assert differences["encoder-only@pairs"] == {"--max-update": "390"}
-    assert differences["encoder-only-lm@pairs"] == {"--max-update": "640"}
-    assert differences["encoder-only@mixed"] == differences["encoder-only-lm@mixed"] == mixed
-    assert differences["encoder-only-lm@few"] == {"--monolingual-share": "0.05"}
-    assert set(differences) == {name for name in systems if "@" in name}
+            count = len(trainings[row])
+            assert words[:count] == trainings[row]
+            differences[name] = " ".join(words[count:])
+    mixed = "--max-tokens 250 --update-freq 4"
+    layout = '--langtoks {"main": (None, "tgt")} --lang-tok-replacing-bos-eos'
+    unrebuilt = "--reconstruction-task lm --reconstruction-weight 0 --source-noise none"
+    assert differences == {
+        "encoder-only@pairs": "--max-update 390",
+        "encoder-only-lm@pairs": "--max-update 640",
+        "encoder-only@mixed": mixed,
+        "encoder-only-lm@mixed": mixed,
+        "encoder-only-lm@few": "--monolingual-share 0.05",
+        "encoder-only@layout": layout,
+        "encoder-only-lm@layout": layout,
+        "encoder-only@unrebuilt": unrebuilt,
+        "encoder-only-lm@unrebuilt": unrebuilt,
+    }
+
+
+def test_what_explains_that_row_has_two_scales(clone: Path) -> None:
+    refused = script(clone, "../benchmarks/text_alone.sh", "full", "--dry-run", code=1)
+    assert "the scale must be one of this script's; it is full" in refused.stderr
+    assert refused.stderr.count("\n") == 1
 
 
 @pytest.mark.full
