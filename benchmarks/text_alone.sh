@@ -4,11 +4,11 @@
 #
 #   benchmarks/text_alone.sh [toy|multi30k] [OPTIONS]
 #
-# @pairs      as many updates on pairs: encoder-only with 0.78 of the updates, "+ LM" with 1.28 times
-#             as many
+# @pairs      as many updates on pairs: encoder-only with 0.78 of the updates, "+ LM" with 1.28
+#             times as many
 # @mixed      four batches of a fourth of the tokens in each update: 22 % of the batches are of text
-#             alone, so that with LM 1 - 0.78^4 - 0.22^4 = 63 % of the updates have both kinds, where
-#             else each has the one or the other
+#             alone, so that with LM 1 - 0.78^4 - 0.22^4 = 63 % of the updates have both kinds,
+#             where else each has the one or the other
 # @few        a twentieth of the sentences is text alone
 # @layout     f </s> <t> e </t>, and <t> e </t> for text alone: the tag in place of the target's
 #             begin
@@ -19,7 +19,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../scripts/tables/tlm.sh"
 source "$(dirname "${BASH_SOURCE[0]}")/../scripts/tables/tlm/auxiliary_data.sh"
 
-unset -f scale_full
+unset -f scale_full # short trainings are what is explained
 
 variant_flags() {
   case $1 in
