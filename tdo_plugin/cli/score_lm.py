@@ -75,7 +75,7 @@ class Figures:
         sentences: how many.
         target: log P(target | source), in nats.
         target_tokens: how many that are.
-        source: log P(source), where the model tells it.
+        source: log P(source), where the model predicts it.
         source_tokens: likewise.
     """
 
@@ -118,11 +118,11 @@ def run(args: argparse.Namespace) -> int:
     options = DecodingOptions(paths, max_tokens=args.max_tokens, precision=args.precision)
     options.check()
     translator = load(Work(options, data, data.root, None), "cuda:0" if gpus_here(args) else "cpu")
-    tells = None if texts else _tells_sources(paths, translator)  # text has no source to leave out
+    reason = None if texts else _why_no_source(paths, translator)  # text has none to leave out
     with ExitStack() as stack:
         lines = stack.enter_context(complete_file(args.sentences)) if args.sentences else None
         summed = []
-        for name, task, dataset, source in _sets(args, data, translator, texts, tells):
+        for name, task, dataset, source in _sets(args, data, translator, texts, reason):
             likelihoods = sorted(
                 translator.likelihoods(task, dataset, source),
                 key=lambda likelihood: likelihood.number,
@@ -147,8 +147,8 @@ def run(args: argparse.Namespace) -> int:
             json.dump(content, stream, indent=1)
             stream.write("\n")
     print("\n".join(_table(rows)), flush=True)
-    if tells is not None:
-        tell(f"P(source) is left out: {tells}")
+    if reason is not None:
+        tell(f"P(source) is left out: {reason}")
     return 0
 
 
@@ -182,9 +182,9 @@ def _sets(
     data: DataFolder,
     translator: Translator,
     texts: Sequence[tuple[str, Path]],
-    tells: str | None,
+    reason: str | None,
 ) -> Iterator[tuple[str, Any, Any, bool]]:
-    """Name, task, sentences, and whether sources are scored."""
+    """Name, task, sentences, and whether sources are scored, but for a reason not to."""
     from tdo_plugin.data.textfolder import read_lines
     from tdo_plugin.evaluation.decoding.loading import has_set
 
@@ -204,10 +204,10 @@ def _sets(
         raise UserError(f"`--split` must be one that DATA has; it has no {split} set")
     for direction in directions:
         task = translator.set_of(split, direction)
-        yield direction, task, task.dataset(split), tells is None
+        yield direction, task, task.dataset(split), reason is None
 
 
-def _tells_sources(paths: Sequence[Path], translator: Translator) -> str | None:
+def _why_no_source(paths: Sequence[Path], translator: Translator) -> str | None:
     """Why P(source) is no probability of this model's; None where it is one."""
     from tdo_plugin.checkpoints import read
 

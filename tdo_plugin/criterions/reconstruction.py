@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 class Reconstruction:
-    """Has the source tell itself: L_RE, times lambda.
+    """Has the source predict itself: L_RE, times lambda.
 
     Where lambda is 0, nothing is asked of the model.
 
@@ -55,7 +55,7 @@ class Reconstruction:
         if task.source_dictionary != task.target_dictionary:
             raise UserError(
                 "`--criterion` must be another where source and target have dictionaries of their "
-                "own: the source is told in the target's; it has source reconstruction"
+                "own: the source is predicted in the target's; it has source reconstruction"
             )
         self.padding_idx: int = task.source_dictionary.pad()
         self._tags = torch.tensor(tag_ids(task), dtype=torch.int64)
@@ -117,8 +117,8 @@ class Reconstruction:
         ):
             return
         why = {
-            ("ae", "prefix"): "each position sees the token that it is to tell",
-            ("ae", "causal"): "each position sees the token that it is to tell",
+            ("ae", "prefix"): "each position sees the token that it is to predict",
+            ("ae", "causal"): "each position sees the token that it is to predict",
             (
                 "lm",
                 "prefix",

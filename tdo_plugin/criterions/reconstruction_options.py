@@ -23,7 +23,7 @@ class ReconstructionOptions(FairseqDataclass):
     reconstruction_task: TASKS = field(  # type: ignore[valid-type]
         default="lm",
         metadata={
-            "help": "what each position of the source is to tell: the next token (language "
+            "help": "what each position of the source is to predict: the next token (language "
             "modelling, the source's output shifted) or its own (auto-encoding, not shifted)"
         },
     )

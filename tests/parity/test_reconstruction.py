@@ -12,7 +12,7 @@ from tdo_plugin.modules.spec import ModelSpec
 
 EXACT = {"rtol": 0, "atol": 1e-9}
 SMOOTHING = 0.1
-KINDS = {"lm": 1, "ae": 0}  # how many tokens later stands what a position tells
+KINDS = {"lm": 1, "ae": 0}  # how many tokens later stands what a position predicts
 TAGS = torch.tensor([VOCABULARY - 1, VOCABULARY - 2])
 TAG = int(TAGS[0])
 PLACES = {"in front": 0, "at the end": -1, "none": None}  # where a source's tag stands
@@ -54,8 +54,8 @@ def expected(model, source, kind, place="in front"):
         # a tag is given; language modelling has nothing before the first token
         first = 1 if place == "in front" or kind == "lm" else 0
         for position in range(first, len(row) - (place == "at the end")):
-            told, teller = row[position], log_probs[position - KINDS[kind]]
-            loss, nll = loss + smoothed(teller, told), nll - teller[told]
+            token, predicted = row[position], log_probs[position - KINDS[kind]]
+            loss, nll = loss + smoothed(predicted, token), nll - predicted[token]
     return loss, nll
 
 
@@ -97,7 +97,7 @@ def test_where_the_tag_stands(kind, place, make_model, batch):
 
 
 def test_targets():
-    """What each position tells, with padding on either side, and of sources of length zero."""
+    """What each position predicts, with padding on either side, and of sources of length zero."""
     source = torch.tensor(
         [
             *([PAD, TAG, 5, EOS], [TAG, 6, EOS, PAD], [PAD] * 4, [PAD, PAD, PAD, TAG]),

@@ -1,4 +1,4 @@
-"""How likely sentence pairs are to a model, and sources where it has learnt to tell them.
+"""How likely sentence pairs are to a model, and sources where it has learnt to predict them.
 
 Shapes: B sentences, S source, T target, V vocabulary.
 """

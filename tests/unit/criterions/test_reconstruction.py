@@ -51,10 +51,10 @@ def gradients(model, loss):
     return {name: parameter.grad.clone() for name, parameter in model.named_parameters()}
 
 
-def told_by_hand(model, batch, kind, pad, smoothing=0.1, before=1, after=0):
+def predicted_by_hand(model, batch, kind, pad, smoothing=0.1, before=1, after=0):
     """Loss, likelihood and number of tokens, of each source alone and unpadded.
 
-    So many tokens before and after what is told are tags.
+    So many tokens before and after what is predicted are tags.
     """
     first = max(before, kind == "lm")
     loss, nll, count = 0.0, 0.0, 0
@@ -81,7 +81,7 @@ def test_the_sum_of_both_losses(topology, kind, normalization):
         *TLM, *flags, "--reconstruction-weight", "0.7", topology=topology
     )
     _, _, plain, _ = made(*PLAIN, topology=topology)
-    source_loss, nll, count = told_by_hand(model, batch, kind, task.source_dictionary.pad())
+    source_loss, nll, count = predicted_by_hand(model, batch, kind, task.source_dictionary.pad())
     target, size, _ = plain(model, batch)
     assert count != size
     expected = target + 0.7 * source_loss * (size / count if normalization == "mean" else 1)
@@ -101,6 +101,11 @@ REPLACING = "--lang-tok-replacing-bos-eos"
 LAYOUTS = {
     "x </s>": (WITHOUT_TAG, 0, "</s>"),
     "x </s>, <y> y </s>": ((*WITHOUT_TAG, "--decoder-langtok", REPLACING), 0, "</s>"),
+    "x </s>, <y> y </s> behind a tag of the source": (
+        (*BASE, "--langtoks", '{"main": (None, "tgt")}', REPLACING),
+        0,
+        "</s>",
+    ),
     "x <y>": ((*BASE, REPLACING), 1, "__de__"),
 }
 
@@ -108,15 +113,16 @@ LAYOUTS = {
 @pytest.mark.parametrize("kind", ["lm", "ae"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_no_tag_in_front(layout, kind):
-    """Auto-encoding tells the first token too; before it nothing stands that could.
+    """Auto-encoding predicts the first token too; before it nothing stands that could.
 
-    The second layout is the paper's; a tag in place of the source's end is not told.
+    The second layout is the paper's, and the third, behind its tables' configs; a tag in place of
+    the source's end is not predicted.
     """
     base, after, end = LAYOUTS[layout]
     task, model, criterion, batch = made(*TLM, "--reconstruction-task", kind, base=base)
     dictionary = task.source_dictionary
     assert dictionary.index(end) in batch["net_input"]["src_tokens"][:, -1]
-    source_loss, nll, count = told_by_hand(
+    source_loss, nll, count = predicted_by_hand(
         model, batch, kind, dictionary.pad(), before=0, after=after
     )
     loss, _, logs = criterion(model, batch)
@@ -127,7 +133,7 @@ def test_no_tag_in_front(layout, kind):
 
 @pytest.mark.parametrize("sentences", [False, True])
 def test_means_are_of_sentences_with_a_source(sentences):
-    """A source that is its tag has nothing to tell, and its target does not count."""
+    """A source that is its tag has nothing to predict, and its target does not count."""
     flags = ("--reconstruction-normalization", "mean", *["--sentence-avg"] * sentences)
     task, model, criterion, batch = made(*TLM, *flags)
     pad, eos = task.source_dictionary.pad(), task.source_dictionary.eos()
@@ -137,7 +143,7 @@ def test_means_are_of_sentences_with_a_source(sentences):
         row.fill_(pad)
         row[-1] = tag
     assert not sources[:2].eq(eos).any()
-    source_loss, _, count = told_by_hand(model, batch, "lm", pad)
+    source_loss, _, count = predicted_by_hand(model, batch, "lm", pad)
     size = len(sources) - 2 if sentences else batch["target"][2:].ne(pad).sum()
     loss, _, logs = criterion(model, batch)
     torch.testing.assert_close(loss - logs["loss"], source_loss * size / count, **EXACT)
@@ -169,7 +175,7 @@ def test_the_mark_of_synthetic_sources_is_not_told(kind):
 def test_means_with_sentence_avg():
     flags = ("--sentence-avg", "--reconstruction-normalization", "mean")
     task, model, criterion, batch = made(*TLM, *flags)
-    source_loss, _, count = told_by_hand(model, batch, "lm", task.source_dictionary.pad())
+    source_loss, _, count = predicted_by_hand(model, batch, "lm", task.source_dictionary.pad())
     loss, size, logs = criterion(model, batch)
     assert size == len(batch["id"])
     torch.testing.assert_close(loss - logs["loss"], source_loss * size / count, **EXACT)
@@ -244,8 +250,8 @@ def test_the_linear_schedule_ends_in_asking_for_nothing():
     assert requested == [True, True, True, False, False]
 
 
-def test_the_undisturbed_source_is_told():
-    """A batch with noise: what goes in is disturbed, what is told is not."""
+def test_the_undisturbed_source_is_predicted():
+    """A batch with noise: what goes in is disturbed, what is predicted is not."""
     _, model, criterion, batch = made(*TLM, "--source-noise", "bert", "--source-noise-rate", "0.5")
     task, *_ = made(*TLM, "--source-noise", "bert", "--source-noise-rate", "0.5")
     (noised,), _ = task.step_hooks[0].batches(batch, model, 0)
@@ -274,9 +280,9 @@ def test_beside_other_terms():
     ("topology", "kind", "noise", "why"),
     [
         ("prefix", "lm", "none", "with --tdo-source-attention prefix each position sees the next"),
-        ("prefix", "ae", "none", "each position sees the token that it is to tell"),
-        ("causal", "ae", "none", "each position sees the token that it is to tell"),
-        ("encoder-decoder", "ae", "none", "each position sees the token that it is to tell"),
+        ("prefix", "ae", "none", "each position sees the token that it is to predict"),
+        ("causal", "ae", "none", "each position sees the token that it is to predict"),
+        ("encoder-decoder", "ae", "none", "each position sees the token that it is to predict"),
         ("causal", "lm", "none", None),
         ("prefix", "lm", "bert", None),
         ("causal", "ae", "bert", None),
