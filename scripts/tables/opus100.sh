@@ -24,13 +24,13 @@
 #   --dry-run   only print the commands
 #
 # At toy and multi30k the last checkpoint is tested, at full the average of the last five, as the
-# authors' code has it. LID=FILE has fastText's lid.176 tell languages apart, instead of a classifier
-# trained on the corpus (toy, multi30k) or langdetect, which is the paper's (full).
+# authors' code has it. LID=FILE has fastText's lid.176 tell languages apart, instead of a
+# classifier trained on the corpus (toy, multi30k) or langdetect, which is the paper's (full).
 #
-# Figure 1 is measured at validations, with ROBT every 40, 50 or (full) 1,000 updates. Its first point
-# is the end of the training without ROBT; at full, where that has no points, 1,000 updates of ROBT.
-# There the sentences are 200 of each zero-shot test set, drawn once, since there are no validation
-# sets, and all 20 checkpoints of a row with ROBT stay (12 bytes a parameter each).
+# Figure 1 is measured at validations, with ROBT every 40, 50 or (full) 1,000 updates. Its first
+# point is the end of the training without ROBT; at full, where that has no points, 1,000 updates
+# of ROBT. There the sentences are 200 of each zero-shot test set, drawn once, since there are no
+# validation sets, and all 20 checkpoints of a row with ROBT stay (12 bytes a parameter each).
 set -euo pipefail
 # shellcheck shell=bash
 # shellcheck disable=SC2034
@@ -92,8 +92,8 @@ translate_row() {
   esac
 }
 
-# draw_figures TABLE DIRECTIONS: figure 1, zero-shot scores over the updates of ROBT, where there are
-# any, behind those of the row that it goes on with.
+# draw_figures TABLE DIRECTIONS: figure 1, zero-shot scores over the updates of ROBT, where there
+# are any, behind those of the row that it goes on with.
 draw_figures() {
   local index base before file
   local -a lines=()
