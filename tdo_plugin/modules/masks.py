@@ -46,12 +46,6 @@ class SourceMask:
     visible_target: Tensor | None = None
 
     @cached_property
-    def keys(self) -> int:
-        """K."""
-        of_target = 0 if self.visible_target is None else self.visible_target.size(1)
-        return self.padding.size(1) + of_target
-
-    @cached_property
     def whole(self) -> Tensor | None:
         """Boolean (B, 1, S, K), or (B, 1, 1, K) where every query sees the same; None: all.
 

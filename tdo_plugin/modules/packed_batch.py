@@ -36,7 +36,7 @@ class Segment:
 
     def __post_init__(self) -> None:
         self.sentences, self.source_length = self.mask.padding.shape
-        self.length = self.source_length
+        self.length = self._keys_of_source = self.source_length  # until a target enters
         self.tokens = self.context.flat(self.sentences, self.length)
         self._layer_outputs: dict[int, Tensor] = {}
         self._token_states: dict[int | None, Tensor] = {}  # the target's under None
@@ -63,6 +63,7 @@ class Segment:
         self.target = target
         if target.visible_target is not None:
             self.mask = replace(self.mask, visible_target=target.visible_target)
+            self._keys_of_source += target.visible_target.size(1)
         lengths = self.source_length, target.x.size(1)
         self.context = TokenContext.side_by_side([self.context, target.context], lengths)
         self.length = sum(lengths)
@@ -83,7 +84,7 @@ class Segment:
             return [attention.mix(query, kv, self.mask.whole)]
         source, target = self.split(query, 2)
         return [
-            attention.mix(source, _first(self.mask.keys, kv), self.mask.whole),
+            attention.mix(source, _first(self._keys_of_source, kv), self.mask.whole),
             attention.mix(target, kv, self.target.mask.joint),
         ]
 
@@ -97,7 +98,7 @@ class Segment:
         for place, positions in self._wanted_tokens(number):
             chosen = self._rows[:, None], positions[:, None]
             context, mask = self.context.at(*chosen), self.mask.at(positions)
-            tokens = x[chosen], _first(self.mask.keys, kv), mask, context
+            tokens = x[chosen], _first(self._keys_of_source, kv), mask, context
             queries.append(LastQueries(*tokens, of_source=True, place=place))
         if self.target is not None and not self.target.keys_only:
             target = self.split(x)[1], kv, self.target.mask.joint, self.target.context
