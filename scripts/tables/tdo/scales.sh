@@ -98,18 +98,19 @@ choose_detector() {
   if [[ $scale == full ]]; then choose_lid cached; else choose_lid; fi
 }
 
-# leave_out_twins: where the layers are few, two rows of a sweep may be the same layer; the first one stays.
+# leave_out_twins: where the layers are few, two rows of a sweep over M, or over InstruCL's layer, may have the same
+# one; the first row stays.
 leave_out_twins() {
-  local index place what
+  local index place swept
   local -A seen=()
   for index in "${!rows[@]}"; do
     case ${rows[index]} in
-      *instrucl*) what=InstruCL ;;
-      *@m-*) what=M ;;
+      *instrucl*) swept=InstruCL ;;
+      *@m-*) swept=M ;;
       *@*) continue ;;
-      *) what=M ;;
+      *) swept=M ;;
     esac
-    place="$what $(sweep_of "${rows[index]}")@$(layer_of "${rows[index]}")"
+    place="$swept $(sweep_of "${rows[index]}")@$(layer_of "${rows[index]}")"
     if [[ -n ${seen[$place]:-} ]]; then unset "rows[index]" "names[index]"; fi
     seen[$place]=1
   done
