@@ -3,7 +3,7 @@
 import pytest
 import torch
 from support.covering import in_turn
-from support.parity_cases import CASES, PAD, UNREAD, name_of, padding_first
+from support.parity_cases import CASES, PAD, SEEING_START, UNREAD, name_of, padding_first
 from support.reference import Reference
 
 from tdo_plugin.modules.losses.cross_entropy import smoothed_cross_entropy
@@ -165,6 +165,15 @@ def test_targets_leave_no_trace_in_the_source(case, make_model, batch):
     model.decode((previous - 3) % 13 + 4, state)
     assert all(map(torch.equal, held, before))
     assert torch.equal(model.decode(previous, state), first)
+
+
+def test_of_a_first_symbol_the_last_layer_has_keys_alone(make_model, batch):
+    """A source that is computed alone; nobody reads what would come out of the symbol."""
+    model = make_model(**SEEING_START[0])
+    entered = []
+    model.stack.layers[-1].feed_forward.register_forward_hook(lambda *_: entered.append(True))
+    model.encode(batch[0])
+    assert not entered
 
 
 @pytest.mark.parametrize("case", CASES, ids=name_of)
