@@ -265,19 +265,47 @@ renew() {
   make_checkpoint "$@"
 }
 
-# choose_lid: languages are told apart by fastText's lid.176 where LID names its file, or lid.176.bin
-# or lid.176.ftz lies in the clone; else by a classifier trained on the corpus.
+# choose_lid [cached]: languages are told apart by fastText's lid.176 where LID names its file, or lid.176.bin
+# or lid.176.ftz lies in the clone; else by a classifier trained on the corpus. With `cached` lid.176 is also
+# taken where fasttext-langdetect or `tdo score --download` has left it, and it is said what is taken, and why.
 declare -a lid=()
 choose_lid() {
-  local file
+  local file found
   for file in ${LID:+"$LID"} "$ROOT"/lid.176.{bin,ftz}; do
     [[ -f $file || $file == "${LID:-}" ]] || continue
     [[ -f $file ]] || die "\`LID\` must name fastText's lid.176; $file is no file"
     "$VENV/bin/python" -c 'import fasttext' 2>/dev/null ||
       die "the module fasttext must be installed for $file: $VENV/bin/pip install fasttext-predict"
     lid=(--lid "$file")
-    return
+    break
   done
+  [[ -n ${1:-} ]] || return 0
+  if ((${#lid[@]})); then
+    echo "off-target shares: ${lid[1]}"
+  elif found=$(cached_lid 2>/dev/null); then
+    lid=(--lid "$found")
+    echo "off-target shares: $found, the paper's detector"
+  else
+    echo "off-target shares: a classifier trained on the corpus ($found)"
+  fi
+}
+
+# cached_lid: the file of lid.176 in one of the caches, if it can be used; else the reason.
+cached_lid() {
+  "$VENV/bin/python" - <<'END'
+import sys
+from tdo_plugin.errors import UserError
+from tdo_plugin.metrics.language_id.fasttext import FastText
+from tdo_plugin.metrics.language_id.lid176 import find_lid176
+
+try:
+    path = find_lid176()
+    FastText(path)
+except UserError as error:
+    print(error)
+    sys.exit(1)
+print(path)
+END
 }
 
 # report_systems RUN DATA SYSTEM...: score all systems, make the report, say where everything is.

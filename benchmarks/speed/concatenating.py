@@ -59,12 +59,12 @@ def visibility(
     if not causal_source:
         square[:source, :source] = True
     itself = torch.eye(length, dtype=torch.bool, device=padding.device)
-    visible = (square & ~padding[:, None, None, :]) | itself
-    if source_sees_start:
+    visible = (square[first:] & ~padding[:, None, None, :]) | itself[first:]
+    if source_sees_start and first < source:
         real = ~padding[:, source:]
-        start = real & real.cumsum(1).eq(1)
-        visible[:, :, :source, source:] = start[:, None, None, :]
-    return visible[:, :, first:]
+        symbol = real & real.cumsum(1).eq(1)
+        visible[:, :, : source - first, source:] = symbol[:, None, None, :]
+    return visible
 
 
 def through(

@@ -23,12 +23,8 @@ rows_of_layer() {
 }
 
 draw_figures() {
-  local form_of_losses
-  for form_of_losses in "" -authors; do
-    [[ -z $form_of_losses ]] || is_row "*-authors" || continue
-    draw_curve "$1" ted19 "layer of InstruCL" "decoder-only, prefix" prefix-decoder-only $form_of_losses
-    draw_curve "$1" ted19 "layer of InstruCL" "TDO, prefix" tdo-prefix $form_of_losses
-  done
+  draw_curve "$1" ted19 "layer of InstruCL" prefix-decoder-only prefix-decoder-only
+  draw_curve "$1" ted19 "layer of InstruCL" tdo-prefix tdo-prefix
 }
 
 rows_of_layer prefix-decoder-only "decoder-only, prefix" prefix-decoder-only@instrucl-1.5n

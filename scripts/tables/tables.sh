@@ -40,6 +40,9 @@ row() {
 systems_of() { echo "$1"; }                  # ROW DIRECTIONS: what must be trained for it
 runs_of() { echo "$2=$run/$1/output"; }      # ROW NAME: what is scored, NAME=FOLDER a line
 translate_row() { translate "$1" --pairs "$2"; } # ROW DIRECTIONS
+expand_rows() { :; }                         # rows of which --rows may choose, where a scale has others
+choose_detector() { choose_lid; }            # what tells languages apart
+name_rows() { :; }                           # names that depend on the scale
 draw_figures() { :; }                        # TABLE DIRECTIONS
 estimated_of() { echo ${pieces:+--vocab-size "$pieces"}; } # SYSTEM: for `tdo estimate`; fails if it cannot count it
 also_made() { :; }                           # what else of RUN --fresh removes
@@ -83,6 +86,7 @@ read_options() {
   declare -F "scale_$kind" >/dev/null || die "the scale must be one of this script's; it is $scale"
   run=${run:-$ROOT/runs/$PAPER-$kind}
   CONFIGS=$ROOT/configs/$PAPER-tables
+  expand_rows
   if [[ -n $wanted ]]; then
     choose_rows
   fi
@@ -114,7 +118,7 @@ take_value() {
 
 # choose_rows: only those of `wanted`, names or patterns such as "ted19/*", in the order of the table.
 choose_rows() {
-  local -a all=("${rows[@]}") called=("${names[@]}") patterns
+  local -a all=("${rows[@]}") all_names=("${names[@]}") patterns
   local -A chosen=()
   local pattern index found
   IFS=, read -ra patterns <<<"$wanted"
@@ -130,7 +134,7 @@ choose_rows() {
   done
   rows=() names=()
   for index in "${!all[@]}"; do
-    if [[ -n ${chosen[$index]:-} ]]; then row "${all[index]}" "${called[index]}"; fi
+    if [[ -n ${chosen[$index]:-} ]]; then row "${all[index]}" "${all_names[index]}"; fi
   done
 }
 
@@ -392,6 +396,8 @@ make_table() {
   read_options "$@"
   set_up_run
   "scale_$kind"
+  name_rows
+  choose_detector
   if [[ -n $asked ]]; then
     train_for "$asked"
   fi
@@ -415,7 +421,6 @@ make_table() {
   train_rows
   if [[ -n $smoke ]]; then keep_rows "$SMOKE_ROWS"; fi
   if ((${#rows[@]})); then
-    choose_lid
     say "translating"
     for one in "${rows[@]}"; do
       translate_row "$one" "$directions"

@@ -22,8 +22,9 @@
 #   --size      of multi30k: the sizes above, for a CPU (small, the default), or the paper's own, N = 6 and 12,
 #               d = 512 and 1024, for a GPU (paper); each needs a folder of its own
 #   --losses    paper, InstruCL as the sum of equation 9; authors, InstruCL with the weights and the scale of their
-#               code (full has each row with InstruCL in both forms, by default); recipe, what small budgets need
-#               (the default of toy and multi30k, better there than either: docs/results.md):
+#               code (full has each row with InstruCL in both forms by default, the latter as ROW-authors); recipe,
+#               what small budgets need (the default of toy and multi30k, better there than either:
+#               docs/results.md; at full as ROW-recipe; at the small scales each needs a folder of its own):
 #               InstruCL in the authors' form with a sharp contrast, and for two-stage models that are trained from
 #               scratch a first stage that begins as the identity and predicts the target's words at first
 #               (configs/shared/recipe.conf)
@@ -94,8 +95,8 @@ data_of() {
 }
 
 config_of() {
-  local name=${2%-seed-*}
-  name=${name%-authors} # losses_flags has the form of the loss
+  local name
+  name=$(plain_of "$2") # losses_flags has the losses
   case $name in
     */original) echo "$1/original.conf" ;;
     m2m-* | nllb-*) echo "$ROOT/configs/ted19-tuned/$(system_of "$name").conf" ;;
@@ -106,8 +107,15 @@ config_of() {
 # system_of ROW: without its variant.
 system_of() { echo "${1%%@*}"; }
 
+# plain_of ROW: without its seed, and what its name says of the losses.
+plain_of() {
+  local name=${1%-seed-*}
+  name=${name%-authors}
+  echo "${name%-recipe}"
+}
+
 # sweep_of ROW: the system whose variant it is, or with InstruCL where its config has it.
-sweep_of() { system_of "$1" | sed 's/-authors$//; s/-instrucl$//'; }
+sweep_of() { system_of "$(plain_of "$1")" | sed 's/-instrucl$//'; }
 
 own_flags() {
   if ((${#small[@]})); then

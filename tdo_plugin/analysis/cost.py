@@ -152,6 +152,8 @@ class Flops:
 class FlopModel:
     """FLOPs of one sentence through a model of the family.
 
+    The first target symbol behind a source that sees it (``source_sees_start``) is not counted.
+
     Args:
         spec: the numbers.
         target_vocabulary: V of the output projection.

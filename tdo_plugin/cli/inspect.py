@@ -15,6 +15,7 @@ from tdo_plugin.launch.handed_on_options import own_and_stock, take_rest
 if TYPE_CHECKING:
     from tdo_plugin.data.databin import DataFolder
     from tdo_plugin.data.inventory import BinarisedSet
+    from tdo_plugin.evaluation.published.corpus_sizes import CorpusSizes
 
 HELP = "show the sizes, lengths and unknown tokens of a data folder, and batches as the model sees"
 
@@ -51,10 +52,14 @@ def _options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print, draw and write; every picture and file is named."""
+    from dataclasses import asdict
+
     from tdo_compat.digests import check_folder
     from tdo_plugin.analysis import figure_files, size_plot
+    from tdo_plugin.corpora.prepared_corpus import corpus_made
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.data.inventory import as_json, by_direction, read_sets
+    from tdo_plugin.evaluation.published.corpus_sizes import corpus_sizes
     from tdo_plugin.runtime.files import write_text
 
     extra = own_and_stock(args, _options)
@@ -64,7 +69,8 @@ def run(args: argparse.Namespace) -> int:
     data = read_data_folder(args.data)
     sets = read_sets([data.root / shard for shard in ("", *data.shards)])
     files = check_folder(str(data.root))
-    _print(data, sets)
+    counted = corpus_sizes(*corpus_made(data.root))
+    _print(data, sets, counted)
     print(_said_of(files))
     if args.batches is not None:
         _print_batches(_words(args, data, extra), args.batches)
@@ -78,8 +84,8 @@ def run(args: argparse.Namespace) -> int:
         size_plot.draw_sizes(sizes, f"training text of {data.root.resolve().name}", args.plot)
         print(args.plot.resolve())
     if args.json:
-        text = json.dumps(as_json(data, sets), indent=1, ensure_ascii=False)
-        write_text(args.json, [text])
+        numbers = as_json(data, sets) | {"published": asdict(counted) if counted else None}
+        write_text(args.json, [json.dumps(numbers, indent=1, ensure_ascii=False)])
         print(args.json.resolve())
     return 0
 
@@ -112,13 +118,11 @@ def _words(args: argparse.Namespace, data: DataFolder, extra: Sequence[str]) -> 
     ]
 
 
-def _print(data: DataFolder, sets: Sequence[BinarisedSet]) -> None:
+def _print(data: DataFolder, sets: Sequence[BinarisedSet], counted: CorpusSizes | None) -> None:
     from functools import reduce
     from operator import add
 
-    from tdo_plugin.corpora.prepared_corpus import corpus_made
     from tdo_plugin.data.inventory import Side, by_language
-    from tdo_plugin.evaluation.published.corpus_sizes import corpus_sizes
     from tdo_plugin.evaluation.report.data_tables import (
         directions_table,
         histogram,
@@ -127,7 +131,6 @@ def _print(data: DataFolder, sets: Sequence[BinarisedSet]) -> None:
     from tdo_plugin.evaluation.report.text_tables import terminal
 
     width = shutil.get_terminal_size((100, 24)).columns
-    counted = corpus_sizes(*corpus_made(data.root))
     for table in (directions_table(data, sets), languages_table(data, sets, counted)):
         print(table.title, "", terminal(table, width, bold=False), "", sep="\n")
     train = reduce(add, by_language(sets, "train").values(), Side())

@@ -53,9 +53,14 @@ def check_made(out: Path, key: str, fresh: bool) -> bool:
 
 
 def corpus_made(out: Path) -> tuple[str, str]:
-    """Name and variant of the corpus that a folder was prepared of; both empty where none was."""
+    """Name and variant of the corpus that is whole in a folder; both empty where none is.
+
+    A sample (`--rows`) is no whole corpus.
+    """
     try:
         document = json.loads((out / OUTCOME).read_text(encoding="utf-8"))
+        if document["sample"]:
+            return "", ""
         return str(document["corpus"]), str(document["variant"] or "")
     except (OSError, ValueError, LookupError, TypeError):
         return "", ""
@@ -67,6 +72,7 @@ def write_outcome(out: Path, corpus: Corpus, key: str, records: Sequence[Record]
         "key": key,
         "corpus": corpus.name,
         "variant": corpus.variant,
+        "sample": asdict(corpus.sample) if corpus.sample else None,
         "title": corpus.title,
         "licence": corpus.licence,
         "cite": corpus.cite,

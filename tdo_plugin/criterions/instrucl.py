@@ -40,7 +40,8 @@ class InstruCLOptions(FairseqDataclass):
         metadata={
             "help": "layer, from 1, whose output at the language tag is contrasted (default: the "
             "last encoder layer of an encoder-decoder, whose output is the encoder's, behind the "
-            "final norm of a pre-norm one; else three quarters of all layers)"
+            "final norm of a pre-norm one; else three quarters of all layers, and of a pre-norm "
+            "model the residual stream, at layer M before the first stage's norm)"
         },
     )
     instrucl_weight: float = field(

@@ -85,7 +85,9 @@ class Alphabet:
 
     In the code of Sennrich et al. a character at the end of a word is a symbol beside the same one
     within words, and costs no operation. SentencePiece marks beginnings, and merges the mark with
-    the character; those merges come to the same, and are not counted as operations either.
+    the character; those merges are not counted as operations either. So theirs has the characters
+    that end words and those that do not, this one the characters that begin words and all: as
+    many, but for the mark, only where as many end words as begin them and none only ends them.
 
     Attributes:
         characters: of the text, the mark among them.

@@ -1,7 +1,7 @@
 """Who may look at whom. True means visible.
 
 Shapes: B sentences, S source, T new target positions, P target positions so far (P >= T), K keys
-that a source position may see: S, or S + P where it sees the target's start.
+that a source position may see: S, or S + P where it sees a target's first symbol.
 """
 
 from dataclasses import dataclass
@@ -36,14 +36,14 @@ class SourceMask:
         padding: boolean (B, S), true at padding.
         padded: whether any is; true is always right.
         causal: hide later positions (the paper's appendix D).
-        start: boolean (B, P), which of a target's first P positions the source sees, too; these
-            keys stand behind the source's then. None: it sees no target.
+        visible_target: boolean (B, P), which of a target's first P positions the source sees,
+            too; these keys stand behind the source's then. None: it sees no target.
     """
 
     padding: Tensor
     padded: bool
     causal: bool
-    start: Tensor | None = None
+    visible_target: Tensor | None = None
 
     @cached_property
     def whole(self) -> Tensor | None:
@@ -54,36 +54,36 @@ class SourceMask:
         length = self.padding.size(1)
         if not self.causal:
             if not self.padded:
-                return self._with_start(None)
+                return self._with_target(None)
             visible = ~self.padding | self.padding.all(1, keepdim=True)
-            return self._with_start(visible[:, None, None, :])
-        if not self.padded and self.start is None:
+            return self._with_target(visible[:, None, None, :])
+        if not self.padded and self.visible_target is None:
             return causal_mask(length, length, self.padding.device)
         ones = torch.ones(length, length, dtype=torch.bool, device=self.padding.device)
         visible = ~self.padding[:, None, None, :] & ones.tril()
         itself = torch.eye(length, dtype=torch.bool, device=self.padding.device)
-        return self._with_start(visible | itself)
+        return self._with_target(visible | itself)
 
     def at(self, positions: Tensor) -> Tensor | None:
         """What one real position (B,) of each sentence sees: (B, 1, 1, K); None: all."""
         if not (self.causal or self.padded):
-            return self._with_start(None)
+            return self._with_target(None)
         visible = ~self.padding
         if self.causal:
             places = torch.arange(self.padding.size(1), device=self.padding.device)
             visible = visible & (places <= positions[:, None])
-        return self._with_start(visible[:, None, None, :])
+        return self._with_target(visible[:, None, None, :])
 
-    def _with_start(self, visible: Tensor | None) -> Tensor | None:
+    def _with_target(self, visible: Tensor | None) -> Tensor | None:
         """A mask (B, 1, Q, S) over the source, and over what it sees of the target."""
-        if self.start is None:
+        if self.visible_target is None:
             return visible
         if visible is None:
-            if self.start.size(1) == 1:  # a first symbol is never padding
+            if self.visible_target.size(1) == 1:  # a first symbol is never padding
                 return None
             visible = torch.ones_like(self.padding)[:, None, None, :]
-        start = self.start[:, None, None, :].expand(-1, 1, visible.size(2), -1)
-        return torch.cat([visible, start], -1)
+        target = self.visible_target[:, None, None, :].expand(-1, 1, visible.size(2), -1)
+        return torch.cat([visible, target], -1)
 
 
 @dataclass(frozen=True)

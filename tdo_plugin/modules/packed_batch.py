@@ -13,10 +13,10 @@ from torch import Tensor
 
 from tdo_plugin.modules.attention import KeyValue, MultiheadAttention
 from tdo_plugin.modules.linear import recomputable
-from tdo_plugin.modules.masks import SourceMask, TargetMask
+from tdo_plugin.modules.masks import SourceMask
 from tdo_plugin.modules.segment_tokens import EmbeddedTarget, LastQueries
 from tdo_plugin.modules.source_state import SourceRequest, SourceState
-from tdo_plugin.modules.token_context import NO_CONTEXT, TokenContext
+from tdo_plugin.modules.token_context import TokenContext
 
 
 @dataclass(eq=False)
@@ -28,15 +28,15 @@ class Segment:
     context: TokenContext  # of the tokens, (B, 1) or (B, L)
     last: int  # the last layer, from 1, from which anything is wanted
     whole: bool  # whether its output is wanted at all of the source's positions
-    target_mask: TargetMask | None = None
-    target_context: TokenContext = NO_CONTEXT
+    first_symbol: EmbeddedTarget | None = None  # where sources see it and no whole target enters
+    target: EmbeddedTarget | None = None  # what has entered
     keeps_kv: bool = False  # of the source, for a target that comes later
     source_kv: list[KeyValue] = field(default_factory=list)
     captured: dict[str, Tensor] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.sentences, self.source_length = self.mask.padding.shape
-        self.length = self._visible_keys = self.source_length  # to the source
+        self.length = self._keys_of_source = self.source_length  # until a target enters
         self.tokens = self.context.flat(self.sentences, self.length)
         self._layer_outputs: dict[int, Tensor] = {}
         self._token_states: dict[int | None, Tensor] = {}  # the target's under None
@@ -60,10 +60,10 @@ class Segment:
 
     def append_target(self, target: EmbeddedTarget) -> None:
         """Go on as [source ; target], whose queries then find all keys and values in one piece."""
-        self.target_mask, self.target_context = target.mask, target.context
-        if target.start is not None:
-            self.mask = replace(self.mask, start=target.start)
-            self._visible_keys += target.start.size(1)
+        self.target = target
+        if target.visible_target is not None:
+            self.mask = replace(self.mask, visible_target=target.visible_target)
+            self._keys_of_source += target.visible_target.size(1)
         lengths = self.source_length, target.x.size(1)
         self.context = TokenContext.side_by_side([self.context, target.context], lengths)
         self.length = sum(lengths)
@@ -80,12 +80,12 @@ class Segment:
         Queries, keys and values are (B, H, L, E).
         """
         self._keep_kv(kv)
-        if self.target_mask is None:
+        if self.target is None:
             return [attention.mix(query, kv, self.mask.whole)]
         source, target = self.split(query, 2)
         return [
-            attention.mix(source, _first(self._visible_keys, kv), self.mask.whole),
-            attention.mix(target, kv, self.target_mask.joint),
+            attention.mix(source, _first(self._keys_of_source, kv), self.mask.whole),
+            attention.mix(target, kv, self.target.mask.joint),
         ]
 
     def last_queries(self, number: int, x: Tensor, kv: KeyValue) -> list[LastQueries]:
@@ -98,10 +98,10 @@ class Segment:
         for place, positions in self._wanted_tokens(number):
             chosen = self._rows[:, None], positions[:, None]
             context, mask = self.context.at(*chosen), self.mask.at(positions)
-            tokens = x[chosen], _first(self._visible_keys, kv), mask, context
+            tokens = x[chosen], _first(self._keys_of_source, kv), mask, context
             queries.append(LastQueries(*tokens, of_source=True, place=place))
-        if self.target_mask is not None:
-            target = self.split(x)[1], kv, self.target_mask.joint, self.target_context
+        if self.target is not None and not self.target.keys_only:
+            target = self.split(x)[1], kv, self.target.mask.joint, self.target.context
             queries.append(LastQueries(*target))
         return queries
 
@@ -116,7 +116,7 @@ class Segment:
             self._layer_outputs[number] = self.split(x)[0]
         for place, positions in self._wanted_tokens(number):
             self._token_states[place] = x[self._rows, positions]
-        if number == self.last and self.target_mask is not None:
+        if number == self.last and self.target is not None:
             self._token_states[None] = self.split(x)[1]
 
     def pass_tokens(self, number: int, part: Callable[..., Tensor]) -> None:

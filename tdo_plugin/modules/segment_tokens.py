@@ -19,7 +19,8 @@ class EmbeddedTarget(NamedTuple):
     x: Tensor  # (B, T, D)
     mask: TargetMask
     context: TokenContext  # of its tokens, (B, 1) or (B, T)
-    start: Tensor | None = None  # boolean (B, P): which of its first P positions the source sees
+    visible_target: Tensor | None = None  # of its first P positions, as in a source's mask
+    keys_only: bool = False  # nothing of it is wanted but what the source sees
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ class SourcePart(nn.Module):
 
 def _source_places(batch: PackedBatch) -> Tensor | None:
     """Indices (n,) of all source tokens; None where there are no others."""
-    if all(segment.target_mask is None for segment in batch.segments):
+    if all(segment.target is None for segment in batch.segments):
         return None
     sizes = [sentences * length for sentences, length in batch.shapes]
     places = torch.arange(sum(sizes), device=batch.x.device).split(sizes)

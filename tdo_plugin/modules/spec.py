@@ -76,7 +76,8 @@ class ModelSpec:
     )
     source_sees_start: bool = option(
         "decoder-only: in the layers that the target passes, source positions see its first "
-        "symbol, too, which is always the same (as the released training scripts of TDO have it)",
+        "symbol, too, which is always the same (as the released training scripts of TDO have it); "
+        "where M is one less than all layers only a loss on the last one sees a difference",
         False,
     )
     model_dim: int = option("width of the model (d)", on_command_line=512)

@@ -4,7 +4,7 @@ Shapes: B sentences, R = B * beams rows, S source, T target, D model width, N to
 batch.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -103,18 +103,12 @@ class Stack(nn.Module):
         """
         return [self._segment(*each) for each in zip(requests, masks, contexts, strict=True)]
 
-    def source(
-        self,
-        embedded: Tensor,
-        segments: Sequence[Segment],
-        starts: Sequence[EmbeddedTarget] = (),
-    ) -> list[SourceState]:
+    def source(self, embedded: Tensor, segments: Sequence[Segment]) -> list[SourceState]:
         """Sources through the layers, as one packed batch.
 
         Args:
             embedded: (N, D), the sources one after the other.
             segments: in this order.
-            starts: of each source the target's first symbol, where sources see it.
         """
         raise TypeError(f"{type(self).__name__} has no layers; use a subclass")
 
@@ -143,11 +137,7 @@ class Stack(nn.Module):
         return output
 
     def both(
-        self,
-        embedded: Tensor,
-        segments: Sequence[Segment],
-        target: EmbeddedTarget,
-        starts: Sequence[EmbeddedTarget] = (),
+        self, embedded: Tensor, segments: Sequence[Segment], target: EmbeddedTarget
     ) -> tuple[list[SourceState], Tensor]:
         """:meth:`source`, and :meth:`target` of the first source, whole: (B, T, D).
 
@@ -155,7 +145,6 @@ class Stack(nn.Module):
             embedded: as for :meth:`source`.
             segments: as for :meth:`source`.
             target: of the first source.
-            starts: of each source but the first.
         """
         states = self.source(embedded, segments)
         return states, self.target(target.x, states[0], target.mask, target.context)
@@ -208,34 +197,23 @@ class DecoderOnlyStack(Stack):
     def source_layers(self) -> int:
         return len(self.layers)
 
-    def source(
-        self,
-        embedded: Tensor,
-        segments: Sequence[Segment],
-        starts: Sequence[EmbeddedTarget] = (),
-    ) -> list[SourceState]:
+    def source(self, embedded: Tensor, segments: Sequence[Segment]) -> list[SourceState]:
         batch = PackedBatch(embedded, segments)
         self._first_stage(batch)
-        if starts:
-            batch.append_targets(self._entering(segments, starts))
         self._second_stage(batch)
         return [segment.state for segment in segments]
 
     def both(
-        self,
-        embedded: Tensor,
-        segments: Sequence[Segment],
-        target: EmbeddedTarget,
-        starts: Sequence[EmbeddedTarget] = (),
+        self, embedded: Tensor, segments: Sequence[Segment], target: EmbeddedTarget
     ) -> tuple[list[SourceState], Tensor]:
         """As :meth:`Stack.both`; the target passes its layers in the first source's segment."""
         first = segments[0]
         batch = PackedBatch(embedded, segments)
         self._first_stage(batch)
         first.keeps_kv = False  # its target reads them now
-        batch.append_targets(self._entering(segments, [target, *starts]))
-        self._second_stage(batch)
-        output: Tensor = self.output_block(first.target_output, first.target_context)
+        target = self._with_norm_row(target)
+        self._second_stage(batch, {first: target})
+        output: Tensor = self.output_block(first.target_output, target.context)
         return [segment.state for segment in segments], output
 
     def readout(self, x: Tensor, context: TokenContext = NO_CONTEXT) -> Tensor:
@@ -243,15 +221,9 @@ class DecoderOnlyStack(Stack):
         features: Tensor = self.output_block(x, context[:, None])
         return features
 
-    def _entering(
-        self, segments: Sequence[Segment], targets: Sequence[EmbeddedTarget]
-    ) -> dict[Segment, EmbeddedTarget]:
-        """The targets of the first segments, each token with its row of language-aware norms."""
-        row = self.norm_rows.target
-        return {
-            segment: target._replace(context=_with_norm_row(target.context, row))
-            for segment, target in zip(segments, targets, strict=False)
-        }
+    def _with_norm_row(self, target: EmbeddedTarget) -> EmbeddedTarget:
+        """Each token with its row of language-aware norms."""
+        return target._replace(context=_with_norm_row(target.context, self.norm_rows.target))
 
     def _first_stage(self, batch: PackedBatch) -> None:
         """The layers that sources pass alone, and the bridge."""
@@ -261,8 +233,18 @@ class DecoderOnlyStack(Stack):
         if batch.segments:
             batch.x = self.bridge(batch.x, batch.context)
 
-    def _second_stage(self, batch: PackedBatch) -> None:
-        """The layers that a target passes, too."""
+    def _second_stage(
+        self, batch: PackedBatch, targets: Mapping[Segment, EmbeddedTarget] | None = None
+    ) -> None:
+        """The layers that targets pass, too; a source without one may have its first symbol."""
+        entering = {
+            segment: self._with_norm_row(segment.first_symbol)
+            for segment in batch.segments
+            if segment.first_symbol is not None
+        }
+        entering.update(targets or {})
+        if entering:
+            batch.append_targets(entering)
         for number, layer in enumerate(self.target_layers, start=self.target_layer + 1):
             batch.pass_layer(layer, number)
 
@@ -293,12 +275,7 @@ class EncoderDecoderStack(Stack):
     def source_layers(self) -> int:
         return len(self.encoder_layers)
 
-    def source(
-        self,
-        embedded: Tensor,
-        segments: Sequence[Segment],
-        starts: Sequence[EmbeddedTarget] = (),
-    ) -> list[SourceState]:
+    def source(self, embedded: Tensor, segments: Sequence[Segment]) -> list[SourceState]:
         """As :meth:`Stack.source`; layer indices count encoder layers, which no target passes.
 
         Single tokens of the last one are the encoder's output, as the decoder reads it.

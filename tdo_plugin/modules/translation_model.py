@@ -65,8 +65,8 @@ class TranslationModel(nn.Module):
         self.pairs: LanguagePairs | None = None  # of parts for each pair, where there are any
         assert embeddings.source.padding_idx is not None
         self.padding_idx: int = embeddings.source.padding_idx
-        # the end symbol, with which every target begins; fairseq's dictionaries have it there
-        self.start_idx = self.padding_idx + 1
+        # every target begins with it; fairseq's dictionaries have it behind padding
+        self.eos_idx = self.padding_idx + 1
 
     def encode(
         self,
@@ -91,7 +91,8 @@ class TranslationModel(nn.Module):
         segments = self._segments(requests, paddings, positions, padded)
         vectors = self.embeddings.source_vectors(_flat(requests))
         embedded = self._embed(vectors, self._source_position_vectors(positions))
-        return self.stack.source(embedded, segments, self._starts(requests, paddings, padded))
+        self._add_first_symbols(segments)
+        return self.stack.source(embedded, segments)
 
     def forward(
         self, requests: Sequence[SourceRequest], prev_output_tokens: Tensor
@@ -124,9 +125,9 @@ class TranslationModel(nn.Module):
         vectors = target_vectors.view(*prev_output_tokens.shape, -1)
         target = self._embedded_target(vectors, padding, mask, requests[0].context, paddings[0])
         if self.spec.source_sees_start:
-            target = target._replace(start=first_symbol(padding, left))
-        starts = self._starts(requests[1:], paddings[1:], padded[1:])
-        return self.stack.both(embedded, segments, target, starts)
+            target = target._replace(visible_target=first_symbol(padding, left))
+        self._add_first_symbols(segments[1:])
+        return self.stack.both(embedded, segments, target)
 
     def decode(
         self, prev_output_tokens: Tensor, source: SourceState, cache: TargetStore | None = None
@@ -142,11 +143,11 @@ class TranslationModel(nn.Module):
         """
         if cache is None and source.beams > 1:
             cache = self.new_cache(source.beams)
-        start = 0 if cache is None else cache.length
-        new = prev_output_tokens[:, start:]
+        done = 0 if cache is None else cache.length
+        new = prev_output_tokens[:, done:]
         padding = prev_output_tokens.eq(self.padding_idx)
         positions, longest = self._target_positions(padding, source.padding)
-        positions = positions[:, start:]
+        positions = positions[:, done:]
         vectors = self._target_position_vectors(positions, longest)
         embedded = self._embed(self.embeddings.target_vectors(new), vectors)
         if cache is None:
@@ -209,21 +210,20 @@ class TranslationModel(nn.Module):
         x = self._embed(vectors, self._target_position_vectors(positions, longest))
         return EmbeddedTarget(x, mask, self._token_context(context, positions))
 
-    def _starts(
-        self, requests: Sequence[SourceRequest], paddings: Sequence[Tensor], padded: Sequence[bool]
-    ) -> list[EmbeddedTarget]:
-        """The first target symbol behind each source, where sources see it."""
+    def _add_first_symbols(self, segments: Sequence[Segment]) -> None:
+        """The first target symbol for each source, where sources see it."""
         if not self.spec.source_sees_start:
-            return []
-        starts = []
-        for request, source_padding, is_padded in zip(requests, paddings, padded, strict=True):
-            tokens = request.tokens.new_full((len(source_padding), 1), self.start_idx)
+            return
+        for segment in segments:
+            request, source = segment.request, segment.mask
+            tokens = request.tokens.new_full((segment.sentences, 1), self.eos_idx)
             padding = torch.zeros_like(tokens, dtype=torch.bool)
-            mask = target_mask(source_padding, 1, padding, is_padded)
+            mask = target_mask(source.padding, 1, padding, source.padded)
             vectors = self.embeddings.target_vectors(tokens)
-            start = self._embedded_target(vectors, padding, mask, request.context, source_padding)
-            starts.append(start._replace(start=first_symbol(padding, left=False)))
-        return starts
+            symbol = self._embedded_target(vectors, padding, mask, request.context, source.padding)
+            segment.first_symbol = symbol._replace(
+                visible_target=first_symbol(padding, left=False), keys_only=True
+            )
 
     def _paddings(self, requests: Sequence[SourceRequest]) -> list[Tensor]:
         return [request.tokens.eq(self.padding_idx) for request in requests]

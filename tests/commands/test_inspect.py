@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from support.data import built as build
 from support.prepared import PAIRS, TASK, TEST_SENTENCES, prepared
 
 from tdo_plugin.cli import main
+from tdo_plugin.evaluation.published.corpus_sizes import corpus_sizes
 
 STOCK = "translation_multi_simple_epoch"
 
@@ -60,6 +62,20 @@ def test_numbers_are_those_of_the_text(inspect, tmp_path: Path) -> None:
     assert f"{english['tokens']:,}" in printed
     assert re.search(r"^zero-shot\nde-fr ", printed, re.MULTILINE)
     assert str(tmp_path / "numbers.json") in printed
+
+
+@pytest.mark.parametrize("sample", [None, {"pairs": 30, "seed": 1}], ids=["whole", "sample"])
+def test_a_whole_corpus_stands_beside_the_paper_s_sizes(inspect, tmp_path: Path, sample) -> None:
+    folder = tmp_path / "data"
+    shutil.copytree(prepared().root, folder)
+    made = {"corpus": "opus100", "variant": "revised", "sample": sample}
+    (folder / "prepare.json").write_text(json.dumps(made))
+    printed, _ = inspect(folder, "--json", tmp_path / "numbers.json")
+    published = json.loads((tmp_path / "numbers.json").read_text(encoding="utf-8"))["published"]
+    sizes = corpus_sizes("opus100", "revised")
+    assert published == (None if sample else asdict(sizes))
+    assert (f"{sizes.pairs['de']:,}" in printed) == (sample is None)
+    assert (f"{sizes.source}: the paper's sentence pairs" in printed) == (sample is None)
 
 
 def shown(printed: str) -> list[tuple[str, ...]]:

@@ -3,7 +3,7 @@
 import pytest
 import torch
 from support.covering import in_turn
-from support.parity_cases import CASES, PAD, UNREAD, name_of, padding_first
+from support.parity_cases import CASES, PAD, SEEING_START, UNREAD, name_of, padding_first
 from support.reference import Reference
 
 from tdo_plugin.modules.losses.cross_entropy import smoothed_cross_entropy
@@ -167,6 +167,15 @@ def test_targets_leave_no_trace_in_the_source(case, make_model, batch):
     assert torch.equal(model.decode(previous, state), first)
 
 
+def test_of_a_first_symbol_the_last_layer_has_keys_alone(make_model, batch):
+    """A source that is computed alone; nobody reads what would come out of the symbol."""
+    model = make_model(**SEEING_START[0])
+    entered = []
+    model.stack.layers[-1].feed_forward.register_forward_hook(lambda *_: entered.append(True))
+    model.encode(batch[0])
+    assert not entered
+
+
 @pytest.mark.parametrize("case", CASES, ids=name_of)
 def test_a_causal_source_hides_later_tokens(case, make_model, batch):
     model = make_model(**case)
@@ -178,4 +187,6 @@ def test_a_causal_source_hides_later_tokens(case, make_model, batch):
         model.encode(tokens, (layer,)).layer_outputs[layer] for tokens in (source, changed)
     )
     hidden = torch.equal(before[:, :-1], after[:, :-1])
-    assert hidden == (case.get("source_attention") == "causal")
+    # a first target symbol sees the whole source, and hands it on in the layer behind
+    handed_on = case.get("source_sees_start", False)
+    assert hidden == (case.get("source_attention") == "causal" and not handed_on)

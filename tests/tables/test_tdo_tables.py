@@ -1,5 +1,6 @@
 """The scripts of the TDO paper's tables and figures: rows, sizes, variants, originals."""
 
+import os
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from support.covering import mostly_full
 from support.scripts import FIGURES, TABLES, dry_run, script, shown, trained
 
 from tdo_plugin.evaluation.published import published
+from tdo_plugin.evaluation.published.corpus_sizes import COUNTED
 from tdo_plugin.launch.training_config import read_config
 
 SCRIPTS = sorted(path.name for folder in (TABLES, FIGURES) for path in folder.glob("tdo_*.sh"))
@@ -37,7 +39,9 @@ def places(sweep: list[str]) -> dict[str, str]:
 
 
 def test_there_is_a_script_for_each_table_and_figure() -> None:
-    tables = [f"tdo_table{table.table}.sh" for table in published("tdo").tables]
+    data = {reference.partition(":")[2] for reference in COUNTED.values()}  # `tdo inspect` has them
+    numbers = {table.table for table in published("tdo").tables} - data
+    tables = [f"tdo_table{number}.sh" for number in sorted(numbers)]
     figures = [f"tdo_figure{number}.sh" for number in (1, 4, 5, 6, 7)]
     assert sorted([*figures, *tables]) == SCRIPTS
 
@@ -47,7 +51,16 @@ def test_there_is_a_script_for_each_table_and_figure() -> None:
 def test_rows_are_those_of_the_paper_in_its_order(clone: Path, number: str) -> None:
     table = next(entry for entry in published("tdo").tables if entry.table == number)
     commands = shown(clone, f"tdo_table{number}.sh", "full")
-    assert [*scored(commands)] == [row.name for row in table.rows]
+    forms = re.compile(r", (paper's|authors') form$")
+    assert [*dict.fromkeys(forms.sub("", name) for name in scored(commands))] == [
+        row.name for row in table.rows
+    ]
+    assert {name for name in scored(commands) if forms.search(name)} == {
+        f"{row.name}, {form} form"
+        for row in table.rows
+        if "InstruCL" in row.system
+        for form in ("paper's", "authors'")
+    }
     (report,) = named(commands, "report")
     assert report[-1] == f"tdo:{number}"
     for words in named(commands, "score"):
@@ -172,8 +185,8 @@ def test_figures_have_a_place_for_every_system(clone: Path) -> None:
     outs = [value(words, "--out").split("/")[-1] for words in layers]
     assert outs == [
         f"ted19-{system}{form}"
-        for form in ("", "-authors")
         for system in ("prefix-decoder-only", "tdo-prefix")
+        for form in ("", "-authors")
     ]
     few = named(shown(clone, "tdo_figure6.sh", "toy"), "analyze")
     assert [sorted(places(words).values()) for words in few] == [list("123456")] * 2
@@ -216,7 +229,7 @@ FLAGS = ("--instrucl-temperature", "--instrucl-scale", "--loss-terms", "--lexica
 NONE, PAPER, AUTHORS = (None,) * 4, ("1.0", "sum", None, None), ("1.0", "per-token", None, None)
 SHARP, BEGUN = ("0.1", "per-token", None, None), (None, None, "lexical", "1000")
 BOTH = ("0.1", "per-token", "instrucl,lexical", "1000")
-LATER = tuple((*losses[:3], losses[3] and "10000") for losses in (NONE, SHARP, BEGUN, BOTH))
+BEGUN_LATER, BOTH_LATER = (*BEGUN[:3], "10000"), (*BOTH[:3], "10000")
 ROWS = (
     "prefix-decoder-only",
     "prefix-decoder-only@instrucl-n",
@@ -229,7 +242,6 @@ FOUND = {  # of those rows
     "full": (NONE, PAPER, NONE, PAPER),
     "toy --losses paper": (NONE, PAPER, NONE, PAPER),
     "toy --losses authors": (NONE, AUTHORS, NONE, AUTHORS),
-    "full --losses recipe": LATER,
 }
 
 
@@ -243,38 +255,76 @@ def test_small_scales_have_the_recipe_s_losses_and_the_full_one_the_paper_s(
     assert tuple(tuple(map(systems[f"ted19/{row}"].get, FLAGS)) for row in ROWS) == FOUND[words]
 
 
-def test_the_full_scale_has_instrucl_in_both_forms(clone: Path) -> None:
-    rows = "ted19/tdo-prefix,ted19/tdo-prefix@instrucl-n,ted19/tdo-prefix-instrucl"
-    commands = shown(clone, "tdo_table3.sh", "full", "--rows", rows)
-    forms = {name: tuple(map(flags.get, FLAGS)) for name, flags in trained(clone, commands).items()}
-    assert forms == {
-        "ted19/tdo-prefix": NONE,
-        "ted19/tdo-prefix@instrucl-n": PAPER,
-        "ted19/tdo-prefix@instrucl-n-authors": AUTHORS,
-        "ted19/tdo-prefix-instrucl": PAPER,
-        "ted19/tdo-prefix-instrucl-authors": AUTHORS,
-    }
-    names = [name.split(": ")[1] for name in scored(commands)]
-    assert names == [
-        "TDO, prefix",
-        "TDO, prefix, InstruCL at layer 6, paper's form",
-        "TDO, prefix, InstruCL at layer 6, authors' form",
-        "TDO, prefix, InstruCL at layer 9, paper's form",
-        "TDO, prefix, InstruCL at layer 9, authors' form",
-    ]
-    commands = shown(clone, "tdo_table3.sh", "full", "--rows", rows, "--losses", "authors")
+FORMS = {  # of three rows at the scale full
+    "": {
+        "tdo-prefix": NONE,
+        "tdo-prefix@instrucl-n": PAPER,
+        "tdo-prefix@instrucl-n-authors": AUTHORS,
+        "tdo-prefix-instrucl": PAPER,
+        "tdo-prefix-instrucl-authors": AUTHORS,
+    },
+    "--losses paper": {
+        "tdo-prefix": NONE,
+        "tdo-prefix@instrucl-n": PAPER,
+        "tdo-prefix-instrucl": PAPER,
+    },
+    "--losses authors": {
+        "tdo-prefix": NONE,
+        "tdo-prefix@instrucl-n-authors": AUTHORS,
+        "tdo-prefix-instrucl-authors": AUTHORS,
+    },
+    "--losses recipe": {
+        "tdo-prefix-recipe": BEGUN_LATER,
+        "tdo-prefix@instrucl-n-recipe": BOTH_LATER,
+        "tdo-prefix-instrucl-recipe": BOTH_LATER,
+    },
+}
+SAYS = {"authors": ", authors' form", "recipe": ", recipe", "": ", paper's form"}
+
+
+@pytest.mark.parametrize("words", mostly_full(FORMS, quick=2))
+def test_at_full_a_row_s_folder_and_name_say_by_which_losses_it_is_trained(
+    clone: Path, words: str
+) -> None:
+    """So that the training of one form is never taken for that of another."""
+    rows = ("--rows", "ted19/tdo-prefix*")
+    commands = shown(clone, "tdo_table3.sh", "full", *rows, *words.split())
     systems = trained(clone, commands)
-    assert tuple(map(systems["ted19/tdo-prefix-instrucl"].get, FLAGS)) == AUTHORS
-    assert not any(name.endswith("-authors") for name in systems)
+    assert {name: tuple(map(flags.get, FLAGS)) for name, flags in systems.items()} == {
+        f"ted19/{row}": flags for row, flags in FORMS[words].items()
+    }
+    for name, row in zip(scored(commands), FORMS[words], strict=True):
+        says = SAYS[row.rsplit("-", 1)[-1] if row.endswith(("-authors", "-recipe")) else ""]
+        assert name.endswith(says) == (FORMS[words][row] != NONE), name
 
 
-def test_the_full_scale_says_which_detector_it_takes() -> None:
-    """The paper's, where it is on the machine."""
-    text = dry_run("tdo_table4.sh", "full")
+def test_a_form_is_a_row_that_can_be_asked_for(clone: Path) -> None:
+    row = "ted19/tdo-prefix-instrucl-authors"
+    (flags,) = trained(clone, shown(clone, "tdo_table3.sh", "full", "--rows", row)).values()
+    assert tuple(map(flags.get, FLAGS)) == AUTHORS
+
+
+@pytest.mark.parametrize("reads", [True, False], ids=["usable", "unusable"])
+def test_the_full_scale_says_which_detector_it_takes(
+    clone: Path, tmp_path: Path, reads: bool
+) -> None:
+    """The paper's, where it is on the machine and can be used; else it is said why it is not."""
+    model = tmp_path / "lid.176.ftz"
+    model.write_text("a model")
+    stub = ["class Model:", "    def predict(self, *_, **__): return ['__label__en'], [1.0]"]
+    load = "Model()" if reads else "(_ for _ in ()).throw(ValueError('no model'))"
+    (tmp_path / "fasttext.py").write_text("\n".join([*stub, f"load_model = lambda path: {load}"]))
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    variables = {"PYTHONPATH": path, "FTLANG_CACHE": tmp_path, "CUDA_VISIBLE_DEVICES": ""}
+    text = script(clone, "tdo_table4.sh", "full", "--dry-run", **variables).stdout
     (said,) = re.findall(r"^off-target shares: (.*)", text, re.MULTILINE)
-    detector = "fasttext" if said == "fastText's lid.176, as in the paper" else "corpus"
-    assert (detector == "corpus") == ("no lid.176 was found" in said)
-    assert set(re.findall(r"--lid (\S+)", text)) == {detector}
+    detectors = set(re.findall(r" --lid (\S+)$", text, re.MULTILINE))
+    if reads:
+        assert said == f"{model}, the paper's detector"
+        assert detectors == {str(model)}  # the last one of a command counts
+    else:
+        assert said.startswith("a classifier trained on the corpus (") and "no model" in said
+        assert detectors == {"corpus"}
 
 
 def test_what_is_pre_trained_has_begun(clone: Path) -> None:
@@ -392,6 +442,16 @@ def test_help_explains_the_script_and_its_options(clone: Path, name: str) -> Non
             "table1",
             ["--losses", "authors", "--rows", "ted19/tdo-prefix"],
             "`--losses authors` must come with rows that have InstruCL",
+        ),
+        (
+            "table1",
+            ["full", "--losses", "paper", "--rows", "ted19/tdo-prefix"],
+            "`--losses paper` must come with rows that have InstruCL",
+        ),
+        (
+            "table1",
+            ["full", "--losses", "paper", "--rows", "ted19/tdo-prefix-instrucl-authors"],
+            "ted19/tdo-prefix-instrucl-authors is none of them",
         ),
         (
             "table2",

@@ -46,7 +46,7 @@ scale_full() {
   take_all_gpus
 }
 
-# estimated_of SYSTEM: of `tdo estimate`; the paper's dictionaries, and its sentences of an epoch, in which
+# estimated_of SYSTEM: of `tdo estimate`; the paper's dictionaries by its counts of parameters, and its sentences of an epoch, in which
 # every direction has as many as the largest one.
 estimated_of() {
   if [[ -n $pieces ]]; then
@@ -54,10 +54,10 @@ estimated_of() {
     return
   fi
   case $1 in
-    many-to-many/individual/*) echo --vocab-size 40000 --epoch-sentences 226700 ;;
-    many-to-many/*) echo --vocab-size 40000 --epoch-sentences 1897600 ;;
-    one-to-many/individual/*) echo --vocab-size 90000 --epoch-sentences 600000 ;;
-    one-to-many/*) echo --vocab-size 90000 --epoch-sentences 7200000 ;;
+    many-to-many/individual/*) echo --vocab-size 40100 --epoch-sentences 226700 ;;
+    many-to-many/*) echo --vocab-size 40100 --epoch-sentences 1897600 ;;
+    one-to-many/individual/*) echo --vocab-size 90400 --epoch-sentences 600000 ;;
+    one-to-many/*) echo --vocab-size 90400 --epoch-sentences 7200000 ;;
   esac
 }
 

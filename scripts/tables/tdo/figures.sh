@@ -6,37 +6,28 @@ sweep() {
   tdo analyze sweep "$run/$1" --out "$run/$2" "${@:3}"
 }
 
-# name_of ROW: what it is called.
-name_of() {
-  local index
-  for index in "${!rows[@]}"; do
-    if [[ ${rows[index]} == "$1" ]]; then
-      echo "${names[index]}"
-      return
-    fi
-  done
-}
-
-# draw_curve TABLE SETTING LABEL BASELINE SYSTEM [-authors]: the setting's variants of a system over their layers, in
-# percent of the baseline, supervised and zero-shot; those with InstruCL in the authors' form are a curve of their own.
+# draw_curve TABLE SETTING LABEL BASELINE SYSTEM: the setting's variants of a system over their layers, in percent of the
+# baseline, supervised and zero-shot; a curve for each form of the losses.
 draw_curve() {
-  local index baseline="" form_of_row
-  local -a places=()
+  local index suffix baseline=""
+  local -a of_curve=()
+  local -A places=()
   for index in "${!rows[@]}"; do
-    [[ ${rows[index]} == "$2/"* ]] || continue
-    if [[ ${names[index]} == *": $4" ]]; then
+    if [[ $(plain_of "${rows[index]}") == "$2/$4" ]]; then
       baseline=${names[index]}
-      continue
-    fi
-    form_of_row=""
-    if [[ ${rows[index]} == *-authors ]]; then form_of_row=-authors; fi
-    if [[ $(sweep_of "${rows[index]}") == "$2/$5" && $form_of_row == "${6:-}" ]]; then
-      places+=("${names[index]}=$(layer_of "${rows[index]}")")
+    elif [[ $(sweep_of "${rows[index]}") == "$2/$5" ]]; then
+      suffix=${rows[index]#"$(plain_of "${rows[index]}")"}
+      places[plain$suffix]+="${names[index]}=$(layer_of "${rows[index]}")"$'\n'
     fi
   done
-  [[ -n $baseline && ${#places[@]} -gt 0 ]] || return 0
-  sweep "$(block_folder "$1" "$2")/scores.json" "$1/$2-$5${6:-}" --x "${places[@]}" --x-label "$3" --baseline "$baseline" \
-    --ratio --group supervised zero-shot
+  [[ -n $baseline ]] || return 0
+  for suffix in "" -authors -recipe; do
+    if [[ -n ${places[plain$suffix]:-} ]]; then
+      mapfile -t of_curve <<<"${places[plain$suffix]%$'\n'}"
+      sweep "$(block_folder "$1" "$2")/scores.json" "$1/$2-$5$suffix" --x "${of_curve[@]}" --x-label "$3" \
+        --baseline "$baseline" --ratio --group supervised zero-shot
+    fi
+  done
 }
 
 # bars_of_systems TABLE: mean BLEU of each row.

@@ -85,30 +85,45 @@ END
 
 # losses_flags SYSTEM: the losses that it is trained by, where they are not the paper's, a word a line.
 losses_flags() {
-  local file form_of_losses=${losses:-recipe}
-  if [[ $scale == full ]]; then form_of_losses=${losses:-paper}; fi
-  if [[ ${1%-seed-*} == *-authors ]]; then form_of_losses=authors; fi
-  file=$(losses_file "$1" "$form_of_losses")
+  local file
+  file=$(losses_file "$(plain_of "$1")" "$(losses_of "$1")")
   [[ -n $file ]] || return 0
   shared_flags "$file"
   # 2.5 times the warm-up, as at the scale multi30k
   if [[ $scale == full && $file != instrucl* ]]; then printf '%s\n' --lexical-updates 10000; fi
 }
 
-# both_forms: each row with InstruCL in the paper's form and, behind it, in that of the authors' code, unless one
-# was asked for.
-both_forms() {
-  local index
-  local -a all=("${rows[@]}") called=("${names[@]}")
-  [[ -z $losses ]] || return 0
+# losses_of SYSTEM: which they are; at full its name says so.
+losses_of() {
+  case ${1%-seed-*} in
+    *-authors) echo authors ;;
+    *-recipe) echo recipe ;;
+    *) if [[ $scale == full ]]; then echo paper; else echo "${losses:-recipe}"; fi ;;
+  esac
+}
+
+# What the name of a row says of its losses where there are several.
+declare -A LOSSES_NAMES=([paper]=", paper's form" [authors]=", authors' form" [recipe]=", recipe")
+
+# expand_rows: at full a row is trained by the paper's losses and, where the authors' are others, by these too, or by
+# those that were asked for; its name says by which, so that none takes another's folder.
+expand_rows() {
+  local index form_of_losses suffix label
+  local -a plain=("${rows[@]}") plain_names=("${names[@]}")
+  local -A seen=()
+  [[ $scale == full ]] || return 0
   rows=() names=()
-  for index in "${!all[@]}"; do
-    if [[ ${all[index]} == *instrucl* ]]; then
-      row "${all[index]}" "${called[index]}, paper's form"
-      row "${all[index]}-authors" "${called[index]}, authors' form"
-    else
-      row "${all[index]}" "${called[index]}"
-    fi
+  for index in "${!plain[@]}"; do
+    for form_of_losses in ${losses:-paper authors}; do
+      suffix="" label=""
+      if [[ -n $(losses_file "${plain[index]}" "$form_of_losses") ]]; then
+        suffix=-$form_of_losses label=${LOSSES_NAMES[$form_of_losses]}
+      elif [[ ${plain[index]} == *instrucl* ]]; then
+        label=${LOSSES_NAMES[paper]}
+      fi
+      if [[ -z ${seen[${plain[index]}$suffix]:-} ]]; then row "${plain[index]}$suffix" "${plain_names[index]}$label"; fi
+      seen[${plain[index]}$suffix]=1
+    done
   done
 }
 
@@ -126,14 +141,18 @@ losses_file() {
   esac
 }
 
-# check_losses: die if they are the same for all rows, whatever is asked for.
+# check_losses: die if they are those of all rows anyway. By default full takes the paper's losses and the authors', the
+# smaller scales the recipe's.
 check_losses() {
-  local system
+  local system other=$losses
+  if [[ $losses == paper ]]; then
+    if [[ $scale == full ]]; then other=authors; else other=recipe; fi
+  fi
   for system in "${rows[@]}"; do
-    [[ -z $(losses_file "$system" "${losses/paper/recipe}") ]] || return 0
+    [[ -z $(losses_file "$(plain_of "$system")" "$other") ]] || return 0
   done
-  if [[ $losses == authors ]]; then
-    die "\`--losses authors\` must come with rows that have InstruCL; there are none"
+  if [[ $other == authors ]]; then
+    die "\`--losses $losses\` must come with rows that have InstruCL; there are none"
   fi
   die "\`--losses\` must come with rows that have InstruCL, or two stages from scratch; there are none"
 }

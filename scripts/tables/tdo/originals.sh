@@ -29,9 +29,8 @@ own_key() {
 
 # converted SYSTEM: the folder of what it begins with; rows that differ in their training share it.
 converted() {
-  local system=${1%-seed-*}
-  system=${system#*/}
-  system=${system%-authors}
+  local system
+  system=$(plain_of "${1#*/}")
   echo "$run/${1%%/*}/converted/${system%-instrucl}"
 }
 

@@ -54,8 +54,7 @@ scale_full() {
     [[ $one != m2m-* && $one != nllb-* || -n $dry || -e $originals/$one ]] ||
       die "\`--originals\` must be a folder with $one; it is ${originals:-left out}"
   done
-  both_forms
-  choose_detector
+  measures=(--lid corpus)
   take_all_gpus
 }
 
@@ -94,33 +93,24 @@ smaller() {
   names=("${names[@]/#/like }")
 }
 
-# choose_detector: the paper's lid.176 where fasttext-langdetect or `tdo score --download` has left it and it can be
-# read, else a classifier trained on the corpus. LID=FILE goes before either (choose_lid).
+# choose_detector: at full the paper's wherever it is; the small scales take what every machine has.
 choose_detector() {
-  local detector=corpus called="a classifier trained on the corpus: no lid.176 was found"
-  if "$VENV/bin/python" - 2>/dev/null <<'END'; then
-from tdo_plugin.metrics.language_id import identifier
-
-identifier("fasttext")
-END
-    detector=fasttext called="fastText's lid.176, as in the paper"
-  fi
-  measures=(--lid "$detector")
-  [[ -n ${LID:-} ]] || echo "off-target shares: $called"
+  if [[ $scale == full ]]; then choose_lid cached; else choose_lid; fi
 }
 
-# leave_out_twins: where the layers are few, two rows of a sweep may be the same layer; the first one stays.
+# leave_out_twins: where the layers are few, two rows of a sweep over M, or over InstruCL's layer, may have the same
+# one; the first row stays.
 leave_out_twins() {
-  local index place what
+  local index place swept
   local -A seen=()
   for index in "${!rows[@]}"; do
     case ${rows[index]} in
-      *instrucl*) what=InstruCL ;;
-      *@m-*) what=M ;;
+      *instrucl*) swept=InstruCL ;;
+      *@m-*) swept=M ;;
       *@*) continue ;;
-      *) what=M ;;
+      *) swept=M ;;
     esac
-    place="$what $(sweep_of "${rows[index]}")@$(layer_of "${rows[index]}")"
+    place="$swept $(sweep_of "${rows[index]}")@$(layer_of "${rows[index]}")"
     if [[ -n ${seen[$place]:-} ]]; then unset "rows[index]" "names[index]"; fi
     seen[$place]=1
   done

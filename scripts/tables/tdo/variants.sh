@@ -3,8 +3,8 @@
 
 # variant_flags SYSTEM: its flags behind those of its config and of the scale, a word a line.
 variant_flags() {
-  local variant=${1%-seed-*}
-  variant=${variant%-authors}
+  local variant
+  variant=$(plain_of "$1")
   [[ $variant == *@* ]] || return 0
   variant=${variant#*@}
   case $variant in
@@ -23,8 +23,8 @@ variant_flags() {
 # layer_of SYSTEM: the layer that its name stands for: N, the last one of an encoder and of a first stage, 1.5N,
 # where a config has InstruCL, or a share of all 2N.
 layer_of() {
-  local share=${1%-seed-*} half layer
-  share=${share%-authors}
+  local share half layer
+  share=$(plain_of "$1")
   half=$(half_of "$1")
   case $share in
     *-of-*)

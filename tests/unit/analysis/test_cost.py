@@ -28,7 +28,7 @@ from tdo_plugin.modules.source_state import SourceRequest
 from tdo_plugin.modules.spec import ModelSpec
 
 SOURCE, TARGET, BEAM = 5, 7, 3
-# the order of the norm changes no matrix product; a start symbol behind sources is one token more
+# the order of the norm changes no matrix product; a first symbol behind sources is not counted
 FLOP_CASES = [
     case
     for case in CASES

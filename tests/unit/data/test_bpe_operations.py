@@ -77,15 +77,25 @@ def test_the_vocabulary_is_the_operations_and_the_alphabet(tmp_path: Path, opera
     assert {piece for piece in pieces if len(piece) == 1} == characters
 
 
-def test_it_has_as_many_entries_as_that_of_sennrich_et_al(tmp_path: Path) -> None:
-    """Whose words are tuples of characters, the last of which has the mark of a word's end."""
-    words = {word for line in text() for word in line.split()}
-    theirs = {character for word in words for character in word[:-1]} | {
-        f"{word[-1]}</w>" for word in words
-    }
+def symbols_of_sennrich_et_al(lines: list[str]) -> set[str]:
+    """Their words are tuples of characters, the last of which has the mark of a word's end."""
+    words = {word for line in lines for word in line.split()}
+    within = {character for word in words for character in word[:-1]}
+    return within | {f"{word[-1]}</w>" for word in words}
+
+
+def test_as_many_characters_begin_words_as_end_them_in_this_text(tmp_path: Path) -> None:
+    """So that there are as many entries as by the code of Sennrich et al."""
     learn(tmp_path, text(), bpe_operations=60)
     mark = 1  # SentencePiece's is a piece of its own
-    assert len(pieces_of(tmp_path)) == len(theirs) + 60 + mark
+    assert len(pieces_of(tmp_path)) == len(symbols_of_sennrich_et_al(text())) + 60 + mark
+
+
+def test_elsewhere_the_alphabet_has_another_size(tmp_path: Path) -> None:
+    lines = ["abc abd aabe"] * 20
+    assert learn(tmp_path, lines, bpe_operations=2) == sp.Alphabet(len("abcde▁"), len("a"))
+    assert len(pieces_of(tmp_path)) == 2 + len("abcde▁") + len("a")
+    assert symbols_of_sennrich_et_al(lines) == {"a", "b", "c</w>", "d</w>", "e</w>"}
 
 
 def test_what_is_merged_is_what_sennrich_et_al_merge(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def test_a_paper_s_sizes_stand_beside_those_that_were_counted() -> None:
 
 def test_a_folder_says_what_corpus_it_was_prepared_of(tmp_path: Path) -> None:
     assert corpus_made(tmp_path) == ("", "")
-    (tmp_path / "prepare.json").write_text('{"corpus": "ted19", "variant": ""}')
+    (tmp_path / "prepare.json").write_text('{"corpus": "ted19", "variant": "", "sample": null}')
     assert corpus_made(tmp_path) == ("ted19", "")
     (tmp_path / "prepare.json").write_text("[]")
     assert corpus_made(tmp_path) == ("", "")
