@@ -21,17 +21,16 @@ NAMES = {"bleu": "BLEU", "chrf": "chrF++", "accuracy": "language accuracy %"}
 Curve = dict[int, dict[str, float]]  # update -> metric -> mean over directions
 
 
-def read_curve(files: Sequence[Path], group: str, first_update: int = 0) -> Curve:
+def read_curve(files: Sequence[Path], group: str) -> Curve:
     """The means of a group's directions at every validation, in the order of the updates.
 
     Args:
         files: `validation.jsonl` of trainings that follow on one another; where two have an update,
             and where a file has it twice, the later line counts.
         group: `supervised` or `zero-shot`.
-        first_update: what was measured before it is left out.
 
     Raises:
-        UserError: a file that is none of these, or none with the group from that update on.
+        UserError: a file that is none of these, or none with the group.
     """
     try:
         rows = read_validations(files)
@@ -45,12 +44,10 @@ def read_curve(files: Sequence[Path], group: str, first_update: int = 0) -> Curv
     curve = {
         update: _means([row.scores() for row in directions.values() if row.group == _stored(group)])
         for update, directions in rows.items()
-        if update >= first_update
     }
     if not any(curve.values()):
         names = ", ".join(map(str, files))
-        since = f" from update {first_update} on" if first_update else ""
-        raise UserError(f"`NAME=FILE` must have {group} directions{since}; {names} has none")
+        raise UserError(f"`NAME=FILE` must have {group} directions; {names} has none")
     return {update: means for update, means in curve.items() if means}
 
 

@@ -30,13 +30,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--group", choices=GROUPS, default=GROUPS[0], help="directions (default: zero-shot)")
     add(
-        "--first-update",
-        type=int,
-        default=0,
-        metavar="N",
-        help="leave out what was measured before this update (default: 0)",
-    )
-    add(
         "--metrics",
         default="bleu,accuracy",
         metavar="M,M",
@@ -55,10 +48,7 @@ def run(args: argparse.Namespace) -> int:
         raise UserError(f"`--metrics` must be of {', '.join(METRICS)}; it has {unknown[0]}")
     if args.out:
         check(args.out, "--out")
-    curves = {
-        name: read_curve(files, args.group, args.first_update)
-        for name, files in _named(args.trainings).items()
-    }
+    curves = {name: read_curve(files, args.group) for name, files in _named(args.trainings).items()}
     for metric in metrics:
         if not all(metric in scores for curve in curves.values() for scores in curve.values()):
             raise UserError(

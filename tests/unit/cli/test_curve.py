@@ -35,15 +35,6 @@ def test_a_table_and_a_picture(
     assert lines[3:] == [str(picture)] and picture.is_file()
 
 
-def test_what_was_measured_before_an_update_is_left_out(
-    file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """So that the off-target share, which the first validation lacks, can be shown."""
-    assert main(["curve", f"a={file}", "--first-update", "20"]) == 0
-    _, *rows = capsys.readouterr().out.splitlines()
-    assert [row.split() for row in rows] == [["a", "20", "4.0", "95.0"]]
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -51,8 +42,7 @@ def test_what_was_measured_before_an_update_is_left_out(
         (["a=FILE", "a=FILE"], "`NAME=FILE` must name each line once; a is there twice"),
         (["a=FILE", "--metrics", "off"], "`--metrics` must be of bleu, chrf, accuracy; it has off"),
         (["a=FILE"], "`--metrics` must have been measured at every validation; accuracy was not"),
-        (["a=FILE", "--group", "supervised"], "must have supervised directions; "),
-        (["a=FILE", "--first-update", "21"], "must have zero-shot directions from update 21 on; "),
+        (["a=FILE", "--group", "supervised"], "must have supervised directions"),
         (["a=FILE", "--out", "c.gif"], "`--out` must end in .svg or .png"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -204,11 +204,11 @@ def test_the_identity_pass_stops_at_its_layer():
     for number, layer in enumerate(model.core.stack.layers, start=1):
 
         def forward(batch, number=number, original=layer.forward):
-            whole[number] = [segment.target_mask is not None for segment in batch.segments]
+            whole[number] = [segment.target is not None for segment in batch.segments]
             return original(batch)
 
         def finish(segment, number, x, original=layer.finish):
-            last[number] = segment.target_mask is not None
+            last[number] = segment.target is not None
             return original(segment, number, x)
 
         layer.forward, layer.finish = forward, finish
