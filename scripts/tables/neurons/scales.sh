@@ -46,19 +46,25 @@ scale_full() {
   take_all_gpus
 }
 
-# estimated_of SYSTEM: of `tdo estimate`; the paper's dictionaries by its counts of parameters, and its sentences of an epoch, in which
-# every direction has as many as the largest one.
+# estimated_of SYSTEM: of `tdo estimate`; the paper's languages, pairs, dictionaries by its counts of parameters, and
+# its sentences of an epoch, in which every direction has as many as the largest one.
 estimated_of() {
   if [[ -n $pieces ]]; then
     echo --vocab-size "$pieces"
     return
   fi
+  local -A counts=(
+    [many-to-many]="--vocab-size 40100 --num-languages 4 --num-pairs 8"
+    [one-to-many]="--vocab-size 90400 --num-languages 13 --num-pairs 12"
+  )
+  local sentences
   case $1 in
-    many-to-many/individual/*) echo --vocab-size 40100 --epoch-sentences 226700 ;;
-    many-to-many/*) echo --vocab-size 40100 --epoch-sentences 1897600 ;;
-    one-to-many/individual/*) echo --vocab-size 90400 --epoch-sentences 600000 ;;
-    one-to-many/*) echo --vocab-size 90400 --epoch-sentences 7200000 ;;
+    many-to-many/individual/*) sentences=226700 ;;
+    many-to-many/*) sentences=1897600 ;;
+    one-to-many/individual/*) sentences=600000 ;;
+    one-to-many/*) sentences=7200000 ;;
   esac
+  echo "${counts[${1%%/*}]} --epoch-sentences $sentences"
 }
 
 # smaller NAME: take the flags of a scale.
