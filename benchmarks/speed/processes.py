@@ -16,7 +16,7 @@ from typing import Any
 
 from tdo_compat.errors import one_line
 from tdo_plugin.errors import UserError
-from tdo_plugin.runtime.signals import no_interrupt
+from tdo_plugin.runtime.signals import blocked
 
 
 class SystemProcess:
@@ -32,7 +32,7 @@ class SystemProcess:
         context = multiprocessing.get_context("spawn")
         self._connection, child_end = context.Pipe()
         self._process = context.Process(target=_serve, args=(child_end, folder))
-        with _variables(environment), no_interrupt():
+        with _variables(environment), blocked(signal.SIGINT):
             self._process.start()
         child_end.close()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import traceback
 from collections import deque
@@ -16,7 +17,7 @@ from typing import Any, TypeVar
 from tdo_compat.errors import one_line
 from tdo_plugin.errors import UserError
 from tdo_plugin.runtime.processes import ended_with, start, stop
-from tdo_plugin.runtime.signals import no_interrupt
+from tdo_plugin.runtime.signals import blocked
 
 Key = TypeVar("Key")
 Item = TypeVar("Item")
@@ -47,7 +48,7 @@ def run_jobs(
     try:
         while True:
             for key, job in islice(waiting, workers - len(running)):
-                with no_interrupt():  # which would leave a process that is not known here
+                with blocked(signal.SIGINT):  # which would leave a process that is not known here
                     connection, process = start(_do, job, method="fork")
                     running[connection] = key, process
             if not running:
@@ -82,7 +83,7 @@ def map_in_order(
     try:
         for item in waiting:
             # where this process ends early it ends its daemons; for others it would wait
-            with no_interrupt():
+            with blocked(signal.SIGINT):
                 running.append(start(_do, partial(function, item), method="fork", daemon=True))
             if len(running) == workers:
                 yield _result(*running.popleft())

@@ -16,7 +16,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from typing import Any, Literal, NoReturn
 
-from tdo_plugin.runtime.signals import no_interrupt
+from tdo_plugin.runtime.signals import ENDING, blocked
 
 Method = Literal["fork", "spawn"]
 
@@ -39,7 +39,9 @@ def start(
     context: Any = multiprocessing.get_context(method)  # each has a Process, its base has none
     connection, child_end = context.Pipe()
     process = context.Process(target=_run, args=(child_end, body, args, os.getpid()), daemon=daemon)
-    with no_interrupt():  # until it ignores that by itself
+    # a forked process has this one's handlers at first; none may run in the middle of the fork
+    handled = ENDING if method == "fork" else ()
+    with blocked(signal.SIGINT, *handled):  # until it answers them by itself
         process.start()
     child_end.close()
     return connection, process
@@ -56,6 +58,7 @@ def follow(parent: int) -> None:
     """Have this process keep to the policy; ``parent`` is the number of the one that began it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
     threading.Thread(target=_end_after, args=(parent,), daemon=True).start()
 
 

@@ -9,9 +9,9 @@ from tdo_compat.errors import tell
 
 
 @contextmanager
-def no_interrupt() -> Iterator[None]:
-    """An interrupt from the keyboard waits; processes begun meanwhile never get it."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+def blocked(*signals: signal.Signals) -> Iterator[None]:
+    """Signals wait; those of a process begun meanwhile wait until it unblocks them."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
         yield
     finally:

@@ -168,3 +168,25 @@ def test_errors_of_spawned_processes(capfd):
     with pytest.raises(UserError, match="one ended with exit code 3, out of memory"):
         [*map_spawned(os._exit, [3, 3], 2, math.sqrt, 1)]
     assert "Traceback" in capfd.readouterr().err
+
+
+FORKED_SLOWLY = """
+import os, sys, threading, time
+from tdo_plugin.runtime.processes import start
+from tdo_plugin.runtime.signals import ended_by_signal
+
+with ended_by_signal("test"):
+    os.register_at_fork(after_in_child=lambda: (open(sys.argv[1], "w").close(), time.sleep(1)))
+    connection, process = start(lambda connection: time.sleep(60), method="fork")
+    while not os.path.exists(sys.argv[1]):
+        time.sleep(0.01)
+    process.terminate()
+    process.join()
+    print(process.exitcode)
+"""
+
+
+def test_a_process_that_is_ended_before_it_has_begun_says_nothing(tmp_path: Path) -> None:
+    words = [sys.executable, "-c", FORKED_SLOWLY, str(tmp_path / "forked")]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
+    assert (ended.stdout, ended.stderr) == (f"-{signal.SIGTERM.value}\n", "")
