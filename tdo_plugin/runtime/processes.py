@@ -39,7 +39,7 @@ def start(
     context: Any = multiprocessing.get_context(method)  # each has a Process, its base has none
     connection, child_end = context.Pipe()
     process = context.Process(target=_run, args=(child_end, body, args, os.getpid()), daemon=daemon)
-    # a forked process has this one's handlers at first; none may run in the middle of the fork
+    # a forked process begins with this one's handlers, which must not run in the middle of the fork
     handled = ENDING if method == "fork" else ()
     with blocked(signal.SIGINT, *handled):  # until it answers them by itself
         process.start()

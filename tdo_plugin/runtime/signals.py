@@ -10,7 +10,7 @@ from tdo_compat.errors import tell
 
 @contextmanager
 def blocked(*signals: signal.Signals) -> Iterator[None]:
-    """Signals wait; those of a process begun meanwhile wait until it unblocks them."""
+    """Hold signals back; a process begun meanwhile holds its own back until it unblocks them."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, signals)
     try:
         yield

@@ -171,7 +171,7 @@ def test_errors_of_spawned_processes(capfd):
 
 
 FORKED_SLOWLY = """
-import os, sys, threading, time
+import os, sys, time
 from tdo_plugin.runtime.processes import start
 from tdo_plugin.runtime.signals import ended_by_signal
 
@@ -186,7 +186,7 @@ with ended_by_signal("test"):
 """
 
 
-def test_a_process_that_is_ended_before_it_has_begun_says_nothing(tmp_path: Path) -> None:
+def test_a_process_that_is_ended_in_the_middle_of_its_fork_ends_silently(tmp_path: Path) -> None:
     words = [sys.executable, "-c", FORKED_SLOWLY, str(tmp_path / "forked")]
     ended = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
     assert (ended.stdout, ended.stderr) == (f"-{signal.SIGTERM.value}\n", "")
