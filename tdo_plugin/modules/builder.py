@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from torch import Tensor, nn
 
-from tdo_plugin.modules.attention import MultiheadAttention, kernel_without_plan
+from tdo_plugin.modules.attention import MultiheadAttention, best_kernel
 from tdo_plugin.modules.cross_attention_layer import CrossAttentionLayer
 from tdo_plugin.modules.dropout import Dropout, PlainDropout
 from tdo_plugin.modules.embeddings import Embeddings
@@ -57,7 +57,7 @@ class Builder:
 
     model_type = TranslationModel
     dropout_type: type[PlainDropout] = Dropout
-    kernel = staticmethod(kernel_without_plan)
+    kernel = staticmethod(best_kernel)
     project = staticmethod(project_packed)
     recompute_norms = True  # in the backward pass, instead of keeping their outputs
     whole_layers = False  # or of a layer that only some tokens are read from, those alone

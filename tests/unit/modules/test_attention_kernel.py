@@ -10,7 +10,7 @@ from tdo_plugin.modules.attention import (
     KeyValue,
     MultiheadAttention,
     any_kernel,
-    kernel_without_plan,
+    best_kernel,
 )
 from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.dropout import PlainDropout
@@ -62,14 +62,14 @@ def test_models_with_different_choices_leave_each_other_and_the_process_alone(
 def test_the_switch_is_put_back_after_an_error(before):
     wrong = torch.zeros(1, 1, 2, 4)
     with pytest.raises(RuntimeError):
-        kernel_without_plan(wrong, wrong[..., :3], wrong, None, 0.0)
+        best_kernel(wrong, wrong[..., :3], wrong, None, 0.0)
     assert torch.backends.cuda.cudnn_sdp_enabled() == before
 
 
 def test_kernels_that_a_caller_switched_off_stay_off():
     state = torch.randn(1, 2, 3, 8)
     with sdpa_kernel(SDPBackend.MATH):
-        output = kernel_without_plan(state, state, state, None, 0.0)
+        output = best_kernel(state, state, state, None, 0.0)
         assert not torch.backends.cuda.flash_sdp_enabled()
         assert torch.equal(output, any_kernel(state, state, state, None, 0.0))
 
