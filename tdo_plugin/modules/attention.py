@@ -76,7 +76,7 @@ def written_out(
     """As :func:`any_kernel`, product by product; all attention weights, (B, H, T, L), are kept."""
     scores = (query * query.size(-1) ** -0.5) @ key.transpose(-1, -2)
     if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
+        scores += torch.zeros_like(mask, dtype=scores.dtype).masked_fill_(~mask, -math.inf)
     return F.dropout(scores.softmax(-1), dropout) @ value
 
 

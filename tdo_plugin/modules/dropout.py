@@ -23,7 +23,7 @@ def _cpu_dropout(x: Tensor, rate: float) -> Tensor:
     bits = draws.view(torch.int16)[: x.numel()].view(x.shape)
     kept = bits.ge(dropped - STEPS // 2)
     # of a choice the mask alone, a byte an element, waits for the backward pass
-    return torch.where(kept, x, 0.0).mul_(STEPS / (STEPS - dropped))
+    return (x * kept).mul_(STEPS / (STEPS - dropped))
 
 
 class PlainDropout(nn.Module):
