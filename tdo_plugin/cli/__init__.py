@@ -38,6 +38,7 @@ COMMANDS = (
     "preprocess",
     "probe",
     "report",
+    "reproduce",
     "score",
     "score-lm",
     "train",

@@ -1,0 +1,234 @@
+"""`tdo reproduce`: make the tables and figures of a file of experiments."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tdo_compat.errors import tell
+from tdo_plugin.errors import UserError
+from tdo_plugin.launch.handed_on_options import device_options, gpus_here
+from tdo_plugin.launch.parser import RaisingParser
+
+if TYPE_CHECKING:
+    from tdo_plugin.experiments.document import Document
+    from tdo_plugin.experiments.plan import Plan
+    from tdo_plugin.experiments.tables import PlannedTable
+
+HELP = "train, translate, score and draw the tables of a paper, or of one's own experiments"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "experiments",
+        metavar="EXPERIMENTS",
+        help="tdo, opus100, tpdm, tlm, neurons, or a file (docs/experiments.md)",
+    )
+    parser.add_argument(
+        "rest",
+        nargs=argparse.REMAINDER,
+        metavar="TABLE ...",
+        help="tables and figures (default: all), and options as below; EXPERIMENTS alone with "
+        "--help lists its tables and what options of its own it has",
+    )
+    _options(parser)
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--scale", metavar="SCALE", help="toy, smoke, multi30k, full (default: the file's first)")
+    add("--rows", metavar="NAME,...", help="some of the rows, by their names or patterns")
+    add("--headline", action="store_true", help="of the rows those that show what the paper found")
+    add(
+        "--seeds", type=int, default=1, metavar="N",
+        help="trainings of each system; the report has means and spreads (default 1)",
+    )  # fmt: skip
+    add(
+        "--updates", type=int, metavar="N",
+        help="updates of a row, at the small scales (default: the file's)",
+    )  # fmt: skip
+    add(
+        "--out", type=Path, metavar="RUN",
+        help="where everything goes (default: runs/NAME-SCALE); tables with the same folder share "
+        "what they have in common",
+    )  # fmt: skip
+    add(
+        "--jobs", type=int, metavar="N",
+        help="steps at a time (default: as many as have GPUs of their own; on the CPU 2)",
+    )  # fmt: skip
+    device_options(parser)
+    add(
+        "--gpus-each", type=int, metavar="N",
+        help="GPUs of one step (default: 1; at the scale full all)",
+    )  # fmt: skip
+    add("--threads", type=int, metavar="N", help="CPU threads of a step (default: its share)")
+    add("--fresh", action="store_true", help="begin again; else what is whole is not done again")
+    add("--dry-run", action="store_true", help="only print the commands")
+    add("--estimate", action="store_true", help="only print the GPU hours of what is to be trained")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do what is not done yet; 1 where a step failed."""
+    from tdo_plugin.experiments.library import find, setting_of
+    from tdo_plugin.experiments.plan import Inputs, Plan
+    from tdo_plugin.experiments.tables import PlannedTable
+
+    document = find(args.experiments)
+    given = _read(args, document)
+    setting = setting_of(
+        document, args.scale, {k: v for k, v in given.items() if k in document.options}
+    )
+    if args.updates is not None:
+        setting = setting.with_updates(args.updates)
+    run_folder = (args.out or Path("runs") / f"{document.name}-{setting.scale}").resolve()
+    paths = {
+        name: Path(value).resolve() for name, value in given.items() if name in document.inputs
+    }
+    _check_inputs(document, setting, paths)
+    plan = Plan(setting, run_folder, Inputs(paths, _detector(setting)), args.seeds)
+    patterns = args.rows.split(",") if args.rows else ()
+    tables = [
+        PlannedTable(
+            plan, name, patterns or (args.headline and document.tables[name].headline) or ()
+        )
+        for name in _tables(document, setting, args.tables)
+    ]
+    for table in tables:
+        if table.left_out:
+            print(f"{table.name}: not at the scale {setting.scale}: {', '.join(table.left_out)}")
+    if args.estimate:
+        from tdo_plugin.experiments.estimates import estimate
+
+        return estimate(plan)
+    if args.dry_run:
+        return _show(plan, tables)
+    return _run(args, plan, tables)
+
+
+def _read(args: argparse.Namespace, document: Document) -> dict[str, str]:
+    """Read tables and options out of `args.rest`; what it says of the file's own options."""
+    parser = RaisingParser(
+        prog=f"tdo reproduce {args.experiments}", description=document.title, allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter, epilog=_epilog(document),
+    )  # fmt: skip
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help="tables and figures; see below")
+    _options(parser)
+    own = parser.add_argument_group(f"of {document.path.name}")
+    for name, option in document.options.items():
+        values = f" ({', '.join(option.choices)})" if option.choices else ""
+        own.add_argument(f"--{name}", metavar="VALUE", help=f"{option.help}{values}")
+    for name, given in document.inputs.items():
+        own.add_argument(f"--{name}", metavar="PATH", help=given.help)
+    parser.parse_intermixed_args(args.rest, namespace=args)
+    _at_least_one(args)
+    values = {
+        name: getattr(args, name.replace("-", "_"))
+        for name in (*document.options, *document.inputs)
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _epilog(document: Document) -> str:
+    tables = "\n".join(f"  {name:12} {table.title}" for name, table in document.tables.items())
+    scales = "\n".join(
+        f"  {name:12} {scale.help}" for name, scale in document.scales.items() if scale.help
+    )
+    return f"tables:\n{tables}\n\nscales:\n{scales}"
+
+
+def _at_least_one(args: argparse.Namespace) -> None:
+    for option in ("seeds", "jobs", "gpus_each", "threads", "updates"):
+        value = getattr(args, option)
+        if value is not None and value < 1:
+            raise UserError(f"`--{option.replace('_', '-')}` must be at least 1; it is {value}")
+
+
+def _check_inputs(document: Document, setting: object, paths: dict[str, Path]) -> None:
+    from tdo_plugin.experiments.systems import Setting
+
+    assert isinstance(setting, Setting)
+    for name, path in paths.items():
+        scales = document.inputs[name].scales
+        if not setting.has(scales):
+            raise UserError(
+                f"`--{name}` must come with the scale {' or '.join(scales)}; it is {setting.scale}"
+            )
+        if not path.exists():
+            raise UserError(f"`--{name}` must be {document.inputs[name].help}; {path} is not there")
+
+
+def _tables(document: Document, setting: object, requested: Sequence[str]) -> list[str]:
+    from tdo_plugin.experiments.systems import Setting
+
+    assert isinstance(setting, Setting)
+    for name in requested:
+        if name not in document.tables:
+            raise UserError(f"`TABLE` must be of {', '.join(document.tables)}; it is {name}")
+    return [
+        name
+        for name, table in document.tables.items()
+        if setting.has(table.scales) and (name in requested or not requested)
+    ]
+
+
+def _detector(setting: object) -> tuple[str, ...]:
+    from tdo_plugin.experiments.detector import lid_words
+    from tdo_plugin.experiments.systems import Setting
+
+    assert isinstance(setting, Setting)
+    return lid_words(cached="full" in setting.names_of_scale())
+
+
+def _show(plan: Plan, tables: Sequence[PlannedTable]) -> int:
+    from tdo_plugin.experiments.runner import there
+    from tdo_plugin.experiments.steps import shown
+
+    for table in tables:
+        print(f"# {table.name}: {table.table.title}")
+        for row in table.rows:
+            print(f"#   {row.name}: {row.label}")
+    goals = [goal for table in tables for goal in table.goals]
+    for step in plan.graph.closure(goals):
+        state = " (done)" if there(plan.graph, step) else ""
+        print(f"# {step.name}{state}")
+        for command in step.commands:
+            last = command is step.commands[-1]
+            print(shown([*command, *(step.start if last else ()), *(step.silent if last else ())]))
+    return 0
+
+
+def _run(args: argparse.Namespace, plan: Plan, tables: Sequence[PlannedTable]) -> int:
+    from tdo_plugin.experiments.machine import Machine
+    from tdo_plugin.experiments.runner import Runner, to_do
+    from tdo_plugin.experiments.steps import remove
+
+    gpus = gpus_here(args)
+    whole = "full" in plan.setting.names_of_scale()
+    each = args.gpus_each or (max(1, gpus) if whole else 1)
+    machine = Machine.of(gpus, args.jobs, each, args.threads)
+    goals = [goal for table in tables for goal in table.goals]
+    begun = time.monotonic()
+
+    def say(line: str) -> None:
+        seconds = int(time.monotonic() - begun)
+        print(f"[{seconds // 60:3}:{seconds % 60:02}] {line}", flush=True)
+
+    if args.fresh:
+        for step in plan.graph.closure(goals):
+            remove((plan.graph.record(step.name).path, *step.leaves))
+    steps = to_do(plan.graph, goals)
+    trainings = sum(step.kind == "training" for step in steps)
+    where = f"{gpus} GPU(s)" if gpus else "the CPU"
+    say(
+        f"{len(steps)} steps, {trainings} of them trainings, {len(machine.slots)} at a time, {where}"
+    )
+    troubles = Runner(plan.graph, machine, say).run(goals)
+    for name, why in troubles.items():
+        tell(f"error: {name}: {why}")
+    for table in tables:
+        print(table.folder)
+    return 1 if troubles else 0

@@ -1,0 +1,418 @@
+"""Files of experiments: TOML, read and checked against what may stand in them.
+
+docs/experiments.md describes the format. A mistake is said with the file, the line and the key.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.typed import typed
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Values = dict[str, Any]
+CONDITION = "scale"  # the one that every file has, beside its options
+OVERRIDES = ("let", "flags", "test")  # what a [[when]] may say; its other keys are conditions
+
+
+@dataclass(frozen=True)
+class When:
+    """What is otherwise where options have certain values.
+
+    Attributes:
+        conditions: by option, the values of which one must be the option's.
+        let: names and their values.
+        flags: of fairseq-train; false takes one away.
+        test: options of `tdo average` that make the tested checkpoint.
+    """
+
+    conditions: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    let: Values = field(default_factory=dict)
+    flags: Values = field(default_factory=dict)
+    test: str | None = None
+
+    def holds(self, options: Mapping[str, Collection[str]]) -> bool:
+        """Whether all conditions are met: of each name one of the values that it has."""
+        return all(
+            any(value in options[name] for value in values)
+            for name, values in self.conditions.items()
+        )
+
+
+@dataclass(frozen=True)
+class System:
+    """A system, or a part of systems' names.
+
+    Attributes:
+        base: parts that come before it.
+        corpus: what it is trained on.
+        let: names and their values.
+        flags: of fairseq-train, `gpus`, `precision` and `directions` among them.
+        when: what is otherwise under conditions.
+        continues: `restore` or `finetune`: the system without this part and those behind it is
+            trained first, and how its training goes on.
+        test: options of `tdo average` that make the tested checkpoint.
+        scales: those that have it; all where there are none.
+        needs: files that must be made before, such as {made.NAME}.
+    """
+
+    base: tuple[str, ...] = ()
+    corpus: str | None = None
+    let: Values = field(default_factory=dict)
+    flags: Values = field(default_factory=dict)
+    when: tuple[When, ...] = ()
+    continues: str | None = None
+    test: str | None = None
+    scales: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A size of all experiments of a file.
+
+    Attributes:
+        help: what it is, in a line.
+        base: the scale that it changes.
+        let: names and their values.
+        flags: behind those of every system.
+        test: as a system's.
+        score: options of `tdo score`.
+        translate: options of `tdo translate`.
+        label: of a row, a template over its own {label}.
+    """
+
+    help: str = ""
+    base: str | None = None
+    let: Values = field(default_factory=dict)
+    flags: Values = field(default_factory=dict)
+    test: str | None = None
+    score: str | None = None
+    translate: str | None = None
+    label: str | None = None
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of the file's experiments, `--NAME` on the command line, {NAME} in templates.
+
+    Attributes:
+        help: what it says.
+        choices: values that it may have; any where there are none.
+        default: its value, or its values by scale. A list makes of a row in which it changes
+            something one for each value.
+        scales: those at which it may be given; all where there are none.
+        labels: by value, what stands behind the name of such a row.
+    """
+
+    help: str = ""
+    choices: tuple[str, ...] = ()
+    default: Any = ""
+    scales: tuple[str, ...] = ()
+    labels: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Input:
+    """A file or folder that the user gives, `--NAME PATH`; {input.NAME} in templates.
+
+    Attributes:
+        help: what it is.
+        option: words before the path in {input.NAME}, such as --from-file; without them, and where
+            nothing is given, it is empty.
+        needed: whether what refers to it cannot do without.
+        scales: those at which it may be given; all where there are none.
+    """
+
+    help: str = ""
+    option: str = ""
+    needed: bool = False
+    scales: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A data folder.
+
+    Attributes:
+        make: the commands that make it, or those of each scale; {data} is the folder, {text} one
+            beside it.
+        let: names and their values, for its commands.
+        estimate: options of `tdo estimate` for what is trained on it, or those of each scale.
+    """
+
+    make: Any = ()
+    let: Values = field(default_factory=dict)
+    estimate: Any = ""
+
+
+@dataclass(frozen=True)
+class Made:
+    """A file or folder that a command makes for a system.
+
+    Attributes:
+        at: its place below the run's folder. What has the same place is made once.
+        make: the commands; {out} is the place.
+        beside: further files that they write, places too.
+    """
+
+    at: str
+    make: Any
+    beside: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a table: its name in the file is its system's, where nothing else is said.
+
+    Attributes:
+        label: how the table calls it.
+        system: what is translated with.
+        rows: a list, for each value of which there is such a row, {row} in its templates.
+        each: a list, for each value of which there is a system of the row, {each} in templates.
+        directions: what is translated, where it is not what the table says.
+        path: a checkpoint instead of the system's tested one.
+        translate: further options of `tdo translate`; its output is a folder of its own then.
+    """
+
+    label: str = ""
+    system: str | None = None
+    rows: Any = None
+    each: Any = None
+    directions: str | None = None
+    path: str | None = None
+    translate: str = ""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What a command makes of a table's rows.
+
+    Attributes:
+        make: the command; {out} is where, {scores} the score sheet, {each} the words of the rows.
+        out: its place below the table's folder.
+        each: a row's word; a row for which it is empty is left out.
+        rows: patterns of names of rows (default: all).
+        at: a list, for each value of which it is drawn, {at} in templates.
+        scales: those at which it is drawn; all where there are none.
+        least: rows that there must be.
+        seeds: whether each training of a row has a word; else the first one.
+    """
+
+    make: str
+    out: str
+    each: str = ""
+    rows: tuple[str, ...] = ("*",)
+    at: Any = None
+    scales: tuple[str, ...] = ()
+    least: int = 1
+    seeds: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table or a figure.
+
+    Attributes:
+        title: what it shows.
+        rows: by name.
+        axes: those whose values, all with all, make further rows of `system`.
+        system: of these rows.
+        label: of these rows, a template over the axes' names.
+        directions: what is translated and scored.
+        baseline: pattern of the label that others are compared with (default: the first).
+        blocks: whether rows of different `block`s, a name that systems have, are scored apart.
+        published: the paper's table beside it, PAPER:TABLE; empty for none.
+        score: further options of `tdo score`; false: nothing is translated or scored.
+        draw: what is drawn.
+        twins: whether rows that come to the same training are shown.
+        scales: those that have it; all where there are none.
+        headline: patterns of the rows that show what the paper found.
+    """
+
+    title: str = ""
+    rows: dict[str, Row] = field(default_factory=dict)
+    axes: tuple[str, ...] = ()
+    system: str = ""
+    label: str = ""
+    directions: str = "all"
+    baseline: str | None = None
+    published: str | None = None
+    score: Any = ""
+    draw: tuple[Drawing, ...] = ()
+    twins: bool = False
+    scales: tuple[str, ...] = ()
+    headline: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Document:
+    """A file of experiments."""
+
+    title: str
+    path: Path
+    name: str
+    protocol: str = ""
+    published: str = ""
+    let: Values = field(default_factory=dict)
+    flags: Values = field(default_factory=dict)
+    when: tuple[When, ...] = ()
+    options: dict[str, Option] = field(default_factory=dict)
+    inputs: dict[str, Input] = field(default_factory=dict)
+    scales: dict[str, Scale] = field(default_factory=dict)
+    corpora: dict[str, Corpus] = field(default_factory=dict)
+    made: dict[str, Made] = field(default_factory=dict)
+    axes: dict[str, dict[str, When]] = field(default_factory=dict)
+    systems: dict[str, System] = field(default_factory=dict)
+    tables: dict[str, Table] = field(default_factory=dict)
+
+
+def read_document(path: Path) -> Document:
+    """Read a file of experiments.
+
+    Raises:
+        UserError: it is none; the line says where and why.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise UserError(f"`EXPERIMENTS` must be a file of experiments; {path}: {reason}") from None
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{path.name} must be TOML; {error}") from None
+    try:
+        document = _document(content, path)
+    except ValueError as error:
+        raise UserError(f"{path.name}{_line(text, str(error))}: {error}") from None
+    for place, reason in _mistakes(document):
+        raise UserError(f"{path.name}{_line(text, place)}: {place} {reason}")
+    return document
+
+
+def _document(content: Values, path: Path) -> Document:
+    prepared = _with_whens(content, "")
+    for name, table in prepared.get("tables", {}).items():
+        if isinstance(table, dict) and isinstance(rows := table.get("rows"), dict):
+            table["rows"] = {key: _row(row) for key, row in rows.items()}
+        if isinstance(table, dict) and isinstance(name, str):
+            table.setdefault("title", "")
+    kinds = {field.name for field in fields(Document)} - {"path", "name"}
+    if unknown := sorted(set(prepared) - kinds):
+        raise ValueError(f"{unknown[0]} must be one of {', '.join(sorted(kinds))}")
+    document: Document = typed(
+        {"title": "", **prepared, "path": path, "name": path.stem}, _Readable, "it"
+    )
+    return replace(Document("", path, path.stem), **vars(document))
+
+
+@dataclass(frozen=True)
+class _Readable(Document):
+    path: Any
+    name: str
+
+
+def _row(row: Any) -> Any:
+    return {"label": row} if isinstance(row, str) else row
+
+
+def _with_whens(value: Any, place: str) -> Any:
+    """The same, conditions apart from what holds under them, one value of a list alone or not."""
+    if isinstance(value, list):
+        return [_with_whens(part, f"{place}[{n}]") for n, part in enumerate(value)]
+    if not isinstance(value, dict):
+        return value
+    result = {}
+    for key, part in value.items():
+        below = f"{place}.{key}" if place else key
+        if key == "when" and isinstance(part, list):
+            result[key] = [_when(when, f"{below}[{n}]") for n, when in enumerate(part)]
+        else:
+            result[key] = _with_whens(part, below)
+    return result
+
+
+def _when(when: Any, place: str) -> Any:
+    if not isinstance(when, dict):
+        raise ValueError(f"{place} must be a table; it is {when!r}")
+    conditions = {
+        key: [str(v) for v in value] if isinstance(value, list) else [str(value)]
+        for key, value in when.items()
+        if key not in OVERRIDES
+    }
+    return {"conditions": conditions} | {key: when[key] for key in OVERRIDES if key in when}
+
+
+def _mistakes(document: Document) -> Iterator[tuple[str, str]]:
+    """Names that there are not, each with its place."""
+    conditions = {CONDITION, *document.options}
+    places: dict[str, tuple[When, ...]] = {"when": document.when} | {
+        f"systems.{name}.when": system.when for name, system in document.systems.items()
+    }
+    for place, whens in places.items():
+        for when in whens:
+            for name in when.conditions:
+                if name not in conditions:
+                    yield place, f"must have conditions of {_listed(conditions)}; {name} is none"
+    for name, system in document.systems.items():
+        for base in system.base:
+            if base not in document.systems:
+                yield f"systems.{name}.base", f"must name systems of this file; {base} is none"
+        if system.corpus is not None and system.corpus not in document.corpora:
+            yield f"systems.{name}.corpus", f"must be of {_listed(document.corpora)}"
+        if system.continues not in (None, "restore", "finetune"):
+            yield f"systems.{name}.continues", "must be restore or finetune"
+    for name, table in document.tables.items():
+        for axis in table.axes:
+            if axis not in document.axes:
+                yield f"tables.{name}.axes", f"must be of {_listed(document.axes)}; {axis} is none"
+    for name, scale in document.scales.items():
+        if scale.base is not None and scale.base not in document.scales:
+            yield f"scales.{name}.base", f"must be of {_listed(document.scales)}"
+    for name, option in document.options.items():
+        if name in document.scales or name == CONDITION:
+            yield f"options.{name}", "must not be called as a scale"
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(sorted(names)) or "none, since the file has none"
+
+
+HEADER = re.compile(r"\s*\[\[?\s*(.+?)\s*\]\]?\s*(?:#.*)?$")
+KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+
+
+def _line(text: str, place: str) -> str:
+    """`, line 12`, of the key that a message begins with, or of the last table above it."""
+    place = place.partition(" ")[0].removeprefix("it.")
+    best, at = "", 0
+    table = ""
+    counts: dict[str, int] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        if header := HEADER.match(line):
+            table = _plain(header[1])
+            if line.lstrip().startswith("[["):
+                counts[table] = counts.get(table, -1) + 1
+                table = f"{table}[{counts[table]}]"
+            here = table
+        elif key := KEY.match(line):
+            here = f"{table}.{_plain(key[1])}" if table else _plain(key[1])
+        else:
+            continue
+        if (place == here or place.startswith((f"{here}.", f"{here}["))) and len(here) >= len(best):
+            best, at = here, number
+    return f", line {at}" if at else ""
+
+
+def _plain(key: str) -> str:
+    return re.sub(r"\s*\.\s*", ".", key).replace('"', "").replace("'", "")

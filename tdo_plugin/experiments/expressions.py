@@ -1,0 +1,241 @@
+"""Templates, texts with ``{expressions}`` over names, and their values.
+
+An expression is arithmetic, a choice (``3 if scale == 'toy' else 6``), a list or a call of one of
+:data:`FUNCTIONS`. A text that is one expression has its value; any other one is put together. Doubled
+braces stand for themselves. Within an expression that is a reference (``checkpoint:SYSTEM``) there
+may be others.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+from tdo_plugin.errors import UserError
+
+OPERATORS: dict[type, Callable[..., Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.USub: operator.neg,
+    ast.Not: operator.not_,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.In: lambda part, whole: part in whole,
+    ast.NotIn: lambda part, whole: part not in whole,
+}
+
+
+def _pairs(languages: Sequence[str]) -> list[str]:
+    """All directions between languages."""
+    return ["-".join(pair) for pair in permutations(languages, 2)]
+
+
+def _both_ways(center: str, others: Sequence[str]) -> list[str]:
+    """The directions from a language and into it, pair by pair."""
+    return [
+        direction for other in others for direction in (f"{center}-{other}", f"{other}-{center}")
+    ]
+
+
+def _first(values: Sequence[Any], count: int) -> list[Any]:
+    return list(values[:count])
+
+
+def _lower(text: str) -> str:
+    return text.lower()
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "ceil": math.ceil,
+    "floor": math.floor,
+    "min": min,
+    "max": max,
+    "lower": _lower,
+    "pairs": _pairs,
+    "both_ways": _both_ways,
+    "first": _first,
+}
+
+
+@dataclass(frozen=True)
+class Expression:
+    """What stands between braces."""
+
+    text: str
+
+
+def parts(template: str) -> Iterator[str | Expression]:
+    """The literal texts and the expressions of a template, in turn.
+
+    Raises:
+        ValueError: a brace is left open, or closed that was not opened.
+    """
+    literal, place = "", 0
+    while place < len(template):
+        mark = template[place]
+        if template[place : place + 2] in ("{{", "}}"):
+            literal += mark
+            place += 2
+        elif mark == "{":
+            end = _closed(template, place)
+            yield literal
+            yield Expression(template[place + 1 : end])
+            literal, place = "", end + 1
+        elif mark == "}":
+            raise ValueError(f"a brace is closed that was not opened: {template}")
+        else:
+            literal += mark
+            place += 1
+    yield literal
+
+
+def _closed(template: str, opened: int) -> int:
+    depth = 0
+    for place in range(opened, len(template)):
+        depth += {"{": 1, "}": -1}.get(template[place], 0)
+        if not depth:
+            return place
+    raise ValueError(f"a brace is left open: {template}")
+
+
+def evaluate(text: str, names: Mapping[str, Any]) -> Any:
+    """The value of an expression.
+
+    Raises:
+        ValueError: it is no expression of the kind, or has a name that there is not.
+    """
+    try:
+        return _value(ast.parse(text.strip(), mode="eval").body, names)
+    except SyntaxError:
+        raise ValueError(f"{text} is no expression") from None
+    except (ArithmeticError, TypeError, LookupError) as error:
+        raise ValueError(f"{text} gave: {error}") from None
+
+
+def _value(node: ast.AST, names: Mapping[str, Any]) -> Any:
+    match node:
+        case ast.Constant(value):
+            return value
+        case ast.Name(name):
+            return _named(name, names)
+        case ast.List(items) | ast.Tuple(items):
+            return [_value(item, names) for item in items]
+        case ast.UnaryOp(kind, operand) if type(kind) in OPERATORS:
+            return OPERATORS[type(kind)](_value(operand, names))
+        case ast.BinOp(left, kind, right) if type(kind) in OPERATORS:
+            return OPERATORS[type(kind)](_value(left, names), _value(right, names))
+        case ast.Compare(left, [kind], [right]) if type(kind) in OPERATORS:
+            return OPERATORS[type(kind)](_value(left, names), _value(right, names))
+        case ast.BoolOp(kind, operands):
+            every = all if isinstance(kind, ast.And) else any
+            return every(_value(operand, names) for operand in operands)
+        case ast.IfExp(test, then, otherwise):
+            return _value(then if _value(test, names) else otherwise, names)
+        case ast.Call(ast.Name(name), arguments, []) if name in FUNCTIONS:
+            return FUNCTIONS[name](*(_value(argument, names) for argument in arguments))
+        case ast.Subscript(whole, index):
+            return _value(whole, names)[_value(index, names)]
+        case _:
+            raise ValueError(f"{ast.unparse(node)} is not of the expressions that there are")
+
+
+def _named(name: str, names: Mapping[str, Any]) -> Any:
+    try:
+        return names[name]
+    except KeyError:
+        raise ValueError(f"no name is {name}; there are {', '.join(sorted(names))}") from None
+
+
+def as_text(value: Any) -> str:
+    """A value as it stands in a text: lists with commas, whole numbers without a point."""
+    if isinstance(value, list | tuple):
+        return ",".join(map(as_text, value))
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return str(value)
+
+
+class Scope(Mapping[str, Any]):
+    """Names and their values, each computed when it is asked for.
+
+    Args:
+        values: by name; texts among them are templates over the other names.
+        refer: the value of an expression that is a reference, or None where it is none.
+        where: a place for messages.
+    """
+
+    def __init__(
+        self,
+        values: Mapping[str, Any],
+        refer: Callable[[str, Scope], Any] = lambda expression, scope: None,
+        where: str = "",
+    ) -> None:
+        self._values, self._refer, self._where = dict(values), refer, where
+        self._open: list[str] = []
+
+    def __getitem__(self, name: str) -> Any:
+        value = self._values[name]
+        if name in self._open:
+            circle = " → ".join((*self._open, name))
+            raise UserError(f"{self._where}: names must not lead back to themselves; {circle} does")
+        self._open.append(name)
+        try:
+            return self.value(value)
+        finally:
+            self._open.pop()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def with_values(self, **values: Any) -> Scope:
+        """The scope with further names, or others in their place."""
+        return Scope({**self._values, **values}, self._refer, self._where)
+
+    def referring(self, refer: Callable[[str, Scope], Any]) -> Scope:
+        """The scope with these references."""
+        return Scope(self._values, refer, self._where)
+
+    def value(self, template: Any) -> Any:
+        """What a template comes to; a list's or a table's parts likewise; others as they are.
+
+        Raises:
+            UserError: it cannot be read, or has a name that there is not.
+        """
+        if isinstance(template, list | tuple):
+            return [self.value(part) for part in template]
+        if not isinstance(template, str):
+            return template
+        try:
+            pieces = [piece for piece in parts(template) if piece != ""]
+            values = [self._piece(piece) for piece in pieces]
+        except ValueError as error:
+            raise UserError(f"{self._where}: {error}") from None
+        if len(pieces) == 1 and isinstance(pieces[0], Expression):
+            return values[0]
+        return "".join(map(as_text, values))
+
+    def text(self, template: Any) -> str:
+        """The same, as a text."""
+        return as_text(self.value(template))
+
+    def _piece(self, piece: str | Expression) -> Any:
+        if isinstance(piece, str):
+            return piece
+        referred = self._refer(piece.text, self)
+        return evaluate(piece.text, self) if referred is None else referred

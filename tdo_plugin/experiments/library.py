@@ -1,0 +1,84 @@
+"""The experiments that come with this package, and one's own files; the command line's settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.experiments.document import Document, read_document
+from tdo_plugin.experiments.systems import Setting
+
+FOLDER = Path(__file__).resolve().parents[2] / "configs" / "experiments"
+
+
+def names() -> list[str]:
+    """Of the experiments that come with this package."""
+    return sorted(path.stem for path in FOLDER.glob("*.toml"))
+
+
+def find(name: str) -> Document:
+    """A file of experiments by its path, or one that comes with this package by its name.
+
+    Raises:
+        UserError: there is none, or it cannot be read.
+    """
+    path = Path(name)
+    if path.suffix == ".toml" or path.exists():
+        return read_document(path)
+    packaged = FOLDER / f"{name}.toml"
+    if not packaged.is_file():
+        raise UserError(
+            f"`EXPERIMENTS` must be a file, or one of {', '.join(names())}; it is {name}"
+        )
+    return read_document(packaged)
+
+
+def setting_of(document: Document, scale: str | None, given: Mapping[str, str]) -> Setting:
+    """A scale and options' values.
+
+    Args:
+        document: the file.
+        scale: of this name (default: the file's first).
+        given: what the command line says of the file's options.
+
+    Raises:
+        UserError: no such scale, or an option with another value than it may have, or where it is
+            not to be given.
+    """
+    scales = list(document.scales)
+    scale = scale or scales[0]
+    if scale not in document.scales:
+        raise UserError(f"`--scale` must be of {', '.join(scales)}; it is {scale}")
+    plain = Setting(document, scale, {})
+    options: dict[str, Any] = {}
+    several: dict[str, Sequence[Any]] = {}
+    for name, option in document.options.items():
+        if name in given:
+            if not plain.has(option.scales):
+                raise UserError(
+                    f"`--{name}` must come with the scale {' or '.join(option.scales)}; it is {scale}"
+                )
+            if option.choices and given[name] not in option.choices:
+                raise UserError(
+                    f"`--{name}` must be of {', '.join(option.choices)}; it is {given[name]}"
+                )
+        value = given.get(name, plain.of_scale(option.default, ""))
+        values = [given[name]] if name in given else value if isinstance(value, list) else [value]
+        options[name] = values[0]
+        if isinstance(value, list) or isinstance(plain.of_scale(option.default, ""), list):
+            several[name] = values
+    return Setting(document, scale, options, several)
+
+
+def system(name: str, scale: str | None = None) -> tuple[Setting, str]:
+    """The setting and the system of `FILE/SYSTEM`, such as tdo/ted19/tdo-prefix.
+
+    Raises:
+        UserError: no such file or system.
+    """
+    file, _, rest = name.partition(".toml/") if ".toml/" in name else name.partition("/")
+    document = find(f"{file}.toml" if ".toml/" in name else file)
+    setting = setting_of(document, scale or next(iter(reversed(document.scales)), None), {})
+    return setting, rest

@@ -1,0 +1,101 @@
+"""The machine that steps run on: their share of GPUs or cores, and the words that say so."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.launch.environment import threads_each, visible_gpu
+from tdo_plugin.launch.slurm_script import WARNING
+
+Slot = tuple[int, ...]  # numbers of GPUs; none is the CPU
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where steps run.
+
+    Attributes:
+        slots: for each step under way at a time, the GPUs that it has.
+        threads: CPU threads of each; None leaves it to the environment.
+        nodes: machines of a Slurm job that train together.
+    """
+
+    slots: tuple[Slot, ...]
+    threads: int | None = None
+    nodes: int = 1
+
+    @classmethod
+    def of(cls, gpus: int, jobs: int | None, each: int, threads: int | None) -> Machine:
+        """So many GPUs dealt out to steps at a time (default: as many as have GPUs, else two).
+
+        Raises:
+            UserError: a step would have more GPUs than there are; several steps at a time on
+                several machines.
+        """
+        nodes = int(os.environ.get("SLURM_JOB_NUM_NODES", "1"))
+        if each > max(1, gpus):
+            raise UserError(f"`--gpus-each` must be at most {max(1, gpus)}; it is {each}")
+        if nodes > 1 and jobs not in (None, 1):
+            raise UserError(
+                f"`--jobs` must be 1 with the {nodes} machines of this Slurm job; it is {jobs}"
+            )
+        count = jobs or (1 if nodes > 1 else gpus // each if gpus else 2)
+        own = threads if threads is not None or gpus else threads_each(count)
+        return cls(_dealt(count, gpus, each), own, nodes)
+
+    def environment(self, slot: Slot) -> dict[str, str]:
+        """Variables of the processes of a slot."""
+        variables = {} if self.threads is None else {"OMP_NUM_THREADS": str(self.threads)}
+        if slot:
+            variables["CUDA_VISIBLE_DEVICES"] = ",".join(map(visible_gpu, slot))
+        if self.nodes > 1:
+            variables["SLURM_WAIT"] = os.environ.get("SLURM_WAIT", str(WARNING + 30))
+            if cores := os.environ.get("SLURM_CPUS_PER_TASK"):
+                variables["SRUN_CPUS_PER_TASK"] = cores
+        return variables
+
+    def words(self, device: str, slot: Slot) -> list[str]:
+        """The options that stand behind a command, by what it asks of a machine."""
+        if not device:
+            return []
+        if not slot:
+            return ["--cpu", *(["--workers", "1"] if device == "all" else [])]
+        words = ["--gpus", str(1 if device == "one" else len(slot))]
+        if device == "train" and self.nodes > 1:
+            words += ["--nodes", str(self.nodes), "--rendezvous", _rendezvous()]
+        return words
+
+    def launcher(self, device: str) -> list[str]:
+        """Words before a command, where several machines train together."""
+        if device != "train" or self.nodes == 1:
+            return []
+        return [
+            "srun",
+            "--nodes",
+            str(self.nodes),
+            "--ntasks-per-node",
+            "1",
+            "--kill-on-bad-exit=0",
+        ]
+
+
+def _dealt(count: int, gpus: int, each: int) -> tuple[Slot, ...]:
+    """The GPUs of each slot, dealt out in turn; none without GPUs."""
+    if not gpus:
+        return ((),) * count
+    return tuple(
+        tuple((slot * each + number) % gpus for number in range(each)) for slot in range(count)
+    )
+
+
+def _rendezvous() -> str:
+    """A port of the job's first machine that other jobs do not take."""
+    nodes = os.environ["SLURM_JOB_NODELIST"]
+    listed: Sequence[str] = subprocess.run(
+        ["scontrol", "show", "hostnames", nodes], capture_output=True, text=True, check=True
+    ).stdout.split()
+    return f"{listed[0]}:{20000 + int(os.environ['SLURM_JOB_ID']) % 20000}"

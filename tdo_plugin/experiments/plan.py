@@ -1,0 +1,328 @@
+"""From tables to the steps that they take.
+
+    data -> [made] -> training -> checkpoint -> translation -> scores -> report, drawings
+
+A training may go on with another one's; a file that a command makes of checkpoints may be what a
+training begins with. Each is one step, whichever tables it is for.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.experiments.expressions import Scope
+from tdo_plugin.experiments.steps import Command, Graph, Step
+from tdo_plugin.experiments.systems import ResolvedSystem, Setting
+
+REFERENCE = re.compile(
+    r"(?P<kind>data|text|folder|out|checkpoint|checkpoints|last|output|made|input|each|scores)"
+    r"(?:\.(?P<name>[\w-]+))?(?::(?P<target>.*))?$",
+    re.DOTALL,
+)
+LOGGED = ("--log-format", "simple", "--log-interval", "50")
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What the user gives beside options: paths by the inputs' names, and what tells languages apart.
+
+    `lid` are words of `tdo score`.
+    """
+
+    paths: dict[str, Path]
+    lid: Command = ()
+
+
+class Plan:
+    """The steps of some tables.
+
+    Args:
+        setting: scale and options.
+        run: where everything goes.
+        inputs: what is given beside.
+        seeds: trainings of each system.
+    """
+
+    def __init__(self, setting: Setting, run: Path, inputs: Inputs, seeds: int = 1) -> None:
+        self.setting, self.inputs, self.seeds = setting, inputs, seeds
+        self.graph = Graph(run)
+        self._document = setting.document
+        self._systems: dict[str, ResolvedSystem] = {}
+
+    def system(self, name: str) -> ResolvedSystem:
+        """A system by its name."""
+        if name not in self._systems:
+            self._systems[name] = self.setting.resolve(name)
+        return self._systems[name]
+
+    # ------------------------------------------------------------------ steps
+
+    def data(self, corpus: str) -> str:
+        """The step that makes a corpus' data folder."""
+        name = f"{corpus}/data"
+        if name in self.graph:
+            return name
+        description = self._document.corpora[corpus]
+        commands = self.setting.of_scale(description.make)
+        if not commands:
+            raise UserError(
+                f"{self._document.path.name}: corpora.{corpus} must say how it is made at the "
+                f"scale {self.setting.scale}; it does not"
+            )
+        needs: list[str] = []
+        references = References(self, needs, data=corpus)
+        scope = self.setting.scope(description.let, f"corpora.{corpus}").referring(references)
+        folder = self.folder(corpus)
+        step = Step(
+            name,
+            "data",
+            words_of(commands, scope),
+            tuple(dict.fromkeys(needs)),
+            (folder / "data", folder / "text"),
+        )
+        return self.graph.add(step)
+
+    def folder(self, name: str) -> Path:
+        """The folder of a corpus or a system."""
+        return self.graph.run / name
+
+    def training(self, name: str) -> str:
+        """The step that trains a system."""
+        system = self.system(name)
+        folder = self.folder(name)
+        step_name = f"{name}/training"
+        if step_name in self.graph:
+            return step_name
+        if not system.corpus:
+            raise UserError(f"{self._document.path.name}: system {name} must have a corpus")
+        needs = [self.data(system.corpus)]
+        references = References(self, needs, system=name)
+        config = system.config(references)
+        start: Command = ()
+        if system.before is not None:
+            start = self._start(system, references)
+        file = folder / "system.conf"
+        checkpoints = folder / "checkpoints"
+        data = self.folder(system.corpus) / "data"
+        command = ("train", str(file), str(data), "--save-dir", str(checkpoints))
+        most = config.flags.get("--max-update", ["0"])[0]
+        step = Step(
+            step_name,
+            "training",
+            (command,),
+            tuple(dict.fromkeys(needs)),
+            (checkpoints, folder / "average.pt", folder / "output"),
+            {file: "\n".join(config.lines()) + "\n"},
+            start,
+            checkpoints / "checkpoint_last.pt",
+            "train",
+            LOGGED,
+            int(float(most)),
+        )
+        return self.graph.add(step)
+
+    def _start(self, system: ResolvedSystem, references: References) -> Command:
+        assert system.before is not None
+        if system.continues == "restore":
+            return "--restore-file", references.path("last", system.before)
+        return "--finetune-from-model", references.path("checkpoint", system.before)
+
+    def checkpoint(self, name: str) -> str:
+        """The step that makes the checkpoint that is tested."""
+        step_name = f"{name}/checkpoint"
+        if step_name in self.graph:
+            return step_name
+        system = self.system(name)
+        training = self.training(name)
+        folder = self.folder(name)
+        chosen = shlex.split(system.scope.text(system.test)) or ["--last", "1"]
+        command = ("average", "--inputs", str(folder / "checkpoints"), *chosen)
+        step = Step(
+            step_name,
+            "checkpoint",
+            ((*command, "--output", str(folder / "average.pt"), "--force"),),
+            (training,),
+            (folder / "average.pt", folder / "output"),
+        )
+        return self.graph.add(step)
+
+    def made(self, name: str, references: References, scope: Scope) -> tuple[str, Path]:
+        """The step that makes a file for a system, and the file."""
+        if name not in self._document.made:
+            raise UserError(f"{self._document.path.name}: made.{name} must be there; it is not")
+        description = self._document.made[name]
+        path = self.graph.run / scope.text(description.at)
+        step_name = f"{path.relative_to(self.graph.run)}/made"
+        needs: list[str] = []
+        own = replace_needs(references, needs, path)
+        commands = words_of(self.setting.of_scale(description.make), scope.referring(own))
+        beside = [self.graph.run / scope.text(place) for place in description.beside]
+        step = Step(
+            step_name,
+            "made",
+            commands,
+            tuple(dict.fromkeys(needs)),
+            (path, *beside),
+            device=_device(commands),
+        )
+        if step_name in self.graph and self.graph[step_name].commands != commands:
+            raise UserError(
+                f"{self._document.path.name}: made.{name} must have another place for another "
+                f"command; two have {path.relative_to(self.graph.run)}"
+            )
+        return self.graph.add(step), path
+
+
+def _device(commands: Sequence[Command]) -> str:
+    """Which words of a machine a command takes."""
+    takes = {"importance": "one", "backtranslate": "all", "translate": "all", "train": "train"}
+    return next((takes[command[0]] for command in commands if command[0] in takes), "")
+
+
+def words_of(commands: Any, scope: Scope) -> tuple[Command, ...]:
+    """The words of one command or several, `tdo` before each or not.
+
+    Words are cut before templates are filled in, so that a path may have spaces; a word that is
+    one template and comes to a list of words is as many.
+    """
+    texts = [commands] if isinstance(commands, str) else list(commands)
+    result = []
+    for text in texts:
+        words: list[str] = []
+        for word in _split(text):
+            value = scope.value(word)
+            if isinstance(value, Words):
+                words += value
+            elif (filled := scope.text(word)) or word in ("", "''"):
+                words.append(filled)
+        result.append(tuple(words[1:] if words[0] == "tdo" else words))
+    return tuple(result)
+
+
+class Words(list[str]):
+    """Words of a command, none or several, in the place of one."""
+
+
+def _split(text: str) -> list[str]:
+    """The words of a command; between braces spaces and quotes are an expression's."""
+    words, word, depth, quote = [], "", 0, ""
+    begun = False
+    for mark in text.replace("\n", " "):
+        depth += {"{": 1, "}": -1}.get(mark, 0)
+        inside = depth > 0 or (mark == "}" and depth == 0)
+        if inside:
+            word, begun = word + mark, True
+        elif quote:
+            if mark == quote:
+                quote = ""
+            else:
+                word += mark
+        elif mark in "'\"":
+            quote, begun = mark, True
+        elif mark.isspace():
+            if begun:
+                words.append(word)
+            word, begun = "", False
+        else:
+            word, begun = word + mark, True
+    return [*words, word] if begun else words
+
+
+class References:
+    """What references in templates stand for; the steps that make it are needed.
+
+    Args:
+        plan: of which the steps are.
+        needs: gets the names of the steps.
+        system: whose templates these are.
+        data: the corpus whose commands these are.
+        out: of what is made.
+        further: texts by name.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        needs: list[str],
+        system: str | None = None,
+        data: str | None = None,
+        out: Path | None = None,
+        further: dict[str, Any] | None = None,
+    ) -> None:
+        self.plan, self.needs = plan, needs
+        self.system, self.data = system, data
+        self.out, self.further = out, further or {}
+
+    def __call__(self, expression: str, scope: Scope) -> Any:
+        match = REFERENCE.match(expression)
+        if match is None:
+            return None
+        kind, name, target = match["kind"], match["name"], match["target"]
+        if name is None and target is None and kind in scope and kind not in self.further:
+            return None  # a name that a file has given to something else
+        target = scope.text(target) if target is not None else None
+        if kind in self.further:
+            return self.further[kind]
+        if kind == "input":
+            return self._input(str(name))
+        if kind == "out":
+            return str(self.out) if self.out else None
+        if kind == "made":
+            return self._made(str(name), target, scope)
+        if kind in ("data", "text", "folder"):
+            return self._of_corpus(kind, target)
+        if kind in ("each", "scores"):
+            return None
+        return self.path(kind, target or self.system or "")
+
+    def path(self, kind: str, system: str) -> str:
+        """A system's checkpoint, checkpoints, last one or output."""
+        folder = self.plan.folder(system)
+        if kind == "checkpoint":
+            self.needs.append(self.plan.checkpoint(system))
+            return str(folder / "average.pt")
+        self.needs.append(self.plan.training(system))
+        checkpoints = folder / "checkpoints"
+        return str(checkpoints / "checkpoint_last.pt" if kind == "last" else checkpoints)
+
+    def _input(self, name: str) -> Any:
+        description = self.plan.setting.document.inputs.get(name)
+        if description is None:
+            raise UserError(f"{self.plan.setting.document.path.name}: no input is {name}")
+        path = self.plan.inputs.paths.get(name)
+        if path is None and description.needed:
+            raise UserError(f"`--{name}` must be given for these rows; it is {description.help}")
+        if not description.option:
+            return str(path) if path else Words()
+        return Words([description.option, str(path)]) if path else Words()
+
+    def _made(self, name: str, target: str | None, scope: Scope) -> str:
+        references = self
+        if target is not None:
+            system = self.plan.system(target)
+            references = References(self.plan, self.needs, target)
+            scope = system.scope.referring(references)
+        step, path = self.plan.made(name, references, scope)
+        self.needs.append(step)
+        return str(path)
+
+    def _of_corpus(self, kind: str, target: str | None) -> str:
+        corpus = target or self.data
+        if corpus is None:
+            corpus = self.plan.system(self.system or "").corpus
+        folder = self.plan.folder(corpus)
+        if corpus != self.data:
+            self.needs.append(self.plan.data(corpus))
+        return str(folder if kind == "folder" else folder / kind)
+
+
+def replace_needs(references: References, needs: list[str], out: Path) -> References:
+    """The same for something else that is made."""
+    plan = references.plan
+    return References(plan, needs, references.system, references.data, out)

@@ -1,0 +1,97 @@
+"""How far steps are, and how long they still take."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tdo_plugin.experiments.steps import Graph, Step
+
+LOGGED = re.compile(r"train_inner.*?\bloss\W+([\d.]+).*?\bnum_updates\W+(\d+)")
+STOCK = re.compile(r"^\+ (?:fairseq-train|torchrun) .*$", re.MULTILINE)
+END = 1 << 16  # bytes of a log in which the last update stands
+
+
+@dataclass
+class Pace:
+    """Updates of one training since it was first looked at."""
+
+    update: int
+    since: float
+    seconds: float | None = None  # of an update
+
+    def at(self, update: int) -> None:
+        """Take note that it has come so far."""
+        now = time.monotonic()
+        if update > self.update:
+            self.seconds = (now - self.since) / (update - self.update)
+
+
+@dataclass
+class Progress:
+    """Of all steps of a run that are to be done."""
+
+    graph: Graph
+    paces: dict[str, Pace] = field(default_factory=dict)
+
+    def line(self, running: Sequence[Step], waiting: Sequence[Step], slots: int) -> str:
+        """What runs, how far, how long to go."""
+        said = [f"{step.name}: {self._of(step)}" for step in running]
+        left = self._left(running, waiting, slots)
+        return " | ".join(said) + (f" ({left} to go in all)" if left else "")
+
+    def _of(self, step: Step) -> str:
+        if step.kind != "training":
+            return "under way"
+        logged = LOGGED.findall(log_end(self.graph.log(step.name)))
+        if not logged:
+            return "begins"
+        loss, update = logged[-1]
+        pace = self.paces.setdefault(step.name, Pace(int(update), time.monotonic()))
+        pace.at(int(update))
+        most = f" of {step.updates}" if step.updates else ""
+        left = ""
+        if step.updates and pace.seconds:
+            left = f", {duration(pace.seconds * (step.updates - int(update)))} to go"
+        return f"update {update}{most}, loss {loss}{left}"
+
+    def _left(self, running: Sequence[Step], waiting: Sequence[Step], slots: int) -> str:
+        """Of trainings, by the mean pace of those that were seen."""
+        paces = [pace.seconds for pace in self.paces.values() if pace.seconds]
+        trainings = [step for step in (*running, *waiting) if step.kind == "training"]
+        if not paces or not waiting or not all(step.updates for step in trainings):
+            return ""
+        done = sum(self._update(step) for step in running if step.kind == "training")
+        updates = sum(step.updates for step in trainings) - done
+        return f"about {duration(sum(paces) / len(paces) * updates / max(1, slots))}"
+
+    def _update(self, step: Step) -> int:
+        logged = LOGGED.findall(log_end(self.graph.log(step.name)))
+        return int(logged[-1][1]) if logged else 0
+
+
+def log_end(log: Path) -> str:
+    """The end of a log; empty where there is none."""
+    try:
+        with log.open("rb") as stream:
+            stream.seek(max(0, log.stat().st_size - END))
+            return stream.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def last_line(log: Path) -> str:
+    """The last line of a log that says anything."""
+    lines = [line.strip() for line in log_end(log).splitlines() if line.strip()]
+    return lines[-1] if lines else "it says nothing"
+
+
+def duration(seconds: float) -> str:
+    """`40 s`, `12 min`, `3 h 20 min`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02} min"

@@ -1,0 +1,163 @@
+"""Does the steps of a run that are not done, several at a time.
+
+A step that fails keeps back those that need it, and no others. A run that is ended at any point goes
+on where it was: each step has a record (:mod:`~tdo_plugin.experiments.steps`), a training its
+checkpoints, and commands end with this process, however that ends.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.experiments.machine import Machine, Slot
+from tdo_plugin.experiments.progress import STOCK, Progress, duration, last_line
+from tdo_plugin.experiments.steps import Graph, Step
+from tdo_plugin.runtime.commands import Commands
+from tdo_plugin.runtime.files import write_text
+from tdo_plugin.runtime.lock import alone
+from tdo_plugin.runtime.signals import GOES_ON, ended_by_signal
+
+TDO = (sys.executable, "-m", "tdo_plugin")
+EVERY = 30.0  # seconds between lines about what is under way
+
+Say = Callable[[str], None]
+
+
+class Runner:
+    """Does steps.
+
+    Args:
+        graph: of which the steps are.
+        machine: where they run.
+        say: told what begins and ends, and now and then how far it is.
+    """
+
+    def __init__(self, graph: Graph, machine: Machine, say: Say) -> None:
+        self._graph, self._machine, self._say = graph, machine, say
+        self._commands = Commands()
+        self._progress = Progress(graph)
+        self._guard = threading.Lock()
+
+    def run(self, goals: Sequence[str]) -> dict[str, str]:
+        """Do what is not done of some steps and of all that they need.
+
+        Returns:
+            By name of those that are not done, why not.
+        """
+        with alone(self._graph.run) as lock, ended_by_signal(hint=GOES_ON):
+            waiting = to_do(self._graph, goals)
+            slots = list(self._machine.slots)
+            running: dict[Future[None], tuple[Step, Slot]] = {}
+            troubles: dict[str, str] = {}
+            with ThreadPoolExecutor(len(slots)) as pool:
+                try:
+                    while waiting or running:
+                        for step in self._ready(waiting, [step for step, _ in running.values()]):
+                            if not slots:
+                                break
+                            slot = slots.pop(0)
+                            waiting.remove(step)
+                            running[pool.submit(self._do, step, slot, lock)] = step, slot
+                        if not running:
+                            break
+                        done, _ = wait(running, EVERY, FIRST_COMPLETED)
+                        if not done:
+                            under_way = [step for step, _ in running.values()]
+                            total = len(self._machine.slots)
+                            self._say(self._progress.line(under_way, waiting, total))
+                        for future in done:
+                            step, slot = running.pop(future)
+                            slots.insert(0, slot)
+                            self._take(future, step, troubles)
+                            kept = [other for other in waiting if troubles.keys() & {*other.needs}]
+                            while kept:
+                                troubles |= {other.name: "" for other in kept}
+                                waiting = [other for other in waiting if other not in kept]
+                                kept = [o for o in waiting if troubles.keys() & {*o.needs}]
+                except BaseException:
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    self._commands.stop()
+                    raise
+        return {name: reason for name, reason in troubles.items() if reason}
+
+    def _ready(self, waiting: Sequence[Step], running: Sequence[Step]) -> list[Step]:
+        """Steps whose needs are done, of each place one at a time."""
+        left = {step.name for step in (*waiting, *running)}
+        busy = {step.place for step in running}
+        ready = []
+        for step in waiting:
+            if not left.intersection(step.needs) and (not step.place or step.place not in busy):
+                ready.append(step)
+                busy.add(step.place)
+        return ready
+
+    def _take(self, future: Future[None], step: Step, troubles: dict[str, str]) -> None:
+        error = future.exception()
+        if error is None:
+            return
+        if not isinstance(error, UserError):
+            raise error
+        troubles[step.name] = str(error)
+        self._say(f"{step.name}: {error}")
+
+    def _do(self, step: Step, slot: Slot, lock: int) -> None:
+        """One step, to its end.
+
+        Raises:
+            UserError: a command of it failed.
+        """
+        record, log = self._graph.record(step.name), self._graph.log(step.name)
+        goes_on = record.begun() and step.resumes is not None and step.resumes.exists()
+        record.begin((*step.leaves, log))
+        for path, text in step.files.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_text(path, text.splitlines())
+        for path in (log, *step.leaves):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        self._say(f"{step.name}{': goes on' if goes_on else ''}")
+        begun = time.monotonic()
+        for command in step.commands:
+            words = [*self._machine.launcher(step.device), *TDO, *command]
+            if command is step.commands[-1]:
+                if step.start and not (step.resumes and step.resumes.exists()):
+                    words += step.start
+                words += [*step.silent, *self._machine.words(step.device, slot)]
+            environment = self._machine.environment(slot)
+            code = self._commands.run(words, log, environment, lock)
+            if code:
+                raise UserError(f"ended with {code}: {last_line(log)} (all of it: {log})")
+        seconds = time.monotonic() - begun
+        record.end(seconds)
+        self._say(f"{step.name}: done in {duration(seconds)}")
+        if step.kind == "training" and (stock := _stock(log)):
+            self._say(stock)
+
+
+def _stock(log: Path) -> str:
+    """The stock command that a training's log begins with."""
+    with log.open(encoding="utf-8", errors="replace") as stream:
+        found = STOCK.search(stream.read(1 << 16))
+    return found[0] if found else ""
+
+
+def to_do(graph: Graph, goals: Sequence[str]) -> list[Step]:
+    """The steps that are to be done for some, in an order in which they can be."""
+    wanted: set[str] = set()
+    waiting = list(goals)
+    while waiting:
+        name = waiting.pop()
+        if name not in wanted and not there(graph, graph[name]):
+            wanted.add(name)
+            waiting += graph[name].needs
+    return [step for step in graph if step.name in wanted]
+
+
+def there(graph: Graph, step: Step) -> bool:
+    """Whether a step is done, and what it left is there."""
+    return graph.done(step.name) and all(path.exists() for path in step.leaves[:1])

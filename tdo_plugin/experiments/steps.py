@@ -1,0 +1,178 @@
+"""Steps of a run: commands, what they need, what they leave, and the key of all that they depend on.
+
+A step's key is made of its commands, of the keys of the steps that it needs, and of nothing else;
+where the run's folder lies makes no difference. RUN/.steps/NAME.json says with which key a step was
+begun and, last of all, that it is done, so that nothing half-made counts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tdo_plugin.runtime.files import write_text
+from tdo_plugin.typed import read_json
+
+RECORDS = ".steps"
+Command = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Step:
+    """Work that is done once.
+
+    Attributes:
+        name: unique in its run, a path below it.
+        kind: data, made, training, checkpoint, translation, scores, report, drawing.
+        commands: words of `tdo` commands, one after the other.
+        needs: names of the steps before it.
+        leaves: files and folders that are removed before it is done anew with another key.
+        files: texts that are written before its commands, by place.
+        start: flags of its last command as long as `resumes` is not there.
+        resumes: a file from which an interrupted step goes on.
+        device: whether it computes, so that the words of a machine stand behind its commands.
+        silent: words that change nothing of what it leaves, behind its last command.
+        updates: of a training, for the time that it takes.
+        place: a folder that steps write to one at a time.
+    """
+
+    name: str
+    kind: str
+    commands: tuple[Command, ...]
+    needs: tuple[str, ...] = ()
+    leaves: tuple[Path, ...] = ()
+    files: Mapping[Path, str] = field(default_factory=dict)
+    start: Command = ()
+    resumes: Path | None = None
+    device: str = ""
+    silent: Command = ()
+    updates: int = 0
+    place: str = ""
+
+
+class Graph:
+    """Steps by name, each behind those that it needs."""
+
+    def __init__(self, run: Path) -> None:
+        self.run = run
+        self._steps: dict[str, Step] = {}
+        self._keys: dict[str, str] = {}
+
+    def add(self, step: Step) -> str:
+        """Take a step in, unless it is there; its name."""
+        self._steps.setdefault(step.name, step)
+        return step.name
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._steps
+
+    def __getitem__(self, name: str) -> Step:
+        return self._steps[name]
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self._steps.values())
+
+    def __len__(self) -> int:
+        return len(self._steps)
+
+    def key(self, name: str) -> str:
+        """A short name of all that a step depends on."""
+        if name not in self._keys:
+            step = self._steps[name]
+            content = {
+                "commands": [list(command) for command in (*step.commands, step.start)],
+                "files": list(step.files.values()),
+                "needs": [self.key(need) for need in step.needs],
+            }
+            text = json.dumps(content, ensure_ascii=False).replace(f"{self.run}/", "RUN/")
+            self._keys[name] = hashlib.sha256(text.encode()).hexdigest()[:16]
+        return self._keys[name]
+
+    def closure(self, names: Iterable[str]) -> list[Step]:
+        """These steps and all that they need, in the order in which they were taken in."""
+        wanted: set[str] = set()
+        waiting = list(names)
+        while waiting:
+            name = waiting.pop()
+            if name not in wanted:
+                wanted.add(name)
+                waiting += self._steps[name].needs
+        return [step for step in self if step.name in wanted]
+
+    def record(self, name: str) -> Record:
+        """What a step has left."""
+        return Record(self.run / RECORDS / f"{name}.json", self.key(name))
+
+    def log(self, name: str) -> Path:
+        """What a step says."""
+        if self._steps[name].kind == "training":
+            return (self.run / name).parent / "train.log"
+        return self.run / RECORDS / f"{name}.log"
+
+    def done(self, name: str) -> bool:
+        """Whether it is done, with this key."""
+        return self.record(name).done()
+
+
+@dataclass(frozen=True)
+class Record:
+    """A step's record: the key with which it was begun, whether it is done, how long it took."""
+
+    path: Path
+    key: str
+
+    def _content(self) -> Mapping[str, object]:
+        try:
+            content = read_json(self.path)
+        except (OSError, ValueError):
+            return {}
+        return content if isinstance(content, dict) else {}
+
+    def done(self) -> bool:
+        """Whether the step was done with this key."""
+        content = self._content()
+        return content.get("key") == self.key and bool(content.get("done"))
+
+    def begun(self) -> bool:
+        """Whether it was begun with this key."""
+        return self._content().get("key") == self.key
+
+    def seconds(self) -> float | None:
+        """How long it took, where it is done."""
+        seconds = self._content().get("seconds")
+        return float(seconds) if self.done() and isinstance(seconds, int | float) else None
+
+    def begin(self, leaves: Sequence[Path]) -> None:
+        """Take note that it begins; what an older one left goes first, unless it goes on."""
+        if self.begun() and not self.done():
+            return
+        self.path.unlink(missing_ok=True)
+        remove(leaves)
+        self._write({"key": self.key, "done": False})
+
+    def end(self, seconds: float) -> None:
+        """Take note that it is done."""
+        self._write({"key": self.key, "done": True, "seconds": round(seconds, 1)})
+
+    def _write(self, content: Mapping[str, object]) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(self.path, [json.dumps(content)])
+
+
+def remove(paths: Iterable[Path]) -> None:
+    """Remove files and folders, those that are there."""
+    for path in paths:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def shown(command: Sequence[str]) -> str:
+    """A `tdo` command as a shell reads it."""
+    return f"+ tdo {shlex.join(command)}"

@@ -1,0 +1,278 @@
+"""Systems by name, and what each comes to at a scale.
+
+A name is parts joined by ``/`` and ``+``: ``ted19/tdo-prefix+adaptation+instrucl``. A part is a
+system of the file, ``AXIS=VALUE`` of one of its axes, or ``NAME=VALUE``, which sets a name or an
+option of the file; the two signs mean the same and only make names easier to read. Parts come one after the other, each behind
+its own bases; what a later one says replaces what an earlier one said. Behind all parts comes the
+scale, then the conditions of parts, in the same order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.experiments.document import Document, Scale, System, When
+from tdo_plugin.experiments.expressions import Scope, as_text
+from tdo_plugin.launch.training_config import PRECISIONS, Config, positive
+
+SEPARATORS = re.compile(r"([/+])")
+SETTINGS = ("gpus", "precision", "directions")  # flags that are the launcher's, not fairseq's
+SEED = "seed"  # a part that is a flag, and that trainings of one system differ in
+Refer = Callable[[str, Scope], Any]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """With what all experiments of a file are made.
+
+    Attributes:
+        document: the file.
+        scale: of this name.
+        options: their values.
+        several: of those that have several values, all of them; `options` has the first.
+        let: names that the command line gives.
+    """
+
+    document: Document
+    scale: str
+    options: Mapping[str, Any]
+    several: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    let: Mapping[str, Any] = field(default_factory=dict)
+
+    def scales(self) -> list[Scale]:
+        """The scale behind those that it changes."""
+        chain: list[Scale] = []
+        name: str | None = self.scale
+        while name is not None:
+            scale = self.document.scales[name]
+            if scale in chain:
+                raise UserError(f"{self.document.path.name}: scales.{name} leads back to itself")
+            chain.insert(0, scale)
+            name = scale.base
+        return chain
+
+    def names_of_scale(self) -> list[str]:
+        """The scale's name, and those of the scales that it changes, nearest first."""
+        names, name = [], self.scale
+        while name is not None:
+            names.append(name)
+            name = self.document.scales[name].base  # type: ignore[assignment]
+        return names
+
+    def of_scale(self, values: Any, default: Any = None) -> Any:
+        """What a table by scale has for this one, or for the nearest that it changes."""
+        if not isinstance(values, dict):
+            return values
+        return next((values[name] for name in self.names_of_scale() if name in values), default)
+
+    def has(self, scales: Sequence[str]) -> bool:
+        """Whether what is there at these scales alone, or at all, is there at this one."""
+        return not scales or bool(set(scales).intersection(self.names_of_scale()))
+
+    def said(self, name: str) -> Any:
+        """The last that the scale, or one that it changes, says under a name."""
+        said = [getattr(scale, name) for scale in self.scales()]
+        return next((value for value in reversed(said) if value is not None), None)
+
+    def scope(self, let: Mapping[str, Any], where: str) -> Scope:
+        """Names of the file, the scale and the options, with others between."""
+        values: dict[str, Any] = {**self.document.let, **let}
+        for scale in self.scales():
+            values |= scale.let
+        for when in self._holding(self.document.when):
+            values |= when.let
+        return Scope({**values, **self.let, **self.options, "scale": self.scale}, where=where)
+
+    def with_updates(self, updates: int) -> Setting:
+        """With other updates, {updates}, than the scale's.
+
+        Raises:
+            UserError: the scale has none, or another multiple of `updates_of`, if it has that.
+        """
+        scope = self.scope({}, self.document.path.name)
+        if "updates" not in scope or self.of_scale({"full": True}):
+            raise UserError(f"`--updates` must be left out with the scale {self.scale}")
+        step = scope.value(scope["updates_of"]) if "updates_of" in scope else 1
+        if updates % step:
+            raise UserError(f"`--updates` must be a multiple of {step}; it is {updates}")
+        return replace(self, let={"updates": updates})
+
+    def _holding(self, whens: Sequence[When]) -> Iterator[When]:
+        values = {name: (as_text(value),) for name, value in self.options.items()}
+        known = {**values, "scale": self.names_of_scale()}
+        return (when for when in whens if when.holds(known))
+
+    def resolve(self, name: str) -> ResolvedSystem:
+        """What a system's name comes to.
+
+        Raises:
+            UserError: it has a part that there is not.
+        """
+        where = f"{self.document.path.name}, system {name}"
+        parts = list(_parts(name, self.document, where))
+        given = {part.key: part.given for part in parts if part.key is not None}
+        chosen = {key: given.pop(key) for key in list(given) if key in self.options}
+        if chosen:
+            return replace(self, options={**self.options, **chosen})._resolve(
+                name, where, parts, given
+            )
+        return self._resolve(name, where, parts, given)
+
+    def _resolve(
+        self, name: str, where: str, parts: Sequence[_Part], given: dict[str, Any]
+    ) -> ResolvedSystem:
+        chain = [system for part in parts for system in part.chain]
+        values: dict[str, Any] = dict(self.document.let)
+        flags: dict[str, Any] = dict(self.document.flags)
+        test = self.said("test")
+        for system in chain:
+            values |= system.let
+            flags |= system.flags
+            test = system.test or test
+        for scale in self.scales():
+            values |= scale.let
+            flags |= scale.flags
+            test = scale.test or test
+        whens = [*self.document.when, *(when for system in chain for when in system.when)]
+        for when in self._holding(whens):
+            values |= when.let
+            flags |= when.flags
+            test = when.test or test
+        seed = given.pop(SEED, None)
+        if seed is not None:
+            flags[SEED] = seed
+        for key in given:
+            if key not in values and key not in self.document.axes:
+                raise UserError(f"{where}: no name is {key}; there are {', '.join(sorted(values))}")
+        corpora = [system.corpus for system in chain if system.corpus is not None]
+        places = [place for place, part in enumerate(parts) if part.continues]
+        before = None
+        if places:
+            lasting = [part for part in parts[places[-1] :] if part.key in (SEED, *self.options)]
+            before = "".join(part.text for part in [*parts[: places[-1]], *lasting])
+        scales = [system.scales for system in chain if system.scales]
+        values |= self.let
+        scope = Scope(
+            {
+                **values,
+                **self.options,
+                **given,
+                "scale": self.scale,
+                "system": name,
+                "before": before,
+            },
+            where=where,
+        )
+        return ResolvedSystem(
+            name,
+            corpora[-1] if corpora else "",
+            flags,
+            test or "",
+            scope,
+            before,
+            parts[places[-1]].continues if places else None,
+            all(self.has(only) for only in scales),
+        )
+
+
+@dataclass(frozen=True)
+class ResolvedSystem:
+    """A system at a scale.
+
+    Attributes:
+        name: its name.
+        corpus: that it is trained on.
+        flags: templates by name.
+        test: options of `tdo average`.
+        scope: its names.
+        before: the system that its training goes on with, if there is one.
+        continues: how, `restore` or `finetune`.
+        here: whether there is such a system at this scale.
+    """
+
+    name: str
+    corpus: str
+    flags: Mapping[str, Any]
+    test: str
+    scope: Scope
+    before: str | None
+    continues: str | None
+    here: bool
+
+    def config(self, refer: Refer) -> Config:
+        """The flags, with references as they are told."""
+        scope = self.scope.referring(refer)
+        config = Config()
+        for name, template in self.flags.items():
+            value = scope.value(template)
+            if name in SETTINGS:
+                _set(config, name, as_text(value), self.name)
+            elif value is not False and value is not None:
+                config.flags[f"--{name}"] = [] if value is True else [as_text(value)]
+        return config
+
+
+def _set(config: Config, name: str, value: str, system: str) -> None:
+    if name == "gpus":
+        config.gpus = positive(f"gpus of {system}", value)
+    elif name == "directions":
+        config.directions = value
+    elif value in PRECISIONS:
+        config.precision = value
+    else:
+        raise UserError(
+            f"`precision` of {system} must be of {', '.join(PRECISIONS)}; it is {value}"
+        )
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One part of a name, with the sign before it: the systems behind it, or a name's value."""
+
+    text: str
+    chain: tuple[System, ...] = ()
+    key: str | None = None
+    given: Any = None
+    continues: str | None = None
+
+
+def _parts(name: str, document: Document, where: str) -> Iterator[_Part]:
+    seen: set[str] = set()
+    signed = SEPARATORS.split(name)
+    for sign, part in zip(["", *signed[1::2]], signed[::2], strict=True):
+        key, given, value = part.partition("=")
+        if part in document.systems:
+            chain = tuple(_chain(part, document, seen))
+            yield _Part(sign + part, chain, continues=document.systems[part].continues)
+        elif given and value in document.axes.get(key, {}):
+            layer = document.axes[key][value]
+            chain = (System(let=layer.let, flags=layer.flags, test=layer.test),)
+            yield _Part(sign + part, chain, key, value)
+        elif given and key not in document.axes:
+            yield _Part(sign + part, key=key, given=_number(value))
+        else:
+            among = document.axes.get(key, document.systems)
+            raise UserError(f"{where}: no part is {part}; there are {', '.join(among)}")
+
+
+def _chain(part: str, document: Document, seen: set[str]) -> Iterator[System]:
+    """The part behind its bases, each once in a name."""
+    if part in seen:
+        return
+    seen.add(part)
+    for base in document.systems[part].base:
+        yield from _chain(base, document, seen)
+    yield document.systems[part]
+
+
+def _number(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
