@@ -140,8 +140,9 @@ def _value(node: ast.AST, names: Mapping[str, Any]) -> Any:
         case ast.Compare(left, [kind], [right]) if type(kind) in OPERATORS:
             return OPERATORS[type(kind)](_value(left, names), _value(right, names))
         case ast.BoolOp(kind, operands):
-            every = all if isinstance(kind, ast.And) else any
-            return every(_value(operand, names) for operand in operands)
+            stops = isinstance(kind, ast.Or)  # at the first that is so, as Python does
+            values = [_value(operand, names) for operand in operands]
+            return next((value for value in values if bool(value) == stops), values[-1])
         case ast.IfExp(test, then, otherwise):
             return _value(then if _value(test, names) else otherwise, names)
         case ast.Call(ast.Name(name), arguments, []) if name in FUNCTIONS:
