@@ -118,6 +118,9 @@ def _described(
     systems = scope.value(table.system)
     axes = axes_of(setting, table)
     for system in systems if isinstance(systems, list) else [systems]:
+        if axes and not setting.resolve(system).here:  # to be said once, not of each cell
+            yield system, Row(table.label), {}
+            continue
         for values in product(*axes.values()) if axes else ():
             cell = dict(zip(axes, values, strict=True))
             parts = "".join(f"+{axis}={value}" for axis, value in cell.items())
