@@ -204,6 +204,7 @@ class Drawing:
         rows: patterns of names of rows (default: all).
         at: a list, for each value of which it is drawn, {at} in templates.
         scales: those at which it is drawn; all where there are none.
+        only: drawn where this is true; a template.
         least: rows that there must be.
         seeds: whether each training of a row has a word; else the first one.
     """
@@ -214,6 +215,7 @@ class Drawing:
     rows: tuple[str, ...] = ("*",)
     at: Any = None
     scales: tuple[str, ...] = ()
+    only: Any = True
     least: int = 1
     seeds: bool = False
 
@@ -379,7 +381,7 @@ def _mistakes(document: Document) -> Iterator[tuple[str, str]]:
     for name, scale in document.scales.items():
         if scale.base is not None and scale.base not in document.scales:
             yield f"scales.{name}.base", f"must be of {_listed(document.scales)}"
-    for name, option in document.options.items():
+    for name in document.options:
         if name in document.scales or name == CONDITION:
             yield f"options.{name}", "must not be called as a scale"
 

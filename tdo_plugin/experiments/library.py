@@ -57,9 +57,8 @@ def setting_of(document: Document, scale: str | None, given: Mapping[str, str]) 
     for name, option in document.options.items():
         if name in given:
             if not plain.has(option.scales):
-                raise UserError(
-                    f"`--{name}` must come with the scale {' or '.join(option.scales)}; it is {scale}"
-                )
+                where = " or ".join(option.scales)
+                raise UserError(f"`--{name}` must come with the scale {where}; it is {scale}")
             if option.choices and given[name] not in option.choices:
                 raise UserError(
                     f"`--{name}` must be of {', '.join(option.choices)}; it is {given[name]}"

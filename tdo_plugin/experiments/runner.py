@@ -1,12 +1,13 @@
 """Does the steps of a run that are not done, several at a time.
 
-A step that fails keeps back those that need it, and no others. A run that is ended at any point goes
-on where it was: each step has a record (:mod:`~tdo_plugin.experiments.steps`), a training its
+A step that fails keeps back those that need it, and no others. A run that is ended at any point
+goes on where it was: each step has a record (:mod:`~tdo_plugin.experiments.steps`), a training its
 checkpoints, and commands end with this process, however that ends.
 """
 
 from __future__ import annotations
 
+import shutil
 import sys
 import threading
 import time
@@ -118,7 +119,7 @@ class Runner:
         for path, text in step.files.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             write_text(path, text.splitlines())
-        for path in (log, *step.leaves):
+        for path in (log, *step.leaves, *filter(None, [step.said])):
             path.parent.mkdir(parents=True, exist_ok=True)
         self._say(f"{step.name}{': goes on' if goes_on else ''}")
         begun = time.monotonic()
@@ -132,6 +133,8 @@ class Runner:
             code = self._commands.run(words, log, environment, lock)
             if code:
                 raise UserError(f"ended with {code}: {last_line(log)} (all of it: {log})")
+        if step.said is not None:
+            shutil.copyfile(log, step.said)
         seconds = time.monotonic() - begun
         record.end(seconds)
         self._say(f"{step.name}: done in {duration(seconds)}")

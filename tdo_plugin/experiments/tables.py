@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tdo_plugin.errors import UserError
 from tdo_plugin.experiments.document import Drawing, Row, Table
 from tdo_plugin.experiments.expressions import Scope, as_text
-from tdo_plugin.experiments.steps import Command, Step
+from tdo_plugin.experiments.steps import Step
 from tdo_plugin.experiments.systems import SEED, Setting
 
 if TYPE_CHECKING:
@@ -29,13 +29,11 @@ class TableRow:
         label: how the table calls it.
         parts: systems that translate for it, each with what it translates, a checkpoint instead
             of its tested one, and further options of `tdo translate`.
-        own: whether its output has a folder of its own.
     """
 
     name: str
     label: str
     parts: tuple[Part, ...]
-    own: bool
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -79,8 +77,8 @@ def rows_of(plan: Plan, name: str, patterns: Sequence[str]) -> tuple[list[TableR
             raise UserError(f"`--rows` must be of {names}; {pattern} is none of them")
     rows: list[TableRow] = []
     left_out: list[str] = []
-    for key, row, names in chosen:
-        found = list(_rows(plan, table, key, row, names))
+    for key, row, own in chosen:
+        found = list(_rows(plan, table, key, row, own))
         rows += found
         if not found:
             left_out.append(key)
@@ -118,47 +116,26 @@ def _described(
 def _rows(
     plan: Plan, table: Table, key: str, row: Row, names: Mapping[str, Any]
 ) -> Iterator[TableRow]:
-    """The row, once for each of an option's values that make a difference to it."""
-    seen: dict[Any, TableRow] = {}
+    """The row, once for each of several values of an option that make a difference to it."""
     several = plan.setting.several
+    found: dict[str, TableRow] = {}
     for values in product(*several.values()):
-        options = dict(zip(several, values, strict=True))
-        suffix = "".join(
-            f"+{option}={as_text(value)}"
-            for option, value in options.items()
-            if _matters(plan, table, key, row, names, option)
-            and value != plan.setting.document.options[option].choices[0]
-        )
-        found = _row(plan, table, key, row, names, suffix)
-        if found is None:
-            return
-        labels = "".join(
-            plan.setting.document.options[option].labels.get(as_text(value), "")
-            for option, value in options.items()
-            if _matters(plan, table, key, row, names, option, values=several[option])
-            or (value != plan.setting.document.options[option].choices[0] and suffix)
-        )
-        seen.setdefault(suffix, replace(found, label=found.label + labels))
-    yield from seen.values()
+        suffix, label = "", ""
+        for option, value in zip(several, values, strict=True):
+            described = plan.setting.document.options[option]
 
+            def comes_to(value: Any, option: str = option) -> Any:
+                made = _row(plan, table, key, row, names, f"+{option}={as_text(value)}")
+                return made and identity(plan, made)
 
-def _matters(
-    plan: Plan,
-    table: Table,
-    key: str,
-    row: Row,
-    names: Mapping[str, Any],
-    option: str,
-    values: Sequence[Any] | None = None,
-) -> bool:
-    """Whether a row comes to different things under an option's values (default: all choices)."""
-    choices = plan.setting.document.options[option].choices if values is None else values
-    found = {
-        identity(plan, made)
-        for value in choices
-        if (made := _row(plan, table, key, row, names, f"+{option}={as_text(value)}"))
-    }
-    return len(found) > 1
+            differs = comes_to(value) != comes_to(described.choices[0])
+            suffix += f"+{option}={as_text(value)}" * differs
+            if differs or any(comes_to(other) != comes_to(value) for other in several[option]):
+                label += described.labels.get(as_text(value), "")
+        made = _row(plan, table, key, row, names, suffix)
+        if made is not None:
+            found.setdefault(suffix, replace(made, label=made.label + label))
+    yield from found.values()
 
 
 def _row(
@@ -183,8 +160,7 @@ def _row(
     label = scope.text(row.label or key)
     if template := setting.said("label"):
         label = scope.with_values(label=label).text(template)
-    own = bool(row.path or row.translate or row.each is not None)
-    return TableRow(key + suffix, label, tuple(parts), own)
+    return TableRow(key + suffix, label, tuple(parts))
 
 
 def identity(plan: Plan, row: TableRow) -> Any:
@@ -234,9 +210,10 @@ class PlannedTable:
             if plan.setting.has(drawing.scales)
         ]
 
-    def _seeded(self) -> list[TableRow]:
+    def _seeded(self, rows: Sequence[TableRow]) -> list[TableRow]:
+        """A row for each training."""
         seeds = self.plan.seeds
-        return [row.with_seed(seed, seeds) for row in self.rows for seed in range(1, seeds + 1)]
+        return [row.with_seed(seed, seeds) for row in rows for seed in range(1, seeds + 1)]
 
     def block_of(self, row: TableRow) -> str:
         """Which rows it is compared with."""
@@ -269,13 +246,13 @@ class PlannedTable:
         return self.plan.graph.add(step)
 
     def _scores(self, block: str) -> str:
-        rows = [row for row in self._seeded() if self.block_of(row) == block]
+        rows = [row for row in self._seeded(self.rows) if self.block_of(row) == block]
         systems: list[str] = []
         needs: list[str] = []
         for row in rows:
             for part in row.parts:
-                step, folder = self._translation(row, part)
-                needs.append(step)
+                translation, folder = self._translation(row, part)
+                needs.append(translation)
                 systems.append(f"{row.label}={folder}")
         data = self.plan.folder(self.plan.system(rows[0].systems[0]).corpus) / "data"
         sheet = self.sheet(block)
@@ -307,7 +284,9 @@ class PlannedTable:
         plan = self.plan
         from tdo_plugin.experiments.plan import References, words_of
 
-        place = row.name if row.own else part.system
+        own = bool(part.path or part.translate)
+        each = f"/{part.names['each']}" if "each" in part.names else ""
+        place = f"{row.name}{each}" if own else part.system
         out = plan.folder(place) / "output"
         needs: list[str] = []
         references = References(plan, needs, part.system, out=out)
@@ -329,13 +308,15 @@ class PlannedTable:
         name = f"{place}/output/{part.directions.replace('/', '-').replace('*', 'X')}"
         step = Step(name, "translation", (command,), tuple(dict.fromkeys(needs)), device="all")
         step = replace(step, place=str(out))
-        if row.own:
-            step = replace(step, leaves=(out,) if len(row.parts) == 1 else ())
+        if own:
+            step = replace(step, leaves=(out,))
         return plan.graph.add(step), out
 
     def _drawings(self, drawing: Drawing, number: int) -> Iterator[str]:
         setting = self.plan.setting
         scope = setting.scope({}, f"tables.{self.name}.draw[{number}]")
+        if not scope.value(drawing.only):
+            return
         for value in scope.value(drawing.at) if drawing.at is not None else (None,):
             names = {} if drawing.at is None else {"at": value}
             goal = self._drawing(drawing, scope.with_values(**names), names)
@@ -380,10 +361,6 @@ class PlannedTable:
             commands,
             tuple(dict.fromkeys(needs)),
             device=device,
+            said=out.with_name(f"{out.name}.txt"),
         )
         return self.plan.graph.add(step)
-
-
-def printed(rows: Sequence[TableRow]) -> list[Command]:
-    """Names and labels of rows, for a listing."""
-    return [(row.name, row.label) for row in rows]
