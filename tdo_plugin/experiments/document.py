@@ -296,7 +296,10 @@ def read_document(path: Path) -> Document:
     try:
         document = _document(content, path)
     except ValueError as error:
-        raise UserError(f"{path.name}{_line(text, str(error))}: {error}") from None
+        message = str(error).removeprefix("it.")
+        unknown = UNKNOWN.match(message)
+        place = f"{unknown[1]}.{unknown[2]}" if unknown else message
+        raise UserError(f"{path.name}{_line(text, place)}: {message}") from None
     for place, reason in _mistakes(document):
         raise UserError(f"{path.name}{_line(text, place)}: {place} {reason}")
     return document
@@ -390,13 +393,14 @@ def _listed(names: Any) -> str:
     return ", ".join(sorted(names)) or "none, since the file has none"
 
 
+UNKNOWN = re.compile(r"(\S+) must have .*; (\S+) is not so$")  # as `typed` says it
 HEADER = re.compile(r"\s*\[\[?\s*(.+?)\s*\]\]?\s*(?:#.*)?$")
 KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
 
 
 def _line(text: str, place: str) -> str:
     """`, line 12`, of the key that a message begins with, or of the last table above it."""
-    place = place.partition(" ")[0].removeprefix("it.")
+    place = place.partition(" ")[0]
     best, at = "", 0
     table = ""
     counts: dict[str, int] = {}

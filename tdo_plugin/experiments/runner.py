@@ -26,6 +26,7 @@ from tdo_plugin.runtime.signals import GOES_ON, ended_by_signal
 
 TDO = (sys.executable, "-m", "tdo_plugin")
 EVERY = 30.0  # seconds between lines about what is under way
+PATIENCE = 60.0  # seconds in which a training of a run that was killed writes its checkpoint
 
 Say = Callable[[str], None]
 
@@ -51,7 +52,7 @@ class Runner:
         Returns:
             By name of those that are not done, why not.
         """
-        with alone(self._graph.run) as lock, ended_by_signal(hint=GOES_ON):
+        with alone(self._graph.run, patience=PATIENCE) as lock, ended_by_signal(hint=GOES_ON):
             waiting = to_do(self._graph, goals)
             slots = list(self._machine.slots)
             running: dict[Future[None], tuple[Step, Slot]] = {}
