@@ -61,6 +61,11 @@ class Part:
     translate: str
     names: Mapping[str, Any]
 
+    @property
+    def own(self) -> bool:
+        """Whether its output is not the system's usual one, and has a folder of its own."""
+        return bool(self.path or self.translate)
+
 
 def rows_of(plan: Plan, name: str, patterns: Sequence[str]) -> tuple[list[TableRow], list[str]]:
     """A table's rows, and the names of those that this scale is without.
@@ -173,7 +178,7 @@ def identity(plan: Plan, row: TableRow) -> Any:
         )
         systems.append((system.corpus, tuple(config.lines()), system.continues, system.test))
     details = [
-        (part.directions, part.path, part.translate, tuple(part.names.items()))
+        (part.directions, part.path, part.translate, part.own and tuple(part.names.items()))
         for part in row.parts
     ]
     return (tuple(systems), repr(details))
@@ -284,9 +289,8 @@ class PlannedTable:
         plan = self.plan
         from tdo_plugin.experiments.plan import References, words_of
 
-        own = bool(part.path or part.translate)
         each = f"/{part.names['each']}" if "each" in part.names else ""
-        place = f"{row.name}{each}" if own else part.system
+        place = f"{row.name}{each}" if part.own else part.system
         out = plan.folder(place) / "output"
         needs: list[str] = []
         references = References(plan, needs, part.system, out=out)
@@ -308,7 +312,7 @@ class PlannedTable:
         name = f"{place}/output/{part.directions.replace('/', '-').replace('*', 'X')}"
         step = Step(name, "translation", (command,), tuple(dict.fromkeys(needs)), device="all")
         step = replace(step, place=str(out))
-        if own:
+        if part.own:
             step = replace(step, leaves=(out,))
         return plan.graph.add(step), out
 

@@ -14,6 +14,7 @@ title = "Two systems"
 N = 6
 layer = "{(3 * N + 1) // 2}"
 direction = ""
+way = "en-{each}"
 
 [options.form]
 help = "of the data"
@@ -100,6 +101,7 @@ flags.tdo-neuron-masks = "{made.masks}"
 
 [systems.large]
 base = ["tdo"]
+flags.dropout = 0.3
 scales = ["full"]
 
 [tables.table1]
@@ -115,7 +117,7 @@ baseline = "*plain"
 [tables.parts]
 title = "one model for each direction"
 [tables.parts.rows]
-each = { label = "apart", each = "{others}", system = "one+direction=en-{each}", directions = "en-{each}" }
+each = { label = "apart", each = "{others}", system = "one+direction={way}", directions = "{way}" }
 "tdo+masked+threshold=0.5" = "masked"
 "tdo+robt" = "ROBT"
 [[tables.parts.draw]]

@@ -15,7 +15,7 @@ def line(text, part):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("[scales.toy]", "[scales.toy", "mine.toml must be TOML; .*line 23"),
+        ("[scales.toy]", "[scales.toy", "mine.toml must be TOML; .*line 24"),
         ('baseline = "*plain"', "baseline = 3", "line {}: .*baseline must be of type str"),
         ('corpus = "text"', 'corpus = "texts"', "line {}: systems.base.corpus must be of text"),
         ('base = ["tdo"]', 'base = ["two"]', "line {}: systems.large.base .* two is none"),
@@ -35,19 +35,19 @@ def test_mistakes_are_said_with_their_line(tmp_path, old, new, message):
 
 
 def test_a_table_of_the_file_that_there_is_not(tmp_path):
-    with pytest.raises(UserError, match="mine.toml, line 1: title must be of type str"):
+    with pytest.raises(UserError, match=r"mine.toml, line 1: title must be of type str"):
         document(tmp_path, "title = 3\n")
-    with pytest.raises(UserError, match="mine.toml, line 2: papers must be one of"):
+    with pytest.raises(UserError, match=r"mine.toml, line 2: papers must be one of"):
         document(tmp_path, 'title = "x"\npapers = 3\n')
 
 
 def test_files_that_are_none(tmp_path):
-    with pytest.raises(UserError, match="`EXPERIMENTS` must be a file, or one of .*opus100"):
+    with pytest.raises(UserError, match=r"`EXPERIMENTS` must be a file, or one of .*opus100"):
         find("opus10")
-    with pytest.raises(UserError, match="must be a file of experiments; .*No such file"):
+    with pytest.raises(UserError, match=r"must be a file of experiments; .*No such file"):
         find(str(tmp_path / "none.toml"))
     (tmp_path / "bad.toml").write_bytes(b"\xff")
-    with pytest.raises(UserError, match="must be a file of experiments; .*not UTF-8"):
+    with pytest.raises(UserError, match=r"must be a file of experiments; .*not UTF-8"):
         find(str(tmp_path / "bad.toml"))
 
 

@@ -89,7 +89,7 @@ def test_updates(tmp_path):
     assert setting.with_updates(150).resolve("tdo").config(lambda *_: None).flags[
         "--max-update"
     ] == ["150"]
-    with pytest.raises(UserError, match="`--updates` must be a multiple of 50; it is 70"):
+    with pytest.raises(UserError, match=r"`--updates` must be a multiple of 50; it is 70"):
         setting.with_updates(70)
-    with pytest.raises(UserError, match="must be left out with the scale full"):
+    with pytest.raises(UserError, match=r"must be left out with the scale full"):
         setting_of(document(tmp_path), "full", {}).with_updates(50)
