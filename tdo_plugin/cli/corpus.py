@@ -22,8 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the language of every training pair (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument(
-        "--train", type=int, default=20000, metavar="N",
-        help="training pairs for each other language (default: %(default)s)",
+        "--train", default="20000", metavar="N|PAIR=N,...",
+        help="training pairs for each other language, or for each pair such as "
+        "en-de=300,en-fr=200: the first ones of what the largest number gives "
+        "(default: %(default)s)",
     )  # fmt: skip
     parser.add_argument(
         "--valid", type=int, default=500, metavar="N",
@@ -43,11 +45,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check the options, then write the folder."""
-    from tdo_plugin.data.embedded_corpus import CorpusSettings, parse_languages, write_corpus
+    from tdo_plugin.data.embedded_corpus import (
+        CorpusSettings,
+        parse_languages,
+        parse_train,
+        write_corpus,
+    )
 
     settings = CorpusSettings(
         languages=tuple(parse_languages(args.languages)),
-        train=args.train,
+        train=parse_train(args.train),
         valid=args.valid,
         test=args.test,
         seed=args.seed,

@@ -75,6 +75,20 @@ def test_share_center(tmp_path):
     assert de == tr
 
 
+@pytest.mark.parametrize("share_center", [False, True])
+def test_a_pair_of_fewer_lines_has_the_first_of_those_that_it_would_have(tmp_path, share_center):
+    sizes = {"en-de": 20, "en-tr": 60, "en-fr": 0}
+    languages = ("en", "de", "tr", "fr")
+    for name, train in (("whole", 60), ("cut", sizes)):
+        write_corpus(tmp_path / name, settings(*languages, train=train, share_center=share_center))
+    whole, cut = contents(tmp_path / "whole"), contents(tmp_path / "cut")
+    assert json.loads(cut.pop("corpus.json"))["train_pairs_per_language"] == sizes
+    assert set(whole) - set(cut) == {"corpus.json", "train.en-fr.en", "train.en-fr.fr"}
+    for name, text in cut.items():
+        size = sizes[name.split(".")[1]] if name.startswith("train") else 60
+        assert text.splitlines() == whole[name].splitlines()[:size]
+
+
 def test_valid_and_test_are_apart_from_train_for_all_seeds(tmp_path):
     english = {"train": set(), "valid": set(), "test": set()}
     for seed in (1, 2, 3):
@@ -133,6 +147,14 @@ def test_memory_does_not_grow(tmp_path):
         (("en", "de"), {"valid": -5}, "`--valid` must not be negative; it is -5"),
         (("en", "de"), {"test": 10**15}, "`--test` must be at most .*, by the number of meanings"),
         (("en", "de"), {"train": 10**15}, "`--train` must be at most"),
+        (("en", "de"), {"train": {"en-de": 10**15}}, "`--train` must be at most"),
+        (("en", "de"), {"train": {"en-de": -2}}, "`--train` must not be negative; it is -2"),
+        (
+            ("en", "de", "fr"),
+            {"train": {"en-de": 3}},
+            "`--train` must be a number, or have one for each of en-de, en-fr; it has en-de",
+        ),
+        (("en", "de"), {"train": {"en-de": 3, "de-en": 3}}, "each of en-de; it has en-de, de-en"),
     ],
 )
 def test_bad_settings(languages, changes, message):
