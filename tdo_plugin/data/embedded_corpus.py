@@ -7,19 +7,20 @@ numbers of the meanings are all different and so are the meanings, so that nothi
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import TextIO
 
 from tdo_compat.errors import named_when_full
+from tdo_plugin.data.corpus_record import RECORD, Part, Record, read_record
 from tdo_plugin.data.grammar import LANGUAGES, Meaning, count_meanings, linearize, locate
+from tdo_plugin.data.textnames import text_name
 from tdo_plugin.errors import UserError
 
 VERSION = 1
@@ -193,18 +194,18 @@ def _write_test(folder: Path, settings: CorpusSettings, counter: _Counter) -> No
             counter.add(1)
 
 
-def _describe(settings: CorpusSettings) -> dict[str, object]:
-    return {
-        "version": VERSION,
-        "languages": list(settings.languages),
-        "center": settings.center,
-        "share_center": settings.share_center,
-        "seed": settings.seed,
-        "train_pairs_per_language": settings.train,
-        "valid_pairs_per_language": settings.valid,
-        "test_sentences": settings.test,
-        "meanings_in_grammar": count_meanings(),
-    }
+def _part(settings: CorpusSettings) -> Part:
+    return Part(
+        version=VERSION,
+        languages=settings.languages,
+        center=settings.center,
+        share_center=settings.share_center,
+        seed=settings.seed,
+        train_pairs_per_language=settings.train,
+        valid_pairs_per_language=settings.valid,
+        test_sentences=settings.test,
+        meanings_in_grammar=count_meanings(),
+    )
 
 
 def _write_all(folder: Path, settings: CorpusSettings, counter: _Counter) -> None:
@@ -212,8 +213,6 @@ def _write_all(folder: Path, settings: CorpusSettings, counter: _Counter) -> Non
         _write_pairs(folder, settings, split, counter)
     if settings.test:
         _write_test(folder, settings, counter)
-    text = json.dumps(_describe(settings), indent=2) + "\n"
-    (folder / "corpus.json").write_text(text, encoding="utf-8")
 
 
 def _publish(finished: Path, out: Path) -> None:
@@ -251,6 +250,60 @@ def write_corpus(
         raise UserError(f"`--out` must be a folder; {out} is a file")
     if out.is_dir() and any(out.iterdir()) and not force:
         raise UserError(f"`--out` must be new or empty unless `--force` is given; {out} has files")
+    _write_folder(out, settings, Record(**asdict(_part(settings))), progress)
+
+
+def add_to_corpus(
+    out: Path | str, settings: CorpusSettings, progress: TextIO | None = None
+) -> None:
+    """Adds the pairs of ``settings`` to a corpus, all of them or none; its files stay as they are.
+
+    Test sets must be of the size and seed of those that are there, so that they are parallel over
+    all languages; a size of zero adds none.
+
+    Raises:
+        UserError: when ``out`` is no corpus of this version, has one of the pairs, either way
+            round, has other test sets, or cannot be written.
+    """
+    out = Path(out).resolve()
+    record = read_record(out)
+    _check_addition(out, settings, record)
+    record = replace(record, added=(*record.added, _part(settings)))
+    _write_folder(out, settings, record, progress, extend=True)
+
+
+def _check_addition(out: Path, settings: CorpusSettings, record: Record) -> None:
+    if record.version != VERSION:
+        raise UserError(
+            f"`--out` must be of version {VERSION} of the grammar, with --add; {out} is of "
+            f"{record.version}"
+        )
+    names = filter(None, (text_name(path.name) for path in out.iterdir()))
+    present = {frozenset(name.pair) for name in names}
+    pairs = [
+        settings.pair(language)
+        for language in settings.others
+        if frozenset((settings.center, language)) in present
+    ]
+    if pairs:
+        raise UserError(f"`--add` must be of pairs that {out} lacks; it has {', '.join(pairs)}")
+    for part in record.parts:
+        tests = (part.test_sentences, part.seed)
+        if settings.test and part.test_sentences and tests != (settings.test, settings.seed):
+            raise UserError(
+                f"`--test` must be 0, or {part.test_sentences} with --seed {part.seed}, as {out} "
+                f"has; it is {settings.test} with --seed {settings.seed}"
+            )
+
+
+def _write_folder(
+    out: Path,
+    settings: CorpusSettings,
+    record: Record,
+    progress: TextIO | None,
+    extend: bool = False,
+) -> None:
+    """Writes beside ``out`` what is to stand there, with ``extend`` what stands there too."""
     total = sum(sum(settings.sizes(split).values()) for split in ("train", "valid")) + settings.test
     counter = _Counter(total, progress or sys.stderr)
     try:
@@ -260,6 +313,9 @@ def write_corpus(
         try:
             with named_when_full(out):
                 _write_all(scratch, settings, counter)
+                if extend:
+                    shutil.copytree(out, scratch, symlinks=True, dirs_exist_ok=True)
+                (scratch / RECORD).write_text(record.text(), encoding="utf-8")
             _publish(scratch, out)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)

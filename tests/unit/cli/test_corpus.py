@@ -54,6 +54,19 @@ def test_each_pair_may_have_a_number_of_its_own(tmp_path):
     }  # fmt: skip
 
 
+def test_pairs_of_other_centers_are_added(tmp_path):
+    out = tmp_path / "c"
+    small(out, "--languages", "en,de,fr")
+    sizes = ("--train", 4, "--valid", 2)
+    assert run("--out", out, "--add", "--languages", "de,fr", "--center", "de", *sizes) == 0
+    pairs = {path.name.split(".")[1] for path in out.glob("train.*")}
+    assert pairs == {"en-de", "en-fr", "de-fr"}
+    with pytest.raises(UserError, match=r"`--add` must be of pairs that .* lacks; it has fr-de"):
+        run("--out", out, "--add", "--languages", "de,fr", "--center", "fr", *sizes)
+    with pytest.raises(SystemExit):
+        run("--out", out, "--add", "--force")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
