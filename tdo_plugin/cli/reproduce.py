@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     """Do what is not done yet; 1 where a step failed."""
     from tdo_plugin.experiments.library import find, setting_of
     from tdo_plugin.experiments.plan import Inputs, Plan
-    from tdo_plugin.experiments.tables import PlannedTable
+    from tdo_plugin.experiments.tables import PlannedTable, tables_with
 
     document = find(args.experiments)
     given = _read(args, document)
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
         PlannedTable(
             plan, name, patterns or (args.headline and document.tables[name].headline) or ()
         )
-        for name in _tables(document, setting, args.tables)
+        for name in tables_with(setting, _tables(document, setting, args.tables), patterns)
     ]
     for table in tables:
         if table.left_out:

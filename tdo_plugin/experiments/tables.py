@@ -71,15 +71,11 @@ def rows_of(plan: Plan, name: str, patterns: Sequence[str]) -> tuple[list[TableR
     """A table's rows, and the names of those that this scale is without.
 
     Raises:
-        UserError: a pattern fits no row, or there is no row at this scale.
+        UserError: there is no such row at this scale.
     """
     setting, table = plan.setting, plan.setting.document.tables[name]
-    every = list(_described(setting, name, table))
+    every = _described(setting, name, table)
     chosen = [row for row in every if not patterns or _fits(row[0], patterns)]
-    for pattern in patterns:
-        if not any(fnmatch.fnmatchcase(row[0], pattern) for row in every):
-            names = ", ".join(row[0] for row in every)
-            raise UserError(f"`--rows` must be of {names}; {pattern} is none of them")
     rows: list[TableRow] = []
     left_out: list[str] = []
     for key, row, own in chosen:
@@ -93,6 +89,24 @@ def rows_of(plan: Plan, name: str, patterns: Sequence[str]) -> tuple[list[TableR
             f"{', '.join(left_out)} are not"
         )
     return (rows if table.twins else _without_twins(plan, rows)), left_out
+
+
+def tables_with(setting: Setting, tables: Sequence[str], patterns: Sequence[str]) -> list[str]:
+    """Those tables that have rows with names of such patterns; all without patterns.
+
+    Raises:
+        UserError: a pattern fits no row of any.
+    """
+    names = {
+        table: [row[0] for row in _described(setting, table, setting.document.tables[table])]
+        for table in tables
+    }
+    every = list(dict.fromkeys(name for rows in names.values() for name in rows))
+    for pattern in patterns:
+        if not any(fnmatch.fnmatchcase(name, pattern) for name in every):
+            raise UserError(f"`--rows` must be of {', '.join(every)}; {pattern} is none of them")
+    fitting = [table for table, rows in names.items() if any(_fits(row, patterns) for row in rows)]
+    return fitting if patterns else list(tables)
 
 
 def _fits(name: str, patterns: Sequence[str]) -> bool:

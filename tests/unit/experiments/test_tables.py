@@ -4,6 +4,7 @@ import pytest
 from support.experiments import planned
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.experiments.tables import tables_with
 
 
 def steps(table, kind):
@@ -45,8 +46,11 @@ def test_several_values_of_an_option_make_rows_where_they_differ(tmp_path):
 def test_some_rows(tmp_path):
     table = planned(tmp_path, "table1", "toy", 1, "tdo*")
     assert [row.name for row in table.rows] == ["tdo", "tdo+instrucl"]
+    setting = table.plan.setting
+    assert tables_with(setting, ["table1", "parts"], ["tdo+r*"]) == ["parts"]
+    assert tables_with(setting, ["table1", "parts"], []) == ["table1", "parts"]
     with pytest.raises(UserError, match=r"`--rows` must be of base, tdo, .*; none is none of them"):
-        planned(tmp_path, "table1", "toy", 1, "none")
+        tables_with(setting, ["table1", "parts"], ["tdo", "none"])
     with pytest.raises(UserError, match=r"that there are at the scale toy; large are not"):
         planned(tmp_path, "table1", "toy", 1, "large")
 
