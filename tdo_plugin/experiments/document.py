@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -278,21 +278,27 @@ class Document:
     tables: dict[str, Table] = field(default_factory=dict)
 
 
-def read_document(path: Path) -> Document:
+def read_document(path: Path, find: Callable[[str], Path] | None = None) -> Document:
     """Read a file of experiments.
+
+    Args:
+        path: of the file.
+        find: the file that `extends` names, where that is no path beside this one.
 
     Raises:
         UserError: it is none; the line says where and why.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise UserError(f"`EXPERIMENTS` must be a file of experiments; {path}: {reason}") from None
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise UserError(f"{path.name} must be TOML; {error}") from None
+    content, text = _content(path)
+    above = [path.resolve()]
+    while isinstance(extended := content.pop("extends", None), str):
+        other = path.parent / extended
+        other = other if other.is_file() or find is None else find(extended)
+        if other.resolve() in above:
+            raise UserError(f"{path.name}: `extends` must not lead back to a file; {extended} does")
+        above.append(other.resolve())
+        base, _ = _content(other)
+        base.pop("tables", None)
+        content = _merged(base, content)
     try:
         document = _document(content, path)
     except ValueError as error:
@@ -303,6 +309,28 @@ def read_document(path: Path) -> Document:
     for place, reason in _mistakes(document):
         raise UserError(f"{path.name}{_line(text, place)}: {place} {reason}")
     return document
+
+
+def _content(path: Path) -> tuple[Values, str]:
+    """The tables of a TOML file, and its text."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise UserError(f"`EXPERIMENTS` must be a file of experiments; {path}: {reason}") from None
+    try:
+        return tomllib.loads(text), text
+    except tomllib.TOMLDecodeError as error:
+        raise UserError(f"{path.name} must be TOML; {error}") from None
+
+
+def _merged(base: Values, changes: Values) -> Values:
+    """One table with another's changes, likewise of the tables in it; a list is taken whole."""
+    merged = dict(base)
+    for key, value in changes.items():
+        both = isinstance(value, dict) and isinstance(base.get(key), dict)
+        merged[key] = _merged(base[key], value) if both else value
+    return merged
 
 
 def _document(content: Values, path: Path) -> Document:

@@ -66,3 +66,22 @@ def test_files_that_come_along_resolve_at_every_scale(name, tmp_path):
                 for step in plan.graph.closure(planned.goals):
                     assert plan.graph.key(step.name)
     assert FOLDER.is_dir()
+
+
+def test_a_file_may_extend_another(tmp_path):
+    document(tmp_path)
+    own = tmp_path / "own.toml"
+    own.write_text(
+        'title = "Mine"\nextends = "mine.toml"\n[scales.toy.flags]\nlr = 0.5\n'
+        '[tables.own.rows]\n"tdo+N=2" = "two"\n'
+    )
+    read = find(str(own))
+    assert (read.title, list(read.tables)) == ("Mine", ["own"])
+    config = setting_of(read, "toy", {}).resolve("tdo+N=2").config(lambda *_: None)
+    assert (config.flags["--lr"], config.flags["--max-update"]) == (["0.5"], ["100"])
+    (tmp_path / "mine.toml").write_text('title = "x"\nextends = "own.toml"\n')
+    with pytest.raises(UserError, match=r"`extends` must not lead back to a file; own.toml does"):
+        find(str(own))
+    own.write_text('title = "Mine"\nextends = "opus1000"\n')
+    with pytest.raises(UserError, match=r"must be a file, or one of .*; it is opus1000"):
+        find(str(own))
