@@ -8,7 +8,6 @@ training begins with. Each is one step, whichever tables it is for.
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,15 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.experiments.document import Made
 from tdo_plugin.experiments.expressions import Scope
+from tdo_plugin.experiments.references import referred
 from tdo_plugin.experiments.steps import Command, Graph, Step
 from tdo_plugin.experiments.systems import ResolvedSystem, Setting
+from tdo_plugin.experiments.twins import Twins
 
-REFERENCE = re.compile(
-    r"(?P<kind>data|text|folder|out|checkpoint|checkpoints|last|output|made|input|each|scores)"
-    r"(?:\.(?P<name>[\w-]+))?(?::(?P<target>.*))?$",
-    re.DOTALL,
-)
 LOGGED = ("--log-format", "simple", "--log-interval", "50")
 
 
@@ -56,6 +53,7 @@ class Plan:
         self.graph = Graph(run)
         self._document = setting.document
         self._systems: dict[str, ResolvedSystem] = {}
+        self.twins = Twins(self)
 
     def system(self, name: str) -> ResolvedSystem:
         """A system by its name."""
@@ -95,7 +93,8 @@ class Plan:
         return self.graph.run / name
 
     def training(self, name: str) -> str:
-        """The step that trains a system."""
+        """The step that trains a system, or one whose training is the same."""
+        name = self.twins.trained_as(name)
         system = self.system(name)
         folder = self.folder(name)
         step_name = f"{name}/training"
@@ -137,14 +136,16 @@ class Plan:
 
     def checkpoint(self, name: str) -> str:
         """The step that makes the checkpoint that is tested."""
+        name = self.twins.tested_as(name)
         step_name = f"{name}/checkpoint"
         if step_name in self.graph:
             return step_name
         system = self.system(name)
         training = self.training(name)
         folder = self.folder(name)
+        trained = self.folder(self.twins.trained_as(name)) / "checkpoints"
         chosen = shlex.split(system.scope.text(system.test)) or ["--last", "1"]
-        command = ("average", "--inputs", str(folder / "checkpoints"), *chosen)
+        command = ("average", "--inputs", str(trained), *chosen)
         step = Step(
             step_name,
             "checkpoint",
@@ -154,11 +155,15 @@ class Plan:
         )
         return self.graph.add(step)
 
-    def made(self, name: str, references: References, scope: Scope) -> tuple[str, Path]:
-        """The step that makes a file for a system, and the file."""
+    def description(self, name: str) -> Made:
+        """What the file says of something that is made."""
         if name not in self._document.made:
             raise UserError(f"{self._document.path.name}: made.{name} must be there; it is not")
-        description = self._document.made[name]
+        return self._document.made[name]
+
+    def made(self, name: str, references: References, scope: Scope) -> tuple[str, Path]:
+        """The step that makes a file for a system, and the file."""
+        description = self.description(name)
         path = self.graph.run / scope.text(description.at)
         step_name = f"{path.relative_to(self.graph.run)}/made"
         needs: list[str] = []
@@ -262,21 +267,18 @@ class References:
         self.out, self.further = out, further or {}
 
     def __call__(self, expression: str, scope: Scope) -> Any:
-        match = REFERENCE.match(expression)
-        if match is None:
+        reference = referred(expression, scope, self.further)
+        if reference is None:
             return None
-        kind, name, target = match["kind"], match["name"], match["target"]
-        if name is None and target is None and kind in scope and kind not in self.further:
-            return None  # a name that a file has given to something else
-        target = scope.text(target) if target is not None else None
+        kind, name, target = reference
         if kind in self.further:
             return self.further[kind]
         if kind == "input":
-            return self._input(str(name))
+            return self._input(name)
         if kind == "out":
             return str(self.out) if self.out else None
         if kind == "made":
-            return self._made(str(name), target, scope)
+            return self._made(name, target, scope)
         if kind in ("data", "text", "folder"):
             return self._of_corpus(kind, target)
         if kind in ("each", "scores"):
@@ -285,12 +287,12 @@ class References:
 
     def path(self, kind: str, system: str) -> str:
         """A system's checkpoint, checkpoints, last one or output."""
-        folder = self.plan.folder(system)
+        twins = self.plan.twins
         if kind == "checkpoint":
             self.needs.append(self.plan.checkpoint(system))
-            return str(folder / "average.pt")
+            return str(self.plan.folder(twins.tested_as(system)) / "average.pt")
         self.needs.append(self.plan.training(system))
-        checkpoints = folder / "checkpoints"
+        checkpoints = self.plan.folder(twins.trained_as(system)) / "checkpoints"
         return str(checkpoints / "checkpoint_last.pt" if kind == "last" else checkpoints)
 
     def _input(self, name: str) -> Any:

@@ -182,20 +182,29 @@ def _row(
     return TableRow(key + suffix, label, tuple(parts))
 
 
+def systems_of(plan: Plan) -> Iterator[str]:
+    """The systems of all tables that there are at this scale, of each row all seeds."""
+    for name, table in plan.setting.document.tables.items():
+        if plan.setting.has(table.scales):
+            for key, description, names in _described(plan.setting, name, table):
+                for row in _rows(plan, table, key, description, names):
+                    for seed in range(1, plan.seeds + 1):
+                        yield from row.with_seed(seed, plan.seeds).systems
+
+
 def identity(plan: Plan, row: TableRow) -> Any:
     """What a row comes to, whatever it is called."""
-    systems = []
-    for part in row.parts:
-        system = plan.system(part.system)
-        config = system.config(
-            lambda expression, scope: None if expression in scope else expression
+    return tuple(
+        (
+            plan.twins.test(part.system),
+            part.directions,
+            *(
+                plan.twins.text(part.system, text, part.names)
+                for text in (part.path or "", part.translate)
+            ),
         )
-        systems.append((system.corpus, tuple(config.lines()), system.continues, system.test))
-    details = [
-        (part.directions, part.path, part.translate, part.own and tuple(part.names.items()))
         for part in row.parts
-    ]
-    return (tuple(systems), repr(details))
+    )
 
 
 def _without_twins(plan: Plan, rows: Sequence[TableRow]) -> list[TableRow]:
@@ -304,7 +313,7 @@ class PlannedTable:
         from tdo_plugin.experiments.plan import References, words_of
 
         each = f"/{part.names['each']}" if "each" in part.names else ""
-        place = f"{row.name}{each}" if part.own else part.system
+        place = f"{row.name}{each}" if part.own else plan.twins.tested_as(part.system)
         out = plan.folder(place) / "output"
         needs: list[str] = []
         references = References(plan, needs, part.system, out=out)
