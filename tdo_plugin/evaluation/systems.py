@@ -129,6 +129,17 @@ def _named(specs: Iterable[str]) -> dict[str, list[Path]]:
     return folders
 
 
+def named_folders(specs: Sequence[str]) -> dict[str, Path]:
+    """The folders of `NAME=DIR`, by name.
+
+    Raises:
+        UserError: there are none, or one of them is not as it must be.
+    """
+    if not specs:
+        raise UserError("`NAME=DIR` must be given; nothing is")
+    return _named(specs)
+
+
 def _divided(text: str) -> tuple[str, str]:
     """Name and folder; either may have a ``=``, the first one with a folder behind it is meant."""
     words = text.split("=")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.report.cells import MEASURES
 from tdo_plugin.typed import typed
 
 if sys.version_info >= (3, 11):
@@ -182,6 +183,7 @@ class Row:
         directions: what is translated, where it is not what the table says.
         path: a checkpoint instead of the system's tested one.
         translate: further options of `tdo translate`; its output is a folder of its own then.
+        published: its name in the published table beside cells of axes (default: its label).
     """
 
     label: str = ""
@@ -191,6 +193,7 @@ class Row:
     directions: str | None = None
     path: str | None = None
     translate: str = ""
+    published: str = ""
 
 
 @dataclass(frozen=True)
@@ -227,13 +230,24 @@ class Table:
     Attributes:
         title: what it shows.
         rows: by name.
-        axes: those whose values, all with all, make further rows of `system`.
-        system: of these rows.
+        axes: those whose values, all with all, make further rows of `system`, the last axis
+            fastest. Such a table is shown by its axes too (`tdo report --cells`).
+        system: of these rows, or a list of several.
         label: of these rows, a template over the axes' names.
+        cells: another table, whose rows and scores this one shows by its axes.
+        best: axes, for each value of which the best cell is shown; with `cells` nothing else is.
+        mean_over: an axis, over whose values there are means.
+        groups: groups or directions that are shown of cells (default: all directions as one); by
+            the first metric of the first it is said which is best.
+        measure: `test`, or `validation`: the scores are those that the trainings measured on
+            validation sets, and nothing is translated.
+        note: what stands below tables of cells.
         directions: what is translated and scored.
         baseline: pattern of the label that others are compared with (default: the first).
         blocks: whether rows of different `block`s, a name that systems have, are scored apart.
         published: the paper's table beside it, PAPER:TABLE; empty for none.
+        published_row: the name of a cell's row there, or with `cells` of a value's of `best`, a
+            template over the axes' names.
         score: further options of `tdo score`; false: nothing is translated or scored.
         draw: what is drawn.
         twins: whether rows that come to the same training are shown.
@@ -244,11 +258,18 @@ class Table:
     title: str = ""
     rows: dict[str, Row] = field(default_factory=dict)
     axes: tuple[str, ...] = ()
-    system: str = ""
+    system: Any = ""
     label: str = ""
+    cells: str = ""
+    best: tuple[str, ...] = ()
+    mean_over: str = ""
+    groups: tuple[str, ...] = ()
+    measure: str = "test"
+    note: str = ""
     directions: str = "all"
     baseline: str | None = None
     published: str | None = None
+    published_row: str = ""
     score: Any = ""
     draw: tuple[Drawing, ...] = ()
     twins: bool = False
@@ -273,7 +294,7 @@ class Document:
     scales: dict[str, Scale] = field(default_factory=dict)
     corpora: dict[str, Corpus] = field(default_factory=dict)
     made: dict[str, Made] = field(default_factory=dict)
-    axes: dict[str, dict[str, When]] = field(default_factory=dict)
+    axes: dict[str, dict[str, System]] = field(default_factory=dict)
     systems: dict[str, System] = field(default_factory=dict)
     tables: dict[str, Table] = field(default_factory=dict)
 
@@ -389,32 +410,50 @@ def _when(when: Any, place: str) -> Any:
 def _mistakes(document: Document) -> Iterator[tuple[str, str]]:
     """Names that there are not, each with its place."""
     conditions = {CONDITION, *document.options}
-    places: dict[str, tuple[When, ...]] = {"when": document.when} | {
-        f"systems.{name}.when": system.when for name, system in document.systems.items()
+    parts = {f"systems.{name}": system for name, system in document.systems.items()} | {
+        f"axes.{axis}.{name}": part
+        for axis, values in document.axes.items()
+        for name, part in values.items()
     }
+    places = {"when": document.when} | {f"{name}.when": part.when for name, part in parts.items()}
     for place, whens in places.items():
         for when in whens:
             for name in when.conditions:
                 if name not in conditions:
                     yield place, f"must have conditions of {_listed(conditions)}; {name} is none"
-    for name, system in document.systems.items():
-        for base in system.base:
+    for name, part in parts.items():
+        for base in part.base:
             if base not in document.systems:
-                yield f"systems.{name}.base", f"must name systems of this file; {base} is none"
-        if system.corpus is not None and system.corpus not in document.corpora:
-            yield f"systems.{name}.corpus", f"must be of {_listed(document.corpora)}"
-        if system.continues not in (None, "restore", "finetune"):
-            yield f"systems.{name}.continues", "must be restore or finetune"
+                yield f"{name}.base", f"must name systems of this file; {base} is none"
+        if part.corpus is not None and part.corpus not in document.corpora:
+            yield f"{name}.corpus", f"must be of {_listed(document.corpora)}"
+        if part.continues not in (None, "restore", "finetune"):
+            yield f"{name}.continues", "must be restore or finetune"
     for name, table in document.tables.items():
-        for axis in table.axes:
-            if axis not in document.axes:
-                yield f"tables.{name}.axes", f"must be of {_listed(document.axes)}; {axis} is none"
+        yield from ((f"tables.{name}.{key}", reason) for key, reason in _of_table(document, table))
     for name, scale in document.scales.items():
         if scale.base is not None and scale.base not in document.scales:
             yield f"scales.{name}.base", f"must be of {_listed(document.scales)}"
     for name in document.options:
         if name in document.scales or name == CONDITION:
             yield f"options.{name}", "must not be called as a scale"
+
+
+def _of_table(document: Document, table: Table) -> Iterator[tuple[str, str]]:
+    for axis in table.axes:
+        if axis not in document.axes:
+            yield "axes", f"must be of {_listed(document.axes)}; {axis} is none"
+    with_axes = {name for name, other in document.tables.items() if other.axes}
+    if table.cells and table.cells not in with_axes:
+        yield "cells", f"must be a table with axes ({_listed(with_axes)}); it is {table.cells}"
+        return
+    if table.measure not in MEASURES:
+        yield "measure", f"must be {' or '.join(MEASURES)}; it is {table.measure}"
+    axes = document.tables[table.cells].axes if table.cells else table.axes
+    for key, names in (("best", table.best), ("mean_over", filter(None, [table.mean_over]))):
+        for axis in names:
+            if axis not in axes:
+                yield key, f"must be of the table's axes ({_listed(axes)}); {axis} is none"
 
 
 def _listed(names: Any) -> str:

@@ -249,9 +249,9 @@ def _parts(name: str, document: Document, where: str) -> Iterator[_Part]:
             chain = tuple(_chain(part, document, seen))
             yield _Part(sign + part, chain, continues=document.systems[part].continues)
         elif given and value in document.axes.get(key, {}):
-            layer = document.axes[key][value]
-            chain = (System(let=layer.let, flags=layer.flags, test=layer.test),)
-            yield _Part(sign + part, chain, key, value)
+            chosen = document.axes[key][value]
+            bases = [system for base in chosen.base for system in _chain(base, document, seen)]
+            yield _Part(sign + part, (*bases, chosen), key, value, chosen.continues)
         elif given and key not in document.axes:
             yield _Part(sign + part, key=key, given=_number(value))
         else:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import fnmatch
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.experiments.cells import axes_of, cells_text, check_cells, check_validated
 from tdo_plugin.experiments.document import Drawing, Row, Table
 from tdo_plugin.experiments.expressions import Scope, as_text
-from tdo_plugin.experiments.steps import Step
+from tdo_plugin.experiments.steps import Command, Step
 from tdo_plugin.experiments.systems import SEED, Setting
 
 if TYPE_CHECKING:
@@ -29,11 +30,15 @@ class TableRow:
         label: how the table calls it.
         parts: systems that translate for it, each with what it translates, a checkpoint instead
             of its tested one, and further options of `tdo translate`.
+        published: its name in the published table beside cells.
+        values: by axis, of a cell.
     """
 
     name: str
     label: str
     parts: tuple[Part, ...]
+    published: str = ""
+    values: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -88,7 +93,9 @@ def rows_of(plan: Plan, name: str, patterns: Sequence[str]) -> tuple[list[TableR
             f"`--rows` must be of rows that there are at the scale {setting.scale}; "
             f"{', '.join(left_out)} are not"
         )
-    return (rows if table.twins else _without_twins(plan, rows)), left_out
+    if not table.twins:  # where layers are few, a sweep has some
+        rows = _first_of_each(rows, lambda row: identity(plan, row))
+    return rows, left_out
 
 
 def tables_with(setting: Setting, tables: Sequence[str], patterns: Sequence[str]) -> list[str]:
@@ -125,11 +132,13 @@ def _described(
         for value in scope.value(row.rows):
             own = scope.with_values(row=value)
             yield own.text(key), row, {"row": value}
-    axes = [list(setting.document.axes[axis]) for axis in table.axes]
-    for values in product(*axes) if axes else ():
-        cell = dict(zip(table.axes, values, strict=True))
-        parts = "".join(f"+{axis}={value}" for axis, value in cell.items())
-        yield table.system + parts, Row(table.label), cell
+    systems = scope.value(table.system)
+    axes = axes_of(setting, table)
+    for system in systems if isinstance(systems, list) else [systems]:
+        for values in product(*axes.values()) if axes else ():
+            cell = dict(zip(axes, values, strict=True))
+            parts = "".join(f"+{axis}={value}" for axis, value in cell.items())
+            yield system + parts, Row(table.label, published=table.published_row), cell
 
 
 def _rows(
@@ -172,14 +181,17 @@ def _row(
         if not resolved.here:
             return None
         scope = scope or resolved.scope.with_values(**names)
-        directions = outer.with_values(**local).text(row.directions or table.directions)
+        own = resolved.scope.with_values(**local)
+        directions = own.text(row.directions or table.directions)
         parts.append(Part(system, directions, row.path, row.translate, local))
     if scope is None:
         return None
     label = scope.text(row.label or key)
+    published = scope.text(row.published) or label
     if template := setting.said("label"):
         label = scope.with_values(label=label).text(template)
-    return TableRow(key + suffix, label, tuple(parts))
+    cell = {axis: names[axis] for axis in table.axes if axis in names}
+    return TableRow(key + suffix, label, tuple(parts), published, cell)
 
 
 def systems_of(plan: Plan) -> Iterator[str]:
@@ -207,11 +219,10 @@ def identity(plan: Plan, row: TableRow) -> Any:
     )
 
 
-def _without_twins(plan: Plan, rows: Sequence[TableRow]) -> list[TableRow]:
-    """Of rows that come to the same the first: where layers are few, a sweep has some."""
+def _first_of_each(rows: Sequence[TableRow], identity: Callable[[TableRow], Any]) -> list[TableRow]:
     kept: dict[Any, TableRow] = {}
     for row in rows:
-        kept.setdefault(identity(plan, row), row)
+        kept.setdefault(identity(row), row)
     return list(kept.values())
 
 
@@ -221,13 +232,19 @@ class PlannedTable:
     Attributes:
         rows: its rows.
         left_out: rows that this scale is without.
+        scored: the table whose scores it shows: itself, or that of its cells.
         goals: names of the steps that make it.
     """
 
     def __init__(self, plan: Plan, name: str, patterns: Sequence[str] = ()) -> None:
         self.plan, self.name = plan, name
         self.table = plan.setting.document.tables[name]
-        self.rows, self.left_out = rows_of(plan, name, patterns)
+        self.scored = PlannedTable(plan, self.table.cells, patterns) if self.table.cells else self
+        if self.scored is self:
+            self.rows, self.left_out = rows_of(plan, name, patterns)
+        else:
+            self.rows, self.left_out = self.scored.rows, self.scored.left_out
+        check_cells(self)
         self.folder = plan.graph.run / name
         scored = self.table.score is not False
         self.goals = [self._report()] if scored else []
@@ -243,6 +260,12 @@ class PlannedTable:
         seeds = self.plan.seeds
         return [row.with_seed(seed, seeds) for row in rows for seed in range(1, seeds + 1)]
 
+    def identity(self, row: TableRow) -> Any:
+        """What a row comes to: of tables that translate nothing its training."""
+        if self.table.measure == "test":
+            return identity(self.plan, row)
+        return tuple(map(self.plan.twins.training, row.systems))
+
     def block_of(self, row: TableRow) -> str:
         """Which rows it is compared with."""
         system = self.plan.system(row.systems[0])
@@ -252,48 +275,63 @@ class PlannedTable:
         """Of the rows, each once."""
         return list(dict.fromkeys(map(self.block_of, self.rows)))
 
+    def folder_of(self, block: str) -> Path:
+        """A block's folder."""
+        return self.folder if len(self.blocks()) == 1 else self.folder / block
+
     def sheet(self, block: str) -> Path:
         """A block's score sheet."""
-        folder = self.folder if len(self.blocks()) == 1 else self.folder / block
-        return folder / "scores.json"
+        return self.scored.folder_of(block) / "scores.json"
 
     def _report(self) -> str:
-        needs = [self._scores(block) for block in self.blocks()]
+        needs = [self.scored.scores(block) for block in self.blocks()]
         sheets = [str(self.sheet(block)) for block in self.blocks()]
-        words = ["report", *sheets, "--out", str(self.folder)]
-        published = self.table.published
-        if (
-            published is None
-            and self.name.startswith("table")
-            and self.plan.setting.document.published
-        ):
-            published = f"{self.plan.setting.document.published}:{self.name.removeprefix('table')}"
-        if published:
-            words += ["--published", published]
-        step = Step(f"{self.name}/report", "report", (tuple(words),), tuple(needs))
+        beside = ("--published", self.published) if self.published else ()
+        commands: list[Command] = []
+        files: dict[Path, str] = {}
+        if not self.scored.table.axes:
+            commands.append(("report", *sheets, "--out", str(self.folder), *beside))
+        else:
+            for block, sheet in zip(self.blocks(), sheets, strict=True):
+                folder = self.folder_of(block)
+                if self.scored is self:
+                    commands.append(("report", sheet, "--out", str(folder), *beside))
+                files[folder / "cells.json"] = cells_text(self, block)
+                place = str(folder / "cells.json")
+                commands.append(("report", sheet, "--cells", place, "--out", str(folder)))
+        step = Step(f"{self.name}/report", "report", tuple(commands), tuple(needs), files=files)
         return self.plan.graph.add(step)
 
-    def _scores(self, block: str) -> str:
+    @property
+    def published(self) -> str:
+        """The paper's table beside it, or nothing."""
+        paper, number = self.plan.setting.document.published, self.name.removeprefix("table")
+        if self.table.published is not None:
+            return self.table.published
+        return f"{paper}:{number}" if paper and number != self.name else ""
+
+    def scores(self, block: str) -> str:
+        """The step that makes a block's score sheet."""
         rows = [row for row in self._seeded(self.rows) if self.block_of(row) == block]
+        if self.table.axes:
+            rows = _first_of_each(rows, self.identity)
         systems: list[str] = []
         needs: list[str] = []
         for row in rows:
             for part in row.parts:
-                translation, folder = self._translation(row, part)
-                needs.append(translation)
+                step, folder = self._measured(row, part)
+                needs.append(step)
                 systems.append(f"{row.label}={folder}")
-        data = self.plan.folder(self.plan.system(rows[0].systems[0]).corpus) / "data"
+        system = self.plan.system(rows[0].systems[0])
+        data = self.plan.folder(system.corpus) / "data"
         sheet = self.sheet(block)
-        setting, document = self.plan.setting, self.plan.setting.document
         words = ["score", *dict.fromkeys(systems), "--data", str(data), "--out", str(sheet.parent)]
-        if document.protocol:
-            words += ["--protocol", document.protocol]
-        scope = setting.scope({}, f"tables.{self.name}")
-        words += ["--directions", scope.text(self.table.directions)]
-        words += ["--baseline", self._baseline([row.label for row in rows])]
-        words += shlex.split(scope.text(setting.said("score") or ""))
-        words += shlex.split(scope.text(self.table.score))
-        words += self.plan.inputs.lid
+        if self.table.measure == "test":
+            words += self._measures(rows, system.scope)
+        else:
+            words.append("--validations")
+        words += shlex.split(system.scope.text(self.table.score))
+        words += self.plan.inputs.lid if self.table.measure == "test" else ()
         step = Step(
             f"{self.name}/{block}/scores",
             "scores",
@@ -302,6 +340,25 @@ class PlannedTable:
             (sheet,),
         )
         return self.plan.graph.add(step)
+
+    def _measures(self, rows: Sequence[TableRow], scope: Scope) -> list[str]:
+        """Options of `tdo score` for test sets; those of the table come behind them."""
+        protocol = self.plan.setting.document.protocol
+        return [
+            *(("--protocol", protocol) if protocol else ()),
+            *("--directions", scope.text(self.table.directions)),
+            *("--baseline", self._baseline([row.label for row in rows])),
+            *shlex.split(scope.text(self.plan.setting.said("score") or "")),
+        ]
+
+    def _measured(self, row: TableRow, part: Part) -> tuple[str, Path]:
+        """The step after which a row's part can be scored, and the folder of what is scored."""
+        plan = self.plan
+        if self.table.measure == "test":
+            return self._translation(row, part)
+        check_validated(plan, part.system)
+        trained = plan.folder(plan.twins.trained_as(part.system))
+        return plan.training(part.system), trained / "checkpoints"
 
     def _baseline(self, labels: Sequence[str]) -> str:
         pattern = self.table.baseline
@@ -376,7 +433,7 @@ class PlannedTable:
         further: dict[str, Any] = {"each": each, "out": str(out)}
         if "{scores}" in drawing.make:
             block = self.block_of(rows[0])
-            needs.append(self._scores(block))
+            needs.append(self.scored.scores(block))
             further["scores"] = str(self.sheet(block))
         references = References(self.plan, needs, rows[0].systems[0], further=further)
         own = self.plan.system(rows[0].systems[0]).scope.with_values(**names, label=rows[0].label)
