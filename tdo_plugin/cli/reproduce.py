@@ -120,10 +120,10 @@ def _read(args: argparse.Namespace, document: Document) -> dict[str, str]:
     _options(parser)
     own = parser.add_argument_group(f"of {document.path.name}")
     for name, option in document.options.items():
-        values = f" ({', '.join(option.choices)})" if option.choices else ""
-        own.add_argument(f"--{name}", metavar="VALUE", help=f"{option.help}{values}")
-    for name, path in document.inputs.items():
-        own.add_argument(f"--{name}", metavar="PATH", help=path.help)
+        listed = f" ({', '.join(option.choices)})" if option.choices else ""
+        own.add_argument(f"--{name}", metavar="VALUE", help=f"{option.help}{listed}")
+    for name, given_path in document.inputs.items():
+        own.add_argument(f"--{name}", metavar="PATH", help=given_path.help)
     parser.parse_intermixed_args(args.rest, namespace=args)
     _at_least_one(args)
     values = {

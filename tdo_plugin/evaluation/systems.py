@@ -130,14 +130,17 @@ def _named(specs: Iterable[str]) -> dict[str, list[Path]]:
 
 
 def named_folders(specs: Sequence[str]) -> dict[str, Path]:
-    """The folders of `NAME=DIR`, by name.
+    """The folder of each `NAME=DIR`, by name.
 
     Raises:
-        UserError: there are none, or one of them is not as it must be.
+        UserError: there are none, one of them is not as it must be, or a name has two.
     """
     if not specs:
         raise UserError("`NAME=DIR` must be given; nothing is")
-    return _named(specs)
+    named = _named(specs)
+    if several := [name for name, folders in named.items() if len(folders) > 1]:
+        raise UserError(f"`NAME=DIR` must name each system once; {several[0]} is there twice")
+    return {name: folders[0] for name, folders in named.items()}
 
 
 def _divided(text: str) -> tuple[str, str]:

@@ -319,8 +319,8 @@ class PlannedTable:
         needs: list[str] = []
         for row in rows:
             for part in row.parts:
-                step, folder = self._measured(row, part)
-                needs.append(step)
+                measured, folder = self._measured(row, part)
+                needs.append(measured)
                 systems.append(f"{row.label}={folder}")
         system = self.plan.system(rows[0].systems[0])
         data = self.plan.folder(system.corpus) / "data"
