@@ -37,8 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "systems",
         nargs="*",
         metavar="NAME=DIR",
-        help="a system and its folder: SRC-TGT.hyp, and .ref and .src unless --data has them; of "
-        "systems called `NAME, seed 1`, `NAME, seed 2`, ... tdo report has mean and spread",
+        help="a system and its folder: SRC-TGT.hyp, and .ref and .src unless --data has them; "
+        "NAME may come again with another folder, which has other directions; of systems called "
+        "`NAME, seed 1`, `NAME, seed 2`, ... tdo report has mean and spread",
     )
     add("--out", type=Path, required=True, metavar="DIR", help="folder for scores.json")
     add("--data", type=Path, metavar="DATA", help="the data folder that was decoded")
@@ -252,8 +253,7 @@ def _settings(
 
     chosen = protocol(args.protocol)
     metrics = _metrics(args.metrics, chosen)
-    forms = [system.provenance.get("form") or {} for system in systems]
-    lowercase = chosen.lowercase or any(form.get("casing") == "lowercased" for form in forms)
+    lowercase = chosen.lowercase or any(system.lowercased for system in systems)
     if data is not None:
         lowercase = lowercase or read_text_form(data.root).casing == "lowercased"
     detector, reason = _detector(args, data, systems) if "off" in metrics else (None, "")

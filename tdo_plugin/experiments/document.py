@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
@@ -207,6 +207,7 @@ class Drawing:
         rows: patterns of names of rows (default: all).
         at: a list, for each value of which it is drawn, {at} in templates.
         scales: those at which it is drawn; all where there are none.
+        only: drawn where this is true; a template.
         least: rows that there must be.
         seeds: whether each training of a row has a word; else the first one.
     """
@@ -217,6 +218,7 @@ class Drawing:
     rows: tuple[str, ...] = ("*",)
     at: Any = None
     scales: tuple[str, ...] = ()
+    only: Any = True
     least: int = 1
     seeds: bool = False
 
@@ -297,28 +299,59 @@ class Document:
     tables: dict[str, Table] = field(default_factory=dict)
 
 
-def read_document(path: Path) -> Document:
+def read_document(path: Path, find: Callable[[str], Path] | None = None) -> Document:
     """Read a file of experiments.
+
+    Args:
+        path: of the file.
+        find: the file that `extends` names, where that is no path beside this one.
 
     Raises:
         UserError: it is none; the line says where and why.
     """
+    content, text = _content(path)
+    above = [path.resolve()]
+    while isinstance(extended := content.pop("extends", None), str):
+        other = path.parent / extended
+        other = other if other.is_file() or find is None else find(extended)
+        if other.resolve() in above:
+            raise UserError(f"{path.name}: `extends` must not lead back to a file; {extended} does")
+        above.append(other.resolve())
+        base, _ = _content(other)
+        base.pop("tables", None)
+        content = _merged(base, content)
+    try:
+        document = _document(content, path)
+    except ValueError as error:
+        message = str(error).removeprefix("it.")
+        unknown = UNKNOWN.match(message)
+        place = f"{unknown[1]}.{unknown[2]}" if unknown else message
+        raise UserError(f"{path.name}{_line(text, place)}: {message}") from None
+    for place, reason in _mistakes(document):
+        raise UserError(f"{path.name}{_line(text, place)}: {place} {reason}")
+    return document
+
+
+def _content(path: Path) -> tuple[Values, str]:
+    """The tables of a TOML file, and its text."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8"
         raise UserError(f"`EXPERIMENTS` must be a file of experiments; {path}: {reason}") from None
     try:
-        content = tomllib.loads(text)
+        return tomllib.loads(text), text
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{path.name} must be TOML; {error}") from None
-    try:
-        document = _document(content, path)
-    except ValueError as error:
-        raise UserError(f"{path.name}{_line(text, str(error))}: {error}") from None
-    for place, reason in _mistakes(document):
-        raise UserError(f"{path.name}{_line(text, place)}: {place} {reason}")
-    return document
+
+
+def _merged(base: Values, changes: Values) -> Values:
+    """One table with another's changes, likewise of the tables in it; a list is taken whole."""
+    merged = dict(base)
+    for key, value in changes.items():
+        both = isinstance(value, dict) and isinstance(base.get(key), dict)
+        merged[key] = _merged(base[key], value) if both else value
+    return merged
 
 
 def _document(content: Values, path: Path) -> Document:
@@ -401,7 +434,7 @@ def _mistakes(document: Document) -> Iterator[tuple[str, str]]:
     for name, scale in document.scales.items():
         if scale.base is not None and scale.base not in document.scales:
             yield f"scales.{name}.base", f"must be of {_listed(document.scales)}"
-    for name, option in document.options.items():
+    for name in document.options:
         if name in document.scales or name == CONDITION:
             yield f"options.{name}", "must not be called as a scale"
 
@@ -427,13 +460,14 @@ def _listed(names: Any) -> str:
     return ", ".join(sorted(names)) or "none, since the file has none"
 
 
+UNKNOWN = re.compile(r"(\S+) must have .*; (\S+) is not so$")  # as `typed` says it
 HEADER = re.compile(r"\s*\[\[?\s*(.+?)\s*\]\]?\s*(?:#.*)?$")
 KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
 
 
 def _line(text: str, place: str) -> str:
     """`, line 12`, of the key that a message begins with, or of the last table above it."""
-    place = place.partition(" ")[0].removeprefix("it.")
+    place = place.partition(" ")[0]
     best, at = "", 0
     table = ""
     counts: dict[str, int] = {}

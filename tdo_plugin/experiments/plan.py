@@ -27,9 +27,11 @@ LOGGED = ("--log-format", "simple", "--log-interval", "50")
 
 @dataclass(frozen=True)
 class Inputs:
-    """What the user gives beside options: paths by the inputs' names, and what tells languages apart.
+    """What the user gives beside options.
 
-    `lid` are words of `tdo score`.
+    Attributes:
+        paths: by the inputs' names.
+        lid: words of `tdo score`, what tells languages apart.
     """
 
     paths: dict[str, Path]

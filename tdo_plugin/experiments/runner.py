@@ -1,12 +1,13 @@
 """Does the steps of a run that are not done, several at a time.
 
-A step that fails keeps back those that need it, and no others. A run that is ended at any point goes
-on where it was: each step has a record (:mod:`~tdo_plugin.experiments.steps`), a training its
+A step that fails keeps back those that need it, and no others. A run that is ended at any point
+goes on where it was: each step has a record (:mod:`~tdo_plugin.experiments.steps`), a training its
 checkpoints, and commands end with this process, however that ends.
 """
 
 from __future__ import annotations
 
+import shutil
 import sys
 import threading
 import time
@@ -25,6 +26,7 @@ from tdo_plugin.runtime.signals import GOES_ON, ended_by_signal
 
 TDO = (sys.executable, "-m", "tdo_plugin")
 EVERY = 30.0  # seconds between lines about what is under way
+PATIENCE = 60.0  # seconds in which a training of a run that was killed writes its checkpoint
 
 Say = Callable[[str], None]
 
@@ -50,7 +52,7 @@ class Runner:
         Returns:
             By name of those that are not done, why not.
         """
-        with alone(self._graph.run) as lock, ended_by_signal(hint=GOES_ON):
+        with alone(self._graph.run, patience=PATIENCE) as lock, ended_by_signal(hint=GOES_ON):
             waiting = to_do(self._graph, goals)
             slots = list(self._machine.slots)
             running: dict[Future[None], tuple[Step, Slot]] = {}
@@ -118,7 +120,7 @@ class Runner:
         for path, text in step.files.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             write_text(path, text.splitlines())
-        for path in (log, *step.leaves):
+        for path in (log, *step.leaves, *filter(None, [step.said])):
             path.parent.mkdir(parents=True, exist_ok=True)
         self._say(f"{step.name}{': goes on' if goes_on else ''}")
         begun = time.monotonic()
@@ -132,6 +134,8 @@ class Runner:
             code = self._commands.run(words, log, environment, lock)
             if code:
                 raise UserError(f"ended with {code}: {last_line(log)} (all of it: {log})")
+        if step.said is not None:
+            shutil.copyfile(log, step.said)
         seconds = time.monotonic() - begun
         record.end(seconds)
         self._say(f"{step.name}: done in {duration(seconds)}")

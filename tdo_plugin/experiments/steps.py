@@ -1,4 +1,4 @@
-"""Steps of a run: commands, what they need, what they leave, and the key of all that they depend on.
+"""Steps of a run: commands, what they need and leave, and the key of all that they depend on.
 
 A step's key is made of its commands, of the keys of the steps that it needs, and of nothing else;
 where the run's folder lies makes no difference. RUN/.steps/NAME.json says with which key a step was
@@ -39,6 +39,7 @@ class Step:
         silent: words that change nothing of what it leaves, behind its last command.
         updates: of a training, for the time that it takes.
         place: a folder that steps write to one at a time.
+        said: a file that gets what its commands have said.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Step:
     silent: Command = ()
     updates: int = 0
     place: str = ""
+    said: Path | None = None
 
 
 class Graph:

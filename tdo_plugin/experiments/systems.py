@@ -2,9 +2,9 @@
 
 A name is parts joined by ``/`` and ``+``: ``ted19/tdo-prefix+adaptation+instrucl``. A part is a
 system of the file, ``AXIS=VALUE`` of one of its axes, or ``NAME=VALUE``, which sets a name or an
-option of the file; the two signs mean the same and only make names easier to read. Parts come one after the other, each behind
-its own bases; what a later one says replaces what an earlier one said. Behind all parts comes the
-scale, then the conditions of parts, in the same order.
+option of the file; the two signs mean the same and only make names easier to read. Parts come one
+after the other, each behind its own bases; what a later one says replaces what an earlier one said.
+Behind all parts comes the scale, then the conditions of parts, in the same order.
 """
 
 from __future__ import annotations

@@ -30,7 +30,6 @@ class TableRow:
         label: how the table calls it.
         parts: systems that translate for it, each with what it translates, a checkpoint instead
             of its tested one, and further options of `tdo translate`.
-        own: whether its output has a folder of its own.
         published: its name in the published table beside cells.
         values: by axis, of a cell.
     """
@@ -38,7 +37,6 @@ class TableRow:
     name: str
     label: str
     parts: tuple[Part, ...]
-    own: bool
     published: str = ""
     values: Mapping[str, str] = field(default_factory=dict)
 
@@ -68,24 +66,25 @@ class Part:
     translate: str
     names: Mapping[str, Any]
 
+    @property
+    def own(self) -> bool:
+        """Whether its output is not the system's usual one, and has a folder of its own."""
+        return bool(self.path or self.translate)
+
 
 def rows_of(plan: Plan, name: str, patterns: Sequence[str]) -> tuple[list[TableRow], list[str]]:
     """A table's rows, and the names of those that this scale is without.
 
     Raises:
-        UserError: a pattern fits no row, or there is no row at this scale.
+        UserError: there is no such row at this scale.
     """
     setting, table = plan.setting, plan.setting.document.tables[name]
-    every = list(_described(setting, name, table))
+    every = _described(setting, name, table)
     chosen = [row for row in every if not patterns or _fits(row[0], patterns)]
-    for pattern in patterns:
-        if not any(fnmatch.fnmatchcase(row[0], pattern) for row in every):
-            names = ", ".join(row[0] for row in every)
-            raise UserError(f"`--rows` must be of {names}; {pattern} is none of them")
     rows: list[TableRow] = []
     left_out: list[str] = []
-    for key, row, names in chosen:
-        found = list(_rows(plan, table, key, row, names))
+    for key, row, own in chosen:
+        found = list(_rows(plan, table, key, row, own))
         rows += found
         if not found:
             left_out.append(key)
@@ -97,6 +96,24 @@ def rows_of(plan: Plan, name: str, patterns: Sequence[str]) -> tuple[list[TableR
     if not table.twins:  # where layers are few, a sweep has some
         rows = _first_of_each(rows, lambda row: identity(plan, row))
     return rows, left_out
+
+
+def tables_with(setting: Setting, tables: Sequence[str], patterns: Sequence[str]) -> list[str]:
+    """Those tables that have rows with names of such patterns; all without patterns.
+
+    Raises:
+        UserError: a pattern fits no row of any.
+    """
+    names = {
+        table: [row[0] for row in _described(setting, table, setting.document.tables[table])]
+        for table in tables
+    }
+    every = list(dict.fromkeys(name for rows in names.values() for name in rows))
+    for pattern in patterns:
+        if not any(fnmatch.fnmatchcase(name, pattern) for name in every):
+            raise UserError(f"`--rows` must be of {', '.join(every)}; {pattern} is none of them")
+    fitting = [table for table, rows in names.items() if any(_fits(row, patterns) for row in rows)]
+    return fitting if patterns else list(tables)
 
 
 def _fits(name: str, patterns: Sequence[str]) -> bool:
@@ -130,47 +147,26 @@ def _described(
 def _rows(
     plan: Plan, table: Table, key: str, row: Row, names: Mapping[str, Any]
 ) -> Iterator[TableRow]:
-    """The row, once for each of an option's values that make a difference to it."""
-    seen: dict[Any, TableRow] = {}
+    """The row, once for each of several values of an option that make a difference to it."""
     several = plan.setting.several
+    found: dict[str, TableRow] = {}
     for values in product(*several.values()):
-        options = dict(zip(several, values, strict=True))
-        suffix = "".join(
-            f"+{option}={as_text(value)}"
-            for option, value in options.items()
-            if _matters(plan, table, key, row, names, option)
-            and value != plan.setting.document.options[option].choices[0]
-        )
-        found = _row(plan, table, key, row, names, suffix)
-        if found is None:
-            return
-        labels = "".join(
-            plan.setting.document.options[option].labels.get(as_text(value), "")
-            for option, value in options.items()
-            if _matters(plan, table, key, row, names, option, values=several[option])
-            or (value != plan.setting.document.options[option].choices[0] and suffix)
-        )
-        seen.setdefault(suffix, replace(found, label=found.label + labels))
-    yield from seen.values()
+        suffix, label = "", ""
+        for option, value in zip(several, values, strict=True):
+            described = plan.setting.document.options[option]
 
+            def comes_to(value: Any, option: str = option) -> Any:
+                made = _row(plan, table, key, row, names, f"+{option}={as_text(value)}")
+                return made and identity(plan, made)
 
-def _matters(
-    plan: Plan,
-    table: Table,
-    key: str,
-    row: Row,
-    names: Mapping[str, Any],
-    option: str,
-    values: Sequence[Any] | None = None,
-) -> bool:
-    """Whether a row comes to different things under an option's values (default: all choices)."""
-    choices = plan.setting.document.options[option].choices if values is None else values
-    found = {
-        identity(plan, made)
-        for value in choices
-        if (made := _row(plan, table, key, row, names, f"+{option}={as_text(value)}"))
-    }
-    return len(found) > 1
+            differs = comes_to(value) != comes_to(described.choices[0])
+            suffix += f"+{option}={as_text(value)}" * differs
+            if differs or any(comes_to(other) != comes_to(value) for other in several[option]):
+                label += described.labels.get(as_text(value), "")
+        made = _row(plan, table, key, row, names, suffix)
+        if made is not None:
+            found.setdefault(suffix, replace(made, label=made.label + label))
+    yield from found.values()
 
 
 def _row(
@@ -197,9 +193,8 @@ def _row(
     published = scope.text(row.published) or label
     if template := setting.said("label"):
         label = scope.with_values(label=label).text(template)
-    apart = bool(row.path or row.translate or row.each is not None)
     cell = {axis: names[axis] for axis in table.axes if axis in names}
-    return TableRow(key + suffix, label, tuple(parts), apart, published, cell)
+    return TableRow(key + suffix, label, tuple(parts), published, cell)
 
 
 def systems_of(plan: Plan) -> Iterator[str]:
@@ -263,9 +258,10 @@ class PlannedTable:
             if plan.setting.has(drawing.scales)
         ]
 
-    def _seeded(self) -> list[TableRow]:
+    def _seeded(self, rows: Sequence[TableRow]) -> list[TableRow]:
+        """A row for each training."""
         seeds = self.plan.seeds
-        return [row.with_seed(seed, seeds) for row in self.rows for seed in range(1, seeds + 1)]
+        return [row.with_seed(seed, seeds) for row in rows for seed in range(1, seeds + 1)]
 
     def identity(self, row: TableRow) -> Any:
         """What a row comes to: of tables that translate nothing its training."""
@@ -319,15 +315,15 @@ class PlannedTable:
 
     def scores(self, block: str) -> str:
         """The step that makes a block's score sheet."""
-        rows = [row for row in self._seeded() if self.block_of(row) == block]
+        rows = [row for row in self._seeded(self.rows) if self.block_of(row) == block]
         if self.table.axes:
             rows = _first_of_each(rows, self.identity)
         systems: list[str] = []
         needs: list[str] = []
         for row in rows:
             for part in row.parts:
-                step, folder = self._measured(row, part)
-                needs.append(step)
+                measured, folder = self._measured(row, part)
+                needs.append(measured)
                 systems.append(f"{row.label}={folder}")
         system = self.plan.system(rows[0].systems[0])
         data = self.plan.folder(system.corpus) / "data"
@@ -376,7 +372,8 @@ class PlannedTable:
         plan = self.plan
         from tdo_plugin.experiments.plan import References, words_of
 
-        place = row.name if row.own else plan.twins.tested_as(part.system)
+        each = f"/{part.names['each']}" if "each" in part.names else ""
+        place = f"{row.name}{each}" if part.own else plan.twins.tested_as(part.system)
         out = plan.folder(place) / "output"
         needs: list[str] = []
         references = References(plan, needs, part.system, out=out)
@@ -398,13 +395,15 @@ class PlannedTable:
         name = f"{place}/output/{part.directions.replace('/', '-').replace('*', 'X')}"
         step = Step(name, "translation", (command,), tuple(dict.fromkeys(needs)), device="all")
         step = replace(step, place=str(out))
-        if row.own:
-            step = replace(step, leaves=(out,) if len(row.parts) == 1 else ())
+        if part.own:
+            step = replace(step, leaves=(out,))
         return plan.graph.add(step), out
 
     def _drawings(self, drawing: Drawing, number: int) -> Iterator[str]:
         setting = self.plan.setting
         scope = setting.scope({}, f"tables.{self.name}.draw[{number}]")
+        if not scope.value(drawing.only):
+            return
         for value in scope.value(drawing.at) if drawing.at is not None else (None,):
             names = {} if drawing.at is None else {"at": value}
             goal = self._drawing(drawing, scope.with_values(**names), names)
@@ -449,10 +448,6 @@ class PlannedTable:
             commands,
             tuple(dict.fromkeys(needs)),
             device=device,
+            said=out.with_name(f"{out.name}.txt"),
         )
         return self.plan.graph.add(step)
-
-
-def printed(rows: Sequence[TableRow]) -> list[Command]:
-    """Names and labels of rows, for a listing."""
-    return [(row.name, row.label) for row in rows]

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from tdo_plugin.runtime.processes import PARENT
+
 GRACE = 10.0  # seconds from being asked to end to being made to
 
 
@@ -21,7 +23,8 @@ class Stopped(Exception):
 class Commands:
     """Commands that several threads run, and one ends.
 
-    Each is the head of a process group, so that what it has begun ends with it.
+    Each is the head of a process group, so that what it has begun ends with it. A `tdo` command is
+    told to end when this process is gone, however that ended.
     """
 
     def __init__(self) -> None:
@@ -58,7 +61,7 @@ class Commands:
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **environment},
+                env={**os.environ, **environment, PARENT: str(os.getpid())},
                 pass_fds=() if lock is None else (lock,),
                 start_new_session=True,
             )
