@@ -104,9 +104,11 @@ def tables_with(setting: Setting, tables: Sequence[str], patterns: Sequence[str]
     Raises:
         UserError: a pattern fits no row of any.
     """
+    document = setting.document
+    shown = {name: document.tables[name].cells or name for name in tables}
     names = {
-        table: [row[0] for row in _described(setting, table, setting.document.tables[table])]
-        for table in tables
+        name: [row[0] for row in _described(setting, cells, document.tables[cells])]
+        for name, cells in shown.items()
     }
     every = list(dict.fromkeys(name for rows in names.values() for name in rows))
     for pattern in patterns:
