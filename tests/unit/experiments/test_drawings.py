@@ -43,7 +43,7 @@ score = false
 [[tables.table2.draw]]
 out = "sizes"
 least = 0
-make = ["python sizes.py one {out}", "python sizes.py two {out}"]
+make = ["python benchmarks/sizes.py one {out}", "python benchmarks/sizes.py two {out}"]
 """
 
 
@@ -85,9 +85,11 @@ def test_a_table_without_rows_runs_scripts_and_keeps_what_they_print(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan, (step,) = drawings(tmp_path, "table2")
-    assert step.needs == () and shown(step.commands[0]).startswith("+ python sizes.py one ")
+    assert step.needs == ()
+    assert shown(step.commands[0]).startswith("+ python benchmarks/sizes.py one ")
     text = "import os, sys; print(sys.argv[1]); print(os.getcwd(), file=sys.stderr)"
-    (tmp_path / "sizes.py").write_text(text, encoding="utf-8")
+    (tmp_path / "benchmarks").mkdir()
+    (tmp_path / "benchmarks" / "sizes.py").write_text(text, encoding="utf-8")
     monkeypatch.setattr(runner, "CLONE", tmp_path)
     lines: list[str] = []
     steps = runner.Runner(plan.graph, Machine(((),)), lines.append)
