@@ -118,47 +118,35 @@ def _described(
 def _rows(
     plan: Plan, table: Table, key: str, row: Row, names: Mapping[str, Any]
 ) -> Iterator[TableRow]:
-    """The row, once for each of an option's values that make a difference to it."""
-    seen: dict[Any, TableRow] = {}
+    """The row, once for each of an option's values that make a difference to it.
+
+    A value that comes to the same as the option's first one has no place in the name. The label
+    says which value it is where the option has several by default that differ.
+    """
+    seen: dict[str, TableRow] = {}
     several = plan.setting.several
+    options = plan.setting.document.options
+
+    def differ(option: str, values: Sequence[Any]) -> bool:
+        found = [
+            _row(plan, table, key, row, names, f"+{option}={as_text(value)}") for value in values
+        ]
+        return len({identity(plan, made) for made in found if made}) > 1
+
     for values in product(*several.values()):
-        options = dict(zip(several, values, strict=True))
-        suffix = "".join(
-            f"+{option}={as_text(value)}"
-            for option, value in options.items()
-            if _matters(plan, table, key, row, names, option)
-            and value != plan.setting.document.options[option].choices[0]
-        )
+        suffix = labels = ""
+        for option, value in zip(several, values, strict=True):
+            usual = plan.setting.of_scale(options[option].default)
+            named = differ(option, [options[option].choices[0], value])
+            if named:
+                suffix += f"+{option}={as_text(value)}"
+            if named or differ(option, [*usual, value] if isinstance(usual, list) else [value]):
+                labels += options[option].labels.get(as_text(value), "")
         found = _row(plan, table, key, row, names, suffix)
         if found is None:
             return
-        labels = "".join(
-            plan.setting.document.options[option].labels.get(as_text(value), "")
-            for option, value in options.items()
-            if _matters(plan, table, key, row, names, option, values=several[option])
-            or (value != plan.setting.document.options[option].choices[0] and suffix)
-        )
         seen.setdefault(suffix, replace(found, label=found.label + labels))
     yield from seen.values()
-
-
-def _matters(
-    plan: Plan,
-    table: Table,
-    key: str,
-    row: Row,
-    names: Mapping[str, Any],
-    option: str,
-    values: Sequence[Any] | None = None,
-) -> bool:
-    """Whether a row comes to different things under an option's values (default: all choices)."""
-    choices = plan.setting.document.options[option].choices if values is None else values
-    found = {
-        identity(plan, made)
-        for value in choices
-        if (made := _row(plan, table, key, row, names, f"+{option}={as_text(value)}"))
-    }
-    return len(found) > 1
 
 
 def _row(
