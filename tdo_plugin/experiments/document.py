@@ -202,9 +202,11 @@ class Drawing:
         out: its place below the table's folder.
         each: a row's word; a row for which it is empty is left out.
         rows: patterns of names of rows (default: all).
+        baseline: patterns of the name of a row that others are compared with, {baseline} its
+            label; where none fits nothing is drawn.
         at: a list, for each value of which it is drawn, {at} in templates.
         scales: those at which it is drawn; all where there are none.
-        least: rows that there must be.
+        least: rows that there must be, those that are left out apart.
         seeds: whether each training of a row has a word; else the first one.
     """
 
@@ -212,6 +214,7 @@ class Drawing:
     out: str
     each: str = ""
     rows: tuple[str, ...] = ("*",)
+    baseline: tuple[str, ...] = ()
     at: Any = None
     scales: tuple[str, ...] = ()
     least: int = 1

@@ -19,6 +19,8 @@ from tdo_plugin.experiments.systems import SEED, Setting
 if TYPE_CHECKING:
     from tdo_plugin.experiments.plan import Plan
 
+DRAWN_WITH_MODELS = frozenset({"preference", "probe"})  # `tdo analyze`'s that compute on a device
+
 
 @dataclass(frozen=True)
 class TableRow:
@@ -342,25 +344,30 @@ class PlannedTable:
     def _drawing(self, drawing: Drawing, scope: Scope, names: Mapping[str, Any]) -> str | None:
         from tdo_plugin.experiments.plan import References, Words, words_of
 
+        if drawing.baseline:
+            patterns = [scope.text(pattern) for pattern in drawing.baseline]
+            labels = [row.label for row in self.rows if _fits(row.name, patterns)]
+            if not labels:
+                return None
+            names = {**names, "baseline": labels[0]}
         patterns = [scope.text(pattern) for pattern in drawing.rows]
-        rows = [row for row in self.rows if _fits(row.name, patterns)]
-        if len(rows) < drawing.least:
-            return None
-        if drawing.seeds:
-            rows = [
-                row.with_seed(k, self.plan.seeds)
-                for row in rows
-                for k in range(1, self.plan.seeds + 1)
-            ]
+        seeds = self.plan.seeds if drawing.seeds else 1
+        fitting = [row for row in self.rows if _fits(row.name, patterns)]
         needs: list[str] = []
+        rows: list[TableRow] = []
         each = Words()
-        for row in rows:
+        for row in (row.with_seed(seed, seeds) for row in fitting for seed in range(1, seeds + 1)):
             references = References(self.plan, needs, row.systems[0])
             own = self.plan.system(row.systems[0]).scope.with_values(
                 **row.parts[0].names, **names, label=row.label, name=row.name
             )
-            if word := own.referring(references).text(drawing.each):
+            word = own.referring(references).text(drawing.each)
+            if word:
                 each.append(word)
+            if word or not drawing.each:
+                rows.append(row)
+        if len(rows) < drawing.least * seeds:
+            return None
         out = self.folder / scope.text(drawing.out)
         further: dict[str, Any] = {"each": each, "out": str(out)}
         if "{scores}" in drawing.make:
@@ -370,7 +377,7 @@ class PlannedTable:
         references = References(self.plan, needs, rows[0].systems[0], further=further)
         own = self.plan.system(rows[0].systems[0]).scope.with_values(**names, label=rows[0].label)
         commands = words_of(drawing.make, own.referring(references))
-        device = "one" if {"preference", "probe"} & {command[0] for command in commands} else ""
+        device = "one" if any(DRAWN_WITH_MODELS & {*command[:2]} for command in commands) else ""
         step = Step(
             f"{self.name}/{scope.text(drawing.out)}/drawing",
             "drawing",
