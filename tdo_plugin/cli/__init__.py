@@ -11,6 +11,7 @@ from importlib import import_module
 
 from tdo_compat.errors import CLOSED, named_when_full, one_line, reader_is_gone, tell
 from tdo_plugin.launch.parser import Parser
+from tdo_plugin.runtime.processes import end_with_parent
 from tdo_plugin.runtime.signals import ended_by_signal
 
 COMMANDS = (
@@ -73,6 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if words and words[0] in RENAMED:
         tell(f"tdo {words[0]}: warning: it is called tdo {RENAMED[words[0]]} now")
         words[0] = RENAMED[words[0]]
+    end_with_parent()
     args = build_parser().parse_args(words)
     try:
         with ended_by_signal(f"tdo {args.command}"):

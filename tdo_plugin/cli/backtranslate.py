@@ -109,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> None:
     check_counts(args)
-    check_decoding(args)
+    check_decoding(args, args.path)
     if args.part_lines < 1:
         raise UserError(f"`--part-lines` must be at least 1; it is {args.part_lines}")
     if not 1 <= args.max_ratio < math.inf:

@@ -98,13 +98,13 @@ def machine_options(parser: argparse.ArgumentParser) -> None:
     device_options(parser)
 
 
-def check_decoding(args: argparse.Namespace) -> None:
-    """Raise UserError where options of the model or the machine make no sense."""
+def check_decoding(args: argparse.Namespace, *paths: str) -> None:
+    """Raise UserError where options of the models, which `paths` name, or the machine are wrong."""
     from tdo_plugin.evaluation.decoding.decoded_checkpoints import check_rule
 
     if args.average:
         check_rule(args.average)
-        if not any(Path(part).is_dir() for part in args.path.split(":")):
+        if not any(Path(part).is_dir() for path in paths for part in path.split(":")):
             raise UserError("`--average` must come with a folder in --path; there is none")
     if args.workers is not None and args.workers < 1:
         raise UserError(f"`--workers` must be at least 1; it is {args.workers}")

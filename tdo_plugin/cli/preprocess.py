@@ -44,6 +44,14 @@ def _add_text(parser: argparse.ArgumentParser) -> None:
         help="order of the languages, which fixes the ids of their tags",
     )
     add(
+        "--pairs",
+        type=_codes,
+        default=(),
+        metavar="P,P",
+        help="take the files of these pairs alone, such as en-de,de-fr, either way round, and sets "
+        "that are parallel over languages (default: of all pairs)",
+    )
+    add(
         "--casing",
         choices=CASINGS,
         default="cased",
@@ -183,7 +191,7 @@ def _run(args: argparse.Namespace, text: Path) -> int:
     from tdo_plugin.data.textnames import enumerated
     from tdo_plugin.runtime.lock import alone
 
-    folder = read_text_folder(text, args.languages)
+    folder = read_text_folder(text, args.languages, args.pairs)
     if unused := folder.unused():
         tell(
             "not used, for want of training text of a language or for another file of the same "

@@ -6,6 +6,7 @@ import argparse
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.protocols import PROTOCOLS
 
 if TYPE_CHECKING:
+    from tdo_plugin.evaluation.report.table import Table
     from tdo_plugin.evaluation.score_sheet import ScoreSheet
 
 HELP = "make tables, heat maps and one HTML page of what `tdo score` measured"
@@ -30,6 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="scores.json of `tdo score`; systems of several are shown side by side",
     )
     add("--out", type=Path, required=True, metavar="DIR", help="folder for the report")
+    add(
+        "--cells",
+        type=Path,
+        metavar="FILE",
+        help="make tables over axes instead: all cells, means, the best for each value; FILE, a "
+        "JSON file, says which system has which values, and what is shown",
+    )
     add(
         "--protocol",
         choices=tuple(PROTOCOLS),
@@ -50,11 +59,12 @@ def run(args: argparse.Namespace) -> int:
     """Print the tables, write the files and name them; 1 where something could not be scored."""
     from tdo_plugin.evaluation.report import heatmap, notes, report_tables
     from tdo_plugin.evaluation.report.published_comparison import beside, beside_table, chosen
-    from tdo_plugin.evaluation.report.text_tables import terminal
     from tdo_plugin.evaluation.report.write import write_report
     from tdo_plugin.evaluation.score_sheet import merge, read_sheet
 
     sheet = merge(read_sheet(path) for path in args.scores)
+    if args.cells:
+        return _cells(args, sheet)
     if args.protocol and sheet.protocol != args.protocol:
         raise UserError(
             f"`--protocol` must be that of the scores, {sheet.protocol or 'none'}; "
@@ -69,14 +79,12 @@ def run(args: argparse.Namespace) -> int:
             for comparison in comparisons
         }.values()
     )
-    width = shutil.get_terminal_size((100, 24)).columns
-    bold = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     requested = besides if published else []
     seeds = report_tables.seeds(sheet)
     shown = [report_tables.summary(sheet), *([seeds] if seeds else [])]
     for table in (*shown, *(beside_table(comparison, sheet) for comparison in requested)):
         lines = notes.reading(sheet) if table.key == "scores" else [table.caption]
-        print(table.title, "", terminal(table, width, bold), "", *lines, "", sep="\n")
+        _print(table, lines)
     apart = [
         f"{key} has no column that was measured"
         for key, comparisons in by_key.items()
@@ -87,6 +95,40 @@ def run(args: argparse.Namespace) -> int:
         print(path.resolve(), flush=True)
     if not heatmap.available():
         print("no pictures: matplotlib is not installed (pip install matplotlib)")
+    return _ended(sheet)
+
+
+def _cells(args: argparse.Namespace, sheet: ScoreSheet) -> int:
+    """Print the tables over axes, write their files and name them."""
+    from tdo_plugin.evaluation.report.cell_results import gather
+    from tdo_plugin.evaluation.report.cell_tables import tables_of, write
+    from tdo_plugin.evaluation.report.cells import read_cells
+
+    for option in ("protocol", "published"):
+        if getattr(args, option):
+            raise UserError(f"`--{option}` must be left out with --cells, which says it")
+    cells = read_cells(args.cells)
+    results = gather(cells, sheet, args.cells.parent)
+    for table in tables_of(results):
+        _print(table, [table.caption])
+    if cells.published and not results.published.rows:
+        print(f"{cells.published} has no column that was measured.")
+    args.out.mkdir(parents=True, exist_ok=True)
+    for path in write(results, args.out):
+        print(path.resolve(), flush=True)
+    return _ended(sheet)
+
+
+def _print(table: Table, lines: Sequence[str]) -> None:
+    from tdo_plugin.evaluation.report.text_tables import terminal
+
+    width = shutil.get_terminal_size((100, 24)).columns
+    bold = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    print(table.title, "", terminal(table, width, bold), "", *lines, "", sep="\n")
+
+
+def _ended(sheet: ScoreSheet) -> int:
+    """The exit code, and why it is not 0."""
     if not (sheet.failures or sheet.missing):
         return 0
     tell(f"tdo report: not everything was scored: {_lacking(sheet)}")

@@ -16,6 +16,7 @@ from tdo_plugin.launch.parser import RaisingParser
 if TYPE_CHECKING:
     from tdo_plugin.experiments.document import Document
     from tdo_plugin.experiments.plan import Plan
+    from tdo_plugin.experiments.systems import Setting
     from tdo_plugin.experiments.tables import PlannedTable
 
 HELP = "train, translate, score and draw the tables of a paper, or of one's own experiments"
@@ -75,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     """Do what is not done yet; 1 where a step failed."""
     from tdo_plugin.experiments.library import find, setting_of
     from tdo_plugin.experiments.plan import Inputs, Plan
-    from tdo_plugin.experiments.tables import PlannedTable
+    from tdo_plugin.experiments.tables import PlannedTable, tables_with
 
     document = find(args.experiments)
     given = _read(args, document)
@@ -98,9 +99,9 @@ def run(args: argparse.Namespace) -> int:
         PlannedTable(
             plan, name, patterns or (args.headline and document.tables[name].headline) or ()
         )
-        for name in _tables(document, setting, args.tables)
+        for name in tables_with(setting, _tables(document, setting, args.tables), patterns)
     ]
-    for table in tables:
+    for table in {table.scored.name: table.scored for table in tables}.values():
         if table.left_out:
             print(f"{table.name}: not at the scale {setting.scale}: {', '.join(table.left_out)}")
     if args.estimate:
@@ -122,10 +123,10 @@ def _read(args: argparse.Namespace, document: Document) -> dict[str, str]:
     _options(parser)
     own = parser.add_argument_group(f"of {document.path.name}")
     for name, option in document.options.items():
-        values = f" ({', '.join(option.choices)})" if option.choices else ""
-        own.add_argument(f"--{name}", metavar="VALUE", help=f"{option.help}{values}")
-    for name, given in document.inputs.items():
-        own.add_argument(f"--{name}", metavar="PATH", help=given.help)
+        listed = f" ({', '.join(option.choices)})" if option.choices else ""
+        own.add_argument(f"--{name}", metavar="VALUE", help=f"{option.help}{listed}")
+    for name, given_path in document.inputs.items():
+        own.add_argument(f"--{name}", metavar="PATH", help=given_path.help)
     parser.parse_intermixed_args(args.rest, namespace=args)
     _at_least_one(args)
     values = {
@@ -150,10 +151,7 @@ def _at_least_one(args: argparse.Namespace) -> None:
             raise UserError(f"`--{option.replace('_', '-')}` must be at least 1; it is {value}")
 
 
-def _check_inputs(document: Document, setting: object, paths: dict[str, Path]) -> None:
-    from tdo_plugin.experiments.systems import Setting
-
-    assert isinstance(setting, Setting)
+def _check_inputs(document: Document, setting: Setting, paths: dict[str, Path]) -> None:
     for name, path in paths.items():
         scales = document.inputs[name].scales
         if not setting.has(scales):
@@ -164,10 +162,7 @@ def _check_inputs(document: Document, setting: object, paths: dict[str, Path]) -
             raise UserError(f"`--{name}` must be {document.inputs[name].help}; {path} is not there")
 
 
-def _tables(document: Document, setting: object, requested: Sequence[str]) -> list[str]:
-    from tdo_plugin.experiments.systems import Setting
-
-    assert isinstance(setting, Setting)
+def _tables(document: Document, setting: Setting, requested: Sequence[str]) -> list[str]:
     for name in requested:
         if name not in document.tables:
             raise UserError(f"`TABLE` must be of {', '.join(document.tables)}; it is {name}")
@@ -178,11 +173,9 @@ def _tables(document: Document, setting: object, requested: Sequence[str]) -> li
     ]
 
 
-def _detector(setting: object) -> tuple[str, ...]:
+def _detector(setting: Setting) -> tuple[str, ...]:
     from tdo_plugin.experiments.detector import lid_words
-    from tdo_plugin.experiments.systems import Setting
 
-    assert isinstance(setting, Setting)
     return lid_words(cached="full" in setting.names_of_scale())
 
 
@@ -192,6 +185,9 @@ def _show(plan: Plan, tables: Sequence[PlannedTable]) -> int:
 
     for table in tables:
         print(f"# {table.name}: {table.table.title}")
+        if table.scored is not table:
+            print(f"#   cells of {table.scored.name}")
+            continue
         for row in table.rows:
             print(f"#   {row.name}: {row.label}")
     goals = [goal for table in tables for goal in table.goals]
@@ -226,9 +222,8 @@ def _run(args: argparse.Namespace, plan: Plan, tables: Sequence[PlannedTable]) -
     steps = to_do(plan.graph, goals)
     trainings = sum(step.kind == "training" for step in steps)
     where = f"{gpus} GPU(s)" if gpus else "the CPU"
-    say(
-        f"{len(steps)} steps, {trainings} of them trainings, {len(machine.slots)} at a time, {where}"
-    )
+    at_a_time = f"{len(machine.slots)} at a time, {where}"
+    say(f"{len(steps)} steps, {trainings} of them trainings, {at_a_time}")
     troubles = Runner(plan.graph, machine, say).run(goals)
     for name, why in troubles.items():
         tell(f"error: {name}: {why}")

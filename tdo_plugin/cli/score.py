@@ -19,6 +19,7 @@ from tdo_plugin.evaluation.score_sheet import METRICS
 if TYPE_CHECKING:
     from tdo_plugin.data.databin import DataFolder
     from tdo_plugin.evaluation.groups import Groups
+    from tdo_plugin.evaluation.score_sheet import ScoreSheet
     from tdo_plugin.evaluation.scoring import NeuralMetric, Settings
     from tdo_plugin.evaluation.systems import SystemTexts
     from tdo_plugin.metrics.language_id import Identifier
@@ -36,11 +37,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "systems",
         nargs="*",
         metavar="NAME=DIR",
-        help="a system and its folder: SRC-TGT.hyp, and .ref and .src unless --data has them; of "
-        "systems called `NAME, seed 1`, `NAME, seed 2`, ... tdo report has mean and spread",
+        help="a system and its folder: SRC-TGT.hyp, and .ref and .src unless --data has them; "
+        "NAME may come again with another folder, which has other directions; of systems called "
+        "`NAME, seed 1`, `NAME, seed 2`, ... tdo report has mean and spread",
     )
     add("--out", type=Path, required=True, metavar="DIR", help="folder for scores.json")
     add("--data", type=Path, metavar="DATA", help="the data folder that was decoded")
+    add(
+        "--validations",
+        action="store_true",
+        help="each DIR is a training's --save-dir: take what its last validation translated "
+        "(--eval-translation), with --data and --group alone",
+    )
     add(
         "--directions",
         metavar="D",
@@ -143,14 +151,14 @@ def run(args: argparse.Namespace) -> int:
     from dataclasses import replace
 
     from tdo_plugin.data.databin import read_data_folder
-    from tdo_plugin.evaluation.score_sheet import as_json
     from tdo_plugin.evaluation.scoring import score
     from tdo_plugin.evaluation.systems import in_order, read_systems, same_references, single_system
-    from tdo_plugin.runtime.files import write_text
     from tdo_plugin.runtime.provenance import made_by
 
     _check(args)
     data = read_data_folder(args.data.resolve()) if args.data else None
+    if args.validations:
+        return _validations(args, data)
     failures: list[str] = []
     if args.hyp or args.ref:
         systems = [single_system(args.hyp, args.ref, args.src, args.source_lang, args.target_lang)]
@@ -171,15 +179,39 @@ def run(args: argparse.Namespace) -> int:
         notes=(*notes, *sheet.notes),
         made_by=made_by(shlex.join(["tdo", *sys.argv[1:]])),
     )
-    write_text(args.out / SHEET, [json.dumps(as_json(sheet), ensure_ascii=False, indent=1)])
     for line in failures:
         tell(f"error: {line}")
     for key, reason in sheet.missing.items():
         tell(f"{METRICS[key].name} is missing: {reason}")
     for note in sheet.notes:
         tell(f"note: {note}")
-    print((args.out / SHEET).resolve(), flush=True)
+    _write(args, sheet)
     return 1 if failures or sheet.missing else 0
+
+
+def _validations(args: argparse.Namespace, data: DataFolder | None) -> int:
+    """Write the sheet of what trainings have measured."""
+    from dataclasses import replace
+
+    from tdo_plugin.evaluation.systems import named_folders
+    from tdo_plugin.evaluation.validated import validation_sheet
+    from tdo_plugin.runtime.provenance import made_by
+
+    sheet = validation_sheet(
+        named_folders(args.systems),
+        lambda directions: _groups(args, protocol(None), data, list(directions)),
+    )
+    _write(args, replace(sheet, made_by=made_by(shlex.join(["tdo", *sys.argv[1:]]))))
+    return 0
+
+
+def _write(args: argparse.Namespace, sheet: ScoreSheet) -> None:
+    from tdo_plugin.evaluation.score_sheet import as_json
+    from tdo_plugin.runtime.files import write_text
+
+    args.out.mkdir(parents=True, exist_ok=True)
+    write_text(args.out / SHEET, [json.dumps(as_json(sheet), ensure_ascii=False, indent=1)])
+    print((args.out / SHEET).resolve(), flush=True)
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -196,6 +228,11 @@ def _check(args: argparse.Namespace) -> None:
         text_metric("bleu", "en", args.tokenizer)
     single = ("hyp", "ref", "src", "source_lang", "target_lang")
     options = [option for option in single if getattr(args, option)]
+    measuring = ("directions", "protocol", "metrics", "tokenizer", "lid", "baseline")
+    for option in (*options, *(name for name in measuring if getattr(args, name))):
+        if args.validations:
+            name = option.replace("_", "-")
+            raise UserError(f"`--{name}` must be left out with --validations; both are given")
     if options and (args.systems or args.directions):
         alternative = "NAME=DIR" if args.systems else "--directions"
         name = options[0].replace("_", "-")
@@ -216,8 +253,7 @@ def _settings(
 
     chosen = protocol(args.protocol)
     metrics = _metrics(args.metrics, chosen)
-    forms = [system.provenance.get("form") or {} for system in systems]
-    lowercase = chosen.lowercase or any(form.get("casing") == "lowercased" for form in forms)
+    lowercase = chosen.lowercase or any(system.lowercased for system in systems)
     if data is not None:
         lowercase = lowercase or read_text_form(data.root).casing == "lowercased"
     detector, reason = _detector(args, data, systems) if "off" in metrics else (None, "")

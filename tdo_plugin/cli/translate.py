@@ -7,7 +7,7 @@ import hashlib
 import json
 import shlex
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,9 +27,9 @@ from tdo_plugin.runtime.lock import alone
 from tdo_plugin.runtime.signals import GOES_ON, ended_by_signal
 
 if TYPE_CHECKING:
-    from tdo_plugin.data.databin import DataFolder
     from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
-    from tdo_plugin.evaluation.decoding.pool import Event
+    from tdo_plugin.evaluation.decoding.pool import Event, Work
+    from tdo_plugin.evaluation.protocols import Protocol
 
 HELP = "translate all test directions with one load of the model, or plain text"
 
@@ -55,6 +55,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     what.add_argument(
         "--pivot", metavar="LANG", help="translate through this language, in two steps"
+    )
+    what.add_argument(
+        "--pivot-path",
+        metavar="CKPT[:CKPT...]",
+        help="the model that translates from the pivot; --path's translates into it then "
+        "(default: one model does both)",
     )
     what.add_argument(
         "--perplexity",
@@ -85,15 +91,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Translate; 1 where a direction failed."""
     from tdo_plugin.data.databin import read_data_folder
+    from tdo_plugin.evaluation.decoding.pool import Work
     from tdo_plugin.evaluation.protocols import protocol
 
     _check(args)
     chosen = protocol(args.protocol)
     data = read_data_folder(args.data.resolve())
     options = decoding_options(args, chosen)
+    from_pivot = _from_pivot(args, chosen, options)
     if args.input or args.interactive:
-        return _text(args, data, options)
-    return _test_sets(args, data, options, args.perplexity or chosen.perplexity)
+        work = Work(options, data, data.root, args.user_dir, from_pivot)
+        return _text(args, work)
+    work = Work(options, data, args.out.resolve(), args.user_dir, from_pivot)
+    # of two models, neither has a perplexity of the whole way
+    perplexity = args.perplexity or (chosen.perplexity and not from_pivot)
+    return _test_sets(args, work, perplexity)
+
+
+def _from_pivot(
+    args: argparse.Namespace, chosen: Protocol, options: DecodingOptions
+) -> dict[str, DecodingOptions]:
+    """How to decode from the pivot, where another model does that."""
+    from tdo_plugin.evaluation.decoding.decoded_checkpoints import resolve
+
+    if args.pivot_path is None:
+        return {}
+    rule = args.average or chosen.checkpoints
+    checkpoints = resolve(args.pivot_path, rule, tell, "--pivot-path")
+    return {args.pivot: replace(options, checkpoints=checkpoints)}
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -114,24 +139,26 @@ def _check(args: argparse.Namespace) -> None:
             raise UserError(f"`--{name}` must be left out {kind} plain text; it is given")
     if args.interactive and args.output:
         raise UserError("`--output` must be left out with --interactive; it is given")
-    check_decoding(args)
+    if args.pivot_path is not None:
+        if not args.pivot:
+            raise UserError("`--pivot-path` must come with --pivot; that is missing")
+        if args.perplexity:
+            raise UserError("`--perplexity` must be left out with --pivot-path; it is given")
+    check_decoding(args, *filter(None, (args.path, args.pivot_path)))
 
 
-def _test_sets(
-    args: argparse.Namespace, data: DataFolder, options: DecodingOptions, perplexity: bool
-) -> int:
+def _test_sets(args: argparse.Namespace, work: Work, perplexity: bool) -> int:
     from tdo_plugin.evaluation.decoding.decoding_jobs import plan
-    from tdo_plugin.evaluation.decoding.pool import Work
     from tdo_plugin.evaluation.outputs import read_how, write_how
 
+    data, out = work.data, work.out
     directions = data.select(args.pairs or "all", option="--pairs")
     if args.pivot and args.pivot not in data.languages:
         raise UserError(f"`--pivot` must be one of {', '.join(data.languages)}; it is {args.pivot}")
-    out = args.out.resolve()
     if out.exists() and (not out.is_dir() or out == data.root):
         raise UserError(f"`--out` must be a folder of its own; it is {args.out}")
     with alone(out), ended_by_signal(hint=GOES_ON):
-        how = _how(args, data, options)
+        how = _how(args, work)
         _take_over(out, how, args.fresh)
         digest = hashlib.sha256(json.dumps(how["settings"], sort_keys=True).encode()).hexdigest()
         stages, failures = plan(data, out, directions, digest, args.pivot, perplexity)
@@ -147,28 +174,31 @@ def _test_sets(
             if event.kind == "ready" and read_how(out) is None:
                 write_how(out, {**how, "checkpoints": list(event.checkpoints)})
 
-        work = Work(options, data, out, args.user_dir)
         failed = len(failures) + run_stages(todo, work, args, seen=seen)
     print(out, flush=True)
     return 1 if failed else 0
 
 
-def _how(args: argparse.Namespace, data: DataFolder, options: DecodingOptions) -> dict[str, Any]:
+def _how(args: argparse.Namespace, work: Work) -> dict[str, Any]:
     """What the folder's hypotheses depend on, and what made them."""
     from tdo_plugin.data.databin import MARK
     from tdo_plugin.metrics.textform import read_text_form
     from tdo_plugin.runtime.files import sha256
     from tdo_plugin.runtime.provenance import made_by
 
+    root = work.data.root
     settings = {
-        **settings_of(options),
-        "data": sha256(data.root / MARK),
+        **settings_of(work.options),
+        "data": sha256(root / MARK),
         "pivot": args.pivot,
     }
+    if args.pivot_path:
+        from_pivot = settings_of(work.by_source[args.pivot])
+        settings["pivot_checkpoints_sha256"] = from_pivot["checkpoints_sha256"]
     return {
         "settings": settings,
-        "data": str(data.root),
-        "form": asdict(read_text_form(data.root)),
+        "data": str(root),
+        "form": asdict(read_text_form(root)),
         "protocol": args.protocol,
         **made_by(shlex.join(["tdo", *sys.argv[1:]])),
     }
@@ -203,11 +233,11 @@ def _take_over(out: Path, how: dict[str, Any], fresh: bool) -> None:
         remove_translations(out)
 
 
-def _text(args: argparse.Namespace, data: DataFolder, options: DecodingOptions) -> int:
+def _text(args: argparse.Namespace, work: Work) -> int:
     from tdo_plugin.evaluation.decoding.plaintext import converse, translate_file
 
     device = "cuda:0" if gpus_here(args) else "cpu"
     steps = [args.source_lang, *([args.pivot] if args.pivot else []), args.target_lang]
     if args.interactive:
-        return converse(options, data, device, steps, args.user_dir)
-    return translate_file(options, data, device, steps, args.user_dir, args.input, args.output)
+        return converse(work, device, steps)
+    return translate_file(work, device, steps, args.input, args.output)

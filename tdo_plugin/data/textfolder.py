@@ -39,7 +39,10 @@ PLAIN = "plain"
 
 @dataclass(frozen=True)
 class TextFolder:
-    """What was found; the order of `languages` fixes the ids of their tags."""
+    """What was found; the order of `languages` fixes the ids of their tags.
+
+    `left_out` are names of files of pairs that were not asked for.
+    """
 
     root: Path
     languages: tuple[str, ...]
@@ -49,6 +52,7 @@ class TextFolder:
     pair_valids: tuple[Pair, ...]
     parallel_valids: tuple[str, ...]
     has_plain: bool = False
+    left_out: frozenset[str] = frozenset()
 
     def side(self, split: str, pair: Pair, language: str) -> Path:
         """The file of one language of one pair."""
@@ -119,26 +123,32 @@ class TextFolder:
         """Train, valid and test files that preparation does not read, and unsplit text.
 
         They are of languages without training text, or another file of the same pair goes before.
+        Those of pairs that were not asked for are not among them.
         """
         used = {*self.files()}
         paths = sorted(path for path in self.root.iterdir() if path.is_file())
         plain = sorted((self.root / PLAIN).iterdir()) if self.has_plain else []
         split = [path for path in (*paths, *plain) if is_split_file(path.name)]
         further = [path for files in unsplit(paths).values() for path in files.values()]
-        return [self.named(path) for path in (*split, *further) if path not in used]
+        unused = (path for path in (*split, *further) if path not in used)
+        return [self.named(path) for path in unused if path.name not in self.left_out]
 
 
-def read_text_folder(root: Path, languages: Sequence[str] | None = None) -> TextFolder:
+def read_text_folder(
+    root: Path, languages: Sequence[str] | None = None, wanted: Sequence[str] = ()
+) -> TextFolder:
     """Look at `root` and check that what belongs together is there.
 
     Args:
         root: the folder of text files.
         languages: their order; by default the order in which the sorted pairs name them.
+        wanted: pairs such as `en-de`, either way round, whose files alone are taken, beside sets
+            that are parallel over all languages; by default all.
 
     Raises:
         UserError: a missing folder or side, a name of a train, valid or test file that fits no
-            form, no training text, an unknown language, an empty file, sides that differ in their
-            number of lines, or an empty line in a test set.
+            form, no training text, an unknown language or pair, an empty file, sides that differ in
+            their number of lines, or an empty line in a test set.
     """
     if not root.is_dir():
         raise UserError(f"`TEXT` must be a folder of text files; {root} is not one")
@@ -146,13 +156,16 @@ def read_text_folder(root: Path, languages: Sequence[str] | None = None) -> Text
     parallel: dict[str, set[str]] = {"valid": set(), "test": set()}
     names = sorted(path.name for path in root.iterdir())
     _check_names(names)
-    for name in filter(None, map(text_name, names)):
+    left_out = _left_out(names, wanted)
+    for name in filter(None, map(text_name, set(names) - left_out)):
         if name.pair:
             first, second = name.pair
             pairs[name.split].add((first, second))
         else:
             parallel[name.split].add(name.language)
     if not pairs["train"]:
+        if left_out:
+            raise UserError(f"`--pairs` must name one with training text; it is {','.join(wanted)}")
         unsplit_text = unsplit(root / name for name in names)
         advice = f"; {unsplit_advice(unsplit_text, pairs=True)}" if unsplit_text else ""
         raise UserError(
@@ -173,9 +186,23 @@ def read_text_folder(root: Path, languages: Sequence[str] | None = None) -> Text
         ),
         parallel_valids=tuple(language for language in trained if language in parallel["valid"]),
         has_plain=(root / PLAIN).is_dir(),
+        left_out=left_out,
     )
     _check(folder)
     return folder
+
+
+def _left_out(names: Sequence[str], wanted: Sequence[str]) -> frozenset[str]:
+    """The files of other pairs than those that are wanted; none where no pair is named."""
+    if not wanted:
+        return frozenset()
+    pair_of = {name: parsed.pair for name in names if (parsed := text_name(name)) and parsed.pair}
+    present = {frozenset(pair) for pair in pair_of.values()}
+    kept = {frozenset(pair.split("-")): pair for pair in wanted}
+    if unknown := [pair for languages, pair in kept.items() if languages not in present]:
+        named = sorted({"-".join(pair) for pair in pair_of.values()})
+        raise UserError(f"`--pairs` must be among {', '.join(named)}; it has {', '.join(unknown)}")
+    return frozenset(name for name, pair in pair_of.items() if frozenset(pair) not in kept)
 
 
 def _check_names(names: Sequence[str]) -> None:

@@ -26,12 +26,17 @@ from tdo_plugin.names import check_titles
 
 @dataclass(frozen=True)
 class SystemTexts:
-    """A system to score: its texts by direction, and what is known of how they were made."""
+    """A system to score: its texts by direction, and what is known of how they were made.
+
+    `provenance` is what a folder says, or of several what each says, by folder; `lowercased` is
+    whether one says that its text was.
+    """
 
     name: str
     texts: dict[str, Texts]
     provenance: dict[str, Any] = field(default_factory=dict)
     perplexities: dict[str, float] = field(default_factory=dict)
+    lowercased: bool = False
 
 
 def read_systems(
@@ -40,7 +45,7 @@ def read_systems(
     """All that can be read of the systems; what cannot goes to `failures`, a line each.
 
     Args:
-        specs: `NAME=DIR` of each.
+        specs: `NAME=DIR` of each; a name comes again for further directions of the system.
         directions: all, supervised or zero-shot (with `data`), a list of directions, patterns such
             as `en-*` of what is there, or None for all that is there.
         data: the data folder that was decoded, if it is known.
@@ -51,47 +56,91 @@ def read_systems(
     """
     if not specs:
         raise UserError("`NAME=DIR` must be given, or --hyp and --ref; nothing is")
-    systems = []
-    for name, folder in _named(specs).items():
-        texts = {}
+    return [
+        _read_system(name, folders, directions, data, failures)
+        for name, folders in _named(specs).items()
+    ]
+
+
+def _read_system(
+    name: str,
+    folders: Sequence[Path],
+    directions: str | None,
+    data: DataFolder | None,
+    failures: list[str],
+) -> SystemTexts:
+    places = _places(name, folders, failures)
+    present = sorted(places)
+    chosen = _wanted(directions, data, present)
+    if present and not chosen:
+        failures.append(f"{name}: none of {', '.join(present)} fits {directions}")
+    texts, perplexities = {}, {}
+    for direction in chosen:
+        folder = places.get(direction, folders[0])
+        try:
+            texts[direction] = read_texts(folder, direction, data)
+        except UserError as error:
+            failures.append(f"{name} {direction}: {error}")
+            continue
+        perplexity = summary_of(folder, direction).get("perplexity")
+        if perplexity is not None:
+            perplexities[direction] = perplexity
+    hows = {str(folder): read_how(folder) or {} for folder in folders}
+    forms = [form_of(how.get("form", {}), f"{folder}/{HOW}") for folder, how in hows.items()]
+    known = {folder: how for folder, how in hows.items() if how}
+    provenance = known if len(folders) > 1 else hows[str(folders[0])]
+    lowercased = any(form.casing == "lowercased" for form in forms)
+    return SystemTexts(name, texts, provenance, perplexities, lowercased)
+
+
+def _places(name: str, folders: Iterable[Path], failures: list[str]) -> dict[str, Path]:
+    """The folder of each direction of a system.
+
+    Raises:
+        UserError: two folders have one.
+    """
+    places: dict[str, Path] = {}
+    for folder in folders:
         try:
             present = directions_of(folder)
         except UserError as error:
             failures.append(f"{name}: {error}")
-            present = []
-        chosen = _wanted(directions, data, present)
-        if present and not chosen:
-            failures.append(f"{name}: none of {', '.join(present)} fits {directions}")
-        for direction in chosen:
-            try:
-                texts[direction] = read_texts(folder, direction, data)
-            except UserError as error:
-                failures.append(f"{name} {direction}: {error}")
-        summaries = {direction: summary_of(folder, direction) for direction in texts}
-        perplexities = {
-            direction: summary["perplexity"]
-            for direction, summary in summaries.items()
-            if summary.get("perplexity") is not None
-        }
-        how = read_how(folder) or {}
-        form_of(how.get("form", {}), str(folder / HOW))
-        systems.append(SystemTexts(name, texts, how, perplexities))
-    return systems
+            continue
+        for direction in present:
+            first = places.setdefault(direction, folder)
+            if first is not folder:
+                raise UserError(
+                    f"`NAME=DIR` must give a direction of a system once; {direction} of {name} is "
+                    f"in {first} and in {folder}"
+                )
+    return places
 
 
-def _named(specs: Iterable[str]) -> dict[str, Path]:
-    folders: dict[str, Path] = {}
+def _named(specs: Iterable[str]) -> dict[str, list[Path]]:
+    folders: dict[str, list[Path]] = {}
     for text in specs:
         name, folder = _divided(text)
         if not (name and folder):
             raise UserError(f"`NAME=DIR` must name a system and its folder; it is {text}")
         check_titles([name], "`NAME=DIR`")
-        if name in folders:
-            raise UserError(f"`NAME=DIR` must name each system once; {name} is there twice")
         if not Path(folder).is_dir():
             raise UserError(f"`NAME=DIR` must name a folder; {folder} is not one")
-        folders[name] = Path(folder)
+        folders.setdefault(name, []).append(Path(folder))
     return folders
+
+
+def named_folders(specs: Sequence[str]) -> dict[str, Path]:
+    """The folder of each `NAME=DIR`, by name.
+
+    Raises:
+        UserError: there are none, one of them is not as it must be, or a name has two.
+    """
+    if not specs:
+        raise UserError("`NAME=DIR` must be given; nothing is")
+    named = _named(specs)
+    if several := [name for name, folders in named.items() if len(folders) > 1]:
+        raise UserError(f"`NAME=DIR` must name each system once; {several[0]} is there twice")
+    return {name: folders[0] for name, folders in named.items()}
 
 
 def _divided(text: str) -> tuple[str, str]:

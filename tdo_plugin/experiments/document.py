@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.report.cells import MEASURES
 from tdo_plugin.typed import typed
 
 if sys.version_info >= (3, 11):
@@ -182,6 +183,7 @@ class Row:
         directions: what is translated, where it is not what the table says.
         path: a checkpoint instead of the system's tested one.
         translate: further options of `tdo translate`; its output is a folder of its own then.
+        published: its name in the published table beside cells of axes (default: its label).
     """
 
     label: str = ""
@@ -191,6 +193,7 @@ class Row:
     directions: str | None = None
     path: str | None = None
     translate: str = ""
+    published: str = ""
 
 
 @dataclass(frozen=True)
@@ -198,27 +201,34 @@ class Drawing:
     """What a command makes of a table's rows.
 
     Attributes:
-        make: the command; {out} is where, {scores} the score sheet, {each} the words of the rows.
+        make: the command, or several; {out} is where, {scores} the score sheet, {each} the words of
+            the rows. What they print is beside it, in {out}.txt.
         out: its place below the table's folder.
-        each: a row's word; a row for which it is empty is left out.
+        each: a row's word; a row for which it is empty is left out, and where it is for all of them
+            nothing is drawn.
         rows: patterns of names of rows (default: all).
         baseline: patterns of the name of a row that others are compared with, {baseline} its
             label; where none fits nothing is drawn.
         at: a list, for each value of which it is drawn, {at} in templates.
         scales: those at which it is drawn; all where there are none.
-        least: rows that there must be, those that are left out apart.
+        only: drawn where this is true; a template.
+        least: rows that there must be; 0 for tables without rows.
         seeds: whether each training of a row has a word; else the first one.
+        per_seed: whether it is drawn of each training by itself; +seed=N ends its place from the
+            second on.
     """
 
-    make: str
+    make: Any
     out: str
     each: str = ""
     rows: tuple[str, ...] = ("*",)
     baseline: tuple[str, ...] = ()
     at: Any = None
     scales: tuple[str, ...] = ()
+    only: Any = True
     least: int = 1
     seeds: bool = False
+    per_seed: bool = False
 
 
 @dataclass(frozen=True)
@@ -228,13 +238,24 @@ class Table:
     Attributes:
         title: what it shows.
         rows: by name.
-        axes: those whose values, all with all, make further rows of `system`.
-        system: of these rows.
+        axes: those whose values, all with all, make further rows of `system`, the last axis
+            fastest. Such a table is shown by its axes too (`tdo report --cells`).
+        system: of these rows, or a list of several.
         label: of these rows, a template over the axes' names.
+        cells: another table, whose rows and scores this one shows by its axes.
+        best: axes, for each value of which the best cell is shown; with `cells` nothing else is.
+        mean_over: an axis, over whose values there are means.
+        groups: groups or directions that are shown of cells (default: all directions as one); by
+            the first metric of the first it is said which is best.
+        measure: `test`, or `validation`: the scores are those that the trainings measured on
+            validation sets, and nothing is translated.
+        note: what stands below tables of cells.
         directions: what is translated and scored.
         baseline: pattern of the label that others are compared with (default: the first).
         blocks: whether rows of different `block`s, a name that systems have, are scored apart.
         published: the paper's table beside it, PAPER:TABLE; empty for none.
+        published_row: the name of a cell's row there, or with `cells` of a value's of `best`, a
+            template over the axes' names.
         score: further options of `tdo score`; false: nothing is translated or scored.
         draw: what is drawn.
         twins: whether rows that come to the same training are shown.
@@ -245,11 +266,18 @@ class Table:
     title: str = ""
     rows: dict[str, Row] = field(default_factory=dict)
     axes: tuple[str, ...] = ()
-    system: str = ""
+    system: Any = ""
     label: str = ""
+    cells: str = ""
+    best: tuple[str, ...] = ()
+    mean_over: str = ""
+    groups: tuple[str, ...] = ()
+    measure: str = "test"
+    note: str = ""
     directions: str = "all"
     baseline: str | None = None
     published: str | None = None
+    published_row: str = ""
     score: Any = ""
     draw: tuple[Drawing, ...] = ()
     twins: bool = False
@@ -259,7 +287,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Document:
-    """A file of experiments."""
+    """A file of experiments; `draw` is drawn of each of its tables."""
 
     title: str
     path: Path
@@ -274,33 +302,65 @@ class Document:
     scales: dict[str, Scale] = field(default_factory=dict)
     corpora: dict[str, Corpus] = field(default_factory=dict)
     made: dict[str, Made] = field(default_factory=dict)
-    axes: dict[str, dict[str, When]] = field(default_factory=dict)
+    axes: dict[str, dict[str, System]] = field(default_factory=dict)
     systems: dict[str, System] = field(default_factory=dict)
     tables: dict[str, Table] = field(default_factory=dict)
+    draw: tuple[Drawing, ...] = ()
 
 
-def read_document(path: Path) -> Document:
+def read_document(path: Path, find: Callable[[str], Path] | None = None) -> Document:
     """Read a file of experiments.
+
+    Args:
+        path: of the file.
+        find: the file that `extends` names, where that is no path beside this one.
 
     Raises:
         UserError: it is none; the line says where and why.
     """
+    content, text = _content(path)
+    above = [path.resolve()]
+    while isinstance(extended := content.pop("extends", None), str):
+        other = path.parent / extended
+        other = other if other.is_file() or find is None else find(extended)
+        if other.resolve() in above:
+            raise UserError(f"{path.name}: `extends` must not lead back to a file; {extended} does")
+        above.append(other.resolve())
+        base, _ = _content(other)
+        base.pop("tables", None)
+        content = _merged(base, content)
+    try:
+        document = _document(content, path)
+    except ValueError as error:
+        message = str(error).removeprefix("it.")
+        unknown = UNKNOWN.match(message)
+        place = f"{unknown[1]}.{unknown[2]}" if unknown else message
+        raise UserError(f"{path.name}{_line(text, place)}: {message}") from None
+    for place, reason in _mistakes(document):
+        raise UserError(f"{path.name}{_line(text, place)}: {place} {reason}")
+    return document
+
+
+def _content(path: Path) -> tuple[Values, str]:
+    """The tables of a TOML file, and its text."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not UTF-8"
         raise UserError(f"`EXPERIMENTS` must be a file of experiments; {path}: {reason}") from None
     try:
-        content = tomllib.loads(text)
+        return tomllib.loads(text), text
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{path.name} must be TOML; {error}") from None
-    try:
-        document = _document(content, path)
-    except ValueError as error:
-        raise UserError(f"{path.name}{_line(text, str(error))}: {error}") from None
-    for place, reason in _mistakes(document):
-        raise UserError(f"{path.name}{_line(text, place)}: {place} {reason}")
-    return document
+
+
+def _merged(base: Values, changes: Values) -> Values:
+    """One table with another's changes, likewise of the tables in it; a list is taken whole."""
+    merged = dict(base)
+    for key, value in changes.items():
+        both = isinstance(value, dict) and isinstance(base.get(key), dict)
+        merged[key] = _merged(base[key], value) if both else value
+    return merged
 
 
 def _document(content: Values, path: Path) -> Document:
@@ -359,45 +419,64 @@ def _when(when: Any, place: str) -> Any:
 def _mistakes(document: Document) -> Iterator[tuple[str, str]]:
     """Names that there are not, each with its place."""
     conditions = {CONDITION, *document.options}
-    places: dict[str, tuple[When, ...]] = {"when": document.when} | {
-        f"systems.{name}.when": system.when for name, system in document.systems.items()
+    parts = {f"systems.{name}": system for name, system in document.systems.items()} | {
+        f"axes.{axis}.{name}": part
+        for axis, values in document.axes.items()
+        for name, part in values.items()
     }
+    places = {"when": document.when} | {f"{name}.when": part.when for name, part in parts.items()}
     for place, whens in places.items():
         for when in whens:
             for name in when.conditions:
                 if name not in conditions:
                     yield place, f"must have conditions of {_listed(conditions)}; {name} is none"
-    for name, system in document.systems.items():
-        for base in system.base:
+    for name, part in parts.items():
+        for base in part.base:
             if base not in document.systems:
-                yield f"systems.{name}.base", f"must name systems of this file; {base} is none"
-        if system.corpus is not None and system.corpus not in document.corpora:
-            yield f"systems.{name}.corpus", f"must be of {_listed(document.corpora)}"
-        if system.continues not in (None, "restore", "finetune"):
-            yield f"systems.{name}.continues", "must be restore or finetune"
+                yield f"{name}.base", f"must name systems of this file; {base} is none"
+        if part.corpus is not None and part.corpus not in document.corpora:
+            yield f"{name}.corpus", f"must be of {_listed(document.corpora)}"
+        if part.continues not in (None, "restore", "finetune"):
+            yield f"{name}.continues", "must be restore or finetune"
     for name, table in document.tables.items():
-        for axis in table.axes:
-            if axis not in document.axes:
-                yield f"tables.{name}.axes", f"must be of {_listed(document.axes)}; {axis} is none"
+        yield from ((f"tables.{name}.{key}", reason) for key, reason in _of_table(document, table))
     for name, scale in document.scales.items():
         if scale.base is not None and scale.base not in document.scales:
             yield f"scales.{name}.base", f"must be of {_listed(document.scales)}"
-    for name, option in document.options.items():
+    for name in document.options:
         if name in document.scales or name == CONDITION:
             yield f"options.{name}", "must not be called as a scale"
+
+
+def _of_table(document: Document, table: Table) -> Iterator[tuple[str, str]]:
+    for axis in table.axes:
+        if axis not in document.axes:
+            yield "axes", f"must be of {_listed(document.axes)}; {axis} is none"
+    with_axes = {name for name, other in document.tables.items() if other.axes}
+    if table.cells and table.cells not in with_axes:
+        yield "cells", f"must be a table with axes ({_listed(with_axes)}); it is {table.cells}"
+        return
+    if table.measure not in MEASURES:
+        yield "measure", f"must be {' or '.join(MEASURES)}; it is {table.measure}"
+    axes = document.tables[table.cells].axes if table.cells else table.axes
+    for key, names in (("best", table.best), ("mean_over", filter(None, [table.mean_over]))):
+        for axis in names:
+            if axis not in axes:
+                yield key, f"must be of the table's axes ({_listed(axes)}); {axis} is none"
 
 
 def _listed(names: Any) -> str:
     return ", ".join(sorted(names)) or "none, since the file has none"
 
 
+UNKNOWN = re.compile(r"(\S+) must have .*; (\S+) is not so$")  # as `typed` says it
 HEADER = re.compile(r"\s*\[\[?\s*(.+?)\s*\]\]?\s*(?:#.*)?$")
 KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
 
 
 def _line(text: str, place: str) -> str:
     """`, line 12`, of the key that a message begins with, or of the last table above it."""
-    place = place.partition(" ")[0].removeprefix("it.")
+    place = place.partition(" ")[0]
     best, at = "", 0
     table = ""
     counts: dict[str, int] = {}

@@ -1,9 +1,9 @@
 """Templates, texts with ``{expressions}`` over names, and their values.
 
 An expression is arithmetic, a choice (``3 if scale == 'toy' else 6``), a list or a call of one of
-:data:`FUNCTIONS`. A text that is one expression has its value; any other one is put together. Doubled
-braces stand for themselves. Within an expression that is a reference (``checkpoint:SYSTEM``) there
-may be others.
+:data:`FUNCTIONS`. A text that is one expression has its value; any other one is put together.
+Doubled braces stand for themselves. Within an expression that is a reference
+(``checkpoint:SYSTEM``) there may be others.
 """
 
 from __future__ import annotations
@@ -50,6 +50,14 @@ def _both_ways(center: str, others: Sequence[str]) -> list[str]:
     ]
 
 
+def _source(direction: str) -> str:
+    return direction.partition("-")[0]
+
+
+def _target(direction: str) -> str:
+    return direction.partition("-")[2]
+
+
 def _first(values: Sequence[Any], count: int) -> list[Any]:
     return list(values[:count])
 
@@ -68,6 +76,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "pairs": _pairs,
     "both_ways": _both_ways,
     "first": _first,
+    "source": _source,
+    "target": _target,
 }
 
 

@@ -25,14 +25,18 @@ def find(name: str) -> Document:
         UserError: there is none, or it cannot be read.
     """
     path = Path(name)
-    if path.suffix == ".toml" or path.exists():
-        return read_document(path)
-    packaged = FOLDER / f"{name}.toml"
-    if not packaged.is_file():
+    if path.suffix == ".toml" or path.is_file():
+        return read_document(path, _packaged)
+    return read_document(_packaged(name), _packaged)
+
+
+def _packaged(name: str) -> Path:
+    path = FOLDER / f"{name}.toml"
+    if not path.is_file():
         raise UserError(
             f"`EXPERIMENTS` must be a file, or one of {', '.join(names())}; it is {name}"
         )
-    return read_document(packaged)
+    return path
 
 
 def setting_of(document: Document, scale: str | None, given: Mapping[str, str]) -> Setting:
@@ -57,9 +61,8 @@ def setting_of(document: Document, scale: str | None, given: Mapping[str, str]) 
     for name, option in document.options.items():
         if name in given:
             if not plain.has(option.scales):
-                raise UserError(
-                    f"`--{name}` must come with the scale {' or '.join(option.scales)}; it is {scale}"
-                )
+                where = " or ".join(option.scales)
+                raise UserError(f"`--{name}` must come with the scale {where}; it is {scale}")
             if option.choices and given[name] not in option.choices:
                 raise UserError(
                     f"`--{name}` must be of {', '.join(option.choices)}; it is {given[name]}"

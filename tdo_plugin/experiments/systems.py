@@ -2,9 +2,9 @@
 
 A name is parts joined by ``/`` and ``+``: ``ted19/tdo-prefix+adaptation+instrucl``. A part is a
 system of the file, ``AXIS=VALUE`` of one of its axes, or ``NAME=VALUE``, which sets a name or an
-option of the file; the two signs mean the same and only make names easier to read. Parts come one after the other, each behind
-its own bases; what a later one says replaces what an earlier one said. Behind all parts comes the
-scale, then the conditions of parts, in the same order.
+option of the file; the two signs mean the same and only make names easier to read. Parts come one
+after the other, each behind its own bases; what a later one says replaces what an earlier one said.
+Behind all parts comes the scale, then the conditions of parts, in the same order.
 """
 
 from __future__ import annotations
@@ -249,9 +249,9 @@ def _parts(name: str, document: Document, where: str) -> Iterator[_Part]:
             chain = tuple(_chain(part, document, seen))
             yield _Part(sign + part, chain, continues=document.systems[part].continues)
         elif given and value in document.axes.get(key, {}):
-            layer = document.axes[key][value]
-            chain = (System(let=layer.let, flags=layer.flags, test=layer.test),)
-            yield _Part(sign + part, chain, key, value)
+            chosen = document.axes[key][value]
+            bases = [system for base in chosen.base for system in _chain(base, document, seen)]
+            yield _Part(sign + part, (*bases, chosen), key, value, chosen.continues)
         elif given and key not in document.axes:
             yield _Part(sign + part, key=key, given=_number(value))
         else:

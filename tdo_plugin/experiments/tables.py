@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import fnmatch
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.experiments.cells import axes_of, cells_text, check_cells, check_validated
 from tdo_plugin.experiments.document import Drawing, Row, Table
 from tdo_plugin.experiments.expressions import Scope, as_text
 from tdo_plugin.experiments.steps import Command, Step
@@ -31,13 +32,15 @@ class TableRow:
         label: how the table calls it.
         parts: systems that translate for it, each with what it translates, a checkpoint instead
             of its tested one, and further options of `tdo translate`.
-        own: whether its output has a folder of its own.
+        published: its name in the published table beside cells.
+        values: by axis, of a cell.
     """
 
     name: str
     label: str
     parts: tuple[Part, ...]
-    own: bool
+    published: str = ""
+    values: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -65,33 +68,58 @@ class Part:
     translate: str
     names: Mapping[str, Any]
 
+    @property
+    def own(self) -> bool:
+        """Whether its output is not the system's usual one, and has a folder of its own."""
+        return bool(self.path or self.translate)
+
 
 def rows_of(plan: Plan, name: str, patterns: Sequence[str]) -> tuple[list[TableRow], list[str]]:
     """A table's rows, and the names of those that this scale is without.
 
     Raises:
-        UserError: a pattern fits no row, or there is no row at this scale.
+        UserError: there is no such row at this scale.
     """
     setting, table = plan.setting, plan.setting.document.tables[name]
     every = list(_described(setting, name, table))
+    if patterns and not every:
+        raise UserError(f"`--rows` must be left out with {name}, which has none; both are given")
     chosen = [row for row in every if not patterns or _fits(row[0], patterns)]
-    for pattern in patterns:
-        if not any(fnmatch.fnmatchcase(row[0], pattern) for row in every):
-            names = ", ".join(row[0] for row in every)
-            raise UserError(f"`--rows` must be of {names}; {pattern} is none of them")
     rows: list[TableRow] = []
     left_out: list[str] = []
-    for key, row, names in chosen:
-        found = list(_rows(plan, table, key, row, names))
+    for key, row, own in chosen:
+        found = list(_rows(plan, table, key, row, own))
         rows += found
         if not found:
             left_out.append(key)
-    if not rows:
+    if chosen and not rows:
         raise UserError(
             f"`--rows` must be of rows that there are at the scale {setting.scale}; "
             f"{', '.join(left_out)} are not"
         )
-    return (rows if table.twins else _without_twins(plan, rows)), left_out
+    if not table.twins:  # where layers are few, a sweep has some
+        rows = _first_of_each(rows, lambda row: identity(plan, row))
+    return rows, left_out
+
+
+def tables_with(setting: Setting, tables: Sequence[str], patterns: Sequence[str]) -> list[str]:
+    """Those tables that have rows with names of such patterns; all without patterns.
+
+    Raises:
+        UserError: a pattern fits no row of any.
+    """
+    document = setting.document
+    shown = {name: document.tables[name].cells or name for name in tables}
+    names = {
+        name: [row[0] for row in _described(setting, cells, document.tables[cells])]
+        for name, cells in shown.items()
+    }
+    every = list(dict.fromkeys(name for rows in names.values() for name in rows))
+    for pattern in patterns:
+        if not any(fnmatch.fnmatchcase(name, pattern) for name in every):
+            raise UserError(f"`--rows` must be of {', '.join(every)}; {pattern} is none of them")
+    fitting = [table for table, rows in names.items() if any(_fits(row, patterns) for row in rows)]
+    return fitting if patterns else list(tables)
 
 
 def _fits(name: str, patterns: Sequence[str]) -> bool:
@@ -110,45 +138,42 @@ def _described(
         for value in scope.value(row.rows):
             own = scope.with_values(row=value)
             yield own.text(key), row, {"row": value}
-    axes = [list(setting.document.axes[axis]) for axis in table.axes]
-    for values in product(*axes) if axes else ():
-        cell = dict(zip(table.axes, values, strict=True))
-        parts = "".join(f"+{axis}={value}" for axis, value in cell.items())
-        yield table.system + parts, Row(table.label), cell
+    systems = scope.value(table.system)
+    axes = axes_of(setting, table)
+    for system in systems if isinstance(systems, list) else [systems]:
+        if axes and not setting.resolve(system).here:  # to be said once, not of each cell
+            yield system, Row(table.label), {}
+            continue
+        for values in product(*axes.values()) if axes else ():
+            cell = dict(zip(axes, values, strict=True))
+            parts = "".join(f"+{axis}={value}" for axis, value in cell.items())
+            yield system + parts, Row(table.label, published=table.published_row), cell
 
 
 def _rows(
     plan: Plan, table: Table, key: str, row: Row, names: Mapping[str, Any]
 ) -> Iterator[TableRow]:
-    """The row, once for each of an option's values that make a difference to it.
-
-    A value that comes to the same as the option's first one has no place in the name. The label
-    says which value it is where the option has several by default that differ.
-    """
-    seen: dict[str, TableRow] = {}
+    """The row, once for each of several values of an option that make a difference to it."""
     several = plan.setting.several
-    options = plan.setting.document.options
-
-    def differ(option: str, values: Sequence[Any]) -> bool:
-        found = [
-            _row(plan, table, key, row, names, f"+{option}={as_text(value)}") for value in values
-        ]
-        return len({identity(plan, made) for made in found if made}) > 1
-
+    found: dict[str, TableRow] = {}
     for values in product(*several.values()):
-        suffix = labels = ""
+        suffix, label = "", ""
         for option, value in zip(several, values, strict=True):
-            usual = plan.setting.of_scale(options[option].default)
-            named = differ(option, [options[option].choices[0], value])
-            if named:
-                suffix += f"+{option}={as_text(value)}"
-            if named or differ(option, [*usual, value] if isinstance(usual, list) else [value]):
-                labels += options[option].labels.get(as_text(value), "")
-        found = _row(plan, table, key, row, names, suffix)
-        if found is None:
-            return
-        seen.setdefault(suffix, replace(found, label=found.label + labels))
-    yield from seen.values()
+            described = plan.setting.document.options[option]
+            usual = plan.setting.of_scale(described.default)  # several, whatever is given
+
+            def comes_to(value: Any, option: str = option) -> Any:
+                made = _row(plan, table, key, row, names, f"+{option}={as_text(value)}")
+                return made and identity(plan, made)
+
+            differs = comes_to(value) != comes_to(described.choices[0])
+            suffix += f"+{option}={as_text(value)}" * differs
+            if differs or any(comes_to(other) != comes_to(value) for other in usual):
+                label += described.labels.get(as_text(value), "")
+        made = _row(plan, table, key, row, names, suffix)
+        if made is not None:
+            found.setdefault(suffix, replace(made, label=made.label + label))
+    yield from found.values()
 
 
 def _row(
@@ -166,15 +191,17 @@ def _row(
         if not resolved.here:
             return None
         scope = scope or resolved.scope.with_values(**names)
-        directions = outer.with_values(**local).text(row.directions or table.directions)
+        own = resolved.scope.with_values(**local)
+        directions = own.text(row.directions or table.directions)
         parts.append(Part(system, directions, row.path, row.translate, local))
     if scope is None:
         return None
     label = scope.text(row.label or key)
+    published = scope.text(row.published) or label
     if template := setting.said("label"):
         label = scope.with_values(label=label).text(template)
-    own = bool(row.path or row.translate or row.each is not None)
-    return TableRow(key + suffix, label, tuple(parts), own)
+    cell = {axis: names[axis] for axis in table.axes if axis in names}
+    return TableRow(key + suffix, label, tuple(parts), published, cell)
 
 
 def systems_of(plan: Plan) -> Iterator[str]:
@@ -202,11 +229,10 @@ def identity(plan: Plan, row: TableRow) -> Any:
     )
 
 
-def _without_twins(plan: Plan, rows: Sequence[TableRow]) -> list[TableRow]:
-    """Of rows that come to the same the first: where layers are few, a sweep has some."""
+def _first_of_each(rows: Sequence[TableRow], identity: Callable[[TableRow], Any]) -> list[TableRow]:
     kept: dict[Any, TableRow] = {}
     for row in rows:
-        kept.setdefault(identity(plan, row), row)
+        kept.setdefault(identity(row), row)
     return list(kept.values())
 
 
@@ -216,26 +242,39 @@ class PlannedTable:
     Attributes:
         rows: its rows.
         left_out: rows that this scale is without.
+        scored: the table whose scores it shows: itself, or that of its cells.
         goals: names of the steps that make it.
     """
 
     def __init__(self, plan: Plan, name: str, patterns: Sequence[str] = ()) -> None:
         self.plan, self.name = plan, name
         self.table = plan.setting.document.tables[name]
-        self.rows, self.left_out = rows_of(plan, name, patterns)
+        self.scored = PlannedTable(plan, self.table.cells, patterns) if self.table.cells else self
+        if self.scored is self:
+            self.rows, self.left_out = rows_of(plan, name, patterns)
+        else:
+            self.rows, self.left_out = self.scored.rows, self.scored.left_out
+        check_cells(self)
         self.folder = plan.graph.run / name
         scored = self.table.score is not False
         self.goals = [self._report()] if scored else []
         self.goals += [
             goal
-            for number, drawing in enumerate(self.table.draw)
+            for number, drawing in enumerate((*self.table.draw, *plan.setting.document.draw))
             for goal in self._drawings(drawing, number)
             if plan.setting.has(drawing.scales)
         ]
 
-    def _seeded(self) -> list[TableRow]:
+    def _seeded(self, rows: Sequence[TableRow]) -> list[TableRow]:
+        """A row for each training."""
         seeds = self.plan.seeds
-        return [row.with_seed(seed, seeds) for row in self.rows for seed in range(1, seeds + 1)]
+        return [row.with_seed(seed, seeds) for row in rows for seed in range(1, seeds + 1)]
+
+    def identity(self, row: TableRow) -> Any:
+        """What a row comes to: of tables that translate nothing its training."""
+        if self.table.measure == "test":
+            return identity(self.plan, row)
+        return tuple(map(self.plan.twins.training, row.systems))
 
     def block_of(self, row: TableRow) -> str:
         """Which rows it is compared with."""
@@ -246,48 +285,63 @@ class PlannedTable:
         """Of the rows, each once."""
         return list(dict.fromkeys(map(self.block_of, self.rows)))
 
+    def folder_of(self, block: str) -> Path:
+        """A block's folder."""
+        return self.folder if len(self.blocks()) == 1 else self.folder / block
+
     def sheet(self, block: str) -> Path:
         """A block's score sheet."""
-        folder = self.folder if len(self.blocks()) == 1 else self.folder / block
-        return folder / "scores.json"
+        return self.scored.folder_of(block) / "scores.json"
 
     def _report(self) -> str:
-        needs = [self._scores(block) for block in self.blocks()]
+        needs = [self.scored.scores(block) for block in self.blocks()]
         sheets = [str(self.sheet(block)) for block in self.blocks()]
-        words = ["report", *sheets, "--out", str(self.folder)]
-        published = self.table.published
-        if (
-            published is None
-            and self.name.startswith("table")
-            and self.plan.setting.document.published
-        ):
-            published = f"{self.plan.setting.document.published}:{self.name.removeprefix('table')}"
-        if published:
-            words += ["--published", published]
-        step = Step(f"{self.name}/report", "report", (tuple(words),), tuple(needs))
+        beside = ("--published", self.published) if self.published else ()
+        commands: list[Command] = []
+        files: dict[Path, str] = {}
+        if not self.scored.table.axes:
+            commands.append(("report", *sheets, "--out", str(self.folder), *beside))
+        else:
+            for block, sheet in zip(self.blocks(), sheets, strict=True):
+                folder = self.folder_of(block)
+                if self.scored is self:
+                    commands.append(("report", sheet, "--out", str(folder), *beside))
+                files[folder / "cells.json"] = cells_text(self, block)
+                place = str(folder / "cells.json")
+                commands.append(("report", sheet, "--cells", place, "--out", str(folder)))
+        step = Step(f"{self.name}/report", "report", tuple(commands), tuple(needs), files=files)
         return self.plan.graph.add(step)
 
-    def _scores(self, block: str) -> str:
-        rows = [row for row in self._seeded() if self.block_of(row) == block]
+    @property
+    def published(self) -> str:
+        """The paper's table beside it, or nothing."""
+        paper, number = self.plan.setting.document.published, self.name.removeprefix("table")
+        if self.table.published is not None:
+            return self.table.published
+        return f"{paper}:{number}" if paper and number != self.name else ""
+
+    def scores(self, block: str) -> str:
+        """The step that makes a block's score sheet."""
+        rows = [row for row in self._seeded(self.rows) if self.block_of(row) == block]
+        if self.table.axes:
+            rows = _first_of_each(rows, self.identity)
         systems: list[str] = []
         needs: list[str] = []
         for row in rows:
             for part in row.parts:
-                step, folder = self._translation(row, part)
-                needs.append(step)
+                measured, folder = self._measured(row, part)
+                needs.append(measured)
                 systems.append(f"{row.label}={folder}")
-        data = self.plan.folder(self.plan.system(rows[0].systems[0]).corpus) / "data"
+        system = self.plan.system(rows[0].systems[0])
+        data = self.plan.folder(system.corpus) / "data"
         sheet = self.sheet(block)
-        setting, document = self.plan.setting, self.plan.setting.document
         words = ["score", *dict.fromkeys(systems), "--data", str(data), "--out", str(sheet.parent)]
-        if document.protocol:
-            words += ["--protocol", document.protocol]
-        scope = setting.scope({}, f"tables.{self.name}")
-        words += ["--directions", scope.text(self.table.directions)]
-        words += ["--baseline", self._baseline([row.label for row in rows])]
-        words += shlex.split(scope.text(setting.said("score") or ""))
-        words += shlex.split(scope.text(self.table.score))
-        words += self.plan.inputs.lid
+        if self.table.measure == "test":
+            words += self._measures(rows, system.scope)
+        else:
+            words.append("--validations")
+        words += shlex.split(system.scope.text(self.table.score))
+        words += self.plan.inputs.lid if self.table.measure == "test" else ()
         step = Step(
             f"{self.name}/{block}/scores",
             "scores",
@@ -296,6 +350,25 @@ class PlannedTable:
             (sheet,),
         )
         return self.plan.graph.add(step)
+
+    def _measures(self, rows: Sequence[TableRow], scope: Scope) -> list[str]:
+        """Options of `tdo score` for test sets; those of the table come behind them."""
+        protocol = self.plan.setting.document.protocol
+        return [
+            *(("--protocol", protocol) if protocol else ()),
+            *("--directions", scope.text(self.table.directions)),
+            *("--baseline", self._baseline([row.label for row in rows])),
+            *shlex.split(scope.text(self.plan.setting.said("score") or "")),
+        ]
+
+    def _measured(self, row: TableRow, part: Part) -> tuple[str, Path]:
+        """The step after which a row's part can be scored, and the folder of what is scored."""
+        plan = self.plan
+        if self.table.measure == "test":
+            return self._translation(row, part)
+        check_validated(plan, part.system)
+        trained = plan.folder(plan.twins.trained_as(part.system))
+        return plan.training(part.system), trained / "checkpoints"
 
     def _baseline(self, labels: Sequence[str]) -> str:
         pattern = self.table.baseline
@@ -306,7 +379,8 @@ class PlannedTable:
         plan = self.plan
         from tdo_plugin.experiments.plan import References, words_of
 
-        place = row.name if row.own else plan.twins.tested_as(part.system)
+        each = f"/{part.names['each']}" if "each" in part.names else ""
+        place = f"{row.name}{each}" if part.own else plan.twins.tested_as(part.system)
         out = plan.folder(place) / "output"
         needs: list[str] = []
         references = References(plan, needs, part.system, out=out)
@@ -328,20 +402,25 @@ class PlannedTable:
         name = f"{place}/output/{part.directions.replace('/', '-').replace('*', 'X')}"
         step = Step(name, "translation", (command,), tuple(dict.fromkeys(needs)), device="all")
         step = replace(step, place=str(out))
-        if row.own:
-            step = replace(step, leaves=(out,) if len(row.parts) == 1 else ())
+        if part.own:
+            step = replace(step, leaves=(out,))
         return plan.graph.add(step), out
 
     def _drawings(self, drawing: Drawing, number: int) -> Iterator[str]:
         setting = self.plan.setting
         scope = setting.scope({}, f"tables.{self.name}.draw[{number}]")
+        if not scope.value(drawing.only):
+            return
         for value in scope.value(drawing.at) if drawing.at is not None else (None,):
             names = {} if drawing.at is None else {"at": value}
-            goal = self._drawing(drawing, scope.with_values(**names), names)
-            if goal is not None:
-                yield goal
+            for seed in range(1, self.plan.seeds + 1) if drawing.per_seed else (None,):
+                goal = self._drawing(drawing, scope.with_values(**names), names, seed)
+                if goal is not None:
+                    yield goal
 
-    def _drawing(self, drawing: Drawing, scope: Scope, names: Mapping[str, Any]) -> str | None:
+    def _drawing(
+        self, drawing: Drawing, scope: Scope, names: Mapping[str, Any], seed: int | None
+    ) -> str | None:
         from tdo_plugin.experiments.plan import References, Words, words_of
 
         if drawing.baseline:
@@ -351,43 +430,51 @@ class PlannedTable:
                 return None
             names = {**names, "baseline": labels[0]}
         patterns = [scope.text(pattern) for pattern in drawing.rows]
-        seeds = self.plan.seeds if drawing.seeds else 1
-        fitting = [row for row in self.rows if _fits(row.name, patterns)]
+        rows = [row for row in self.rows if _fits(row.name, patterns)]
+        if len(rows) < drawing.least:
+            return None
+        if drawing.seeds or seed:
+            seeds = (seed,) if seed else range(1, self.plan.seeds + 1)
+            rows = [row.with_seed(k, self.plan.seeds) for row in rows for k in seeds]
         needs: list[str] = []
-        rows: list[TableRow] = []
+        drawn: list[TableRow] = []
         each = Words()
-        for row in (row.with_seed(seed, seeds) for row in fitting for seed in range(1, seeds + 1)):
+        for row in rows:
             references = References(self.plan, needs, row.systems[0])
             own = self.plan.system(row.systems[0]).scope.with_values(
                 **row.parts[0].names, **names, label=row.label, name=row.name
             )
             word = own.referring(references).text(drawing.each)
-            if word:
-                each.append(word)
+            each += [word] if word else []
             if word or not drawing.each:
-                rows.append(row)
-        if len(rows) < drawing.least * seeds:
+                drawn.append(row)
+        if rows and not drawn:
             return None
-        out = self.folder / scope.text(drawing.out)
+        rows = drawn
+        place = scope.text(drawing.out) + (f"+{SEED}={seed}" if seed and seed > 1 else "")
+        out = self.folder / place
         further: dict[str, Any] = {"each": each, "out": str(out)}
-        if "{scores}" in drawing.make:
+        if "{scores}" in str(drawing.make):
             block = self.block_of(rows[0])
-            needs.append(self._scores(block))
+            needs.append(self.scored.scores(block))
             further["scores"] = str(self.sheet(block))
-        references = References(self.plan, needs, rows[0].systems[0], further=further)
-        own = self.plan.system(rows[0].systems[0]).scope.with_values(**names, label=rows[0].label)
+        own = scope
+        if rows:
+            system = self.plan.system(rows[0].systems[0])
+            own = system.scope.with_values(**names, label=rows[0].label)
+        references = References(
+            self.plan, needs, rows[0].systems[0] if rows else None, further=further
+        )
         commands = words_of(drawing.make, own.referring(references))
         device = "one" if any(DRAWN_WITH_MODELS & {*command[:2]} for command in commands) else ""
+        text = Path(f"{out}.txt")
         step = Step(
-            f"{self.name}/{scope.text(drawing.out)}/drawing",
+            f"{self.name}/{place}/drawing",
             "drawing",
             commands,
             tuple(dict.fromkeys(needs)),
+            (text,),
             device=device,
+            text=text,
         )
         return self.plan.graph.add(step)
-
-
-def printed(rows: Sequence[TableRow]) -> list[Command]:
-    """Names and labels of rows, for a listing."""
-    return [(row.name, row.label) for row in rows]

@@ -40,7 +40,7 @@ class Twins:
         """What a system's training comes to; equal ones are the same training."""
         if name not in self._trainings:
             system = self._plan.system(name)
-            lines = sorted(system.config(self._described).lines())
+            lines = sorted(system.config(self.described).lines())
             before: Hashable = None
             if system.before is not None:
                 begins_with = self.training if system.continues == "restore" else self.test
@@ -57,9 +57,9 @@ class Twins:
     def text(self, name: str, template: str, names: Mapping[str, Any] | None = None) -> str:
         """A template of a system, filled in."""
         scope = self._plan.system(name).scope.with_values(**(names or {}))
-        return scope.referring(self._described).text(template)
+        return scope.referring(self.described).text(template)
 
-    def _described(self, expression: str, scope: Scope) -> Any:
+    def described(self, expression: str, scope: Scope) -> Any:
         """A reference as it can be compared: of what is made the place, of others the name."""
         reference = referred(expression, scope)
         if reference is None:
@@ -68,7 +68,7 @@ class Twins:
         if kind != "made":
             return f"{kind} {name} {target}"
         if target is not None:
-            scope = self._plan.system(target).scope.referring(self._described)
+            scope = self._plan.system(target).scope.referring(self.described)
         return f"made {scope.text(self._plan.description(name).at)}"
 
     @cached_property

@@ -49,7 +49,9 @@ def machine_options(parser: argparse.ArgumentParser) -> None:
     """Declare where to compute, and in which number format."""
     device_options(parser)
     parser.add_argument(
-        "--precision", choices=PRECISIONS, help="number format on a GPU (default: the config's)"
+        "--precision",
+        choices=PRECISIONS,
+        help="number format (default: on a GPU the config's, on a CPU fp32)",
     )
 
 
@@ -69,16 +71,16 @@ def gpus_here(args: argparse.Namespace) -> int:
 
 
 def precision_here(args: argparse.Namespace, config: Config, gpus: int) -> str:
-    """The number format: what `--precision` says, else the config's; on the CPU fp32.
+    """The number format: what `--precision` says, else the config's; on the CPU else fp32.
 
     Raises:
-        UserError: another one is asked for on the CPU.
+        UserError: fp16 is asked for on the CPU.
     """
     if gpus:
         return args.precision or config.precision
-    if args.precision not in (None, "fp32"):
+    if args.precision == "fp16":
         raise UserError(
-            f"`--precision` must be fp32 on the CPU; it is {args.precision} "
-            f"(fairseq's own --{args.precision} is handed on)"
+            "`--precision` must be fp32 or bf16 on the CPU; it is fp16 (fairseq's own --fp16 is "
+            "handed on)"
         )
-    return "fp32"
+    return args.precision or "fp32"

@@ -19,7 +19,7 @@ class FolderInUse(UserError):
 
 
 @contextmanager
-def alone(out: Path, option: str = "--out") -> Iterator[int]:
+def alone(out: Path, option: str = "--out", patience: float = PATIENCE) -> Iterator[int]:
     """No other run writes to the folder meanwhile; it is made where it is missing.
 
     A process that an earlier run left behind holds the folder until it ends: a forked one, or one
@@ -28,6 +28,7 @@ def alone(out: Path, option: str = "--out") -> Iterator[int]:
     Args:
         out: the folder.
         option: that names it, for messages.
+        patience: seconds in which another run may still end.
 
     Yields:
         The lock's file descriptor.
@@ -44,7 +45,7 @@ def alone(out: Path, option: str = "--out") -> Iterator[int]:
             f"`{option}` must be a folder to write to; {out} gave: {error.strerror}"
         ) from None
     with lock as stream:
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + patience
         while not _taken(stream):
             if time.monotonic() > until:
                 raise FolderInUse(

@@ -6,9 +6,11 @@ They leave interrupts from the keyboard to the process that began them, end when
 
 from __future__ import annotations
 
+import ctypes
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -66,6 +68,23 @@ def _end_after(parent: int) -> NoReturn:
     while os.getppid() == parent:
         time.sleep(BEAT)
     os._exit(1)
+
+
+PARENT = "TDO_PARENT"  # variable: the process that this one is to end with
+
+
+def end_with_parent() -> None:
+    """Have this process, and what it becomes, told to end (SIGTERM) when its parent is gone.
+
+    Whoever began it asks for that by the variable `PARENT`, which goes no further. The kernel does
+    it, on Linux alone, so that it holds whatever program this process becomes.
+    """
+    parent = os.environ.pop(PARENT, None)
+    if parent is None or not sys.platform.startswith("linux"):
+        return
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
+    if os.getppid() != int(parent):  # which has ended already
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def ended_with(process: BaseProcess) -> str:

@@ -18,6 +18,7 @@ from tdo_plugin.data.segmentation import join_pieces
 from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.pool import Work, load
 from tdo_plugin.evaluation.decoding.textjobs import parts_of
+from tdo_plugin.evaluation.decoding.translators import Translators
 
 LINES = 10
 
@@ -44,9 +45,9 @@ def text(tmp_path):
 def in_this_process(stages, work, args, unit):
     """Instead of workers, which take their time to start."""
     with kept_logging():
-        translator = load(work, "cpu")
+        translators = work.load("cpu")
     for job in stages[0]:
-        job.perform(translator, work.data, work.out, lambda _: None)
+        job.perform(translators, work.data, work.out, lambda _: None)
     return 0
 
 
@@ -168,11 +169,11 @@ def test_parts_draw_for_themselves(tmp_path):
     text.write_text(f"{line}\n" * 6, encoding="utf-8")
     options = DecodingOptions((trained(),), beam=1, sampling=True, max_len_b=12)
     with kept_logging():
-        translator = load(Work(options, prepared(), tmp_path), "cpu")
+        translators = Work(options, prepared(), tmp_path).load("cpu")
     jobs = parts_of(text, "de-en", 3, tmp_path)
     assert [job.sentences for job in jobs] == [3, 3]
     for job in jobs:
-        job.perform(translator, prepared(), tmp_path, lambda _: None)
+        job.perform(translators, prepared(), tmp_path, lambda _: None)
         assert job.is_whole(tmp_path)
     assert len({job.place.read_text(encoding="utf-8") for job in jobs}) == 2
 
@@ -317,7 +318,7 @@ def test_what_is_no_text_is_no_translation(tmp_path):
     text = tmp_path / "text"
     text.write_text("a\n" * 4, encoding="utf-8")
     (job,) = parts_of(text, "de-en", 4, tmp_path)
-    job.perform(translator, prepared(), tmp_path, lambda _: None)
+    job.perform(Translators(translator, {}), prepared(), tmp_path, lambda _: None)
     assert job.place.read_text("utf-8").split("\n") == ["one two", "", "", "unk", ""]
 
 

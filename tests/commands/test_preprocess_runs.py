@@ -36,6 +36,16 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_pairs_are_chosen_on_the_command_line(
+    text: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["preprocess", str(text), str(tmp_path), *FLAGS, "--pairs"]
+    assert main([*words, "fr-en"]) == 0
+    assert read_data_folder(tmp_path).directions == ("en-fr", "fr-en")
+    assert main([*words, "en-de,de-fr"]) == 2
+    assert "`--pairs` must be among en-de, en-fr; it has de-fr" in capsys.readouterr().err
+
+
 def started(text: Path, out: Path) -> subprocess.Popen[str]:
     words = [sys.executable, "-c", SMALL_PARTS, "preprocess", text, out, *FLAGS, "--workers", 2]
     return subprocess.Popen(

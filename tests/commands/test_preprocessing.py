@@ -269,6 +269,30 @@ def test_pairs_need_no_validation_text(folder: TextFolder, tmp_path: Path) -> No
     )
 
 
+def test_some_pairs_of_a_folder_are_what_a_folder_of_their_files_makes(
+    folder: TextFolder, tmp_path: Path
+) -> None:
+    root, alone = folder.root, tmp_path / "alone"
+    for name in (
+        "train.en-fr",
+        "valid.en-fr",
+    ):  # a third pair, which meets the others in validation
+        for language, copied in (("en", "de"), ("fr", "fr")):
+            shutil.copy(root / f"{name}.{language}", root / f"{name[:5]}.de-fr.{copied}")
+    for name in ("valid.de-en.en", "valid.en-fr.en"):
+        (root / name).write_text("".join(f"{n}\n" for n in range(SIZES[name[:-3]])))
+    alone.mkdir()
+    for path in (*root.glob("*.de-en.*"), *root.glob("*.en-fr.*"), *root.glob("test.*")):
+        shutil.copy(path, alone)
+    settings = replace(SETTINGS, join_valid=2)
+    some = read_text_folder(root, wanted=("fr-en", "de-en"))
+    out = make(some, tmp_path / "some", settings)
+    assert (out / "valid.de-fr.de.bin").is_file()  # joined, of what the two pairs share
+    assert digests(out) == digests(make(read_text_folder(alone), tmp_path / "data", settings))
+    with pytest.raises(UserError, match="was made of other text or with other settings"):
+        make(read_text_folder(root), out, settings)
+
+
 def test_both_directions_may_have_a_test_set_of_their_own(
     folder: TextFolder, tmp_path: Path
 ) -> None:

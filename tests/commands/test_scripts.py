@@ -324,10 +324,11 @@ def test_precision_and_jobs_follow_the_machine(
     config = str(ROOT / "configs" / "quickstart" / "prefix-decoder-only.conf")
     train = ["train", config, str(data.root), "--dry-run"]
     assert main([*train, "--cpu", "--precision", "fp16"]) == 2
-    assert "`--precision` must be fp32 on the CPU; it is fp16" in capsys.readouterr().err
+    assert "`--precision` must be fp32 or bf16 on the CPU; it is fp16" in capsys.readouterr().err
     for words, flag in (
         (["--cpu", "--precision", "fp32"], None),
         (["--cpu", "--bf16"], "--bf16"),
+        (["--cpu", "--precision", "bf16"], "--bf16"),
         (["--gpus", "1", "--precision", "fp16"], "--fp16"),
     ):
         assert main([*train, *words]) == 0

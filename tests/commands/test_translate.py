@@ -270,6 +270,35 @@ def test_a_pivot_is_two_translations(translate, everything, tmp_path):
     assert lines(tmp_path / "de-fr.hyp") == printed.split("\n")[:-1]
 
 
+def test_two_models_meet_in_a_pivot(translate, tmp_path):
+    into, out_of = (trained("--lang-pairs", pair) for pair in ("de-en", "en-fr"))
+
+    def by_hand(path, source, target, text):
+        translated = tmp_path / f"{path.parent.name}.{target}"
+        languages = ("-s", source, "-t", target)
+        translate("--path", path, *languages, "--input", text, "--output", translated)
+        return translated
+
+    german, english = (prepared().root / f"reference/test.{language}" for language in ("de", "en"))
+    between = by_hand(into, "de", "en", german)
+    expected = lines(by_hand(out_of, "en", "fr", between))
+    assert expected != lines(by_hand(into, "en", "fr", between))
+    pivot, out = ("--pivot", "en", "--path", into, "--pivot-path"), tmp_path / "out"
+    words = ("--pairs", "de-fr,en-fr,de-en", "--out", out)
+    translate(*pivot, out_of, *words)
+    assert lines(out / "de-fr.hyp") == expected
+    assert lines(out / "de-en.hyp") == lines(between)
+    assert lines(out / "en-fr.hyp") == lines(by_hand(out_of, "en", "fr", english))
+    how = json.loads((out / "translate.json").read_text(encoding="utf-8"))
+    assert [checkpoint["path"] for checkpoint in how["checkpoints"]] == [str(into), str(out_of)]
+    printed, _ = translate(*pivot, out_of, "-s", "de", "-t", "fr", "--input", german)
+    assert printed.split("\n")[:-1] == expected
+    _, errors = translate(*pivot, out_of, *words)
+    assert "4 of 4 directions are whole already" in errors  # with the first step
+    _, errors = translate(*pivot, into, *words, code=2)
+    assert "was made with other pivot_checkpoints_sha256" in errors
+
+
 def test_perplexity_is_that_of_validation():
     with kept_logging():
         translator = load(Work(DecodingOptions((trained(),)), prepared(), Path()), "cpu")

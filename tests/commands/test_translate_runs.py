@@ -120,6 +120,15 @@ def test_a_folder_of_something_else_is_left_alone(translate, tmp_path):
         (["--out", "OUT", "--path", "no.pt"], "`--path` must name checkpoints that exist"),
         (["--out", "OUT", "--pairs", "en-xx"], "en-xx is not one"),
         (["--out", "OUT", "--pivot", "xx"], "`--pivot` must be one of"),
+        (["--out", "OUT", "--pivot-path", "x.pt"], "`--pivot-path` must come with --pivot"),
+        (
+            ["--out", "OUT", "--pivot", "en", "--pivot-path", "x.pt"],
+            "`--pivot-path` must name checkpoints that exist; x.pt does not",
+        ),
+        (
+            ["--out", "OUT", "--pivot", "en", "--pivot-path", "x.pt", "--perplexity"],
+            "`--perplexity` must be left out with --pivot-path",
+        ),
         (["--out", "OUT", "--beam", "0"], "`--beam` must be at least 1"),
         (["--out", "OUT", "--workers", "0"], "`--workers` must be at least 1"),
         (["--out", "OUT", "-s", "de"], "`--source-lang` must be left out without plain text"),

@@ -9,20 +9,26 @@ from typing import Any
 from tdo_plugin.errors import UserError
 
 
-def resolve(text: str, rule: str, say: Callable[[str], None]) -> tuple[Path, ...]:
+def resolve(
+    text: str, rule: str, say: Callable[[str], None], option: str = "--path"
+) -> tuple[Path, ...]:
     """The files of `--path A[:B...]`; a folder becomes its average, one file.
 
     Args:
         text: paths, several with colons between them.
         rule: `best-5`, `last-5`, ...: what of a folder is averaged.
         say: told what was averaged.
+        option: that names the paths, for messages.
 
     Raises:
-        UserError: a folder without enough checkpoints; a missing file is found out later.
+        UserError: no such file, or a folder without enough checkpoints.
     """
     parts = text.split(":")
     if not all(parts):
-        raise UserError(f"`--path` must be checkpoints with colons between them; it is {text}")
+        raise UserError(f"`{option}` must be checkpoints with colons between them; it is {text}")
+    for path in map(Path, parts):
+        if not (path.is_file() or path.is_dir()):
+            raise UserError(f"`{option}` must name checkpoints that exist; {path} does not")
     return tuple(
         _of_folder(Path(part), rule, say) if Path(part).is_dir() else Path(part).resolve()
         for part in parts

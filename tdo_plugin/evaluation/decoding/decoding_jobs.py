@@ -27,7 +27,8 @@ from tdo_plugin.metrics.textform import read_text_form
 from tdo_plugin.runtime.files import sha256, write_text
 
 if TYPE_CHECKING:
-    from tdo_plugin.evaluation.decoding.translator import Hypothesis, Translator
+    from tdo_plugin.evaluation.decoding.translator import Hypothesis
+    from tdo_plugin.evaluation.decoding.translators import Translators
 
 
 class AnyJob(Protocol):
@@ -111,7 +112,7 @@ class Job:
         return self.is_translated(out) and (not self.perplexity or "perplexity" in summary)
 
     def perform(
-        self, translator: Translator, data: DataFolder, out: Path, progress: Callable[[int], None]
+        self, translators: Translators, data: DataFolder, out: Path, progress: Callable[[int], None]
     ) -> None:
         """Translate and write what is not there yet.
 
@@ -119,13 +120,13 @@ class Job:
             UserError: the direction cannot be translated.
         """
         if self.into_pivot:
-            _into_pivot(self, translator, data, progress)
+            _into_pivot(self, translators, data, progress)
             return
         if not self.is_translated(out):
-            _translate(self, translator, data, out, progress)
+            _translate(self, translators, data, out, progress)
         if self.perplexity:
             summary = read_summary(out, self.direction) or {}
-            perplexity = translator.perplexity(self.direction)
+            perplexity = translators.of(self.direction).perplexity(self.direction)
             write_summary(out, self.direction, {**summary, "perplexity": perplexity})
 
 
@@ -187,11 +188,12 @@ def plan(
 
 
 def _into_pivot(
-    job: Job, translator: Translator, data: DataFolder, progress: Callable[[int], None]
+    job: Job, translators: Translators, data: DataFolder, progress: Callable[[int], None]
 ) -> None:
     assert job.first_step is not None
     source, target = languages_of(job.direction)
     direct = f"{source}-{job.pivot}"
+    translator = translators.of(direct)
     sources = data.reference(source, target, source)
     if direct in data.test_directions and data.reference(*languages_of(direct), source) == sources:
         hypotheses = translator.translate_test(direct, progress)
@@ -204,7 +206,7 @@ def _into_pivot(
 
 def _translate(
     job: Job,
-    translator: Translator,
+    translators: Translators,
     data: DataFolder,
     out: Path,
     progress: Callable[[int], None],
@@ -217,13 +219,13 @@ def _translate(
     check_counts(Texts(job.direction, sources, sources, references))
     between: list[str] | None = None
     if job.first_step is None:
-        hypotheses = translator.translate_test(job.direction, progress)
+        hypotheses = translators.of(job.direction).translate_test(job.direction, progress)
     elif not job.first_step.is_file():
         raise UserError(f"`--pivot` must be reached first; the step into {job.pivot} failed")
     else:
         lines = list(read_lines(job.first_step))
         step = f"{job.pivot}-{target}"
-        hypotheses = translator.translate_lines(step, lines, progress, prepared=True)
+        hypotheses = translators.of(step).translate_lines(step, lines, progress, prepared=True)
         between = read_text_form(data.root).plain(lines, job.pivot or "")
     texts = Texts(
         job.direction, sources, tuple(hypothesis.text for hypothesis in hypotheses), references

@@ -84,6 +84,3 @@ class DecodingOptions:
                 "`--sampling-topk` must be above 0 and come with --sampling; "
                 f"it is {self.sampling_topk}"
             )
-        for path in self.checkpoints:
-            if not path.is_file():
-                raise UserError(f"`--path` must name checkpoints that exist; {path} does not")

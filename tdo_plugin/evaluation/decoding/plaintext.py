@@ -11,39 +11,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdo_compat.errors import TRACEBACK, print_line, tell
-from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.data.textfolder import lines_of, read_lines
 from tdo_plugin.errors import UserError
-from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.pivot import Route, is_command
-from tdo_plugin.evaluation.decoding.pool import Work, load
+from tdo_plugin.evaluation.decoding.pool import Work
 from tdo_plugin.runtime.files import complete_file
 
 if TYPE_CHECKING:
     from tdo_plugin.evaluation.decoding.translator import Translator
+    from tdo_plugin.evaluation.decoding.translators import Translators
 
 CHUNK = 2_000  # lines in memory at once
 
 
 def translate_file(
-    options: DecodingOptions,
-    data: DataFolder,
-    device: str,
-    steps: Sequence[str],
-    user_dir: Path | None,
-    source: str,
-    output: Path | None,
+    work: Work, device: str, steps: Sequence[str], source: str, output: Path | None
 ) -> int:
     """Translate every line of a file, in order, into `output` or to standard output.
 
     A line that is too long becomes an empty one, with a warning.
 
     Args:
-        options: how to decode.
-        data: the folder with the segmentation.
+        work: how to decode.
         device: such as `cpu` or `cuda:0`.
         steps: languages in order: source, perhaps a pivot, target.
-        user_dir: a package to import too.
         source: the file; `-` is standard input.
         output: the file to write, which appears only complete; None is standard output.
 
@@ -58,11 +49,12 @@ def translate_file(
     route = Route.of(steps)
     done = too_long = 0
     with _writer(output) as write:
-        translator = _translator(Work(options, data, data.root, user_dir), device, route)
+        translators = _loaded(work, device, route)
         while chunk := list(islice(lines, CHUNK)):
             if done:
                 tell(f"{done}{total} lines are translated")
             for direction in route.directions:
+                translator = translators.of(direction)
                 long = translator.too_long(direction, chunk)
                 for number, tokens in long.items():
                     reason = _too_long(translator, direction, tokens)
@@ -80,13 +72,7 @@ def translate_file(
     return 1 if too_long else 0
 
 
-def converse(
-    options: DecodingOptions,
-    data: DataFolder,
-    device: str,
-    steps: Sequence[str],
-    user_dir: Path | None,
-) -> int:
+def converse(work: Work, device: str, steps: Sequence[str]) -> int:
     """Translate what is typed, line by line, until the end of input.
 
     A line `:xx` changes the target language to xx, `:xx-yy` both languages; of a line that begins
@@ -98,7 +84,7 @@ def converse(
     """
     lines = lines_of(_stdin(), "standard input")
     route = Route.of(steps)
-    translator = _translator(Work(options, data, data.root, user_dir), device, route)
+    translators = _loaded(work, device, route)
     if sys.stdin.isatty():
         print_line(f"{' → '.join(route.steps)}; :xx or :xx-yy changes the languages")
     for line in lines:
@@ -106,11 +92,11 @@ def converse(
         try:
             if is_command(text):
                 new_route = route.changed(text)
-                _check(translator, new_route)
+                _check(translators, new_route)
                 route = new_route
                 print_line(" → ".join(route.steps))
             else:
-                print_line(_sentence(translator, route, text[text.startswith("::") :]))
+                print_line(_sentence(translators, route, text[text.startswith("::") :]))
         except Exception as error:
             if os.environ.get(TRACEBACK) == "1" and not isinstance(error, UserError):
                 raise
@@ -118,19 +104,20 @@ def converse(
     return 0
 
 
-def _translator(work: Work, device: str, route: Route) -> Translator:
-    translator = load(work, device)
-    _check(translator, route)
-    return translator
+def _loaded(work: Work, device: str, route: Route) -> Translators:
+    translators = work.load(device)
+    _check(translators, route)
+    return translators
 
 
-def _check(translator: Translator, route: Route) -> None:
+def _check(translators: Translators, route: Route) -> None:
     for direction in route.directions:
-        translator.check(direction)
+        translators.of(direction).check(direction)
 
 
-def _sentence(translator: Translator, route: Route, text: str) -> str:
+def _sentence(translators: Translators, route: Route, text: str) -> str:
     for direction in route.directions:
+        translator = translators.of(direction)
         for tokens in translator.too_long(direction, [text]).values():
             raise UserError(_too_long(translator, direction, tokens))
         text = translator.translate_lines(direction, [text])[0].text

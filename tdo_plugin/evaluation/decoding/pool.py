@@ -10,9 +10,9 @@ import time
 import traceback
 from argparse import Namespace
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -24,6 +24,7 @@ from tdo_plugin.evaluation.decoding.decoded_checkpoints import describe
 from tdo_plugin.evaluation.decoding.decoding_jobs import AnyJob
 from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.order import Waiting
+from tdo_plugin.evaluation.decoding.translators import Translators
 from tdo_plugin.runtime.processes import ended_with, start
 
 if TYPE_CHECKING:
@@ -49,21 +50,35 @@ class AnyWork(Protocol):
 
 @dataclass(frozen=True)
 class Work:
-    """What every worker of a run that decodes needs to know."""
+    """What every worker of a run that decodes needs to know.
+
+    Attributes:
+        options: how to decode.
+        data: the folder with the segmentation and the test sets.
+        out: where results go.
+        user_dir: a package to import too.
+        by_source: how to decode instead from some languages; see `Translators`.
+    """
 
     options: DecodingOptions
     data: DataFolder
     out: Path
     user_dir: Path | None = None
+    by_source: Mapping[str, DecodingOptions] = field(default_factory=dict)
 
     @property
     def checkpoints(self) -> tuple[Path, ...]:
         """What the worker loads."""
-        return self.options.checkpoints
+        every = (self.options, *self.by_source.values())
+        return tuple(path for options in every for path in options.checkpoints)
 
-    def load(self, device: str) -> Translator:
+    def load(self, device: str) -> Translators:
         """What the jobs perform with."""
-        return load(self, device)
+        further = {
+            source: load(replace(self, options=options), device)
+            for source, options in self.by_source.items()
+        }
+        return Translators(load(self, device), further)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from tdo_plugin.data.textfolder import count_lines, line_starts, read_lines
 from tdo_plugin.runtime.files import write_text
 
 if TYPE_CHECKING:
-    from tdo_plugin.evaluation.decoding.translator import Translator
+    from tdo_plugin.evaluation.decoding.translators import Translators
 
 
 @dataclass(frozen=True)
@@ -60,13 +60,14 @@ class TextJob:
         return self.place.is_file()
 
     def perform(
-        self, translator: Translator, data: DataFolder, out: Path, progress: Callable[[int], None]
+        self, translators: Translators, data: DataFolder, out: Path, progress: Callable[[int], None]
     ) -> None:
         """Translate; an empty line stands for one too long for the model, or with no text alone.
 
         Raises:
             UserError: the model does not know the languages.
         """
+        translator = translators.of(self.direction)
         lines = list(islice(read_lines(self.text, self.start), self.sentences))
         for number in translator.too_long(self.direction, lines, prepared=True):
             lines[number] = ""

@@ -44,6 +44,29 @@ def test_options_reach_the_corpus(tmp_path):
     assert small(tmp_path / "a", "--force") == 0
 
 
+def test_each_pair_may_have_a_number_of_its_own(tmp_path):
+    run("--out", tmp_path / "c", "--languages", "en,de,fr", "--train", "en-fr=7, en-de=2",
+        "--valid", 0, "--test", 0)  # fmt: skip
+    sizes = {path.name: len(path.read_text("utf-8").splitlines())
+             for path in (tmp_path / "c").glob("train.*")}  # fmt: skip
+    assert sizes == {
+        "train.en-de.en": 2, "train.en-de.de": 2, "train.en-fr.en": 7, "train.en-fr.fr": 7
+    }  # fmt: skip
+
+
+def test_pairs_of_other_centers_are_added(tmp_path):
+    out = tmp_path / "c"
+    small(out, "--languages", "en,de,fr")
+    sizes = ("--train", 4, "--valid", 2)
+    assert run("--out", out, "--add", "--languages", "de,fr", "--center", "de", *sizes) == 0
+    pairs = {path.name.split(".")[1] for path in out.glob("train.*")}
+    assert pairs == {"en-de", "en-fr", "de-fr"}
+    with pytest.raises(UserError, match=r"`--add` must be of pairs that .* lacks; it has fr-de"):
+        run("--out", out, "--add", "--languages", "de,fr", "--center", "fr", *sizes)
+    with pytest.raises(SystemExit):
+        run("--out", out, "--add", "--force")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -51,6 +74,14 @@ def test_options_reach_the_corpus(tmp_path):
         (("--languages", ""), "`--languages` must name at least two of .*; it is empty"),
         (("--languages", "de,fr"), "`--center`"),
         (("--train", "-3"), "`--train` must not be negative; it is -3"),
+        (("--train", "many"), "`--train` must be a number, or one for each pair .*; it is many"),
+        (("--train", "en-de=x"), "`--train` must be a number, .*; it is en-de=x"),
+        (("--train", "9,en-de=5"), "`--train` must be a number, .*; it is 9,en-de=5"),
+        (("--train", "en-de=1,en-de=2"), "`--train` must name each pair once"),
+        (
+            ("--train", "en-de=1"),
+            "`--train` must be a number, or have one for each of en-de, en-fr",
+        ),
     ],
 )
 def test_mistakes_write_nothing(tmp_path, arguments, message):

@@ -85,6 +85,9 @@ READ = {
     ("train", "data"): "train CONFIG GONE --dry-run",
     ("translate", "data"): "translate GONE --path MODEL --out OUT",
     ("translate", "path"): "translate DATA --path GONE --out OUT",
+    ("translate", "pivot_path"): (
+        "translate DATA --path MODEL --pivot en --pivot-path GONE --out OUT"
+    ),
     ("translate", "input"): "translate DATA --path MODEL -s de -t en --input GONE --output OUT",
     ("translate", "user_dir"): "translate DATA --path MODEL --out OUT --cpu --user-dir GONE",
 }
@@ -106,6 +109,7 @@ NO_PATH = {
         "M",
         "M,M",
         "N",
+        "N|PAIR=N,...",
         "T",
         "V[,V]",
         "X",

@@ -241,6 +241,43 @@ def test_patterns_choose_of_what_a_system_has(tmp_path: Path, good: Path, bad: P
     assert sheet.failures == ("bad: none of de-fr, en-de fits *-en",)
 
 
+def test_a_system_may_have_a_folder_for_each_direction(
+    tmp_path: Path, good: Path, bad: Path
+) -> None:
+    words = ("--metrics", "bleu,chrf,perplexity", "--samples", "20")
+    for folder, direction in ((good, "de-en"), (bad, "en-de")):
+        (folder / f"{direction}.json").write_text('{"perplexity": 7.5}')
+    whole = run(tmp_path, f"model={good}", f"bad={bad}", *words)[1]
+    parts = {direction: tmp_path / direction for direction in ("en-de", "de-en", "de-fr")}
+    for direction, part in parts.items():
+        part.mkdir()
+        for path in good.glob(f"{direction}.*"):
+            path.rename(part / path.name)
+    folders = [f"model={part}" for part in parts.values()]
+    code, sheet = run(tmp_path, *folders, f"bad={bad}", *words)
+    assert (sheet.systems, sheet.comparisons) == (whole.systems, whole.comparisons)
+    assert code == 1 and sheet.missing == whole.missing  # perplexities of some directions alone
+    code, sheet = run(tmp_path, *folders, "--directions", "en-de,de-en", "--metrics", "bleu")
+    assert (code, sheet.directions) == (0, ("de-en", "en-de"))
+    code, sheet = run(tmp_path, *folders, f"model={tmp_path / 'scores'}", "--metrics", "bleu")
+    assert code == 1 and "has none" in sheet.failures[0]
+    assert sheet.directions == ("de-en", "de-fr", "en-de")
+
+
+def test_every_folder_of_a_system_tells_what_made_it(tmp_path: Path, good: Path) -> None:
+    write(good, "en-de", [line.upper() for line in GERMAN])
+    other, how = tmp_path / "other", {"form": {"casing": "lowercased"}}
+    write(other, "en-fr", FRENCH)
+    words = (f"model={good}", f"model={other}", "--metrics", "bleu")
+    _, sheet = run(tmp_path, *words)
+    assert sheet.system("model").provenance == {}
+    assert sheet.system("model").of("en-de").scores["bleu"] < 1
+    (other / "translate.json").write_text(json.dumps(how))
+    _, sheet = run(tmp_path, *words)
+    assert sheet.system("model").provenance == {str(other): how}
+    assert sheet.system("model").of("en-de").scores["bleu"] == pytest.approx(100)
+
+
 def test_names_and_folders_may_have_an_equals_sign(tmp_path: Path, good: Path) -> None:
     folder = good.rename(good.with_name("lr=1"))
     words = (f"k = 0.7={folder}", f"k = 1={folder}", f"plain={folder}")
@@ -254,7 +291,7 @@ def test_names_and_folders_may_have_an_equals_sign(tmp_path: Path, good: Path) -
         ([], "`NAME=DIR` must be given, or --hyp and --ref"),
         (["GOOD"], "`NAME=DIR` must name a system and its folder"),
         (["a=/no/such/folder"], "`NAME=DIR` must name a folder"),
-        (["a=GOOD", "a=GOOD"], "must name each system once"),
+        (["a=GOOD", "a=GOOD"], "must give a direction of a system once; de-en of a is in"),
         (["a=GOOD", "--metrics", "bleu,blue"], "`--metrics` must be all or of bleu"),
         (["a=GOOD", "--lid", "no.bin"], "`--lid` must be"),
         (["a=GOOD", "--lid", "corpus"], "must have `--data`"),

@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 
 from tdo_plugin.data import embedded_corpus
-from tdo_plugin.data.embedded_corpus import CorpusSettings, draw, split_of, write_corpus
+from tdo_plugin.data.embedded_corpus import (
+    CorpusSettings,
+    add_to_corpus,
+    draw,
+    split_of,
+    write_corpus,
+)
 from tdo_plugin.data.grammar import LANGUAGES, locate
 from tdo_plugin.errors import UserError
 
@@ -75,6 +81,20 @@ def test_share_center(tmp_path):
     assert de == tr
 
 
+@pytest.mark.parametrize("share_center", [False, True])
+def test_a_pair_of_fewer_lines_has_the_first_of_those_that_it_would_have(tmp_path, share_center):
+    sizes = {"en-de": 20, "en-tr": 60, "en-fr": 0}
+    languages = ("en", "de", "tr", "fr")
+    for name, train in (("whole", 60), ("cut", sizes)):
+        write_corpus(tmp_path / name, settings(*languages, train=train, share_center=share_center))
+    whole, cut = contents(tmp_path / "whole"), contents(tmp_path / "cut")
+    assert json.loads(cut.pop("corpus.json"))["train_pairs_per_language"] == sizes
+    assert set(whole) - set(cut) == {"corpus.json", "train.en-fr.en", "train.en-fr.fr"}
+    for name, text in cut.items():
+        size = sizes[name.split(".")[1]] if name.startswith("train") else 60
+        assert text.splitlines() == whole[name].splitlines()[:size]
+
+
 def test_valid_and_test_are_apart_from_train_for_all_seeds(tmp_path):
     english = {"train": set(), "valid": set(), "test": set()}
     for seed in (1, 2, 3):
@@ -133,6 +153,14 @@ def test_memory_does_not_grow(tmp_path):
         (("en", "de"), {"valid": -5}, "`--valid` must not be negative; it is -5"),
         (("en", "de"), {"test": 10**15}, "`--test` must be at most .*, by the number of meanings"),
         (("en", "de"), {"train": 10**15}, "`--train` must be at most"),
+        (("en", "de"), {"train": {"en-de": 10**15}}, "`--train` must be at most"),
+        (("en", "de"), {"train": {"en-de": -2}}, "`--train` must not be negative; it is -2"),
+        (
+            ("en", "de", "fr"),
+            {"train": {"en-de": 3}},
+            "`--train` must be a number, or have one for each of en-de, en-fr; it has en-de",
+        ),
+        (("en", "de"), {"train": {"en-de": 3, "de-en": 3}}, "each of en-de; it has en-de, de-en"),
     ],
 )
 def test_bad_settings(languages, changes, message):
@@ -156,6 +184,66 @@ def test_a_folder_with_files_is_refused_unless_forced(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["c"]
 
 
+def test_pairs_are_added_to_what_is_there(tmp_path):
+    out, further = tmp_path / "c", settings("es", "fr", center="es", seed=2, test=0)
+    write_corpus(out, settings("de", "es", "fr", center="de"))
+    first = contents(out)
+    (out / "notes.txt").write_text("mine")
+    add_to_corpus(out, further)
+    write_corpus(tmp_path / "alone", further)
+    alone, both = contents(tmp_path / "alone"), contents(out)
+    records = [json.loads(texts.pop("corpus.json")) for texts in (first, alone, both)]
+    assert both == {**first, **alone, "notes.txt": b"mine"}
+    assert records[2] == {**records[0], "added": [records[1]]}
+    add_to_corpus(out, settings("en", "es", seed=1, train=2))
+    third = contents(out)
+    assert third["test.es"] == first["test.es"] and third["test.en"].count(b"\n") == 15
+    added = json.loads(third.pop("corpus.json"))["added"]
+    assert [part["train_pairs_per_language"] for part in added] == [60, 2]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["alone", "c"]
+
+
+@pytest.mark.parametrize(
+    ("added", "message"),
+    [
+        (settings("de", "en", center="de"), "`--add` must be of pairs that .* lacks; it has de-en"),
+        (settings("fr", "de", center="fr", seed=2), "`--test` must be 0, or 15 with --seed 1, as "
+         ".* has; it is 15 with --seed 2"),
+        (settings("fr", "de", center="fr", seed=1, test=9), "; it is 9 with --seed 1"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_what_is_there_is_not_added(tmp_path, added, message):
+    out = tmp_path / "c"
+    write_corpus(out, settings())
+    before = contents(out)
+    with pytest.raises(UserError, match=message):
+        add_to_corpus(out, added)
+    assert contents(out) == before
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        (None, "`--out` must be a folder of tdo corpus, with --add; .* is none"),
+        ("{", r"corpus.json` must be of tdo corpus; "),
+        ('{"version": 1}', r"corpus.json` must be of tdo corpus; it must have "),
+        ("newer", "`--out` must be of version 1 of the grammar, with --add; .* is of 2"),
+    ],
+)
+def test_only_a_corpus_of_this_version_is_added_to(tmp_path, record, message):
+    out = tmp_path / "c"
+    write_corpus(out, settings())
+    path = out / "corpus.json"
+    if record == "newer":
+        record = path.read_text().replace('"version": 1', '"version": 2')
+    path.unlink()
+    if record is not None:
+        path.write_text(record)
+    with pytest.raises(UserError, match=message):
+        add_to_corpus(out, settings("de", "tr", center="de", test=0))
+    assert not [*out.glob("*.de-tr.*")]
+
+
 def test_a_file_in_the_way_is_refused(tmp_path):
     (tmp_path / "c").write_text("mine")
     with pytest.raises(UserError, match=r"`--out` must be a folder; .* is a file"):
@@ -166,9 +254,9 @@ def test_a_file_in_the_way_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError(28, "No space left on device")])
-@pytest.mark.parametrize("existed", [False, True])
-def test_an_interrupt_leaves_nothing_half_written(tmp_path, monkeypatch, error, existed):
-    out = tmp_path / "c"
+@pytest.mark.parametrize("way", ["write", "replace", "add"])
+def test_an_interrupt_leaves_nothing_half_written(tmp_path, monkeypatch, error, way):
+    out, existed = tmp_path / "c", way != "write"
     if existed:
         write_corpus(out, settings(train=3))
     before = contents(out) if existed else None
@@ -183,7 +271,10 @@ def test_an_interrupt_leaves_nothing_half_written(tmp_path, monkeypatch, error, 
     monkeypatch.setattr(embedded_corpus, "linearize", say)
     expected = KeyboardInterrupt if error is KeyboardInterrupt else UserError
     with pytest.raises(expected):
-        write_corpus(out, settings(), force=True)
+        if way == "add":
+            add_to_corpus(out, settings("de", "tr", center="de", test=0))
+        else:
+            write_corpus(out, settings(), force=True)
     assert [path.name for path in tmp_path.iterdir()] == (["c"] if existed else [])
     assert not existed or contents(out) == before
 

@@ -37,6 +37,35 @@ def test_languages_pairs_and_tests_are_found(text: Path) -> None:
     assert read_text_folder(text, ["fr", "en", "de"]).languages == ("fr", "en", "de")
 
 
+def test_the_files_of_some_pairs_alone(text: Path) -> None:
+    for name in ("valid.fr-de.fr", "valid.fr-de.de"):
+        (text / name).write_text("e\n")
+    german = read_text_folder(text, wanted=["de-en"])
+    assert (german.languages, german.pairs) == (("en", "de"), (("en", "de"),))
+    assert [pair for pair, _ in german.valids()] == [("en", "de")]
+    assert list(german.test_pairs()) == [(("en", "de"), "test")]
+    assert german.unused() == ["test.fr"]
+    both = read_text_folder(text, wanted=["en-fr", "en-de"])
+    assert both.pairs == (("en", "de"), ("en", "fr"))
+    assert [prefix for _, prefix in both.test_pairs()] == ["test"] * 3
+    assert not both.unused()
+    every = read_text_folder(text, wanted=["en-fr", "en-de", "de-fr"])
+    assert every == read_text_folder(text)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        (["en-de", "tr-en", "de"], "`--pairs` must be among en-de, en-fr, fr-de; it has tr-en, de"),
+        ([""], "`--pairs` must be among en-de, en-fr, fr-de; it has "),
+        (["de-fr"], "`--pairs` must name one with training text; it is de-fr"),
+    ],
+)
+def test_pairs_that_are_not_there_are_refused(text: Path, wanted: list[str], message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        read_text_folder(text, wanted=wanted)
+
+
 def test_validation_text(text: Path) -> None:
     plain = read_text_folder(text)
     trained = {pair: plain.sides("valid", pair) for pair in plain.pairs}

@@ -73,7 +73,9 @@ def test_a_batch_that_does_not_divide_is_refused() -> None:
 
 def test_the_machine_decides_the_launcher() -> None:
     assert words(Machine(gpus=0))[0] == "fairseq-train"
-    assert "--cpu" in words(Machine(gpus=0)) and "--fp16" not in words(Machine(gpus=0))
+    for precision, flags in (("fp32", set()), ("bf16", {"--bf16"})):
+        alone = words(Machine(gpus=0), precision=precision)
+        assert "--cpu" in alone and {"--fp16", "--bf16"} & {*alone} == flags
     single = words(Machine(gpus=1))
     assert single[0] == "fairseq-train" and value(single, "--distributed-world-size") == "1"
     assert words(Machine(gpus=2))[:5] == [

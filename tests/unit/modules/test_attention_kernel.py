@@ -1,4 +1,4 @@
-"""cuDNN's attention is off around a model's own attention, and nowhere else."""
+"""Which kernel attention takes: not cuDNN's, and in bf16 on a CPU the products written out."""
 
 import pytest
 import torch
@@ -11,6 +11,7 @@ from tdo_plugin.modules.attention import (
     MultiheadAttention,
     any_kernel,
     best_kernel,
+    written_out,
 )
 from tdo_plugin.modules.builder import Builder
 from tdo_plugin.modules.dropout import PlainDropout
@@ -84,3 +85,51 @@ def test_it_compiles_in_one_piece():
 
     compiled = torch.compile(mixed, backend="eager", fullgraph=True)
     assert torch.equal(compiled(state), mixed(state))
+
+
+def masked_tensors(dtype):
+    """Queries, keys and values with gradients, and masks: none, of padding, of later positions."""
+    generator = torch.Generator().manual_seed(1)
+    shapes = (3, 2, 5, 8), (3, 2, 7, 8), (3, 2, 7, 8)
+    query, key, value = (torch.randn(*shape, generator=generator) for shape in shapes)
+    padding = torch.tensor([7, 4, 1])[:, None] > torch.arange(7)
+    masks = None, padding[:, None, None], torch.ones(5, 7, dtype=torch.bool).tril(2)
+    return [tensor.to(dtype).requires_grad_() for tensor in (query, key, value)], masks
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_the_products_written_out_are_torchs_attention(number):
+    tensors, masks = masked_tensors(torch.float64)
+    outputs = [kernel(*tensors, masks[number], 0.0) for kernel in (written_out, any_kernel)]
+    torch.testing.assert_close(*outputs, rtol=0, atol=1e-12)
+    gradients = [torch.autograd.grad(output.sin().sum(), tensors) for output in outputs]
+    torch.testing.assert_close(*gradients, rtol=0, atol=1e-12)
+
+
+def test_dropout_of_the_products_written_out_keeps_the_mean():
+    weights = torch.ones(1, 1, 1, 64)  # each key is looked at alike
+    value = torch.ones(1, 1, 64, 8)
+    torch.manual_seed(1)
+    outputs = [written_out(weights[..., :8], value, value, None, 0.5) for _ in range(200)]
+    assert torch.stack(outputs).std() > 0.05
+    assert torch.stack(outputs).mean().sub(1).abs() < 0.03
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_bf16_on_a_cpu_is_as_exact_as_torchs_own_kernel(number):
+    tensors, masks = masked_tensors(torch.bfloat16)
+    exact = any_kernel(*(tensor.double() for tensor in tensors), masks[number], 0.0)
+    errors = [
+        (kernel(*tensors, masks[number], 0.0) - exact).abs().max().item()
+        for kernel in (best_kernel, any_kernel)
+    ]
+    assert errors[0] < max(2 * errors[1], 0.02)
+    assert torch.equal(
+        best_kernel(*tensors, masks[number], 0.0), written_out(*tensors, masks[number], 0.0)
+    )
+
+
+def test_other_types_have_torchs_own_kernel():
+    tensors, masks = masked_tensors(torch.float32)
+    for mask in masks:
+        assert torch.equal(best_kernel(*tensors, mask, 0.0), any_kernel(*tensors, mask, 0.0))

@@ -24,6 +24,9 @@ class Upper:
     def __init__(self) -> None:
         self.asked: list[tuple[str, int]] = []
 
+    def of(self, direction: str) -> "Upper":
+        return self
+
     def _translate(self, direction: str, lines: list[str]) -> list[SimpleNamespace]:
         self.asked.append((direction, len(lines)))
         texts = [f"{line.upper()} {direction}" for line in lines]

@@ -20,6 +20,9 @@ class Upper:
     def __init__(self) -> None:
         self.asked: list[tuple[str, int, int]] = []
 
+    def of(self, direction: str) -> "Upper":
+        return self
+
     def too_long(self, direction: str, lines: list[str], prepared: bool = False) -> dict[int, int]:
         assert prepared
         return {number: 99 for number, line in enumerate(lines) if line == "long"}

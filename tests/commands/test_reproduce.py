@@ -1,0 +1,90 @@
+"""`tdo reproduce`: what it reads, shows, refuses; and that it runs a table."""
+
+import pytest
+from support import experiment_stand_in
+from support.experiments import TEXT
+
+from tdo_plugin.cli import main
+from tdo_plugin.experiments import runner
+
+
+@pytest.fixture
+def mine(tmp_path, monkeypatch):
+    """A file of experiments in the folder where commands are given."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("LID", "SLURM_JOB_NUM_NODES"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "mine.toml").write_text(TEXT)
+    return tmp_path
+
+
+def test_the_commands_of_a_table(mine, capsys):
+    assert main(["reproduce", "mine.toml", "table1", "--scale", "smoke", "--dry-run"]) == 0
+    said = capsys.readouterr().out
+    assert "table1: not at the scale smoke: large\n" in said
+    assert "#   tdo+instrucl: like InstruCL at 5\n" in said
+    run = mine / "runs" / "mine-smoke"
+    assert f"+ tdo train {run}/tdo/system.conf {run}/text/data --save-dir" in said
+    assert said.index("/training\n") < said.index("# table1/text/scores\n")
+    assert not (mine / "runs").exists()
+
+
+def test_options_of_the_file_and_of_the_command_stand_in_any_order(mine, capsys):
+    words = ["--form", "disjoint", "table1", "--out", "here", "--rows", "tdo", "parts", "--dry-run"]
+    assert main(["reproduce", "mine.toml", *words]) == 0
+    said = capsys.readouterr().out
+    assert "--form disjoint" in said and f"{mine}/here/tdo/average.pt" in said
+    assert "# table1" in said and "# parts" not in said  # which has no such row
+
+
+def test_its_help_lists_what_a_file_has(mine, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["reproduce", "mine.toml", "--help"])
+    assert ended.value.code == 0
+    said = capsys.readouterr().out
+    for part in ("--form VALUE", "(shared, disjoint)", "--from PATH", "table1", "M and the FFN"):
+        assert part in said
+    assert "toy" in said and "small" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["none.toml"], "must be a file of experiments; none.toml: No such file"),
+        (["papers"], "`EXPERIMENTS` must be a file, or one of "),
+        (["mine.toml", "table9"], "`TABLE` must be of table1, parts, sweep; it is table9"),
+        (["mine.toml", "--scale", "huge"], "`--scale` must be of toy, smoke, full; it is huge"),
+        (["mine.toml", "--form", "other"], "`--form` must be of shared, disjoint; it is other"),
+        (["mine.toml", "--rows", "x*"], "`--rows` must be of base, tdo, "),
+        (["mine.toml", "--jobs", "0"], "`--jobs` must be at least 1; it is 0"),
+        (["mine.toml", "--updates", "70"], "`--updates` must be a multiple of 50; it is 70"),
+        (["mine.toml", "--from", "gone"], "`--from` must be a folder with archives; "),
+        (["mine.toml", "--shape", "x"], "unrecognized arguments: --shape"),
+        (["mine.toml", "--cpu", "--gpus-each", "2"], "`--gpus-each` must be at most 1; it is 2"),
+    ],
+)
+def test_what_is_refused(mine, capsys, words, message):
+    assert main(["reproduce", *words]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("tdo reproduce: error: ") and message in line
+    assert not (mine / "runs" / "mine-toy" / "tdo").exists()
+
+
+def test_a_run_and_its_failure(mine, capsys, monkeypatch):
+    import sys
+
+    monkeypatch.setattr(runner, "TDO", (sys.executable, experiment_stand_in.__file__))
+    monkeypatch.setenv("NOTES", str(mine / "notes"))
+    monkeypatch.setenv("FAILS", "score")
+    words = ["reproduce", "mine.toml", "table1", "--scale", "smoke", "--cpu"]
+    assert main(words) == 1
+    output = capsys.readouterr()
+    assert "tdo/training: done in " in output.out
+    assert "error: table1/text/scores: ended with 3: no memory (all of it: " in output.err
+    monkeypatch.setenv("FAILS", "")
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert "2 steps, 0 of them trainings" in said
+    assert said.splitlines()[-1] == str(mine / "runs" / "mine-smoke" / "table1")
+    assert main([*words, "--fresh"]) == 0
+    assert "3 of them trainings" in capsys.readouterr().out

@@ -1,0 +1,156 @@
+"""A small file of experiments that trains nothing by itself."""
+
+from pathlib import Path
+
+from tdo_plugin.experiments.document import Document, read_document
+from tdo_plugin.experiments.library import setting_of
+from tdo_plugin.experiments.plan import Inputs, Plan
+from tdo_plugin.experiments.tables import PlannedTable
+
+TEXT = """\
+title = "Two systems"
+
+[let]
+N = 6
+layer = "{(3 * N + 1) // 2}"
+direction = ""
+way = "en-{each}"
+
+[options.form]
+help = "of the data"
+choices = ["shared", "disjoint"]
+default = "shared"
+scales = ["toy"]
+
+[options.losses]
+choices = ["paper", "authors"]
+default = { full = ["paper", "authors"], toy = "authors" }
+labels = { paper = ", paper's form", authors = ", authors' form" }
+
+[inputs.from]
+help = "a folder with archives"
+option = "--from-file"
+
+[scales.toy]
+help = "small"
+test = "--last 1"
+label = "like {label}"
+let = { N = 3, updates = 100, updates_of = 50, others = ["de", "fr"] }
+flags = { lr = 0.01, max-update = "{updates}" }
+
+[scales.smoke]
+help = "tiny"
+base = "toy"
+let = { updates = 2, others = ["de"] }
+
+[scales.full]
+help = "the paper's"
+let = { others = ["de", "fr", "cs"] }
+
+[corpora.text]
+make.toy = ["tdo corpus --out {text}", "tdo preprocess {text} {data} --form {form}"]
+make.full = "tdo prepare ted19 --out {data} {input.from}"
+
+[made.masks]
+at = "masks/{threshold}.masks"
+make = "tdo allocate --path {checkpoint:{before}} --threshold {threshold} --out {out}"
+
+[axes.size.small]
+flags.tdo-ffn-dim = 8
+[axes.size.wide]
+flags.tdo-ffn-dim = 16
+
+[flags]
+gpus = 8
+precision = "fp16"
+task = "tdo_translation"
+lr = 0.0005                               # (paper)
+
+[systems.base]
+corpus = "text"
+flags.tdo-layers = "{2 * N}"
+
+[systems.tdo]
+base = ["base"]
+flags.tdo-target-layer = "{N}"
+
+[systems.one]
+base = ["base"]
+flags.lang-pairs = "{direction}"
+
+[systems.instrucl]
+flags.instrucl-layer = "{layer}"
+[[systems.instrucl.when]]
+losses = "authors"
+flags.instrucl-weighting = "tag-share"
+[[systems.instrucl.when]]
+scale = "toy"
+flags.lr = 0.02
+
+[systems.robt]
+continues = "restore"
+flags.max-update = 600000
+[[systems.robt.when]]
+scale = "toy"
+flags.max-update = "{updates * 2}"
+
+[systems.masked]
+continues = "finetune"
+let.threshold = 0.7
+flags.tdo-neuron-masks = "{made.masks}"
+
+[systems.large]
+base = ["tdo"]
+flags.dropout = 0.3
+scales = ["full"]
+
+[tables.table1]
+title = "all"
+directions = "en-*"
+baseline = "*plain"
+[tables.table1.rows]
+"base" = "plain"
+"tdo" = "two stages, M = {N} of {2 * N}"
+"tdo+instrucl" = "InstruCL at {layer}"
+"large" = "large"
+
+[tables.parts]
+title = "one model for each direction"
+[tables.parts.rows]
+each = { label = "apart", each = "{others}", system = "one+direction={way}", directions = "{way}" }
+"tdo+masked+threshold=0.5" = "masked"
+"tdo+robt" = "ROBT"
+[[tables.parts.draw]]
+out = "curve"
+rows = ["tdo*"]
+each = "{label}={checkpoints}/validation.jsonl"
+make = "tdo curve {each} --out {out}.svg"
+
+[tables.sweep]
+title = "M and the FFN"
+system = "tdo"
+axes = ["size"]
+label = "{size}"
+score = false
+[tables.sweep.rows]
+"tdo+N={row}" = { label = "N = {row}", rows = [1, 3, 4] }
+"tdo" = "the same as one above at toy"
+"""
+
+
+def document(folder: Path, text: str = TEXT) -> Document:
+    """The file, read."""
+    path = folder / "mine.toml"
+    path.write_text(text)
+    return read_document(path)
+
+
+def plan(folder: Path, scale: str = "toy", seeds: int = 1, **given: str) -> Plan:
+    """A plan of it; the run's folder is below this one."""
+    setting = setting_of(document(folder), scale, given)
+    return Plan(setting, folder / "run", Inputs({}), seeds)
+
+
+def planned(folder: Path, table: str, scale: str = "toy", seeds: int = 1, *rows: str, **given: str):
+    """One of its tables."""
+    return PlannedTable(plan(folder, scale, seeds, **given), table, rows)

@@ -1,0 +1,269 @@
+"""Tables over axes: their cells, what is trained for them, and what the report is told."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.experiments.document import read_document
+from tdo_plugin.experiments.plan import Inputs, Plan
+from tdo_plugin.experiments.steps import Step
+from tdo_plugin.experiments.systems import Setting
+from tdo_plugin.experiments.tables import PlannedTable
+
+FILE = """
+published = "tlm"
+protocol = "tlm"
+[let]
+corpora = ["de-en"]
+[scales.toy]
+score = "--lid corpus"
+[scales.full]
+[scales.full.let]
+corpora = ["de-en", "en-ro"]
+[corpora.de-en]
+make = "tdo corpus --out {data}"
+[corpora.en-ro]
+make = "tdo corpus --out {data}"
+[systems.de-en]
+corpus = "de-en"
+let.direction = "de-en"
+[systems.en-ro]
+corpus = "en-ro"
+let.direction = "en-ro"
+[systems.heavy]
+flags.weight = 3
+[systems.tlm]
+flags.lr = 0.1
+flags.eval-translation = "all"
+[systems.baseline]
+flags.arch = "transformer"
+[axes.task.LM]
+flags.task = "lm"
+[axes.task.AE]
+flags.task = "ae"
+[axes.weight.0]
+flags.task = false
+[axes.weight.1]
+flags.weight = 1
+[axes.weight.3]
+base = ["heavy"]
+scales = ["full"]
+[axes.weight.drops]
+flags.weight = 9
+[[axes.weight.drops.when]]
+flags.task = false
+[axes.seed.1]
+[axes.seed.2]
+[tables.table9]
+title = "Grid"
+axes = ["task", "weight"]
+system = "{[corpus + '/tlm' for_each]}"
+label = "{task}-{weight}"
+directions = "{direction}"
+published_row = "encoder-only, {task}: {weight}"
+note = "A note."
+twins = true
+score = "--metrics bleu,ter"
+groups = ["de-en"]
+[tables.table9.rows]
+"{row}/baseline" = { label = "baseline", rows = "{corpora}", published = "encoder-decoder" }
+[tables.table2]
+title = "Tasks"
+cells = "table9"
+best = ["task"]
+published_row = "encoder-only, {task}"
+[tables.seeds]
+measure = "validation"
+axes = ["task", "seed"]
+system = "de-en/tlm"
+label = "{task}, {seed}"
+mean_over = "seed"
+"""
+SYSTEMS = "{['de-en/tlm', 'en-ro/tlm'] if scale == 'full' else 'de-en/tlm'}"
+
+
+def planned(folder: Path, table: str, scale: str = "toy", seeds: int = 1, **changes: str) -> Any:
+    text = FILE.replace("{[corpus + '/tlm' for_each]}", SYSTEMS)
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    path = folder / "file.toml"
+    path.write_text(text, encoding="utf-8")
+    plan = Plan(Setting(read_document(path), scale, {}), folder / "run", Inputs({}), seeds)
+    return PlannedTable(plan, table)
+
+
+def steps(table: PlannedTable, kind: str) -> list[Step]:
+    return [step for step in table.plan.graph.closure(table.goals) if step.kind == kind]
+
+
+def cells(table: PlannedTable) -> dict[str, Any]:
+    (report,) = (step for step in steps(table, "report"))
+    (text,) = report.files.values()
+    content: dict[str, Any] = json.loads(text)
+    return content
+
+
+def test_all_values_with_all_are_cells_the_last_axis_fastest(tmp_path: Path) -> None:
+    table = planned(tmp_path, "table9")
+    assert [row.label for row in table.rows] == [
+        *("baseline", "LM-0", "LM-1", "LM-drops", "AE-0", "AE-1", "AE-drops"),
+    ]
+    assert table.rows[1].name == "de-en/tlm+task=LM+weight=0"
+    assert table.rows[1].values == {"task": "LM", "weight": "0"} and not table.rows[0].values
+
+
+def test_cells_of_equal_flags_are_trained_translated_and_scored_once(tmp_path: Path) -> None:
+    table = planned(tmp_path, "table9")
+    names = ["baseline", "tlm+task=LM+weight=0", "tlm+task=LM+weight=1", "tlm+task=LM+weight=drops"]
+    names.append("tlm+task=AE+weight=1")
+    assert [step.name for step in steps(table, "training")] == [
+        f"de-en/{name}/training" for name in names
+    ]
+    (scores,) = steps(table, "scores")
+    words = scores.commands[0]
+    systems = [word.partition("=")[0] for word in words if "/output" in word]
+    assert systems == ["baseline", "LM-0", "LM-1", "LM-drops", "AE-1"]
+    assert words[words.index("--directions") + 1] == "de-en"
+    runs = {cell["name"]: cell["run"] for cell in cells(table)["cells"]}
+    assert runs["AE-0"] == "LM-0" and runs["AE-drops"] == "LM-drops" and runs["AE-1"] == "AE-1"
+
+
+def test_the_report_is_told_of_axes_cells_and_the_paper(tmp_path: Path) -> None:
+    table = planned(tmp_path, "table9")
+    content = cells(table)
+    assert content["axes"] == {"task": ["LM", "AE"], "weight": ["0", "1", "drops"]}
+    assert (content["title"], content["note"], content["groups"]) == ("Grid", "A note.", ["de-en"])
+    assert (content["published"], content["every"], content["best"]) == ("tlm:9", True, {})
+    assert [cell["row"] for cell in content["cells"]][:2] == [
+        *("encoder-decoder", "encoder-only, LM: 0"),
+    ]
+    assert content["cells"][4] == {
+        "name": "AE-0",
+        "run": "LM-0",
+        "values": {"task": "AE", "weight": "0"},
+        "row": "encoder-only, AE: 0",
+        "log": "../de-en/tlm+task=LM+weight=0/train.log",
+    }
+    (report,) = steps(table, "report")
+    folder = tmp_path / "run/table9"
+    assert report.commands == (
+        ("report", f"{folder}/scores.json", "--out", str(folder), "--published", "tlm:9"),
+        *(
+            (
+                "report",
+                f"{folder}/scores.json",
+                "--cells",
+                f"{folder}/cells.json",
+                "--out",
+                str(folder),
+            ),
+        ),
+    )
+
+
+def test_another_table_shows_the_best_of_the_same_cells(tmp_path: Path) -> None:
+    table = planned(tmp_path, "table2")
+    (scores,), (report,) = steps(table, "scores"), steps(table, "report")
+    assert scores.name == "table9/de-en/scores" and report.name == "table2/report"
+    folder = tmp_path / "run"
+    assert report.commands == (
+        *(
+            (
+                *("report", f"{folder}/table9/scores.json", "--cells"),
+                *(f"{folder}/table2/cells.json", "--out", f"{folder}/table2"),
+            ),
+        ),
+    )
+    content = cells(table)
+    rows = {"LM": "encoder-only, LM", "AE": "encoder-only, AE"}
+    assert content["best"] == {"task": {"published": "tlm:2", "rows": rows}}
+    assert (content["every"], content["published"], content["groups"]) == (False, "", ["de-en"])
+    assert content["note"] == "A note."
+
+
+def test_what_a_scale_alone_has(tmp_path: Path) -> None:
+    """A further value, and a second corpus, whose cells are a table of their own."""
+    table = planned(tmp_path, "table9", "full")
+    (report,) = steps(table, "report")
+    assert [str(path.relative_to(tmp_path)) for path in report.files] == [
+        *("run/table9/de-en/cells.json", "run/table9/en-ro/cells.json"),
+    ]
+    first, second = (json.loads(text) for text in report.files.values())
+    assert first["axes"]["weight"] == ["0", "1", "3", "drops"]
+    assert len(first["cells"]) == len(second["cells"]) == 9
+    _, romanian = steps(table, "scores")
+    words = romanian.commands[0]
+    assert words[words.index("--directions") + 1] == "en-ro"
+    assert f"{tmp_path}/run/table9/en-ro" in words
+    (trained,) = (
+        step for step in steps(table, "training") if "en-ro/tlm+task=LM+weight=3" in step.name
+    )
+    (text,) = trained.files.values()
+    assert "--weight 3" in text
+
+
+def test_validations_of_trainings_are_scored_without_translating(tmp_path: Path) -> None:
+    table = planned(tmp_path, "seeds")
+    assert not steps(table, "translation") and not steps(table, "checkpoint")
+    (scores,) = steps(table, "scores")
+    run = tmp_path / "run"
+    assert scores.commands[0] == (
+        "score",
+        *(
+            f"{task}, {seed}={run}/de-en/tlm+task={task}+seed={seed}/checkpoints"
+            for task in ("LM", "AE")
+            for seed in (1, 2)
+        ),
+        *("--data", f"{run}/de-en/data", "--out", f"{run}/seeds", "--validations"),
+    )
+    content = cells(table)
+    assert (content["measure"], content["mean_over"]) == ("validation", "seed")
+    (text,) = steps(table, "training")[1].files.values()
+    assert "--seed 2" in text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            'eval-translation = "all"',
+            "x = 1",
+            "`measure` must be test where a system has no --eval-",
+        ),
+        (
+            'eval-translation = "all"',
+            'eval-translation = "all"\nflags.eval-subset = "test"',
+            r"`--eval-subset` must be of --valid-subset \(valid\) .* it is test",
+        ),
+        ('"{task}, {seed}"', '"{task}"', "tables.seeds.label must tell cells apart; .* are alike"),
+        ('mean_over = "seed"', 'mean_over = "weight"', r"mean_over must be of .*\(seed, task\)"),
+        ('measure = "validation"', 'measure = "x"', "measure must be test or validation; it is x"),
+        (
+            'cells = "table9"',
+            'cells = "table2"',
+            r"cells must be a table with axes \(seeds, table9\)",
+        ),
+        ('base = ["heavy"]', 'base = ["hefty"]', "axes.weight.3.base must name systems"),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, old: str, new: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        planned(tmp_path, "seeds", **{old: new})
+
+
+def test_seeds_that_are_an_axis_are_not_asked_for_twice(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="`--seeds` must be left out of seeds, which has them as"):
+        planned(tmp_path, "seeds", seeds=2)
+
+
+def test_of_several_seeds_cells_have_the_mean(tmp_path: Path) -> None:
+    table = planned(tmp_path, "table9", seeds=2)
+    content = cells(table)
+    assert content["seeds"] and content["cells"][1]["run"] == "LM-0"
+    (scores,) = steps(table, "scores")
+    names = [word.partition("=")[0] for word in scores.commands[0] if "/output" in word]
+    assert names[2:4] == ["LM-0, seed 1", "LM-0, seed 2"] and len(names) == 10

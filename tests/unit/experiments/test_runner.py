@@ -1,0 +1,216 @@
+"""The runner of experiments: what is done once, goes on, is kept back, and how far it is."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from support import experiment_stand_in
+from support.experiments import planned
+
+from tdo_plugin.experiments import runner
+from tdo_plugin.experiments.machine import Machine
+from tdo_plugin.experiments.progress import Progress, duration, last_line
+from tdo_plugin.experiments.runner import Runner, to_do
+
+RECORDS = {".steps", ".lock", "train.log", "partial"}
+STAND_IN = (sys.executable, experiment_stand_in.__file__)
+
+
+@pytest.fixture(autouse=True)
+def stand_in(monkeypatch, tmp_path):
+    monkeypatch.setattr(runner, "TDO", STAND_IN)
+    monkeypatch.setenv("NOTES", str(tmp_path / "notes"))
+    monkeypatch.delenv("SLURM_JOB_NUM_NODES", raising=False)
+
+
+def run(table, jobs=2):
+    said = []
+    machine = Machine.of(0, jobs, 1, 1)
+    return Runner(table.plan.graph, machine, said.append).run(table.goals), said
+
+
+def commands(folder):
+    notes = folder / "notes"
+    return [json.loads(line) for line in notes.read_text().splitlines()] if notes.exists() else []
+
+
+def made(folder):
+    """All that a run has made, but for its records."""
+    run_folder = folder / "run"
+    return {
+        path.relative_to(run_folder).as_posix(): path.read_text().replace(str(folder), "")
+        for path in sorted(run_folder.rglob("*"))
+        if path.is_file() and not RECORDS & {*path.relative_to(run_folder).parts}
+    }
+
+
+def test_everything_is_done_once(tmp_path):
+    troubles, said = run(planned(tmp_path, "table1"))
+    assert troubles == {}
+    names = [words[0] for words in commands(tmp_path)]
+    assert sorted(set(names)) == [
+        "average", "corpus", "preprocess", "report", "score", "train", "translate",
+    ]  # fmt: skip
+    assert names.count("train") == 3
+    assert names.index("preprocess") < names.index("train") < names.index("score")
+    assert any("+ fairseq-train stock" in line for line in said)
+    assert "--tdo-target-layer 3\n" in (tmp_path / "run" / "tdo" / "system.conf").read_text()
+    again, _ = run(planned(tmp_path, "table1"))
+    assert again == {} and len(commands(tmp_path)) == len(names)
+
+
+def test_tables_share_what_they_have_in_common(tmp_path):
+    run(planned(tmp_path, "table1", "toy", 1, "tdo"))
+    before = len(commands(tmp_path))
+    run(planned(tmp_path, "parts", "toy", 1, "tdo+robt"))
+    later = [words for words in commands(tmp_path)[before:] if words[0] == "train"]
+    assert [Path(words[1]).parent.name for words in later] == ["tdo+robt"]
+    start = later[0][later[0].index("--restore-file") + 1]
+    assert start.endswith("run/tdo/checkpoints/checkpoint_last.pt")
+
+
+def test_what_depends_on_something_else_now_is_made_anew(tmp_path):
+    run(planned(tmp_path, "table1", "toy", 1, "base", "tdo"))
+    before = len(commands(tmp_path))
+    run(planned(tmp_path, "table1", "toy", 1, "base", "tdo", form="disjoint"))
+    assert [words[0] for words in commands(tmp_path)[before:]].count("train") == 2
+    other = tmp_path / "other"
+    other.mkdir()
+    run(planned(other, "table1", "toy", 1, "base", "tdo", form="disjoint"))
+    assert made(tmp_path) == made(other)
+
+
+def test_what_is_gone_is_made_anew(tmp_path):
+    table = planned(tmp_path, "table1", "toy", 1, "tdo")
+    run(table)
+    (tmp_path / "run" / "table1" / "scores.json").unlink()
+    assert to_do(table.plan.graph, table.goals) == []  # the report is there
+    (tmp_path / "run" / ".steps" / "table1" / "report.json").unlink()
+    assert [step.kind for step in to_do(table.plan.graph, table.goals)] == ["scores", "report"]
+
+
+def test_a_failure_keeps_back_what_needs_it_and_no_more(tmp_path, monkeypatch):
+    monkeypatch.setenv("FAILS", "allocate")
+    table = planned(tmp_path, "parts")
+    troubles, _ = run(table)
+    assert list(troubles) == ["masks/0.5.masks/made"]
+    assert troubles["masks/0.5.masks/made"].startswith("ended with 3: no memory (all of it: ")
+    trained = {Path(words[1]).parent.name for words in commands(tmp_path) if words[0] == "train"}
+    assert trained == {"one+direction=en-de", "one+direction=en-fr", "tdo", "tdo+robt"}
+    monkeypatch.setenv("FAILS", "")
+    before = len(commands(tmp_path))
+    assert run(planned(tmp_path, "parts"))[0] == {}
+    names = [words[0] for words in commands(tmp_path)[before:]]
+    assert names.count("train") == 1 and "corpus" not in names
+
+
+def test_an_ended_training_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setenv("PAUSE", "3")
+    table = planned(tmp_path, "parts", "toy", 1, "tdo+robt")
+    process = _started(tmp_path, "parts", "tdo+robt")
+    checkpoint = tmp_path / "run" / "tdo+robt" / "checkpoints" / "checkpoint_last.pt"
+    _until(checkpoint.exists)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == 143
+    lines = len(checkpoint.read_text().splitlines())
+    assert lines < 10
+    monkeypatch.setenv("PAUSE", "0")
+    assert run(table)[0] == {}
+    assert len(checkpoint.read_text().splitlines()) == 10
+    starts = [words for words in commands(tmp_path) if "--restore-file" in words]
+    assert len(starts) == 1  # going on with its own checkpoint it does not begin with another's
+
+
+def _until(true, seconds=60):
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def _started(folder, table, *rows):
+    """A run in a process of its own."""
+    text = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from pathlib import Path\n"
+        "from support.experiments import planned\n"
+        "from tdo_plugin.experiments import runner\n"
+        "from tdo_plugin.experiments.machine import Machine\n"
+        "runner.TDO = tuple(sys.argv[2].split(':'))\n"
+        "table = planned(Path(sys.argv[3]), sys.argv[4], 'toy', 1, *sys.argv[5:])\n"
+        "print(runner.Runner(table.plan.graph, Machine.of(0, 2, 1, 1), print).run(table.goals))\n"
+    )
+    tests = Path(experiment_stand_in.__file__).parents[1]
+    words = [sys.executable, "-c", text, str(tests), ":".join(STAND_IN), str(folder), table, *rows]
+    return subprocess.Popen(words, stdout=subprocess.DEVNULL)
+
+
+@pytest.mark.long
+def test_killed_at_thirty_moments_it_makes_what_an_undisturbed_run_makes(tmp_path, monkeypatch):
+    undisturbed = tmp_path / "undisturbed"
+    undisturbed.mkdir()
+    run(planned(undisturbed, "parts"))
+    folder = tmp_path / "killed"
+    folder.mkdir()
+    monkeypatch.setenv("PAUSE", "0.2")
+    moments = random.Random(1)
+    for _ in range(30):
+        process = _started(folder, "parts")
+        try:
+            process.wait(0.6 + 1.5 * moments.random())
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    monkeypatch.setenv("PAUSE", "0")
+    assert run(planned(folder, "parts"))[0] == {}
+    assert made(folder) == made(undisturbed)
+
+
+def test_commands_end_with_a_run_that_is_killed(tmp_path, monkeypatch):
+    monkeypatch.setenv("PAUSE", "60")
+    process = _started(tmp_path, "parts", "tdo+robt")
+    _until(lambda: commands(tmp_path))
+    text = b"experiment_stand_in.py"
+    ours = str(tmp_path).encode()
+
+    def children():
+        found = []
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                words = path.read_bytes()
+            except OSError:
+                continue
+            if text in words and ours in words and int(path.parent.name) != process.pid:
+                found.append(path)
+        return found
+
+    _until(children)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    _until(lambda: not children(), 20)
+
+
+def test_how_far_it_is(tmp_path):
+    table = planned(tmp_path, "table1")
+    graph = table.plan.graph
+    trainings = [step for step in graph if step.kind == "training"]
+    log = graph.log(trainings[0].name)
+    log.parent.mkdir(parents=True)
+    log.write_text("train_inner | loss=4.5, num_updates=20, lr=1\n")
+    progress = Progress(graph)
+    assert progress.line(trainings[:2], trainings[2:], 2) == (
+        "base/training: update 20 of 100, loss 4.5 | tdo/training: begins"
+    )
+    progress.paces["base/training"].since -= 30
+    log.write_text("train_inner | loss=4.0, num_updates=30, lr=1\n")
+    line = progress.line(trainings[:2], trainings[2:], 2)
+    assert line.startswith("base/training: update 30 of 100, loss 4.0, 4 min to go | ")
+    assert line.endswith("(about 7 min to go in all)")
+    assert last_line(log) == "train_inner | loss=4.0, num_updates=30, lr=1"
+    assert (duration(40), duration(720), duration(12000)) == ("40 s", "12 min", "3 h 20 min")

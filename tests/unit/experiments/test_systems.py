@@ -1,0 +1,95 @@
+"""What systems of experiment files come to."""
+
+import pytest
+from support.experiments import document, plan
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.experiments.library import setting_of
+
+
+def flags(folder, name, scale="toy", **given):
+    config = plan(folder, scale, **given).system(name).config(lambda expression, scope: None)
+    return {flag.removeprefix("--"): " ".join(values) for flag, values in config.flags.items()}
+
+
+def test_parts_come_one_after_the_other_and_then_the_scale(tmp_path):
+    full = flags(tmp_path, "tdo", "full")
+    assert full == {
+        "task": "tdo_translation", "lr": "0.0005", "tdo-layers": "12", "tdo-target-layer": "6",
+    }  # fmt: skip
+    toy = flags(tmp_path, "tdo")
+    assert (toy["tdo-layers"], toy["lr"], toy["max-update"]) == ("6", "0.01", "100")
+    assert flags(tmp_path, "tdo", "smoke")["max-update"] == "2"  # the nearer scale
+
+
+def test_conditions_come_last(tmp_path):
+    assert flags(tmp_path, "tdo+instrucl")["lr"] == "0.02"
+    assert flags(tmp_path, "tdo+instrucl", "smoke")["lr"] == "0.02"  # which is based on toy
+    assert flags(tmp_path, "tdo+instrucl", "full")["lr"] == "0.0005"
+    assert flags(tmp_path, "tdo+robt")["max-update"] == "200"
+    assert flags(tmp_path, "tdo+robt", "full")["max-update"] == "600000"
+
+
+def test_a_part_may_set_a_name_an_option_or_an_axis(tmp_path):
+    assert flags(tmp_path, "tdo+N=5")["tdo-layers"] == "10"
+    assert flags(tmp_path, "tdo+size=wide")["tdo-ffn-dim"] == "16"
+    assert "instrucl-weighting" not in flags(tmp_path, "tdo+instrucl+losses=paper")
+    assert flags(tmp_path, "tdo+instrucl+losses=authors", "full")["instrucl-weighting"]
+    assert flags(tmp_path, "tdo+seed=7")["seed"] == "7"
+    assert flags(tmp_path, "one+direction=en-de")["lang-pairs"] == "en-de"
+
+
+def test_what_the_launcher_wants_is_no_flag(tmp_path):
+    config = plan(tmp_path).system("base").config(lambda expression, scope: None)
+    assert (config.gpus, config.precision, config.directions) == (8, "fp16", "*")
+
+
+def test_what_is_gone_on_with_has_the_same_seed_and_options(tmp_path):
+    setting = setting_of(document(tmp_path), "toy", {})
+    assert setting.resolve("tdo+robt").before == "tdo"
+    assert setting.resolve("tdo+instrucl+robt+N=4+seed=2").before == "tdo+instrucl+seed=2"
+    name = "tdo+instrucl+masked+threshold=0.1+losses=paper"
+    assert setting.resolve(name).before == "tdo+instrucl+losses=paper"
+    assert setting.resolve("tdo").before is None
+
+
+def test_systems_of_other_scales_are_known(tmp_path):
+    assert not plan(tmp_path).system("large").here
+    assert plan(tmp_path, "full").system("large").here
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("tdo+instruct", "no part is instruct; there are base, tdo"),
+        ("tdo+size=huge", "no part is size=huge; there are small, wide"),
+        ("tdo+depth=4", "no name is depth"),
+    ],
+)
+def test_unknown_parts(tmp_path, name, message):
+    with pytest.raises(UserError, match=message):
+        plan(tmp_path).system(name)
+
+
+@pytest.mark.parametrize(
+    ("scale", "given", "message"),
+    [
+        ("huge", {}, "`--scale` must be of toy, smoke, full; it is huge"),
+        ("full", {"form": "shared"}, "`--form` must come with the scale toy; it is full"),
+        ("toy", {"form": "other"}, "`--form` must be of shared, disjoint; it is other"),
+    ],
+)
+def test_settings_that_there_are_not(tmp_path, scale, given, message):
+    with pytest.raises(UserError, match=message):
+        setting_of(document(tmp_path), scale, given)
+
+
+def test_updates(tmp_path):
+    setting = setting_of(document(tmp_path), "toy", {})
+    assert setting.with_updates(150).resolve("tdo").config(lambda *_: None).flags[
+        "--max-update"
+    ] == ["150"]
+    with pytest.raises(UserError, match=r"`--updates` must be a multiple of 50; it is 70"):
+        setting.with_updates(70)
+    with pytest.raises(UserError, match=r"must be left out with the scale full"):
+        setting_of(document(tmp_path), "full", {}).with_updates(50)

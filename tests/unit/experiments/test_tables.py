@@ -1,0 +1,171 @@
+"""Tables of experiment files: their rows, and the steps and commands that they come to."""
+
+import pytest
+from support.experiments import TEXT, document, planned
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.experiments.library import setting_of
+from tdo_plugin.experiments.plan import Inputs, Plan
+from tdo_plugin.experiments.tables import PlannedTable, tables_with
+
+
+def steps(table, kind):
+    return {step.name: step for step in table.plan.graph.closure(table.goals) if step.kind == kind}
+
+
+def words(table, kind):
+    """The commands of a kind of step, paths below the run's folder."""
+    run = f"{table.plan.graph.run}/"
+    return {
+        name: " | ".join(" ".join(command) for command in step.commands).replace(run, "")
+        for name, step in steps(table, kind).items()
+    }
+
+
+def test_rows_have_the_labels_of_their_scale(tmp_path):
+    table = planned(tmp_path, "table1")
+    assert [(row.name, row.label) for row in table.rows] == [
+        ("base", "like plain"),
+        ("tdo", "like two stages, M = 3 of 6"),
+        ("tdo+instrucl", "like InstruCL at 5"),
+    ]
+    assert table.left_out == ["large"]
+
+
+def test_several_values_of_an_option_make_rows_where_they_differ(tmp_path):
+    table = planned(tmp_path, "table1", "full")
+    assert [(row.name, row.label) for row in table.rows] == [
+        ("base", "plain"),
+        ("tdo", "two stages, M = 6 of 12"),
+        ("tdo+instrucl", "InstruCL at 9, paper's form"),
+        ("tdo+instrucl+losses=authors", "InstruCL at 9, authors' form"),
+        ("large", "large"),
+    ]
+    only = planned(tmp_path, "table1", "full", losses="authors")
+    assert [row.name for row in only.rows][2:] == ["tdo+instrucl+losses=authors", "large"]
+
+
+def test_some_rows(tmp_path):
+    table = planned(tmp_path, "table1", "toy", 1, "tdo*")
+    assert [row.name for row in table.rows] == ["tdo", "tdo+instrucl"]
+    setting = table.plan.setting
+    assert tables_with(setting, ["table1", "parts"], ["tdo+r*"]) == ["parts"]
+    assert tables_with(setting, ["table1", "parts"], []) == ["table1", "parts"]
+    with pytest.raises(UserError, match=r"`--rows` must be of base, tdo, .*; none is none of them"):
+        tables_with(setting, ["table1", "parts"], ["tdo", "none"])
+    with pytest.raises(UserError, match=r"that there are at the scale toy; large are not"):
+        planned(tmp_path, "table1", "toy", 1, "large")
+
+
+def test_a_table_from_data_to_report(tmp_path):
+    table = planned(tmp_path, "table1", "toy", 1, "base", "tdo")
+    assert words(table, "data") == {
+        "text/data": "corpus --out text/text | preprocess text/text text/data --form shared"
+    }
+    assert words(table, "training") == {
+        f"{name}/training": f"train {name}/system.conf text/data --save-dir {name}/checkpoints"
+        for name in ("base", "tdo")
+    }
+    (_, config) = next(iter(steps(table, "training")["tdo/training"].files.items()))
+    assert "--tdo-target-layer 3\n" in config
+    assert words(table, "checkpoint")["tdo/checkpoint"] == (
+        "average --inputs tdo/checkpoints --last 1 --output tdo/average.pt --force"
+    )
+    assert words(table, "translation")["tdo/output/en-X"] == (
+        "translate text/data --path tdo/average.pt --out tdo/output --pairs en-*"
+    )
+    assert words(table, "scores") == {
+        "table1/text/scores": "score like plain=base/output like two stages, M = 3 of 6=tdo/output "
+        "--data text/data --out table1 --directions en-* --baseline like plain"
+    }
+    assert words(table, "report") == {"table1/report": "report table1/scores.json --out table1"}
+
+
+def test_seeds(tmp_path):
+    table = planned(tmp_path, "table1", "toy", 2, "tdo")
+    assert list(steps(table, "training")) == ["tdo/training", "tdo+seed=2/training"]
+    (_, second) = next(iter(steps(table, "training")["tdo+seed=2/training"].files.items()))
+    assert "--seed 2\n" in second
+    score = words(table, "scores")["table1/text/scores"]
+    assert "M = 3 of 6, seed 1=tdo/output" in score
+    assert "M = 3 of 6, seed 2=tdo+seed=2/output" in score
+
+
+def test_a_row_of_several_systems_and_what_goes_on_with_another_training(tmp_path):
+    table = planned(tmp_path, "parts")
+    translations = words(table, "translation")
+    assert [name for name in translations if name.startswith("one")] == [
+        "one+direction=en-de/output/en-de", "one+direction=en-fr/output/en-fr",
+    ]  # fmt: skip
+    score = words(table, "scores")["parts/text/scores"]
+    assert "like apart=one+direction=en-de/output like apart=one+direction=en-fr/output" in score
+    trainings = steps(table, "training")
+    run = table.plan.graph.run
+    assert trainings["tdo+robt/training"].start == (
+        "--restore-file", f"{run}/tdo/checkpoints/checkpoint_last.pt",
+    )  # fmt: skip
+    masked = trainings["tdo+masked+threshold=0.5/training"]
+    assert masked.start == ("--finetune-from-model", f"{run}/tdo/average.pt")
+    assert f"--tdo-neuron-masks {run}/masks/0.5.masks\n" in next(iter(masked.files.values()))
+    assert words(table, "made") == {
+        "masks/0.5.masks/made": "allocate --path tdo/average.pt --threshold 0.5 "
+        "--out masks/0.5.masks"
+    }
+    order = list(table.plan.graph)
+    names = [step.name for step in order]
+    for step in order:
+        assert all(names.index(need) < names.index(step.name) for need in step.needs)
+
+
+def test_what_is_drawn(tmp_path):
+    table = planned(tmp_path, "parts")
+    (drawing,) = words(table, "drawing").values()
+    assert drawing == (
+        "curve like masked=tdo+masked+threshold=0.5/checkpoints/validation.jsonl "
+        "like ROBT=tdo+robt/checkpoints/validation.jsonl --out parts/curve.svg"
+    )
+    alone = planned(tmp_path, "parts", "toy", 1, "each")
+    assert words(alone, "drawing") == {}
+
+
+def test_axes_and_twins(tmp_path):
+    table = planned(tmp_path, "sweep")
+    assert [row.name for row in table.rows] == [
+        "tdo+N=1", "tdo+N=3", "tdo+N=4", "tdo+size=small", "tdo+size=wide",
+    ]  # fmt: skip
+    assert [row.label for row in table.rows][-2:] == ["like small", "like wide"]
+    assert table.goals == []
+
+
+def test_keys_follow_what_a_step_depends_on_and_not_where_it_is(tmp_path):
+    def keys(folder, **given):
+        folder.mkdir(exist_ok=True)
+        table = planned(folder, "table1", "toy", 1, "tdo", **given)
+        graph = table.plan.graph
+        return {step.name: graph.key(step.name) for step in graph.closure(table.goals)}
+
+    first = keys(tmp_path / "a")
+    assert first == keys(tmp_path / "b")
+    other = keys(tmp_path / "c", form="disjoint")
+    assert all(first[name] != key for name, key in other.items())
+    seeds = planned(tmp_path, "table1", "toy", 2, "tdo").plan.graph
+    assert seeds.key("tdo/training") == first["tdo/training"]
+    assert seeds.key("tdo+seed=2/training") != first["tdo/training"]
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("tdo translate x --user-dir code --out {out}", r"must be without `--user-dir`"),
+        ("tdo translate x --user-dir=code --out {out}", r"must be without `--user-dir`"),
+        ("python /tmp/mine.py {out}", r"must be one of benchmarks/; it is /tmp/mine.py"),
+        ("python benchmarks/../mine.py {out}", r"must be one of benchmarks/"),
+    ],
+)
+def test_a_file_runs_no_code_of_others(tmp_path, command, message):
+    text = TEXT.replace(
+        "tdo allocate --path {checkpoint:{before}} --threshold {threshold} --out {out}", command
+    )
+    setting = setting_of(document(tmp_path, text), "toy", {})
+    with pytest.raises(UserError, match=message):
+        PlannedTable(Plan(setting, tmp_path, Inputs({})), "parts")
