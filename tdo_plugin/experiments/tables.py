@@ -20,6 +20,8 @@ from tdo_plugin.experiments.systems import SEED, Setting
 if TYPE_CHECKING:
     from tdo_plugin.experiments.plan import Plan
 
+DRAWN_WITH_MODELS = frozenset({"preference", "probe"})  # `tdo analyze`'s that compute on a device
+
 
 @dataclass(frozen=True)
 class TableRow:
@@ -158,6 +160,7 @@ def _rows(
         suffix, label = "", ""
         for option, value in zip(several, values, strict=True):
             described = plan.setting.document.options[option]
+            usual = plan.setting.of_scale(described.default)  # several, whatever is given
 
             def comes_to(value: Any, option: str = option) -> Any:
                 made = _row(plan, table, key, row, names, f"+{option}={as_text(value)}")
@@ -165,7 +168,7 @@ def _rows(
 
             differs = comes_to(value) != comes_to(described.choices[0])
             suffix += f"+{option}={as_text(value)}" * differs
-            if differs or any(comes_to(other) != comes_to(value) for other in several[option]):
+            if differs or any(comes_to(other) != comes_to(value) for other in usual):
                 label += described.labels.get(as_text(value), "")
         made = _row(plan, table, key, row, names, suffix)
         if made is not None:
@@ -420,6 +423,12 @@ class PlannedTable:
     ) -> str | None:
         from tdo_plugin.experiments.plan import References, Words, words_of
 
+        if drawing.baseline:
+            patterns = [scope.text(pattern) for pattern in drawing.baseline]
+            labels = [row.label for row in self.rows if _fits(row.name, patterns)]
+            if not labels:
+                return None
+            names = {**names, "baseline": labels[0]}
         patterns = [scope.text(pattern) for pattern in drawing.rows]
         rows = [row for row in self.rows if _fits(row.name, patterns)]
         if len(rows) < drawing.least:
@@ -428,14 +437,20 @@ class PlannedTable:
             seeds = (seed,) if seed else range(1, self.plan.seeds + 1)
             rows = [row.with_seed(k, self.plan.seeds) for row in rows for k in seeds]
         needs: list[str] = []
+        drawn: list[TableRow] = []
         each = Words()
         for row in rows:
             references = References(self.plan, needs, row.systems[0])
             own = self.plan.system(row.systems[0]).scope.with_values(
                 **row.parts[0].names, **names, label=row.label, name=row.name
             )
-            if word := own.referring(references).text(drawing.each):
-                each.append(word)
+            word = own.referring(references).text(drawing.each)
+            each += [word] if word else []
+            if word or not drawing.each:
+                drawn.append(row)
+        if rows and not drawn:
+            return None
+        rows = drawn
         place = scope.text(drawing.out) + (f"+{SEED}={seed}" if seed and seed > 1 else "")
         out = self.folder / place
         further: dict[str, Any] = {"each": each, "out": str(out)}
@@ -451,7 +466,7 @@ class PlannedTable:
             self.plan, needs, rows[0].systems[0] if rows else None, further=further
         )
         commands = words_of(drawing.make, own.referring(references))
-        device = "one" if {"preference", "probe"} & {command[0] for command in commands} else ""
+        device = "one" if any(DRAWN_WITH_MODELS & {*command[:2]} for command in commands) else ""
         text = Path(f"{out}.txt")
         step = Step(
             f"{self.name}/{place}/drawing",
