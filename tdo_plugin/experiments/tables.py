@@ -14,13 +14,11 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.experiments.cells import axes_of, cells_text, check_cells, check_validated
 from tdo_plugin.experiments.document import Drawing, Row, Table
 from tdo_plugin.experiments.expressions import Scope, as_text
-from tdo_plugin.experiments.steps import Command, Step
+from tdo_plugin.experiments.steps import Command, Step, device_of
 from tdo_plugin.experiments.systems import SEED, Setting
 
 if TYPE_CHECKING:
     from tdo_plugin.experiments.plan import Plan
-
-DRAWN_WITH_MODELS = frozenset({"preference", "probe"})  # `tdo analyze`'s that compute on a device
 
 
 @dataclass(frozen=True)
@@ -466,7 +464,6 @@ class PlannedTable:
             self.plan, needs, rows[0].systems[0] if rows else None, further=further
         )
         commands = words_of(drawing.make, own.referring(references))
-        device = "one" if any(DRAWN_WITH_MODELS & {*command[:2]} for command in commands) else ""
         text = Path(f"{out}.txt")
         step = Step(
             f"{self.name}/{place}/drawing",
@@ -474,7 +471,7 @@ class PlannedTable:
             commands,
             tuple(dict.fromkeys(needs)),
             (text,),
-            device=device,
+            device=device_of(commands),
             text=text,
         )
         return self.plan.graph.add(step)
