@@ -74,6 +74,9 @@ def _measured(args: argparse.Namespace) -> ScoreSheet:
     check_measures(args)
     if not args.samples:
         raise UserError("`--samples` must be at least 1 to compare; it is 0")
+    for option in ("src", "source_lang", "target_lang"):
+        if getattr(args, option) and not args.ref:
+            raise UserError(f"`--{option.replace('_', '-')}` must come with --ref; it does not")
     data = data_of(args)
     failures: list[str] = []
     if args.ref:
@@ -86,10 +89,14 @@ def _measured(args: argparse.Namespace) -> ScoreSheet:
 def _from_files(args: argparse.Namespace) -> list[SystemTexts]:
     from tdo_plugin.evaluation.systems import single_system
 
+    if args.directions:
+        raise UserError(f"`--directions` must be left out with --ref; it is {args.directions}")
     systems = []
     for text in args.systems:
         name, mark, file = text.rpartition("=")
         path = Path(file)
+        if not path.is_file():
+            raise UserError(f"`SYSTEM` must be [NAME=]FILE with --ref; {path} is no file")
         system = single_system(path, args.ref, args.src, args.source_lang, args.target_lang)
         systems.append(replace(system, name=name) if mark else system)
     names = [system.name for system in systems]
