@@ -191,7 +191,7 @@ class Plan:
 
 def _device(commands: Sequence[Command]) -> str:
     """Which words of a machine a command takes."""
-    takes = {"importance": "one", "backtranslate": "all", "translate": "all", "train": "train"}
+    takes = {"importance": "all", "backtranslate": "all", "translate": "all", "train": "train"}
     return next((takes[command[0]] for command in commands if command[0] in takes), "")
 
 

@@ -149,6 +149,7 @@ class Setting:
             if key not in values and key not in self.document.axes:
                 raise UserError(f"{where}: no name is {key}; there are {', '.join(sorted(values))}")
         corpora = [system.corpus for system in chain if system.corpus is not None]
+        corpus = corpora[-1] if corpora else ""
         places = [place for place, part in enumerate(parts) if part.continues]
         before = None
         if places:
@@ -164,12 +165,14 @@ class Setting:
                 "scale": self.scale,
                 "system": name,
                 "before": before,
+                "corpus": corpus,
+                SEED: flags.get(SEED, 1),
             },
             where=where,
         )
         return ResolvedSystem(
             name,
-            corpora[-1] if corpora else "",
+            corpus,
             flags,
             test or "",
             scope,

@@ -368,9 +368,9 @@ class PlannedTable:
         return plan.training(part.system), trained / "checkpoints"
 
     def _baseline(self, labels: Sequence[str]) -> str:
-        pattern = self.table.baseline
-        fitting = [label for label in labels if pattern and fnmatch.fnmatchcase(label, pattern)]
-        return (fitting or labels)[0]
+        pattern = self.table.baseline or "*"
+        fits = (fnmatch.fnmatchcase(label.removesuffix(", seed 1"), pattern) for label in labels)
+        return next((label for label, fit in zip(labels, fits, strict=True) if fit), labels[0])
 
     def _translation(self, row: TableRow, part: Part) -> tuple[str, Path]:
         plan = self.plan

@@ -53,6 +53,20 @@ def test_what_is_gone_on_with_has_the_same_seed_and_options(tmp_path):
     assert setting.resolve("tdo").before is None
 
 
+def test_names_that_every_system_has(tmp_path):
+    setting = setting_of(document(tmp_path), "toy", {})
+    template = "{scale} {system} {corpus} {seed} {before}"
+    assert setting.resolve("tdo").scope.text(template) == "toy tdo text 1 None"
+    name = "tdo+robt+seed=3"
+    assert setting.resolve(name).scope.text(template) == f"toy {name} text 3 tdo+seed=3"
+
+
+def test_a_name_that_there_is_not_is_said_once(tmp_path):
+    with pytest.raises(UserError) as error:
+        setting_of(document(tmp_path), "toy", {}).resolve("one").scope.text("{way}")
+    assert str(error.value).startswith("mine.toml, system one: no name is each; there are ")
+
+
 def test_systems_of_other_scales_are_known(tmp_path):
     assert not plan(tmp_path).system("large").here
     assert plan(tmp_path, "full").system("large").here

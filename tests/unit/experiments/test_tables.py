@@ -91,6 +91,16 @@ def test_seeds(tmp_path):
     assert "M = 3 of 6, seed 2=tdo+seed=2/output" in score
 
 
+@pytest.mark.parametrize(
+    ("seeds", "baseline"), [(1, "like InstruCL at 5"), (2, "like InstruCL at 5, seed 1")]
+)
+def test_a_baseline_is_found_by_a_pattern_of_its_label(tmp_path, seeds, baseline):
+    text = TEXT.replace('baseline = "*plain"', 'baseline = "*InstruCL at 5"')
+    setting = setting_of(document(tmp_path, text), "toy", {})
+    table = PlannedTable(Plan(setting, tmp_path / "run", Inputs({}), seeds), "table1")
+    assert words(table, "scores")["table1/text/scores"].endswith(f"--baseline {baseline}")
+
+
 def test_a_row_of_several_systems_and_what_goes_on_with_another_training(tmp_path):
     table = planned(tmp_path, "parts")
     translations = words(table, "translation")
