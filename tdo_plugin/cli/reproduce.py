@@ -91,6 +91,9 @@ def run(args: argparse.Namespace) -> int:
         name: Path(value).resolve() for name, value in given.items() if name in document.inputs
     }
     _check_inputs(document, setting, paths)
+    if args.dry_run or args.estimate:  # which read nothing
+        needed = [name for name, described in document.inputs.items() if described.needed]
+        paths = {name: Path(name.upper()) for name in needed} | paths
     plan = Plan(setting, run_folder, Inputs(paths, _detector(setting)), args.seeds)
     patterns = args.rows.split(",") if args.rows else ()
     tables = [

@@ -156,6 +156,7 @@ def _rows(
         suffix, label = "", ""
         for option, value in zip(several, values, strict=True):
             described = plan.setting.document.options[option]
+            usual = plan.setting.of_scale(described.default)  # several, whatever is given
 
             def comes_to(value: Any, option: str = option) -> Any:
                 made = _row(plan, table, key, row, names, f"+{option}={as_text(value)}")
@@ -163,7 +164,7 @@ def _rows(
 
             differs = comes_to(value) != comes_to(described.choices[0])
             suffix += f"+{option}={as_text(value)}" * differs
-            if differs or any(comes_to(other) != comes_to(value) for other in several[option]):
+            if differs or any(comes_to(other) != comes_to(value) for other in usual):
                 label += described.labels.get(as_text(value), "")
         made = _row(plan, table, key, row, names, suffix)
         if made is not None:

@@ -17,6 +17,8 @@ from tdo_plugin.experiments.rows import Part, TableRow, first_of_each, fits, ide
 from tdo_plugin.experiments.steps import Command, Step
 from tdo_plugin.experiments.systems import SEED
 
+DRAWN_WITH_MODELS = frozenset({"preference", "probe"})  # `tdo analyze`'s that compute on a device
+
 
 class PlannedTable:
     """A table at a scale.
@@ -203,6 +205,12 @@ class PlannedTable:
         self, drawing: Drawing, scope: Scope, names: Mapping[str, Any], seed: int | None
     ) -> str | None:
 
+        if drawing.baseline:
+            patterns = [scope.text(pattern) for pattern in drawing.baseline]
+            labels = [row.label for row in self.rows if fits(row.name, patterns)]
+            if not labels:
+                return None
+            names = {**names, "baseline": labels[0]}
         patterns = [scope.text(pattern) for pattern in drawing.rows]
         rows = [row for row in self.rows if fits(row.name, patterns)]
         if len(rows) < drawing.least:
@@ -211,14 +219,20 @@ class PlannedTable:
             seeds = (seed,) if seed else range(1, self.plan.seeds + 1)
             rows = [row.with_seed(k, self.plan.seeds) for row in rows for k in seeds]
         needs: list[str] = []
+        drawn: list[TableRow] = []
         each = Words()
         for row in rows:
             references = References(self.plan, needs, row.systems[0])
             own = self.plan.system(row.systems[0]).scope.with_values(
                 **row.parts[0].names, **names, label=row.label, name=row.name
             )
-            if word := own.referring(references).text(drawing.each):
-                each.append(word)
+            word = own.referring(references).text(drawing.each)
+            each += [word] if word else []
+            if word or not drawing.each:
+                drawn.append(row)
+        if rows and not drawn:
+            return None
+        rows = drawn
         place = scope.text(drawing.out) + (f"+{SEED}={seed}" if seed and seed > 1 else "")
         out = self.folder / place
         further: dict[str, Any] = {"each": each, "out": str(out)}
@@ -234,7 +248,7 @@ class PlannedTable:
             self.plan, needs, rows[0].systems[0] if rows else None, further=further
         )
         commands = words_of(drawing.make, own.referring(references))
-        device = "one" if {"preference", "probe"} & {command[0] for command in commands} else ""
+        device = "one" if any(DRAWN_WITH_MODELS & {*command[:2]} for command in commands) else ""
         text = Path(f"{out}.txt")
         step = Step(
             f"{self.name}/{place}/drawing",
