@@ -57,7 +57,17 @@ def check_requirements() -> list[Check]:
         root = Path(__file__).resolve().parents[2]
         return [Check("tdo_plugin", "wrong", "is not installed", f"pip install -e {root}")]
     plugin = Check("tdo_plugin", "ok", metadata.version("tdo_plugin"))
-    return [plugin, *(check_requirement(line) for line in lines if "extra ==" not in line)]
+    return [plugin, *(check_requirement(line) for line in lines if _applies(line))]
+
+
+def _applies(line: str) -> bool:
+    """Whether a requirement is one of this Python, and not of an extra."""
+    try:
+        from packaging.requirements import Requirement
+    except ImportError:
+        return "extra ==" not in line  # what is missing is said instead
+    marker = Requirement(line).marker
+    return marker is None or marker.evaluate({"extra": ""})
 
 
 def check_requirement(line: str) -> Check:

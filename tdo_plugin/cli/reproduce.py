@@ -77,7 +77,8 @@ def run(args: argparse.Namespace) -> int:
     """Do what is not done yet; 1 where a step failed."""
     from tdo_plugin.experiments.library import find, setting_of
     from tdo_plugin.experiments.plan import Inputs, Plan
-    from tdo_plugin.experiments.tables import PlannedTable, tables_with
+    from tdo_plugin.experiments.rows import tables_with
+    from tdo_plugin.experiments.tables import PlannedTable
 
     document = find(args.experiments)
     given = _read(args, document)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tdo_plugin.experiments.expressions import Scope
 from tdo_plugin.experiments.references import referred
+from tdo_plugin.experiments.rows import systems_of
 
 if TYPE_CHECKING:
     from tdo_plugin.experiments.plan import Plan
@@ -74,8 +75,6 @@ class Twins:
     @cached_property
     def _firsts(self) -> tuple[dict[Hashable, str], dict[Hashable, str]]:
         """By what they come to, the first systems of the file, as trained and as tested."""
-        from tdo_plugin.experiments.tables import systems_of
-
         trained: dict[Hashable, str] = {}
         tested: dict[Hashable, str] = {}
         for name in systems_of(self._plan):

@@ -31,7 +31,8 @@ ALLOWED = {
     "corpora": {"metrics", "data", "runtime", "errors", "names"},
     "evaluation": {
         *("models", "modules", "metrics", "data", "runtime"),
-        *("checkpoints", "text_settings", "neuron_files", "typed", "errors", "names"),
+        *("checkpoints", "text_settings", "neuron_files", "validation_file", "typed"),
+        *("errors", "names"),
     },
     "pretrained": {
         *("tasks", "models", "data", "runtime"),

@@ -6,7 +6,8 @@ from support.experiments import TEXT, document, planned
 from tdo_plugin.errors import UserError
 from tdo_plugin.experiments.library import setting_of
 from tdo_plugin.experiments.plan import Inputs, Plan
-from tdo_plugin.experiments.tables import PlannedTable, tables_with
+from tdo_plugin.experiments.rows import tables_with
+from tdo_plugin.experiments.tables import PlannedTable
 
 
 def steps(table, kind):
