@@ -12,6 +12,7 @@ import pytest
 from support.configs import data_folder
 from support.scripts import CLONE, FIGURES, TABLES, dry_run
 
+from tdo_plugin.cli import _renamed as renamed
 from tdo_plugin.cli import build_parser
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -49,7 +50,7 @@ def test_tdo_understands_them(subtests: pytest.Subtests) -> None:
     parser = build_parser()
     for words in commands():
         with subtests.test(command=shlex.join(words)):
-            assert parser.parse_args(words).command == words[0]
+            assert parser.parse_args(renamed(words)).run
 
 
 def test_fairseq_understands_the_trainings(
