@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tdo_plugin.cli.config_argument import CONFIG, config_of, scale_option
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.handed_on_options import (
     gpus_here,
@@ -20,6 +21,7 @@ from tdo_plugin.launch.handed_on_options import (
 )
 
 if TYPE_CHECKING:
+    from tdo_plugin.experiments.named_configs import NamedConfig
     from tdo_plugin.launch.training import Machine
 
 HELP = "train a config's system on a data folder: prints the fairseq-train command, then runs it"
@@ -28,7 +30,7 @@ HELP = "train a config's system on a data folder: prints the fairseq-train comma
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("config", type=Path, metavar="CONFIG", help="a file such as in configs/")
+    add("config", metavar="CONFIG", help=CONFIG)
     add("data", type=Path, metavar="DATA", help="folder that tdo prepare or preprocess made")
     _options(parser)
     take_rest(parser, "fairseq-train")
@@ -42,6 +44,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="where checkpoints go (default: checkpoints/FOLDER-CONFIG); training resumes there",
     )
+    scale_option(parser)
     machine_options(parser)
     add(
         "--workers",
@@ -73,13 +76,14 @@ def run(args: argparse.Namespace) -> int:
     from tdo_plugin.launch.generation import program
     from tdo_plugin.launch.slurm_script import RENDEZVOUS
     from tdo_plugin.launch.training import Machine, train_words
-    from tdo_plugin.launch.training_config import read_config
 
     extra = own_and_stock(args, _options)
     _check_slurm(args)
-    config = read_config(args.config)
+    named = config_of(args)
+    _check_start(named, extra)
+    config = named.config
     data = read_data_folder(args.data.resolve())
-    system = f"{args.config.resolve().parent.name}-{args.config.stem}"
+    system = named.name.replace("/", "-")
     save_dir = (args.save_dir or Path("checkpoints") / system).resolve()
     gpus = gpus_here(args)
     place = RENDEZVOUS if args.slurm and args.nodes > 1 else args.rendezvous
@@ -88,11 +92,22 @@ def run(args: argparse.Namespace) -> int:
     words, note = train_words(config, data, save_dir, machine, precision, extra)
     print(note, flush=True)
     if args.slurm:
-        return _submit(args, system, data.root, save_dir, machine, extra)
+        return _submit(args, named, data.root, save_dir, machine, extra)
     variables = settings(gpus, threads_each(args.workers) if args.workers > 1 else None)
     announce(variables)
     print("+ " + shlex.join(words), flush=True)
     return 0 if args.dry_run else _become(program(words), variables)
+
+
+def _check_start(named: NamedConfig, extra: Sequence[str]) -> None:
+    """Raise UserError where a system goes on with another one, and no checkpoint is given."""
+    if named.continues is None:
+        return
+    option = {"restore": "--restore-file", "finetune": "--finetune-from-model"}[named.continues]
+    if not any(word.partition("=")[0] == option for word in extra):
+        raise UserError(
+            f"`{option}` must be given: {named.name} goes on with a checkpoint of {named.before}"
+        )
 
 
 def _check_slurm(args: argparse.Namespace) -> None:
@@ -109,7 +124,7 @@ def _check_slurm(args: argparse.Namespace) -> None:
 
 def _submit(
     args: argparse.Namespace,
-    name: str,
+    named: NamedConfig,
     data: Path,
     save_dir: Path,
     machine: Machine,
@@ -119,14 +134,17 @@ def _submit(
     from tdo_plugin.launch.slurm_script import training_script
     from tdo_plugin.runtime.files import write_text
 
-    words = [sys.executable, "-m", "tdo_plugin", "train", str(args.config.resolve()), str(data)]
+    words = [sys.executable, "-m", "tdo_plugin", "train", named.place, str(data)]
+    words += ["--scale", named.scale] if named.scale else []
     words += ["--save-dir", str(save_dir)]
     words += ["--gpus", str(machine.gpus)] if machine.gpus else ["--cpu"]
     words += ["--workers", str(machine.processes)] if machine.processes > 1 else []
     words += ["--precision", args.precision] if args.precision else []
     if machine.rendezvous:
         words += ["--nodes", str(machine.nodes), "--rendezvous", machine.rendezvous]
-    text = training_script(name, machine, save_dir, [*words, *extra], args.sbatch or ())
+    text = training_script(
+        named.name.replace("/", "-"), machine, save_dir, [*words, *extra], args.sbatch or ()
+    )
     if args.dry_run:
         print(text)
         return 0
