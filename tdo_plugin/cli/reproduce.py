@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
         )
         for name in tables_with(setting, _tables(document, setting, args.tables), patterns)
     ]
-    for table in tables:
+    for table in {table.scored.name: table.scored for table in tables}.values():
         if table.left_out:
             print(f"{table.name}: not at the scale {setting.scale}: {', '.join(table.left_out)}")
     if args.estimate:
@@ -182,6 +182,9 @@ def _show(plan: Plan, tables: Sequence[PlannedTable]) -> int:
 
     for table in tables:
         print(f"# {table.name}: {table.table.title}")
+        if table.scored is not table:
+            print(f"#   cells of {table.scored.name}")
+            continue
         for row in table.rows:
             print(f"#   {row.name}: {row.label}")
     goals = [goal for table in tables for goal in table.goals]

@@ -48,7 +48,11 @@ def check_cells(planned: PlannedTable) -> None:
 def cells_text(planned: PlannedTable, block: str) -> str:
     """The file that says which system of a block's score sheet has which values of the axes."""
     plan, table, scored = planned.plan, planned.table, planned.scored
-    axes = axes_of(plan.setting, scored.table)
+    rows = [row for row in planned.rows if planned.block_of(row) == block]
+    axes = {
+        axis: tuple(value for value in values if any(row.values.get(axis) == value for row in rows))
+        for axis, values in axes_of(plan.setting, scored.table).items()
+    }
     scope = plan.setting.scope({}, f"tables.{planned.name}")
     beside = planned.published if planned is not scored else ""
     best = {
@@ -65,12 +69,11 @@ def cells_text(planned: PlannedTable, block: str) -> str:
     }
     systems: dict[Hashable, str] = {}
     cells = []
-    for row in planned.rows:
-        if planned.block_of(row) == block:
-            first = systems.setdefault(scored.identity(row), row.label)
-            log = plan.graph.log(plan.training(row.systems[0]))
-            place = os.path.relpath(log, planned.folder_of(block))
-            cells.append(ScoredCell(row.label, first, dict(row.values), row.published, place))
+    for row in rows:
+        first = systems.setdefault(scored.identity(row), row.label)
+        log = plan.graph.log(plan.training(row.systems[0]))
+        place = os.path.relpath(log, planned.folder_of(block))
+        cells.append(ScoredCell(row.label, first, dict(row.values), row.published, place))
     content = Cells(
         title=scope.text(table.title),
         axes=axes,

@@ -201,18 +201,21 @@ class Drawing:
     """What a command makes of a table's rows.
 
     Attributes:
-        make: the command; {out} is where, {scores} the score sheet, {each} the words of the rows.
+        make: the command, or several; {out} is where, {scores} the score sheet, {each} the words of
+            the rows. What they print is beside it, in {out}.txt.
         out: its place below the table's folder.
         each: a row's word; a row for which it is empty is left out.
         rows: patterns of names of rows (default: all).
         at: a list, for each value of which it is drawn, {at} in templates.
         scales: those at which it is drawn; all where there are none.
         only: drawn where this is true; a template.
-        least: rows that there must be.
+        least: rows that there must be; 0 for tables without rows.
         seeds: whether each training of a row has a word; else the first one.
+        per_seed: whether it is drawn of each training by itself; +seed=N ends its place from the
+            second on.
     """
 
-    make: str
+    make: Any
     out: str
     each: str = ""
     rows: tuple[str, ...] = ("*",)
@@ -221,6 +224,7 @@ class Drawing:
     only: Any = True
     least: int = 1
     seeds: bool = False
+    per_seed: bool = False
 
 
 @dataclass(frozen=True)
@@ -279,7 +283,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Document:
-    """A file of experiments."""
+    """A file of experiments; `draw` is drawn of each of its tables."""
 
     title: str
     path: Path
@@ -297,6 +301,7 @@ class Document:
     axes: dict[str, dict[str, System]] = field(default_factory=dict)
     systems: dict[str, System] = field(default_factory=dict)
     tables: dict[str, Table] = field(default_factory=dict)
+    draw: tuple[Drawing, ...] = ()
 
 
 def read_document(path: Path, find: Callable[[str], Path] | None = None) -> Document:

@@ -72,6 +72,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "min": min,
     "max": max,
     "lower": _lower,
+    "split": str.split,
     "pairs": _pairs,
     "both_ways": _both_ways,
     "first": _first,

@@ -8,6 +8,7 @@ training begins with. Each is one step, whichever tables it is for.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,10 +19,12 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.experiments.document import Made
 from tdo_plugin.experiments.expressions import Scope
 from tdo_plugin.experiments.references import referred
-from tdo_plugin.experiments.steps import Command, Graph, Step
+from tdo_plugin.experiments.steps import SCRIPT, Command, Graph, Step
 from tdo_plugin.experiments.systems import ResolvedSystem, Setting
 from tdo_plugin.experiments.twins import Twins
+from tdo_plugin.launch.training_config import IMPORTING
 
+OWN_SCRIPT = re.compile(r"benchmarks/\w+\.py")
 LOGGED = ("--log-format", "simple", "--log-interval", "50")
 
 
@@ -208,8 +211,24 @@ def words_of(commands: Any, scope: Scope) -> tuple[Command, ...]:
                 words += value
             elif (filled := scope.text(word)) or word in ("", "''"):
                 words.append(filled)
-        result.append(tuple(words[1:] if words[0] == "tdo" else words))
+        result.append(_safe(tuple(words[1:] if words[0] == "tdo" else words)))
     return tuple(result)
+
+
+def _safe(command: Command) -> Command:
+    """The command, unless it would run code that is not of this clone; a file must not say that.
+
+    Raises:
+        UserError: it would.
+    """
+    if any(word.partition("=")[0] == IMPORTING for word in command):
+        raise UserError(
+            f"a command of an experiment must be without `{IMPORTING}`, which runs the code of a "
+            f"folder; it is {shlex.join(command)}"
+        )
+    if command[0] == SCRIPT and not OWN_SCRIPT.fullmatch(command[1]):
+        raise UserError(f"a script of an experiment must be one of benchmarks/; it is {command[1]}")
+    return command
 
 
 class Words(list[str]):

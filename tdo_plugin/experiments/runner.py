@@ -7,7 +7,6 @@ checkpoints, and commands end with this process, however that ends.
 
 from __future__ import annotations
 
-import shutil
 import sys
 import threading
 import time
@@ -18,13 +17,14 @@ from pathlib import Path
 from tdo_plugin.errors import UserError
 from tdo_plugin.experiments.machine import Machine, Slot
 from tdo_plugin.experiments.progress import STOCK, Progress, duration, last_line
-from tdo_plugin.experiments.steps import Graph, Step
+from tdo_plugin.experiments.steps import SCRIPT, Command, Graph, Step
 from tdo_plugin.runtime.commands import Commands
 from tdo_plugin.runtime.files import write_text
 from tdo_plugin.runtime.lock import alone
 from tdo_plugin.runtime.signals import GOES_ON, ended_by_signal
 
 TDO = (sys.executable, "-m", "tdo_plugin")
+CLONE = Path(__file__).resolve().parents[2]
 EVERY = 30.0  # seconds between lines about what is under way
 PATIENCE = 60.0  # seconds in which a training of a run that was killed writes its checkpoint
 
@@ -120,27 +120,34 @@ class Runner:
         for path, text in step.files.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             write_text(path, text.splitlines())
-        for path in (log, *step.leaves, *filter(None, [step.said])):
+        for path in (log, *step.leaves):
             path.parent.mkdir(parents=True, exist_ok=True)
         self._say(f"{step.name}{': goes on' if goes_on else ''}")
         begun = time.monotonic()
+        if step.text:
+            step.text.unlink(missing_ok=True)
         for command in step.commands:
-            words = [*self._machine.launcher(step.device), *TDO, *command]
+            words = [*self._machine.launcher(step.device), *_process(command)]
             if command is step.commands[-1]:
                 if step.start and not (step.resumes and step.resumes.exists()):
                     words += step.start
                 words += [*step.silent, *self._machine.words(step.device, slot)]
             environment = self._machine.environment(slot)
-            code = self._commands.run(words, log, environment, lock)
+            code = self._commands.run(words, log, environment, lock, step.text)
             if code:
                 raise UserError(f"ended with {code}: {last_line(log)} (all of it: {log})")
-        if step.said is not None:
-            shutil.copyfile(log, step.said)
         seconds = time.monotonic() - begun
         record.end(seconds)
         self._say(f"{step.name}: done in {duration(seconds)}")
         if step.kind == "training" and (stock := _stock(log)):
             self._say(stock)
+
+
+def _process(command: Command) -> Command:
+    """The words of a command's process."""
+    if command[0] == SCRIPT:
+        return (sys.executable, str(CLONE / command[1]), *command[2:])
+    return (*TDO, *command)
 
 
 def _stock(log: Path) -> str:

@@ -19,6 +19,7 @@ from tdo_plugin.runtime.files import write_text
 from tdo_plugin.typed import read_json
 
 RECORDS = ".steps"
+SCRIPT = "python"  # first word of a command that is a script of this clone, and not one of `tdo`
 Command = tuple[str, ...]
 
 
@@ -29,7 +30,7 @@ class Step:
     Attributes:
         name: unique in its run, a path below it.
         kind: data, made, training, checkpoint, translation, scores, report, drawing.
-        commands: words of `tdo` commands, one after the other.
+        commands: words of `tdo` commands, or of scripts (`SCRIPT`), one after the other.
         needs: names of the steps before it.
         leaves: files and folders that are removed before it is done anew with another key.
         files: texts that are written before its commands, by place.
@@ -39,7 +40,7 @@ class Step:
         silent: words that change nothing of what it leaves, behind its last command.
         updates: of a training, for the time that it takes.
         place: a folder that steps write to one at a time.
-        said: a file that gets what its commands have said.
+        text: the file that its commands print to (default: its log); it is among what it leaves.
     """
 
     name: str
@@ -54,7 +55,7 @@ class Step:
     silent: Command = ()
     updates: int = 0
     place: str = ""
-    said: Path | None = None
+    text: Path | None = None
 
 
 class Graph:
@@ -176,5 +177,5 @@ def remove(paths: Iterable[Path]) -> None:
 
 
 def shown(command: Sequence[str]) -> str:
-    """A `tdo` command as a shell reads it."""
-    return f"+ tdo {shlex.join(command)}"
+    """A command as a shell reads it."""
+    return f"+ {'' if command[0] == SCRIPT else 'tdo '}{shlex.join(command)}"

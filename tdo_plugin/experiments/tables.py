@@ -79,7 +79,9 @@ def rows_of(plan: Plan, name: str, patterns: Sequence[str]) -> tuple[list[TableR
         UserError: there is no such row at this scale.
     """
     setting, table = plan.setting, plan.setting.document.tables[name]
-    every = _described(setting, name, table)
+    every = list(_described(setting, name, table))
+    if patterns and not every:
+        raise UserError(f"`--rows` must be left out with {name}, which has none; both are given")
     chosen = [row for row in every if not patterns or _fits(row[0], patterns)]
     rows: list[TableRow] = []
     left_out: list[str] = []
@@ -88,7 +90,7 @@ def rows_of(plan: Plan, name: str, patterns: Sequence[str]) -> tuple[list[TableR
         rows += found
         if not found:
             left_out.append(key)
-    if not rows:
+    if chosen and not rows:
         raise UserError(
             f"`--rows` must be of rows that there are at the scale {setting.scale}; "
             f"{', '.join(left_out)} are not"
@@ -104,9 +106,11 @@ def tables_with(setting: Setting, tables: Sequence[str], patterns: Sequence[str]
     Raises:
         UserError: a pattern fits no row of any.
     """
+    document = setting.document
+    shown = {name: document.tables[name].cells or name for name in tables}
     names = {
-        table: [row[0] for row in _described(setting, table, setting.document.tables[table])]
-        for table in tables
+        name: [row[0] for row in _described(setting, cells, document.tables[cells])]
+        for name, cells in shown.items()
     }
     every = list(dict.fromkeys(name for rows in names.values() for name in rows))
     for pattern in patterns:
@@ -135,6 +139,9 @@ def _described(
     systems = scope.value(table.system)
     axes = axes_of(setting, table)
     for system in systems if isinstance(systems, list) else [systems]:
+        if axes and not setting.resolve(system).here:  # to be said once, not of each cell
+            yield system, Row(table.label), {}
+            continue
         for values in product(*axes.values()) if axes else ():
             cell = dict(zip(axes, values, strict=True))
             parts = "".join(f"+{axis}={value}" for axis, value in cell.items())
@@ -250,7 +257,7 @@ class PlannedTable:
         self.goals = [self._report()] if scored else []
         self.goals += [
             goal
-            for number, drawing in enumerate(self.table.draw)
+            for number, drawing in enumerate((*self.table.draw, *plan.setting.document.draw))
             for goal in self._drawings(drawing, number)
             if plan.setting.has(drawing.scales)
         ]
@@ -403,23 +410,23 @@ class PlannedTable:
             return
         for value in scope.value(drawing.at) if drawing.at is not None else (None,):
             names = {} if drawing.at is None else {"at": value}
-            goal = self._drawing(drawing, scope.with_values(**names), names)
-            if goal is not None:
-                yield goal
+            for seed in range(1, self.plan.seeds + 1) if drawing.per_seed else (None,):
+                goal = self._drawing(drawing, scope.with_values(**names), names, seed)
+                if goal is not None:
+                    yield goal
 
-    def _drawing(self, drawing: Drawing, scope: Scope, names: Mapping[str, Any]) -> str | None:
+    def _drawing(
+        self, drawing: Drawing, scope: Scope, names: Mapping[str, Any], seed: int | None
+    ) -> str | None:
         from tdo_plugin.experiments.plan import References, Words, words_of
 
         patterns = [scope.text(pattern) for pattern in drawing.rows]
         rows = [row for row in self.rows if _fits(row.name, patterns)]
         if len(rows) < drawing.least:
             return None
-        if drawing.seeds:
-            rows = [
-                row.with_seed(k, self.plan.seeds)
-                for row in rows
-                for k in range(1, self.plan.seeds + 1)
-            ]
+        if drawing.seeds or seed:
+            seeds = (seed,) if seed else range(1, self.plan.seeds + 1)
+            rows = [row.with_seed(k, self.plan.seeds) for row in rows for k in seeds]
         needs: list[str] = []
         each = Words()
         for row in rows:
@@ -429,22 +436,30 @@ class PlannedTable:
             )
             if word := own.referring(references).text(drawing.each):
                 each.append(word)
-        out = self.folder / scope.text(drawing.out)
+        place = scope.text(drawing.out) + (f"+{SEED}={seed}" if seed and seed > 1 else "")
+        out = self.folder / place
         further: dict[str, Any] = {"each": each, "out": str(out)}
-        if "{scores}" in drawing.make:
+        if "{scores}" in str(drawing.make):
             block = self.block_of(rows[0])
             needs.append(self.scored.scores(block))
             further["scores"] = str(self.sheet(block))
-        references = References(self.plan, needs, rows[0].systems[0], further=further)
-        own = self.plan.system(rows[0].systems[0]).scope.with_values(**names, label=rows[0].label)
+        own = scope
+        if rows:
+            system = self.plan.system(rows[0].systems[0])
+            own = system.scope.with_values(**names, label=rows[0].label)
+        references = References(
+            self.plan, needs, rows[0].systems[0] if rows else None, further=further
+        )
         commands = words_of(drawing.make, own.referring(references))
         device = "one" if {"preference", "probe"} & {command[0] for command in commands} else ""
+        text = Path(f"{out}.txt")
         step = Step(
-            f"{self.name}/{scope.text(drawing.out)}/drawing",
+            f"{self.name}/{place}/drawing",
             "drawing",
             commands,
             tuple(dict.fromkeys(needs)),
+            (text,),
             device=device,
-            said=out.with_name(f"{out.name}.txt"),
+            text=text,
         )
         return self.plan.graph.add(step)

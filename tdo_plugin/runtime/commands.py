@@ -38,6 +38,7 @@ class Commands:
         log: Path,
         environment: Mapping[str, str],
         lock: int | None = None,
+        text: Path | None = None,
     ) -> int:
         """Run a command to its end; what it says goes behind what is in the log.
 
@@ -46,6 +47,7 @@ class Commands:
             log: file for both of its outputs.
             environment: variables that it has beside this process'.
             lock: descriptor that it keeps open as long as it lives, if there is one.
+            text: file for what it prints, if that is not for the log; it goes behind what is there.
 
         Returns:
             Its exit code; minus the number of the signal that ended it.
@@ -53,14 +55,14 @@ class Commands:
         Raises:
             Stopped: `stop` was called before.
         """
-        with log.open("ab") as stream, self._guard:
+        with log.open("ab") as stream, (text or log).open("ab") as printed, self._guard:
             if self._stopped:
                 raise Stopped
             process = subprocess.Popen(
                 words,
                 stdin=subprocess.DEVNULL,
-                stdout=stream,
-                stderr=subprocess.STDOUT,
+                stdout=printed,
+                stderr=stream,
                 env={**os.environ, **environment, PARENT: str(os.getpid())},
                 pass_fds=() if lock is None else (lock,),
                 start_new_session=True,

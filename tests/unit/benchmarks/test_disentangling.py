@@ -11,28 +11,37 @@ from speed.plan import Setting
 from speed.systems import words
 from speed.text import embedded
 
-from tdo_plugin.launch.training_config import read_config
-
 SMALLER = "--tdo-model-dim 8 --tdo-ffn-dim 12 --tdo-heads 2 --dropout 0"
 
 
 @pytest.mark.parametrize("size", ["small", "base"])
 def test_sizes_are_the_configs(size):
     setting = benchmark.SIZES[size]
-    for config in benchmark.SYSTEMS.values():
-        parsed = read_config(benchmark.CONFIGS / f"{config}-{size}.conf")
+    for name in benchmark.SYSTEMS:
+        parsed = benchmark.config(name, size)
         sides = {parsed.integer(f"--tdo-{side}coder-layers", 1) for side in ("en", "de")}
         assert sides == {setting.depth // 2}
         for name in ("model-dim", "ffn-dim", "heads"):
             assert parsed.integer(f"--tdo-{name}", 1) == getattr(setting, name.replace("-", "_"))
 
 
-def test_a_config_is_measured_without_its_validation():
-    config = benchmark.CONFIGS / "mnmt-small.conf"
-    command = words(str(config), benchmark.SIZES["small"])
-    assert "--eval-translation" in read_config(config).words()
+def test_a_config_is_measured_without_its_validation(tmp_path):
+    config = benchmark.config("plain", "small")
+    file = tmp_path / "system.conf"
+    file.write_text("\n".join(config.lines()))
+    command = words(str(file), benchmark.SIZES["small"])
+    assert "--eval-translation" in config.words()
     assert not [word for word in command if "eval" in word or "best-checkpoint" in word]
     assert command[command.index("--criterion") + 1] == "label_smoothed_cross_entropy_terms"
+
+
+@pytest.mark.parametrize(
+    ("size", "millions"), [("small", ["30.781", "31.046"]), ("base", ["94.642", "95.696"])]
+)
+def test_parameters_are_the_paper_s(size, millions):
+    lines = list(benchmark.parameters(size))
+    for count, line in zip(millions, lines, strict=True):
+        assert f"{count} million parameters, {count} in the paper" in line
 
 
 def test_all_systems_update_on_the_same_batches(tmp_path):

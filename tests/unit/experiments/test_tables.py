@@ -161,3 +161,21 @@ def test_keys_follow_what_a_step_depends_on_and_not_where_it_is(tmp_path):
     seeds = planned(tmp_path, "table1", "toy", 2, "tdo").plan.graph
     assert seeds.key("tdo/training") == first["tdo/training"]
     assert seeds.key("tdo+seed=2/training") != first["tdo/training"]
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("tdo translate x --user-dir code --out {out}", r"must be without `--user-dir`"),
+        ("tdo translate x --user-dir=code --out {out}", r"must be without `--user-dir`"),
+        ("python /tmp/mine.py {out}", r"must be one of benchmarks/; it is /tmp/mine.py"),
+        ("python benchmarks/../mine.py {out}", r"must be one of benchmarks/"),
+    ],
+)
+def test_a_file_runs_no_code_of_others(tmp_path, command, message):
+    text = TEXT.replace(
+        "tdo allocate --path {checkpoint:{before}} --threshold {threshold} --out {out}", command
+    )
+    setting = setting_of(document(tmp_path, text), "toy", {})
+    with pytest.raises(UserError, match=message):
+        PlannedTable(Plan(setting, tmp_path, Inputs({})), "parts")
