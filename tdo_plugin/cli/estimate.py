@@ -9,16 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdo_plugin.cli.config_argument import CONFIG, scale_option
-from tdo_plugin.costs.training_hours import (
-    assumption,
-    assumption_options,
-    check_assumptions,
-    estimate,
-    report,
-)
+from tdo_plugin.costs import training_hours
 
 if TYPE_CHECKING:
-    from tdo_plugin.launch.training_config import Config
+    from tdo_plugin.experiments.named_configs import NamedConfig
 
 HELP = "estimate the GPU hours of configs' trainings from their FLOPs"
 
@@ -33,26 +27,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "trained twice",
     )
     scale_option(parser)
-    assumption_options(parser)
+    training_hours.assumption_options(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print a line for each config, their sum, and what was assumed."""
-    check_assumptions(args)
+    from tdo_plugin.experiments.estimates import usual_assumptions
+
+    training_hours.assumptions(args)
     trainings = list(_trainings(args.configs, args.scale))
-    counts = Counter(place for place, _, _ in trainings)
-    by_place = {place: (name, config) for place, name, config in trainings}
-    estimates = [
-        (counts[place], estimate(name, config, args)) for place, (name, config) in by_place.items()
-    ]
-    for line in report(estimates, [assumption(args)]):
+    counts = Counter(training.place for training in trainings)
+    estimates, assumed = [], []
+    for named in {training.place: training for training in trainings}.values():
+        usual = []
+        if named.setting is not None and named.system is not None:
+            usual = usual_assumptions(named.setting, named.system)
+        each = training_hours.assumptions(args, usual)
+        estimates.append(
+            (counts[named.place], training_hours.estimate(named.name, named.config, each))
+        )
+        assumed.append(training_hours.assumption(each))
+    for line in training_hours.report(estimates, assumed):
         print(line)
     return 0
 
 
-def _trainings(texts: Sequence[str], scale: str | None) -> Iterator[tuple[str, str, Config]]:
-    """Each config with its place and its name; a grid's have names as if in a folder."""
-    from tdo_plugin.experiments.named_configs import named_config
+def _trainings(texts: Sequence[str], scale: str | None) -> Iterator[NamedConfig]:
+    """Each config; a grid's have names as if they were in a folder."""
+    from tdo_plugin.experiments.named_configs import NamedConfig, named_config
     from tdo_plugin.grid.cells import cells_of, runs_of
     from tdo_plugin.grid.description import read_grid
 
@@ -60,7 +62,6 @@ def _trainings(texts: Sequence[str], scale: str | None) -> Iterator[tuple[str, s
         if text.endswith(".json"):
             grid = Path(text)
             for run in runs_of(cells_of(read_grid(grid))):
-                yield f"{text}/{run.name}", f"{grid.stem}/{run.name}", run.config
+                yield NamedConfig(run.config, f"{grid.stem}/{run.name}", f"{text}/{run.name}")
         else:
-            named = named_config(text, scale)
-            yield named.place, named.name, named.config
+            yield named_config(text, scale)

@@ -101,12 +101,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _check_start(named: NamedConfig, extra: Sequence[str]) -> None:
     """Raise UserError where a system goes on with another one, and no checkpoint is given."""
-    if named.continues is None:
+    if named.system is None or named.system.continues is None:
         return
-    option = {"restore": "--restore-file", "finetune": "--finetune-from-model"}[named.continues]
+    options = {"restore": "--restore-file", "finetune": "--finetune-from-model"}
+    option = options[named.system.continues]
     if not any(word.partition("=")[0] == option for word in extra):
         raise UserError(
-            f"`{option}` must be given: {named.name} goes on with a checkpoint of {named.before}"
+            f"`{option}` must be given: {named.name} goes on with a checkpoint of "
+            f"{named.system.before}"
         )
 
 
@@ -135,7 +137,7 @@ def _submit(
     from tdo_plugin.runtime.files import write_text
 
     words = [sys.executable, "-m", "tdo_plugin", "train", named.place, str(data)]
-    words += ["--scale", named.scale] if named.scale else []
+    words += ["--scale", named.setting.scale] if named.setting else []
     words += ["--save-dir", str(save_dir)]
     words += ["--gpus", str(machine.gpus)] if machine.gpus else ["--cpu"]
     words += ["--workers", str(machine.processes)] if machine.processes > 1 else []

@@ -17,45 +17,56 @@ CRITERIONS = {
     "label_smoothed_cross_entropy_instrucl": "instrucl",
     "label_smoothed_cross_entropy_tlm": "reconstruction",
 }
+ASSUMED = {
+    **{"vocab_size": 64000, "num_languages": 100, "num_pairs": 198},
+    **{"source_length": 30, "target_length": 30, "tflops": 312.0, "utilization": 0.3},
+    **{"epoch_sentences": None, "done": 0},
+}
 
 
 def assumption_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what is assumed of data and machine."""
-    add = parser.add_argument
+    """Declare what is assumed of data and machine; `assumptions` has what is not given."""
+    group = parser.add_argument_group("what is assumed", argument_default=argparse.SUPPRESS)
+    add = group.add_argument
     add(
         "--vocab-size",
         type=int,
-        default=64000,
         metavar="V",
         help="entries of the dictionary (default 64000)",
     )
     add(
         "--num-languages",
         type=int,
-        default=100,
         metavar="K",
         help="languages of --tdo-laln, --tdo-lalt and --tdo-target-attention (default 100)",
     )
     add(
         "--num-pairs",
         type=int,
-        default=198,
         metavar="P",
         help="language pairs of --tdo-adapter-dim (default 198, of 99 languages with English)",
     )
-    add("--source-length", type=int, default=30, metavar="S", help="with tag and end (default 30)")
-    add("--target-length", type=int, default=30, metavar="T", help="with the end (default 30)")
+    add(
+        "--source-length",
+        type=int,
+        metavar="S",
+        help="with tag and end (default 30)",
+    )
+    add(
+        "--target-length",
+        type=int,
+        metavar="T",
+        help="with the end (default 30)",
+    )
     add(
         "--tflops",
         type=float,
-        default=312.0,
         metavar="X",
         help="what a GPU could do at most, in TFLOP/s (default 312: an A100 in half precision)",
     )
     add(
         "--utilization",
         type=float,
-        default=0.3,
         metavar="U",
         help="share of it that trainings reach; nothing here measures it (default 0.3)",
     )
@@ -68,7 +79,6 @@ def assumption_options(parser: argparse.ArgumentParser) -> None:
     add(
         "--done",
         type=int,
-        default=0,
         metavar="N",
         help="updates that are done already, as those before a fine-tuning (default 0)",
     )
@@ -89,8 +99,25 @@ class Estimate:
     upper_bound: bool = False
 
 
-def check_assumptions(args: argparse.Namespace) -> None:
-    """Raise UserError where options make no sense."""
+def assumptions(given: argparse.Namespace, usual: Sequence[str] = ()) -> argparse.Namespace:
+    """What is assumed: what is given, else what is usual for a training, else for all.
+
+    Args:
+        given: of `assumption_options`, and others.
+        usual: words of these options.
+
+    Raises:
+        UserError: options that make no sense.
+    """
+    parser = RaisingParser(prog="estimate", add_help=False, allow_abbrev=False)
+    assumption_options(parser)
+    said = {name: value for name, value in vars(given).items() if name in ASSUMED}
+    args = argparse.Namespace(**{**ASSUMED, **vars(parser.parse_args(list(usual))), **said})
+    _check(args)
+    return args
+
+
+def _check(args: argparse.Namespace) -> None:
     if not 0 < args.utilization <= 1:
         raise UserError(
             f"`--utilization` must be above 0 and at most 1; it is {args.utilization:g}"
@@ -115,7 +142,7 @@ def estimate(name: str, config: Config, args: argparse.Namespace) -> Estimate:
     Args:
         name: of the training.
         config: what is trained.
-        args: what is assumed, of `assumption_options`.
+        args: what is assumed, of `assumptions`.
 
     Raises:
         UserError: it names no architecture of this package, no number of updates, or no share.

@@ -10,6 +10,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.experiments import library
 from tdo_plugin.experiments.expressions import Scope
 from tdo_plugin.experiments.references import referred
+from tdo_plugin.experiments.systems import ResolvedSystem, Setting
 from tdo_plugin.launch.training_config import Config, read_config
 
 TOML = ".toml/"
@@ -24,17 +25,15 @@ class NamedConfig:
         config: its flags.
         name: FOLDER/CONFIG of a file, or FILE/SYSTEM.
         place: CONFIG from wherever a command is given.
-        scale: of the system.
-        before: the system that its training goes on with, if there is one.
-        continues: how, `restore` or `finetune`.
+        setting: of a system of experiments.
+        system: the same, as it is there.
     """
 
     config: Config
     name: str
     place: str
-    scale: str | None = None
-    before: str | None = None
-    continues: str | None = None
+    setting: Setting | None = None
+    system: ResolvedSystem | None = None
 
 
 def named_config(text: str, scale: str | None = None) -> NamedConfig:
@@ -83,6 +82,4 @@ def _of_system(file: str, system: str, scale: str | None) -> NamedConfig:
         )
 
     place = f"{Path(file).resolve() if file.endswith('.toml') else file}/{system}"
-    return NamedConfig(
-        resolved.config(refuse), name, place, setting.scale, resolved.before, resolved.continues
-    )
+    return NamedConfig(resolved.config(refuse), name, place, setting, resolved)

@@ -33,7 +33,8 @@ def made(path: Path, *words: str) -> training_hours.Estimate:
     parser = argparse.ArgumentParser()
     estimate.add_arguments(parser)
     args = parser.parse_args([str(path), "--vocab-size", "50", *words])
-    return training_hours.estimate(path.stem, read_config(path), args)
+    assumed = training_hours.assumptions(args)
+    return training_hours.estimate(path.stem, read_config(path), assumed)
 
 
 def described() -> dict:
