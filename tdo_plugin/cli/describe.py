@@ -9,6 +9,7 @@ from typing import Any
 from tdo_plugin.costs.model_description import describe, description_options
 
 HELP = "describe an architecture: parameters by part, and FLOPs per sentence"
+EXAMPLE = "tdo describe --arch tdo_transformer --vocab-size 8000"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

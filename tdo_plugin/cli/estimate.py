@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tdo_plugin.experiments.named_configs import NamedConfig
 
 HELP = "estimate the GPU hours of configs' trainings from their FLOPs"
+EXAMPLE = "tdo estimate tdo/ted19/tdo-prefix+instrucl --tflops 125"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

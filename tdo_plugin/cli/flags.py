@@ -8,6 +8,7 @@ import shlex
 from tdo_plugin.cli.config_argument import CONFIG, config_of, scale_option
 
 HELP = "print the fairseq flags of a config, one a line"
+EXAMPLE = "tdo flags own-data/tdo-instrucl"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

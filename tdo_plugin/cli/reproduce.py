@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tdo_plugin.experiments.tables import PlannedTable
 
 HELP = "train, translate, score and draw the tables of a paper, or of one's own experiments"
+EXAMPLE = "tdo reproduce tdo table1 --scale toy --rows 'ted19/*'"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -90,6 +91,9 @@ def run(args: argparse.Namespace) -> int:
         name: Path(value).resolve() for name, value in given.items() if name in document.inputs
     }
     _check_inputs(document, setting, paths)
+    if args.dry_run or args.estimate:  # which read nothing
+        needed = [name for name, described in document.inputs.items() if described.needed]
+        paths = {name: Path(name.upper()) for name in needed} | paths
     plan = Plan(setting, run_folder, Inputs(paths, _detector(setting)), args.seeds)
     patterns = args.rows.split(",") if args.rows else ()
     tables = [

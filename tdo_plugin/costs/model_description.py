@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import logging
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from tdo_compat.errors import did_you_mean
 from tdo_plugin.errors import UserError
 
 if TYPE_CHECKING:
@@ -145,8 +145,7 @@ def describe(args: argparse.Namespace) -> dict[str, Any]:
 
 def _check(args: argparse.Namespace, names: Sequence[str]) -> None:
     if args.arch not in names:
-        near = difflib.get_close_matches(args.arch, names, 1)
-        guess = f"; did you mean {near[0]}?" if near else ""
+        guess = did_you_mean(args.arch, names)
         raise UserError(f"`--arch` must be one of {', '.join(names)}; it is {args.arch}{guess}")
     least = {"vocab_size": SPECIAL_SYMBOLS, "target_vocab_size": SPECIAL_SYMBOLS}
     least |= dict.fromkeys(("source_length", "target_length", "beam"), 1)

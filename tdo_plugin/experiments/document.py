@@ -204,8 +204,11 @@ class Drawing:
         make: the command, or several; {out} is where, {scores} the score sheet, {each} the words of
             the rows. What they print is beside it, in {out}.txt.
         out: its place below the table's folder.
-        each: a row's word; a row for which it is empty is left out.
+        each: a row's word; a row for which it is empty is left out, and where it is for all of them
+            nothing is drawn.
         rows: patterns of names of rows (default: all).
+        baseline: patterns of the name of a row that others are compared with, {baseline} its
+            label; where none fits nothing is drawn.
         at: a list, for each value of which it is drawn, {at} in templates.
         scales: those at which it is drawn; all where there are none.
         only: drawn where this is true; a template.
@@ -219,6 +222,7 @@ class Drawing:
     out: str
     each: str = ""
     rows: tuple[str, ...] = ("*",)
+    baseline: tuple[str, ...] = ()
     at: Any = None
     scales: tuple[str, ...] = ()
     only: Any = True

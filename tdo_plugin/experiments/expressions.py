@@ -236,8 +236,8 @@ class Scope(Mapping[str, Any]):
         try:
             pieces = [piece for piece in parts(template) if piece != ""]
             values = [self._piece(piece) for piece in pieces]
-        except UserError:  # of a name in it
-            raise
+        except UserError:
+            raise  # it says its own place
         except ValueError as error:
             raise UserError(f"{self._where}: {error}") from None
         if len(pieces) == 1 and isinstance(pieces[0], Expression):

@@ -14,7 +14,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.experiments.cells import axes_of, cells_text, check_cells, check_validated
 from tdo_plugin.experiments.document import Drawing, Row, Table
 from tdo_plugin.experiments.expressions import Scope, as_text
-from tdo_plugin.experiments.steps import Command, Step
+from tdo_plugin.experiments.steps import Command, Step, device_of
 from tdo_plugin.experiments.systems import SEED, Setting
 
 if TYPE_CHECKING:
@@ -158,6 +158,7 @@ def _rows(
         suffix, label = "", ""
         for option, value in zip(several, values, strict=True):
             described = plan.setting.document.options[option]
+            usual = plan.setting.of_scale(described.default)  # several, whatever is given
 
             def comes_to(value: Any, option: str = option) -> Any:
                 made = _row(plan, table, key, row, names, f"+{option}={as_text(value)}")
@@ -165,7 +166,7 @@ def _rows(
 
             differs = comes_to(value) != comes_to(described.choices[0])
             suffix += f"+{option}={as_text(value)}" * differs
-            if differs or any(comes_to(other) != comes_to(value) for other in several[option]):
+            if differs or any(comes_to(other) != comes_to(value) for other in usual):
                 label += described.labels.get(as_text(value), "")
         made = _row(plan, table, key, row, names, suffix)
         if made is not None:
@@ -420,6 +421,12 @@ class PlannedTable:
     ) -> str | None:
         from tdo_plugin.experiments.plan import References, Words, words_of
 
+        if drawing.baseline:
+            patterns = [scope.text(pattern) for pattern in drawing.baseline]
+            labels = [row.label for row in self.rows if _fits(row.name, patterns)]
+            if not labels:
+                return None
+            names = {**names, "baseline": labels[0]}
         patterns = [scope.text(pattern) for pattern in drawing.rows]
         rows = [row for row in self.rows if _fits(row.name, patterns)]
         if len(rows) < drawing.least:
@@ -428,14 +435,20 @@ class PlannedTable:
             seeds = (seed,) if seed else range(1, self.plan.seeds + 1)
             rows = [row.with_seed(k, self.plan.seeds) for row in rows for k in seeds]
         needs: list[str] = []
+        drawn: list[TableRow] = []
         each = Words()
         for row in rows:
             references = References(self.plan, needs, row.systems[0])
             own = self.plan.system(row.systems[0]).scope.with_values(
                 **row.parts[0].names, **names, label=row.label, name=row.name
             )
-            if word := own.referring(references).text(drawing.each):
-                each.append(word)
+            word = own.referring(references).text(drawing.each)
+            each += [word] if word else []
+            if word or not drawing.each:
+                drawn.append(row)
+        if rows and not drawn:
+            return None
+        rows = drawn
         place = scope.text(drawing.out) + (f"+{SEED}={seed}" if seed and seed > 1 else "")
         out = self.folder / place
         further: dict[str, Any] = {"each": each, "out": str(out)}
@@ -451,7 +464,6 @@ class PlannedTable:
             self.plan, needs, rows[0].systems[0] if rows else None, further=further
         )
         commands = words_of(drawing.make, own.referring(references))
-        device = "one" if {"preference", "probe"} & {command[0] for command in commands} else ""
         text = Path(f"{out}.txt")
         step = Step(
             f"{self.name}/{place}/drawing",
@@ -459,7 +471,7 @@ class PlannedTable:
             commands,
             tuple(dict.fromkeys(needs)),
             (text,),
-            device=device,
+            device=device_of(commands),
             text=text,
         )
         return self.plan.graph.add(step)

@@ -37,7 +37,7 @@ ALLOWED = {
         *("tasks", "models", "data", "runtime"),
         *("checkpoints", "text_settings", "errors", "names"),
     },
-    "launch": {"data", "runtime", "errors", "names"},
+    "launch": {"data", "runtime", "typed", "errors", "names"},
     "costs": {"analysis", "criterions", "models", "modules", "launch", "errors"},
     "experiments": {
         *("costs", "evaluation", "metrics", "launch", "runtime"),
