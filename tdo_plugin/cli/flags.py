@@ -1,25 +1,25 @@
-"""`tdo flags`: the fairseq flags that a config file comes to."""
+"""`tdo flags`: the fairseq flags that a config comes to."""
 
 from __future__ import annotations
 
 import argparse
 import shlex
-from pathlib import Path
 
-HELP = "print the fairseq flags of a config file, one a line"
-EXAMPLE = "tdo flags configs/own-data/tdo-instrucl.conf"
+from tdo_plugin.cli.config_argument import CONFIG, config_of, scale_option
+
+HELP = "print the fairseq flags of a config, one a line"
+EXAMPLE = "tdo flags own-data/tdo-instrucl"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("config", type=Path, metavar="CONFIG", help="a file such as in configs/")
+    parser.add_argument("config", metavar="CONFIG", help=CONFIG)
+    scale_option(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the resolved flags, behind the lines that are not fairseq's as comments."""
-    from tdo_plugin.launch.training_config import read_config
-
-    config = read_config(args.config)
+    config = config_of(args).config
     print(f"# gpus {config.gpus}")
     print(f"# precision {config.precision}")
     if config.directions != "*":

@@ -7,6 +7,7 @@ import shlex
 import time
 from pathlib import Path
 
+from tdo_plugin.cli.config_argument import CONFIG, config_of, scale_option
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.handed_on_options import (
     gpus_here,
@@ -17,13 +18,13 @@ from tdo_plugin.launch.handed_on_options import (
 )
 
 HELP = "decode test sets: prints a fairseq-generate command for each direction, then runs them"
-EXAMPLE = "tdo generate configs/own-data/tdo-instrucl.conf my-data my-model/average.pt my-output"
+EXAMPLE = "tdo generate own-data/tdo-instrucl my-data my-model/average.pt my-output"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("config", type=Path, metavar="CONFIG", help="the config that the model was trained with")
+    add("config", metavar="CONFIG", help=f"what the model was trained with: {CONFIG}")
     add("data", type=Path, metavar="DATA", help="folder that tdo prepare or preprocess made")
     add("checkpoint", type=Path, metavar="CHECKPOINT", help="the model")
     add("out", type=Path, metavar="OUT", help="folder for OUT/SOURCE-TARGET/generate-test.txt")
@@ -43,6 +44,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
     add("--batch-size", type=int, default=100, metavar="N", help="sentences a batch (default 100)")
     add("--jobs", type=int, metavar="N", help="directions at a time (default: one a GPU)")
     add("--threads", type=int, default=1, metavar="N", help="CPU threads of each (default 1)")
+    scale_option(parser)
     machine_options(parser)
     add("--dry-run", action="store_true", help="only print the commands")
 
@@ -52,10 +54,9 @@ def run(args: argparse.Namespace) -> int:
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.launch import generation
     from tdo_plugin.launch.environment import announce, settings
-    from tdo_plugin.launch.training_config import read_config
 
     stock = own_and_stock(args, _options)
-    config = read_config(args.config)
+    config = config_of(args).config
     data = read_data_folder(args.data.resolve())
     gpus = gpus_here(args)
     args.jobs = max(1, gpus) if args.jobs is None else args.jobs

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tdo_plugin.cli.config_argument import config_of, scale_option
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.handed_on_options import own_and_stock, take_rest
 
@@ -43,10 +44,10 @@ def _options(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--config",
-        type=Path,
         metavar="CONFIG",
         help="make the batches with this config's flags (see `tdo train`)",
     )
+    scale_option(parser)
     add("--plot", type=Path, metavar="FILE", help="draw the sizes of the directions: .svg, .png")
     add("--json", type=Path, metavar="FILE", help="write all numbers")
 
@@ -106,9 +107,7 @@ def _check(args: argparse.Namespace, extra: Sequence[str]) -> None:
 
 def _words(args: argparse.Namespace, data: DataFolder, extra: Sequence[str]) -> list[str]:
     """The command line of fairseq-train."""
-    from tdo_plugin.launch.training_config import read_config
-
-    flags = read_config(args.config).words() if args.config else ["--max-tokens", "500"]
+    flags = config_of(args).config.words() if args.config else ["--max-tokens", "500"]
     chosen = [*flags, *extra]
     tagged = any(word.partition("=")[0] in TAGS for word in chosen)
     return [

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tdo_plugin.cli.config_argument import CONFIG, config_of, scale_option
 from tdo_plugin.cli.model_help import PrintModelOptions
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.handed_on_options import (
@@ -21,16 +22,17 @@ from tdo_plugin.launch.handed_on_options import (
 )
 
 if TYPE_CHECKING:
+    from tdo_plugin.experiments.named_configs import NamedConfig
     from tdo_plugin.launch.training_record import TrainingRecord
 
 HELP = "train a config's system on a data folder: prints the fairseq-train command, then runs it"
-EXAMPLE = "tdo train configs/own-data/tdo-instrucl.conf my-data --save-dir my-model"
+EXAMPLE = "tdo train own-data/tdo-instrucl my-data --save-dir my-model"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add = parser.add_argument
-    add("config", type=Path, metavar="CONFIG", help="a file such as in configs/")
+    add("config", metavar="CONFIG", help=CONFIG)
     add("data", type=Path, metavar="DATA", help="folder that tdo prepare or preprocess made")
     _options(parser)
     take_rest(parser, "fairseq-train")
@@ -44,6 +46,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="where checkpoints go (default: checkpoints/FOLDER-CONFIG); training resumes there",
     )
+    scale_option(parser)
     machine_options(parser)
     add(
         "--workers",
@@ -73,13 +76,14 @@ def run(args: argparse.Namespace) -> int:
     """Print the command and, unless --dry-run, replace this process by it."""
     from tdo_plugin.launch.slurm_script import RENDEZVOUS
     from tdo_plugin.launch.training import Machine
-    from tdo_plugin.launch.training_config import read_config
     from tdo_plugin.launch.training_record import TrainingRecord
 
     extra = own_and_stock(args, _options)
     _check_slurm(args)
-    config = read_config(args.config)
-    system = f"{args.config.resolve().parent.name}-{args.config.stem}"
+    named = config_of(args)
+    _check_start(named, extra)
+    config = named.config
+    system = named.name.replace("/", "-")
     save_dir = (args.save_dir or Path("checkpoints") / system).resolve()
     gpus = gpus_here(args)
     place = RENDEZVOUS if args.slurm and args.nodes > 1 else args.rendezvous
@@ -88,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     lines, data = tuple(config.lines()), str(args.data.resolve())
     record = TrainingRecord(lines, data, machine, precision, tuple(extra))
     if args.slurm:
-        return _submit(args, system, save_dir, record)
+        return _submit(args, named, save_dir, record)
     return start(record, save_dir, args.dry_run)
 
 
@@ -113,6 +117,19 @@ def start(record: TrainingRecord, save_dir: Path, dry_run: bool) -> int:
     return _become(program(words), variables)
 
 
+def _check_start(named: NamedConfig, extra: Sequence[str]) -> None:
+    """Raise UserError where a system goes on with another one, and no checkpoint is given."""
+    if named.system is None or named.system.continues is None:
+        return
+    options = {"restore": "--restore-file", "finetune": "--finetune-from-model"}
+    option = options[named.system.continues]
+    if not any(word.partition("=")[0] == option for word in extra):
+        raise UserError(
+            f"`{option}` must be given: {named.name} goes on with a checkpoint of "
+            f"{named.system.before}"
+        )
+
+
 def _check_slurm(args: argparse.Namespace) -> None:
     if args.sbatch and not args.slurm:
         raise UserError(f"`--sbatch` must be left out without --slurm; it is {args.sbatch[0]}")
@@ -125,7 +142,9 @@ def _check_slurm(args: argparse.Namespace) -> None:
         )
 
 
-def _submit(args: argparse.Namespace, name: str, save_dir: Path, record: TrainingRecord) -> int:
+def _submit(
+    args: argparse.Namespace, named: NamedConfig, save_dir: Path, record: TrainingRecord
+) -> int:
     """Write the script into the folder of the checkpoints, and become its sbatch."""
     from tdo_plugin.launch.slurm_script import training_script
     from tdo_plugin.runtime.files import write_text
@@ -133,14 +152,15 @@ def _submit(args: argparse.Namespace, name: str, save_dir: Path, record: Trainin
     machine = record.machine
     _, note = record.words(save_dir)
     print(note, flush=True)
-    config = str(args.config.resolve())
-    words = [sys.executable, "-m", "tdo_plugin", "train", config, record.data]
+    words = [sys.executable, "-m", "tdo_plugin", "train", named.place, record.data]
+    words += ["--scale", named.setting.scale] if named.setting else []
     words += ["--save-dir", str(save_dir)]
     words += ["--gpus", str(machine.gpus)] if machine.gpus else ["--cpu"]
     words += ["--workers", str(machine.processes)] if machine.processes > 1 else []
     words += ["--precision", args.precision] if args.precision else []
     if machine.rendezvous:
         words += ["--nodes", str(machine.nodes), "--rendezvous", machine.rendezvous]
+    name = named.name.replace("/", "-")
     text = training_script(name, machine, save_dir, [*words, *record.extra], args.sbatch or ())
     if args.dry_run:
         print(text)

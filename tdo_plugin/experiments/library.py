@@ -73,15 +73,3 @@ def setting_of(document: Document, scale: str | None, given: Mapping[str, str]) 
         if isinstance(value, list) or isinstance(plain.of_scale(option.default, ""), list):
             several[name] = values
     return Setting(document, scale, options, several)
-
-
-def system(name: str, scale: str | None = None) -> tuple[Setting, str]:
-    """The setting and the system of `FILE/SYSTEM`, such as tdo/ted19/tdo-prefix.
-
-    Raises:
-        UserError: no such file or system.
-    """
-    file, _, rest = name.partition(".toml/") if ".toml/" in name else name.partition("/")
-    document = find(f"{file}.toml" if ".toml/" in name else file)
-    setting = setting_of(document, scale or next(iter(reversed(document.scales)), None), {})
-    return setting, rest

@@ -88,3 +88,32 @@ def test_a_run_and_its_failure(mine, capsys, monkeypatch):
     assert said.splitlines()[-1] == str(mine / "runs" / "mine-smoke" / "table1")
     assert main([*words, "--fresh"]) == 0
     assert "3 of them trainings" in capsys.readouterr().out
+
+
+def test_the_estimate_of_a_run(mine, capsys):
+    words = ["reproduce", "neurons", "figure5", "--scale", "full", "--estimate", "--out", "run"]
+    assert main(words) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [line[1:6] for line in lines[1:3]] == [
+        ["many-to-many/multilingual", "64.7M", "15,636", "0.8", "2.4"],
+        ["many-to-many/multilingual+te", "64.7M", "19,111", "0.98", "2.9"],
+    ]
+    assert lines[3][:5] == ["2", "trainings,", "5.3", "GPU", "hours:"]
+    assert main(["reproduce", "own-data", "--text", ".", "--estimate"]) == 0
+    said = capsys.readouterr().out
+    assert "tdo-instrucl: not in the estimate: `--epoch-sentences` must be given: " in said
+    assert not (mine / "run").exists()
+
+
+def test_what_is_done_is_not_in_the_estimate(mine, capsys, monkeypatch):
+    import sys
+
+    monkeypatch.setattr(runner, "TDO", (sys.executable, experiment_stand_in.__file__))
+    monkeypatch.setenv("NOTES", str(mine / "notes"))
+    words = ["reproduce", "quickstart", "quickstart", "--scale", "smoke", "--out", "run"]
+    assert main([*words, "--rows", "tdo-instrucl", "--cpu"]) == 0
+    capsys.readouterr()
+    assert main([*words, "--estimate"]) == 0
+    done, _, row, total = capsys.readouterr().out.splitlines()
+    assert done == "1 of 2 trainings are done"
+    assert row.split()[1] == "prefix-decoder-only" and total.startswith("1 trainings, ")

@@ -39,6 +39,11 @@ ALLOWED = {
         *("checkpoints", "text_settings", "errors", "names"),
     },
     "launch": {"data", "runtime", "typed", "errors", "names"},
+    "costs": {"analysis", "criterions", "models", "modules", "launch", "errors"},
+    "experiments": {
+        *("costs", "evaluation", "metrics", "launch", "runtime"),
+        *("typed", "errors", "names"),
+    },
     "grid": {
         *("evaluation", "launch", "data", "runtime"),
         *("validation_file", "typed", "errors", "names"),

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tdo_plugin.cli import estimate, main
-from tdo_plugin.cli.describe import describe
+from tdo_plugin.costs import training_hours
+from tdo_plugin.costs.model_description import describe
 from tdo_plugin.launch.training_config import read_config
 
 LINES = """
@@ -26,13 +27,14 @@ def config(tmp_path: Path) -> Path:
     return path
 
 
-def made(path: Path, *words: str) -> estimate.Estimate:
+def made(path: Path, *words: str) -> training_hours.Estimate:
     import argparse
 
     parser = argparse.ArgumentParser()
     estimate.add_arguments(parser)
     args = parser.parse_args([str(path), "--vocab-size", "50", *words])
-    return estimate._estimate(path, read_config(path), args)
+    assumed = training_hours.assumptions(args)
+    return training_hours.estimate(path.stem, read_config(path), assumed)
 
 
 def described() -> dict:

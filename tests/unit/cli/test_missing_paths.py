@@ -144,7 +144,7 @@ NO_PATH = {
         "HOST:PORT",
         "'--X ...'",
     ),
-    *("PAPER:TABLE", "PAPER[:TABLE]", "HIGH,MEDIUM", "SYSTEM=[LINE:]VALUE", "..."),
+    *("SCALE", "PAPER:TABLE", "PAPER[:TABLE]", "HIGH,MEDIUM", "SYSTEM=[LINE:]VALUE", "..."),
     *("MODEL",),  # of BERTScore and COMET: a name as well, whose absence the score says
 }
 

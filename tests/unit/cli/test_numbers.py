@@ -5,7 +5,7 @@ import argparse
 import pytest
 
 from tdo_plugin import cli
-from tdo_plugin.cli import describe
+from tdo_plugin.costs.model_description import add_model_options
 from tdo_plugin.launch.parser import LARGEST, SEEDS, Parser, seed
 
 
@@ -15,7 +15,7 @@ def commands():
         for action in cli.build_parser()._actions
         if isinstance(action, argparse._SubParsersAction)
     )
-    describe._add_model_options(choices["describe"])  # which it reads when it parses
+    add_model_options(choices["describe"])  # which it reads when it parses
     return choices
 
 

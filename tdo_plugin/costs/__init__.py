@@ -1,0 +1,1 @@
+"""What models and trainings cost, by what they compute: nothing here is measured."""

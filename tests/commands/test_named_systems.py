@@ -1,0 +1,85 @@
+"""Commands that take a config take a system of experiments."""
+
+import pytest
+from support.configs import ROOT
+from support.prepared import prepared
+
+from tdo_plugin.cli import main
+
+
+def flags(capsys, *words):
+    assert main(["flags", *words]) == 0
+    return set(capsys.readouterr().out.splitlines())
+
+
+def test_the_flags_of_a_system(capsys):
+    shown = flags(capsys, "quickstart/tdo-instrucl+M=1", "--scale", "smoke")
+    assert {"# gpus 1", "--tdo-target-layer 1", "--instrucl-temperature 0.1"} <= shown
+
+
+def test_it_is_trained_and_decoded_with(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    data = str(prepared().root)
+    words = [data, "--cpu", "--dry-run", "--scale", "toy"]
+    assert main(["train", "quickstart/tdo-instrucl", *words, "--lr", "0.5"]) == 0
+    command = capsys.readouterr().out.splitlines()[-1]
+    assert command.endswith("--lr 0.5") and "--instrucl-weight 0.3" in command
+    assert f"--save-dir {tmp_path}/checkpoints/quickstart-tdo-instrucl " in command
+    words = [data, "model.pt", "out", "--cpu", "--dry-run", "--directions", "en-de"]
+    assert main(["generate", "quickstart/tdo-instrucl", *words]) == 0
+    assert "--task tdo_translation" in capsys.readouterr().out
+    assert main(["inspect", data, "--config", "quickstart/tdo", "--batches", "1"]) == 0
+
+
+def test_under_slurm_the_system_has_its_place_and_its_scale(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT / "configs" / "experiments")
+    words = ["--slurm", "--cpu", "--dry-run", "--save-dir", str(tmp_path)]
+    assert main(["train", "quickstart.toml/tdo", str(prepared().root), *words]) == 0
+    script = capsys.readouterr().out
+    assert f"train {ROOT}/configs/experiments/quickstart.toml/tdo " in script
+    assert "--scale toy" in script and "#SBATCH --job-name=quickstart-tdo\n" in script
+
+
+@pytest.mark.parametrize("option", ["--finetune-from-model", "--restore-file"])
+def test_what_goes_on_with_another_training_needs_a_checkpoint(capsys, option):
+    name = "neurons/many-to-many/multilingual+continued"
+    words = ["train", name, str(prepared().root), "--cpu", "--dry-run", option, "model.pt"]
+    goes_on = option == "--finetune-from-model"
+    assert main(words) == (0 if goes_on else 2)
+    errors = capsys.readouterr().err
+    message = (
+        f"tdo train: error: `--finetune-from-model` must be given: {name} goes on with a "
+        "checkpoint of many-to-many/multilingual\n"
+    )
+    assert errors == ("" if goes_on else message)
+
+
+def test_estimates_know_what_the_corpus_says(capsys):
+    assert main(["estimate", "neurons/many-to-many/multilingual"]) == 0
+    line = capsys.readouterr().out.splitlines()[1]
+    assert line.split() == [
+        "1",
+        "neurons/many-to-many/multilingual",
+        "64.7M",
+        "15,636",
+        "0.8",
+        "2.4",
+    ]
+    assert main(["estimate", "neurons/many-to-many/multilingual", "--vocab-size", "64000"]) == 0
+    assert " 76.9M " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["flags", "quickstart/x"],
+        ["train", "quickstart/x", "data", "--cpu"],
+        ["generate", "quickstart/x", "data", "model.pt", "out", "--cpu"],
+        ["estimate", "quickstart/x"],
+    ],
+    ids=" ".join,
+)
+def test_a_system_that_there_is_not(capsys, words):
+    assert main(words) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"tdo {words[0]}: error: quickstart.toml, system x: no part is x; ")
