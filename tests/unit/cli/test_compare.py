@@ -94,7 +94,7 @@ def test_what_is_missing_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     ("words", "message"),
     [
         (["a=good"], "`SYSTEM` must be given twice or more; it is 1 times"),
-        (["a=good", "a=worse"], "`NAME=DIR` must name each system once; a is there twice"),
+        (["a=good", "a=worse"], "must give a direction of a system once; de-en of a is in"),
         (["a=good", "b=worse", "--samples", "0"], "`--samples` must be at least 1 to compare"),
         (["a=good", "b=worse", "-s", "de"], "`--source-lang` must come with --ref; it does not"),
         (["good", "worse", "--ref", "references"], "with --ref; good is no file"),
