@@ -155,7 +155,7 @@ install_all() {
     step "torch ($torch)" env -u PIP_CONSTRAINT "${install[@]}" "${torch_arguments[@]}"
     [[ -n $dry ]] || .venv/bin/python -c "$TORCH_PIN" >>"$pins"
   fi
-  local extras="report,tensorboard,corpora,dev"
+  local extras="report,tensorboard,corpora,completion,dev"
   [[ -z $evaluation ]] || extras+=",eval"
   step "torch, this project and what it imports" "${install[@]}" "${project[@]}" -e ".[$extras]"
   await_fairseq

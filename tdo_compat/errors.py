@@ -8,11 +8,12 @@ import argparse
 import contextlib
 import errno
 import os
+import re
 import select
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 TRACEBACK = "TDO_TRACEBACK"  # set to 1, it keeps every traceback
 
@@ -26,6 +27,10 @@ CLOSED = 128 + 13  # the exit code that a shell shows for a program that SIGPIPE
 
 LONGEST = 4000  # characters of a message; a longer one keeps its begin and its end
 BEGIN, END = 1500, 500
+
+NEAR = 0.6  # similarity from which on a name may be what a mistyped one meant
+UNKNOWN = "unrecognized arguments: "  # how argparse begins about options that are none
+_OPTION = re.compile(r"^argument (\S+): (?=must )")  # and about a value, where its type says why
 
 # Users' mistakes that fairseq itself reports with a traceback.
 STOCK_MISTAKES = (
@@ -145,12 +150,50 @@ def _of_process(text: str) -> str:
     return text.strip().rpartition("\n")[2].partition(": ")[2]
 
 
+def did_you_mean(word: str, names: Iterable[str]) -> str:
+    """The end of a message about a mistyped name: a guess, or nothing where no name is near."""
+    from difflib import get_close_matches  # slow to import, and wanted after a mistake alone
+
+    bare = {name.lstrip("-"): name for name in names}  # dashes would make all options alike
+    near = get_close_matches(word.lstrip("-"), bare, n=1, cutoff=NEAR)
+    return f"; did you mean {bare[near[0]]}?" if near else ""
+
+
 class OneLineParser(argparse.ArgumentParser):
-    """A parser whose complaints are one line, without the usage of hundreds of options."""
+    """A parser whose complaints are one line, without the usage of hundreds of options.
+
+    A mistyped option or choice is answered with the nearest one.
+    """
 
     def error(self, message: str) -> NoReturn:
         """Exit with 2."""
-        self.exit(2, f"{self.prog}: error: {bounded(message)}\n")
+        self.exit(2, f"{self.prog}: error: {bounded(self.worded(message))}\n")
+
+    def worded(self, message: str) -> str:
+        """What argparse complains of, in the form that all messages have."""
+        if message.startswith(UNKNOWN):
+            option = message.removeprefix(UNKNOWN).split()[0].partition("=")[0]
+            return message + did_you_mean(option, _options_of(self))
+        return _OPTION.sub(r"`\1` ", message)
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """As argparse's, with a message of our form."""
+        if action.choices is None or value in action.choices:
+            return
+        names = [str(choice) for choice in action.choices]
+        raise argparse.ArgumentError(
+            action,
+            f"must be one of {', '.join(names)}; it is {value}{did_you_mean(str(value), names)}",
+        )
+
+
+def _options_of(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """The options of a parser and of its commands."""
+    for action in parser._actions:
+        yield from action.option_strings
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield from _options_of(command)
 
 
 def reader_is_gone() -> bool:

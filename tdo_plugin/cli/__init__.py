@@ -1,65 +1,114 @@
-"""The ``tdo`` command. Every sub-command is a module of this package, listed in ``COMMANDS``.
+"""The ``tdo`` command. Every sub-command is a module of this package, listed in ``GROUPS``.
 
-A command module has ``HELP``, ``add_arguments(parser)`` and ``run(args) -> exit code``; it imports
-heavy things inside ``run``, so that ``tdo --help`` stays fast.
+A command module has ``HELP``, ``EXAMPLE``, ``add_arguments(parser)`` and ``run(args) -> exit
+code``; it imports heavy things inside ``run``, so that ``tdo --help`` stays fast.
 """
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 
 from tdo_compat.errors import CLOSED, named_when_full, one_line, reader_is_gone, tell
+from tdo_plugin.cli.command import declare
+from tdo_plugin.cli.top_options import PrintCompletion, PrintVersions
 from tdo_plugin.launch.parser import Parser
 from tdo_plugin.runtime.processes import end_with_parent
 from tdo_plugin.runtime.signals import ended_by_signal
 
+# `tdo --help`, line by line: names, and what they are for. It must fit on a screen of 80 x 40.
+GROUPS = {
+    "start": {
+        "doctor": "what is installed, and what to mend",
+    },
+    "data": {
+        "prepare": "a corpus, ready to be trained on",
+        "inspect": "sizes, lengths, batches of a data folder",
+        "monolingual, backtranslate": "more data, from text of one language",
+    },
+    "train": {
+        "train, resume": "train a config's system, or go on",
+        "estimate": "the GPU hours that a training takes",
+        "average": "one model of several checkpoints",
+        "extend, convert": "begin with another model",
+    },
+    "translate": {
+        "translate": "test sets, files, or what you type",
+        "score-lm": "perplexity of sentence pairs, or text",
+    },
+    "evaluate": {
+        "score": "BLEU, chrF++, COMET, off-target shares",
+        "report": "scores as tables and one HTML page",
+        "compare": "whether systems differ, by bootstrap",
+        "curve": "scores over updates, or over a choice",
+    },
+    "understand": {
+        "probe": "what states say of positions",
+        "preference": "the language that states resemble",
+        "neurons": "importance, allocation, ablation",
+    },
+    "reproduce": {
+        "reproduce": "tables and figures, a paper's or one's own",
+        "bench": "speed and memory against fairseq",
+    },
+}
+ALSO = ("preprocess", "corpus", "describe", "flags", "generate", "grid", "collect")
 COMMANDS = (
-    "doctor",
-    "ablate",
-    "allocate",
-    "analyze",
-    "average",
-    "backtranslate",
-    "bench",
-    "collect",
-    "convert",
-    "corpus",
-    "curve",
-    "describe",
-    "estimate",
-    "extend",
-    "flags",
-    "generate",
-    "grid",
-    "importance",
-    "inspect",
-    "monolingual",
-    "prepare",
-    "preprocess",
-    "probe",
-    "report",
-    "reproduce",
-    "score",
-    "score-lm",
-    "train",
-    "translate",
+    *(name for lines in GROUPS.values() for names in lines for name in names.split(", ")),
+    *ALSO,
 )
-RENAMED = {"erase": "ablate"}  # names of commands that older versions had; they go on for one more
+# What older versions called a command. A name that is still one, as `curve`, is old where none of
+# its parts follows.
+RENAMED = {
+    "analyze neurons": "neurons draw",
+    "analyze preference": "preference",
+    "analyze sweep": "curve sweep",
+    "importance": "neurons importance",
+    "allocate": "neurons allocate",
+    "ablate": "neurons ablate",
+    "erase": "neurons ablate",
+    "curve": "curve updates",
+}
+NOT_OLD = {"curve": ("updates", "sweep", "-h", "--help")}
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The parser of ``tdo`` with all sub-commands."""
+def build_parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
+    """The parser of ``tdo`` with these sub-commands; one alone is ready sooner than all."""
     parser = Parser(
-        prog="tdo", description="Multilingual translation with decoder-only and two-stage models."
+        prog="tdo",
+        usage="tdo [OPTION] COMMAND ...",
+        description="Multilingual translation with decoder-only and two-stage models.\n\n"
+        + _listing(),
+        epilog=f"also: {', '.join(ALSO)}\n`tdo COMMAND --help` says more, with an example.",
     )
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name in COMMANDS:
-        module = import_module(f"tdo_plugin.cli.{name.replace('-', '_')}")
-        command = commands.add_parser(name, help=module.HELP, description=module.HELP)
-        module.add_arguments(command)
-        command.set_defaults(run=module.run)
+    parser.add_argument("--version", action=PrintVersions)
+    parser.add_argument("--print-completion", action=PrintCompletion)
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", required=True, prog="tdo", help=argparse.SUPPRESS
+    )
+    for name in names:
+        declare(commands, name, import_module(f"tdo_plugin.cli.{name.replace('-', '_')}"))
     return parser
+
+
+def _listing() -> str:
+    lines = []
+    for group, commands in GROUPS.items():
+        heads = [group, *[""] * (len(commands) - 1)]
+        for head, (names, purpose) in zip(heads, commands.items(), strict=True):
+            lines.append(f"{head:11}{names:28}{purpose}")
+    return "\n".join(lines)
+
+
+def _renamed(words: list[str]) -> list[str]:
+    """The words with today's name of a command, which is told where it is another."""
+    for old, new in RENAMED.items():
+        count = len(old.split())
+        rest = words[count:]
+        if words[:count] == old.split() and not set(rest[:1]) & set(NOT_OLD.get(old, ())):
+            tell(f"tdo {old}: warning: it is called tdo {new} now")
+            return [*new.split(), *rest]
+    return words
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -70,14 +119,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         interrupt, 141 where nobody reads the output any more, as with ``| head``. SIGTERM ends it
         by SystemExit, with 143.
     """
-    words = list(sys.argv[1:] if argv is None else argv)
-    if words and words[0] in RENAMED:
-        tell(f"tdo {words[0]}: warning: it is called tdo {RENAMED[words[0]]} now")
-        words[0] = RENAMED[words[0]]
+    words = _renamed(list(sys.argv[1:] if argv is None else argv))
     end_with_parent()
-    args = build_parser().parse_args(words)
+    known = words[:1] if words and words[0] in COMMANDS else COMMANDS
+    args = build_parser(known).parse_args(words)
     try:
-        with ended_by_signal(f"tdo {args.command}"):
+        with ended_by_signal(args.prog):
             code = int(args.run(args))
         with named_when_full("standard output"):
             print(end="", flush=True)  # a reader that is gone shows here at the latest
@@ -88,5 +135,5 @@ def main(argv: Sequence[str] | None = None) -> int:
         line = one_line(type(error), error)
         if line is None:
             raise
-        tell(f"tdo {args.command}: error: {line}")
+        tell(f"{args.prog}: error: {line}")
         return 130 if isinstance(error, KeyboardInterrupt) else 2

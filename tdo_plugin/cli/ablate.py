@@ -1,4 +1,4 @@
-"""`tdo ablate`: a checkpoint with masks, some of whose neurons are always zero."""
+"""`tdo neurons ablate`: a checkpoint with masks, some of whose neurons are always zero."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.launch.parser import seed
 
 HELP = "ablate a random share of a masked model's neurons, to see what they were for"
+EXAMPLE = "tdo neurons ablate --path masked.pt --specific 0.5 --pair en-de --output ablated.pt"
 
 PREFIX = "core.neurons."
 KEPT = ("masks", "general", "pairs", "digest")

@@ -1,4 +1,4 @@
-"""`tdo allocate`: which neurons are every language pair's, and which only some pairs'."""
+"""`tdo neurons allocate`: which neurons are every language pair's, and which only some pairs'."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tdo_plugin.neuron_files import Importance
 
 HELP = "divide a model's neurons into general ones and those of single language pairs"
+EXAMPLE = "tdo neurons allocate importance --general 0.9 --threshold 0.7 --out masks"
 
 NAMED = 4  # in a warning, before the rest is counted
 
@@ -28,7 +29,7 @@ NAMED = 4  # in a warning, before the rest is counted
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add = parser.add_argument
-    add("file", type=Path, metavar="FILE", help="what `tdo importance` wrote")
+    add("file", type=Path, metavar="FILE", help="what `tdo neurons importance` wrote")
     add(
         "--general",
         type=float,
@@ -98,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
     masks.write(args.out)
     summary = summarize(masks, args.by, importance.sides)
     for line in _warnings(summary):
-        tell(f"tdo allocate: warning: {line}")
+        tell(f"tdo neurons allocate: warning: {line}")
     width = shutil.get_terminal_size((100, 24)).columns
     print(*_totals(summary), "", terminal(_table(summary), width, bold=False), "", sep="\n")
     print(f"written: {args.out}")

@@ -10,6 +10,7 @@ from pathlib import Path
 from tdo_plugin.errors import UserError
 
 HELP = "average the parameters of checkpoints into one that decodes better"
+EXAMPLE = "tdo average --inputs my-model --best 5 --output my-model/average.pt"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tdo_plugin.evaluation.decoding.textjobs import TextJob
 
 HELP = "translate target text back with a trained model, to train on the pairs that it makes"
+EXAMPLE = "tdo backtranslate my-data --path my-model --text de=news.de --into en --out my-pairs"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

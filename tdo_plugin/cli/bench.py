@@ -11,6 +11,7 @@ from tdo_plugin.launch.training_config import PRECISIONS
 from tdo_plugin.runtime.signals import ended_by_signal
 
 HELP = "measure speed and memory against stock fairseq and a plain concatenating model"
+EXAMPLE = "tdo bench --device cpu --data my-data --json bench.json"
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from tdo_plugin.evaluation.report.collection import Collected
 
 HELP = "put several reports on one HTML page"
+EXAMPLE = 'tdo collect --report "TDO, table 1" my-report tdo:1 --out all.html'
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from tdo_plugin.pretrained.parameter_origins import Layers
 
 HELP = "take a pre-trained M2M-100 or NLLB over into a model of this package"
+EXAMPLE = (
+    "tdo convert m2m100_418M --from m2m100 --to tdo_transformer --layers 6 "
+    "--languages en,de --out begun"
+)
 
 FAMILIES = ("m2m100", "nllb")
 ARCHES = (

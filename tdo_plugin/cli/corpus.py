@@ -8,6 +8,7 @@ from pathlib import Path
 from tdo_plugin.launch.parser import seed
 
 HELP = "write the embedded corpus: one meaning in seven languages, from a grammar"
+EXAMPLE = "tdo corpus --out my-text --languages en,de,fr"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

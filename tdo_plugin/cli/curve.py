@@ -1,86 +1,16 @@
-"""`tdo curve`: scores over updates, as a table and a picture."""
+"""`tdo curve`: scores over the updates of trainings, or over a choice such as a threshold."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-from tdo_plugin.errors import UserError
-from tdo_plugin.names import check_titles
+from tdo_plugin.cli import curve_sweep, curve_updates
+from tdo_plugin.cli.command import declare_parts
 
-if TYPE_CHECKING:
-    from tdo_plugin.analysis.curves import Curve
-
-HELP = "show the scores that trainings measured at their validations, over updates"
-
-GROUPS = ("zero-shot", "supervised")
+HELP = "show scores over the updates of a training, or over a choice such as a threshold"
+EXAMPLE = curve_updates.EXAMPLE
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    add = parser.add_argument
-    add(
-        "trainings",
-        nargs="+",
-        metavar="NAME=FILE[:FILE]",
-        help="a line's name and the validation.jsonl of its training (--eval-translation writes "
-        "it), or of several that follow on one another",
-    )
-    add("--group", choices=GROUPS, default=GROUPS[0], help="directions (default: zero-shot)")
-    add(
-        "--metrics",
-        default="bleu,accuracy",
-        metavar="M,M",
-        help="of bleu, chrf, accuracy (share in the target language) (default: without chrf)",
-    )
-    add("--out", type=Path, metavar="FILE", help="a picture too, .svg or .png (needs matplotlib)")
-
-
-def run(args: argparse.Namespace) -> int:
-    """Print the means of every validation, and draw them."""
-    from tdo_plugin.analysis.curves import METRICS, NAMES, draw_curves, read_curve
-    from tdo_plugin.analysis.figure_files import check
-
-    metrics = args.metrics.split(",")
-    if unknown := [name for name in metrics if name not in METRICS]:
-        raise UserError(f"`--metrics` must be of {', '.join(METRICS)}; it has {unknown[0]}")
-    if args.out:
-        check(args.out, "--out")
-    curves = {name: read_curve(files, args.group) for name, files in _named(args.trainings).items()}
-    for metric in metrics:
-        if not all(metric in scores for curve in curves.values() for scores in curve.values()):
-            raise UserError(
-                f"`--metrics` must have been measured at every validation; {metric} was not"
-            )
-    print("\n".join(_table(curves, metrics, {name: NAMES[name] for name in metrics})))
-    if args.out:
-        draw_curves(curves, metrics, f"{args.group} directions, means at each validation", args.out)
-        print(args.out.resolve())
-    return 0
-
-
-def _named(trainings: Sequence[str]) -> dict[str, list[Path]]:
-    by_name: dict[str, list[Path]] = {}
-    for text in trainings:
-        name, mark, files = text.partition("=")
-        if not (name and mark and files):
-            raise UserError(f"`NAME=FILE` must name a line and its file; it is {text}")
-        if name in by_name:
-            raise UserError(f"`NAME=FILE` must name each line once; {name} is there twice")
-        check_titles([name], "`NAME=FILE`")
-        by_name[name] = [Path(path) for path in files.split(":")]
-    return by_name
-
-
-def _table(curves: dict[str, Curve], metrics: Sequence[str], names: dict[str, str]) -> list[str]:
-    width = max(len("training"), *map(len, curves))
-    lines = [
-        "  ".join([f"{'training':{width}}", " updates", *(names[metric] for metric in metrics)])
-    ]
-    for name, curve in curves.items():
-        for update, scores in curve.items():
-            cells = [f"{scores[metric]:{len(names[metric])}.1f}" for metric in metrics]
-            lines.append("  ".join([f"{name:{width}}", f"{update:8d}", *cells]))
-    return lines
+    """Declare what scores can be shown over."""
+    declare_parts(parser, {"updates": curve_updates, "sweep": curve_sweep})

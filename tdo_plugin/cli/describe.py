@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import json
 import logging
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from tdo_compat.errors import did_you_mean
 from tdo_plugin.errors import UserError
 
 if TYPE_CHECKING:
     from tdo_plugin.modules.spec import ModelSpec
 
 HELP = "describe an architecture: parameters by part, and FLOPs per sentence"
+EXAMPLE = "tdo describe --arch tdo_transformer --vocab-size 8000"
 
 SPECIAL_SYMBOLS = 4  # at the head of every fairseq dictionary
 # Each layer is built, if without memory; and the product of any three sizes must fit into 64 bits.
@@ -155,8 +156,7 @@ def describe(args: argparse.Namespace) -> dict[str, Any]:
 
 def _check(args: argparse.Namespace, names: Sequence[str]) -> None:
     if args.arch not in names:
-        near = difflib.get_close_matches(args.arch, names, 1)
-        guess = f"; did you mean {near[0]}?" if near else ""
+        guess = did_you_mean(args.arch, names)
         raise UserError(f"`--arch` must be one of {', '.join(names)}; it is {args.arch}{guess}")
     least = {"vocab_size": SPECIAL_SYMBOLS, "target_vocab_size": SPECIAL_SYMBOLS}
     least |= dict.fromkeys(("source_length", "target_length", "beam"), 1)

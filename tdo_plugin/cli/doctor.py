@@ -14,6 +14,7 @@ from pathlib import Path
 from tdo_compat import registry
 
 HELP = "say what is installed, what is wrong, and the exact line that fixes it"
+EXAMPLE = "tdo doctor"
 
 FAIRSEQ_VERSION = "0.12.2"
 FAIRSEQ_LINE = f"pip install --no-deps fairseq=={FAIRSEQ_VERSION}"

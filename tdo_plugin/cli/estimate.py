@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tdo_plugin.launch.training_config import Config
 
 HELP = "estimate the GPU hours of configs' trainings from their FLOPs"
+EXAMPLE = "tdo estimate configs/ted19/tdo-prefix-instrucl.conf --tflops 125"
 
 ROBT = "tdo_robt"
 CRITERIONS = {

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fairseq.data import Dictionary
 
 HELP = "add languages to a trained model, which goes on translating the others"
+EXAMPLE = "tdo extend my-data --path my-model/average.pt --languages es --output larger.pt"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

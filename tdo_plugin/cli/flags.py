@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 HELP = "print the fairseq flags of a config file, one a line"
+EXAMPLE = "tdo flags configs/own-data/tdo-instrucl.conf"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -17,6 +17,7 @@ from tdo_plugin.launch.handed_on_options import (
 )
 
 HELP = "decode test sets: prints a fairseq-generate command for each direction, then runs them"
+EXAMPLE = "tdo generate configs/own-data/tdo-instrucl.conf my-data my-model/average.pt my-output"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

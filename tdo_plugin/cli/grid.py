@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdo_compat.errors import tell
+from tdo_plugin.cli.command import example
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.handed_on_options import device_options, gpus_here, own_and_stock, take_rest
 
@@ -25,6 +26,13 @@ LIST = "print the trainings that a grid comes to, with their numbers and cells"
 RUN = "train and translate what is not done yet; flags of fairseq-train stand behind --"
 SLURM = "write a Slurm script whose array tasks make one run each"
 COLLECT = "score what is translated: one table of all cells, and the best for each value"
+EXAMPLES = {
+    "list": "tdo grid list configs/quickstart/grid.json",
+    "run": "tdo grid run configs/quickstart/grid.json my-data --out my-grid --workers 2",
+    "slurm": "tdo grid slurm configs/quickstart/grid.json my-data --out my-grid --at-most 4",
+    "collect": "tdo grid collect configs/quickstart/grid.json my-data --out my-grid",
+}
+EXAMPLE = EXAMPLES["run"]
 
 # flags behind `--` that would undo what the runner sets
 MANAGED = (
@@ -42,7 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("slurm", SLURM, _slurm),
         ("collect", COLLECT, _collect),
     ):
-        declare(actions.add_parser(name, help=text, description=text))
+        action = actions.add_parser(name, help=text, description=text)
+        action.epilog = example(EXAMPLES[name])
+        declare(action)
 
 
 def _grid(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""``tdo importance``: how much each neuron matters to each language pair."""
+"""`tdo neurons importance`: how much each neuron matters to each language pair."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tdo_plugin.neuron_files import Importance
 
 HELP = "how much each neuron matters to each language pair"
+EXAMPLE = "tdo neurons importance --path my-model/average.pt --data my-data --out importance"
 METHODS = ("taylor", "absolute")
 INNER = ("after", "before")
 

@@ -1,4 +1,4 @@
-"""What `tdo importance` does for one language pair, in a worker's process."""
+"""What `tdo neurons importance` does for one language pair, in a worker's process."""
 
 from __future__ import annotations
 

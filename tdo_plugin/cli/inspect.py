@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tdo_plugin.evaluation.published.corpus_sizes import CorpusSizes
 
 HELP = "show the sizes, lengths and unknown tokens of a data folder, and batches as the model sees"
+EXAMPLE = "tdo inspect my-data"
 
 TAGS = ("--encoder-langtok", "--decoder-langtok", "--langtoks")
 

@@ -10,6 +10,7 @@ from tdo_compat.errors import tell
 from tdo_plugin.errors import UserError
 
 HELP = "segment and binarise text of single languages, to train on target text alone"
+EXAMPLE = "tdo monolingual my-data --text de=news.de fr=news.fr.gz --out my-text"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

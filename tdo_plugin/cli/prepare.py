@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 TOY = "toy"  # the embedded grammar, which is written and not fetched
 ABOUT_TOY = f"{TOY}: the embedded grammar, seven languages (tdo corpus has its options)"
 HELP = "fetch, clean, segment and binarise a corpus of the papers, or text of one's own"
+EXAMPLE = "tdo prepare multi30k --out my-data"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

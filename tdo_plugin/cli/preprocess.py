@@ -13,6 +13,7 @@ from tdo_plugin.launch.parser import seed
 from tdo_plugin.metrics.textform import CASINGS, TOKENIZATIONS, TextForm
 
 HELP = "segment and binarise a text folder for fairseq, all test directions included"
+EXAMPLE = "tdo preprocess my-text my-data --vocab-size 8000"
 
 VOCABULARY = 8000
 

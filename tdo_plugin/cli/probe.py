@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdo_compat.errors import tell
+from tdo_plugin.cli.command import example
 from tdo_plugin.cli.named_models import by_name
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.handed_on_options import device_options, gpus_here
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 HELP = "train a small classifier on a frozen model's states and say what it finds there"
 POSITIONS = "read tokens' positions from the source's states, by layer, update and class of token"
+EXAMPLE = "tdo probe positions --path tdo=tdo.pt prefix=prefix.pt --data my-data --out my-probe"
 
 MANY = "CKPT[,CKPT...]"
 
@@ -28,7 +30,9 @@ MANY = "CKPT[,CKPT...]"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the probes and their options."""
     probes = parser.add_subparsers(dest="probe", metavar="PROBE", required=True)
-    _positions(probes.add_parser("positions", help=POSITIONS, description=POSITIONS))
+    positions = probes.add_parser("positions", help=POSITIONS, description=POSITIONS)
+    positions.epilog = example(EXAMPLE)
+    _positions(positions)
 
 
 def _positions(parser: argparse.ArgumentParser) -> None:

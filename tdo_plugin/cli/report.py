@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tdo_plugin.evaluation.score_sheet import ScoreSheet
 
 HELP = "make tables, heat maps and one HTML page of what `tdo score` measured"
+EXAMPLE = "tdo report my-report/scores.json --out my-report"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

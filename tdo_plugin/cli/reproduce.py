@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tdo_plugin.experiments.tables import PlannedTable
 
 HELP = "train, translate, score and draw the tables of a paper, or of one's own experiments"
+EXAMPLE = "tdo reproduce tdo table1 --scale toy --rows 'ted19/*'"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tdo_compat.errors import tell
+from tdo_compat.errors import did_you_mean, tell
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.outputs import languages_of
 from tdo_plugin.evaluation.protocols import PROTOCOLS, Protocol, protocol
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tdo_plugin.metrics.language_id import Identifier
 
 HELP = "score hypotheses: BLEU, chrF++, TER, BERTScore, COMET, off-target shares, significance"
+EXAMPLE = "tdo score tdo=my-output --data my-data --out my-report"
 
 SHEET = "scores.json"
 MOST_SAMPLES = 10**6  # resamples are kept in memory, four bytes a sentence
@@ -42,6 +43,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "`NAME, seed 1`, `NAME, seed 2`, ... tdo report has mean and spread",
     )
     add("--out", type=Path, required=True, metavar="DIR", help="folder for scores.json")
+    add("--examples", type=int, default=5, metavar="N", help="sentences a direction (default 5)")
+    files = parser.add_argument_group("one direction from single files")
+    files.add_argument("--hyp", type=Path, metavar="FILE", help="hypotheses, one a line")
+    add_reference(files)
+    add_measures(parser)
+
+
+def add_reference(files: argparse._ArgumentGroup) -> None:
+    """Declare what single files of hypotheses are scored against."""
+    add = files.add_argument
+    add("--ref", type=Path, metavar="FILE", help="references")
+    add("--src", type=Path, metavar="FILE", help="sources, which COMET needs")
+    add("-s", "--source-lang", metavar="LANG", help="language of the source")
+    add("-t", "--target-lang", metavar="LANG", help="language of the target")
+
+
+def add_measures(parser: argparse.ArgumentParser) -> None:
+    """Declare what is scored, and how, for all that score."""
+    add = parser.add_argument
     add("--data", type=Path, metavar="DATA", help="the data folder that was decoded")
     add(
         "--validations",
@@ -55,12 +75,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="all, supervised, zero-shot (with --data), a list such as en-de,de-fr, or patterns "
         "such as en-*, of what is there (default: all that the systems have)",
     )
-    files = parser.add_argument_group("one direction from single files")
-    files.add_argument("--hyp", type=Path, metavar="FILE", help="hypotheses, one a line")
-    files.add_argument("--ref", type=Path, metavar="FILE", help="references")
-    files.add_argument("--src", type=Path, metavar="FILE", help="sources, which COMET needs")
-    files.add_argument("-s", "--source-lang", metavar="LANG", help="language of the source")
-    files.add_argument("-t", "--target-lang", metavar="LANG", help="language of the target")
     _measures(parser.add_argument_group("metrics"))
     _aggregates(parser.add_argument_group("groups and significance"))
     add(
@@ -143,20 +157,18 @@ def _aggregates(group: argparse._ArgumentGroup) -> None:
         metavar="N",
         help="resamples of the paired bootstrap (default 1000; 0: none)",
     )
-    add("--examples", type=int, default=5, metavar="N", help="sentences a direction (default 5)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Score and write; 1 where something that was asked for is missing."""
     from dataclasses import replace
 
-    from tdo_plugin.data.databin import read_data_folder
-    from tdo_plugin.evaluation.scoring import score
-    from tdo_plugin.evaluation.systems import in_order, read_systems, same_references, single_system
+    from tdo_plugin.evaluation.systems import read_systems, single_system
     from tdo_plugin.runtime.provenance import made_by
 
-    _check(args)
-    data = read_data_folder(args.data.resolve()) if args.data else None
+    _check_single(args)
+    check_measures(args)
+    data = data_of(args)
     if args.validations:
         return _validations(args, data)
     failures: list[str] = []
@@ -164,29 +176,69 @@ def run(args: argparse.Namespace) -> int:
         systems = [single_system(args.hyp, args.ref, args.src, args.source_lang, args.target_lang)]
     else:
         systems = read_systems(args.systems, args.directions, data, failures)
+    sheet = score_systems(args, systems, data, failures, args.out)
+    sheet = replace(sheet, made_by=made_by(shlex.join(["tdo", *sys.argv[1:]])))
+    tell_remarks(sheet)
+    _write(args, sheet)
+    return 1 if sheet.failures or sheet.missing else 0
+
+
+def data_of(args: argparse.Namespace) -> DataFolder | None:
+    """The data folder that was decoded, if it is given."""
+    from tdo_plugin.data.databin import read_data_folder
+
+    return read_data_folder(args.data.resolve()) if args.data else None
+
+
+def score_systems(
+    args: argparse.Namespace,
+    systems: list[SystemTexts],
+    data: DataFolder | None,
+    failures: list[str],
+    out: Path | None = None,
+) -> ScoreSheet:
+    """The score sheet of systems, by the options of `add_measures`.
+
+    Args:
+        args: the options.
+        systems: to be scored.
+        data: the data folder that was decoded, if it is known.
+        failures: what could not be read; gets what cannot be compared.
+        out: a folder that is made before anything takes its time.
+
+    Raises:
+        UserError: options that do not fit together or the systems.
+    """
+    from dataclasses import replace
+
+    from tdo_plugin.evaluation.scoring import score
+    from tdo_plugin.evaluation.systems import in_order, same_references
+
     systems = same_references(systems, failures)
     directions = in_order(systems, data)
     if not directions:
         raise UserError(f"`NAME=DIR` must leave something to score; {'; '.join(failures)}")
     notes: list[str] = []
     settings = _settings(args, data, systems, directions, notes)
-    args.out.mkdir(parents=True, exist_ok=True)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
     sheet = score(systems, directions, _neural(args, settings.metrics), settings, tell)
-    sheet = replace(
+    return replace(
         sheet,
         failures=tuple(failures),
         missing={**_without_detector(settings, notes), **sheet.missing},
         notes=(*notes, *sheet.notes),
-        made_by=made_by(shlex.join(["tdo", *sys.argv[1:]])),
     )
-    for line in failures:
+
+
+def tell_remarks(sheet: ScoreSheet) -> None:
+    """Say what could not be scored, and what a reader must know."""
+    for line in sheet.failures:
         tell(f"error: {line}")
     for key, reason in sheet.missing.items():
         tell(f"{METRICS[key].name} is missing: {reason}")
     for note in sheet.notes:
         tell(f"note: {note}")
-    _write(args, sheet)
-    return 1 if failures or sheet.missing else 0
 
 
 def _validations(args: argparse.Namespace, data: DataFolder | None) -> int:
@@ -214,7 +266,8 @@ def _write(args: argparse.Namespace, sheet: ScoreSheet) -> None:
     print((args.out / SHEET).resolve(), flush=True)
 
 
-def _check(args: argparse.Namespace) -> None:
+def check_measures(args: argparse.Namespace) -> None:
+    """Raise UserError where a number or a tokenizer cannot be."""
     for option in ("samples", "examples"):
         if getattr(args, option) < 0:
             raise UserError(f"`--{option}` must be at least 0; it is {getattr(args, option)}")
@@ -226,6 +279,9 @@ def _check(args: argparse.Namespace) -> None:
         from tdo_plugin.metrics.sacrebleu_scores import text_metric
 
         text_metric("bleu", "en", args.tokenizer)
+
+
+def _check_single(args: argparse.Namespace) -> None:
     single = ("hyp", "ref", "src", "source_lang", "target_lang")
     options = [option for option in single if getattr(args, option)]
     measuring = ("directions", "protocol", "metrics", "tokenizer", "lid", "baseline")
@@ -263,7 +319,10 @@ def _settings(
         metrics = tuple(key for key in metrics if key != "off")
     names = [system.name for system in systems]
     if args.baseline and args.baseline not in names:
-        raise UserError(f"`--baseline` must be one of {', '.join(names)}; it is {args.baseline}")
+        guess = did_you_mean(args.baseline, names)
+        raise UserError(
+            f"`--baseline` must be one of {', '.join(names)}; it is {args.baseline}{guess}"
+        )
     return Settings(
         metrics=metrics,
         plan=Plan(
@@ -290,7 +349,10 @@ def _metrics(requested: str | None, chosen: Protocol) -> tuple[str, ...]:
     names = tuple(METRICS) if requested == "all" else tuple(requested.split(","))
     for name in names:
         if name not in METRICS:
-            raise UserError(f"`--metrics` must be all or of {', '.join(METRICS)}; it has {name}")
+            guess = did_you_mean(name, METRICS)
+            raise UserError(
+                f"`--metrics` must be all or of {', '.join(METRICS)}; it has {name}{guess}"
+            )
     return names
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tdo_plugin.evaluation.decoding.translator import Translator
 
 HELP = "the perplexity of sentence pairs, or of text alone, under a model"
+EXAMPLE = "tdo score-lm my-data --path my-model/average.pt"
 SPLITS = ("train", "valid", "test")
 
 

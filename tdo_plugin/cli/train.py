@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tdo_plugin.cli.model_help import PrintModelOptions
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.handed_on_options import (
     gpus_here,
@@ -20,9 +21,10 @@ from tdo_plugin.launch.handed_on_options import (
 )
 
 if TYPE_CHECKING:
-    from tdo_plugin.launch.training import Machine
+    from tdo_plugin.launch.training_record import TrainingRecord
 
 HELP = "train a config's system on a data folder: prints the fairseq-train command, then runs it"
+EXAMPLE = "tdo train configs/own-data/tdo-instrucl.conf my-data --save-dir my-model"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -64,35 +66,51 @@ def _options(parser: argparse.ArgumentParser) -> None:
         help="a further option of sbatch, as --sbatch=--time=24:00:00; may be repeated",
     )
     add("--dry-run", action="store_true", help="only print the command, or the Slurm script")
+    add("--help-model", action=PrintModelOptions)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the command and, unless --dry-run, replace this process by it."""
-    from tdo_plugin.data.databin import read_data_folder
-    from tdo_plugin.launch.environment import announce, settings, threads_each
-    from tdo_plugin.launch.generation import program
     from tdo_plugin.launch.slurm_script import RENDEZVOUS
-    from tdo_plugin.launch.training import Machine, train_words
+    from tdo_plugin.launch.training import Machine
     from tdo_plugin.launch.training_config import read_config
+    from tdo_plugin.launch.training_record import TrainingRecord
 
     extra = own_and_stock(args, _options)
     _check_slurm(args)
     config = read_config(args.config)
-    data = read_data_folder(args.data.resolve())
     system = f"{args.config.resolve().parent.name}-{args.config.stem}"
     save_dir = (args.save_dir or Path("checkpoints") / system).resolve()
     gpus = gpus_here(args)
     place = RENDEZVOUS if args.slurm and args.nodes > 1 else args.rendezvous
     machine = Machine(gpus, args.nodes, place, args.workers)
     precision = precision_here(args, config, gpus)
-    words, note = train_words(config, data, save_dir, machine, precision, extra)
-    print(note, flush=True)
+    lines, data = tuple(config.lines()), str(args.data.resolve())
+    record = TrainingRecord(lines, data, machine, precision, tuple(extra))
     if args.slurm:
-        return _submit(args, system, data.root, save_dir, machine, extra)
-    variables = settings(gpus, threads_each(args.workers) if args.workers > 1 else None)
+        return _submit(args, system, save_dir, record)
+    return start(record, save_dir, args.dry_run)
+
+
+def start(record: TrainingRecord, save_dir: Path, dry_run: bool) -> int:
+    """Print the command of a training and, unless it is a dry run, become it.
+
+    What is trained is noted in the folder first, for `tdo resume`.
+    """
+    from tdo_plugin.launch.environment import announce, settings, threads_each
+    from tdo_plugin.launch.generation import program
+
+    words, note = record.words(save_dir)
+    print(note, flush=True)
+    machine = record.machine
+    threads = threads_each(machine.processes) if machine.processes > 1 else None
+    variables = settings(machine.gpus, threads)
     announce(variables)
     print("+ " + shlex.join(words), flush=True)
-    return 0 if args.dry_run else _become(program(words), variables)
+    if dry_run:
+        return 0
+    record.write(save_dir)
+    return _become(program(words), variables)
 
 
 def _check_slurm(args: argparse.Namespace) -> None:
@@ -107,26 +125,23 @@ def _check_slurm(args: argparse.Namespace) -> None:
         )
 
 
-def _submit(
-    args: argparse.Namespace,
-    name: str,
-    data: Path,
-    save_dir: Path,
-    machine: Machine,
-    extra: Sequence[str],
-) -> int:
+def _submit(args: argparse.Namespace, name: str, save_dir: Path, record: TrainingRecord) -> int:
     """Write the script into the folder of the checkpoints, and become its sbatch."""
     from tdo_plugin.launch.slurm_script import training_script
     from tdo_plugin.runtime.files import write_text
 
-    words = [sys.executable, "-m", "tdo_plugin", "train", str(args.config.resolve()), str(data)]
+    machine = record.machine
+    _, note = record.words(save_dir)
+    print(note, flush=True)
+    config = str(args.config.resolve())
+    words = [sys.executable, "-m", "tdo_plugin", "train", config, record.data]
     words += ["--save-dir", str(save_dir)]
     words += ["--gpus", str(machine.gpus)] if machine.gpus else ["--cpu"]
     words += ["--workers", str(machine.processes)] if machine.processes > 1 else []
     words += ["--precision", args.precision] if args.precision else []
     if machine.rendezvous:
         words += ["--nodes", str(machine.nodes), "--rendezvous", machine.rendezvous]
-    text = training_script(name, machine, save_dir, [*words, *extra], args.sbatch or ())
+    text = training_script(name, machine, save_dir, [*words, *record.extra], args.sbatch or ())
     if args.dry_run:
         print(text)
         return 0

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from tdo_plugin.evaluation.protocols import Protocol
 
 HELP = "translate all test directions with one load of the model, or plain text"
+EXAMPLE = "tdo translate my-data --path my-model --average best-5 --out my-output"
 
 OF_TEST_SETS = ("out", "pairs", "perplexity", "fresh", "workers")
 OF_TEXT = ("source_lang", "target_lang", "output")

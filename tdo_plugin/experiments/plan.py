@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.experiments.document import Made
 from tdo_plugin.experiments.expressions import Scope
 from tdo_plugin.experiments.references import referred
-from tdo_plugin.experiments.steps import SCRIPT, Command, Graph, Step
+from tdo_plugin.experiments.steps import SCRIPT, Command, Graph, Step, device_of
 from tdo_plugin.experiments.systems import ResolvedSystem, Setting
 from tdo_plugin.experiments.twins import Twins
 from tdo_plugin.launch.training_config import IMPORTING
@@ -179,7 +178,7 @@ class Plan:
             commands,
             tuple(dict.fromkeys(needs)),
             (path, *beside),
-            device=_device(commands),
+            device=device_of(commands),
         )
         if step_name in self.graph and self.graph[step_name].commands != commands:
             raise UserError(
@@ -187,12 +186,6 @@ class Plan:
                 f"command; two have {path.relative_to(self.graph.run)}"
             )
         return self.graph.add(step), path
-
-
-def _device(commands: Sequence[Command]) -> str:
-    """Which words of a machine a command takes."""
-    takes = {"importance": "all", "backtranslate": "all", "translate": "all", "train": "train"}
-    return next((takes[command[0]] for command in commands if command[0] in takes), "")
 
 
 def words_of(commands: Any, scope: Scope) -> tuple[Command, ...]:

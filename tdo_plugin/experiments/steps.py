@@ -21,6 +21,15 @@ from tdo_plugin.typed import read_json
 RECORDS = ".steps"
 SCRIPT = "python"  # first word of a command that is a script of this clone, and not one of `tdo`
 Command = tuple[str, ...]
+# what commands that compute ask of a machine: to train on it, all of it, or one GPU
+DEVICES = {
+    "train": "train",
+    "translate": "all",
+    "backtranslate": "all",
+    "importance": "all",
+    "preference": "one",
+    "probe": "one",
+}
 
 
 @dataclass(frozen=True)
@@ -179,3 +188,9 @@ def remove(paths: Iterable[Path]) -> None:
 def shown(command: Sequence[str]) -> str:
     """A command as a shell reads it."""
     return f"+ {'' if command[0] == SCRIPT else 'tdo '}{shlex.join(command)}"
+
+
+def device_of(commands: Iterable[Sequence[str]]) -> str:
+    """What commands ask of a machine (`DEVICES`); nothing where none computes."""
+    words = (word for command in commands for word in command[:2])
+    return next((DEVICES[word] for word in words if word in DEVICES), "")

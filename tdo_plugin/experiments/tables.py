@@ -14,10 +14,8 @@ from tdo_plugin.experiments.document import Drawing
 from tdo_plugin.experiments.expressions import Scope, as_text
 from tdo_plugin.experiments.plan import Plan, References, Words, words_of
 from tdo_plugin.experiments.rows import Part, TableRow, first_of_each, fits, identity, rows_of
-from tdo_plugin.experiments.steps import Command, Step
+from tdo_plugin.experiments.steps import Command, Step, device_of
 from tdo_plugin.experiments.systems import SEED
-
-DRAWN_WITH_MODELS = frozenset({"preference", "probe"})  # `tdo analyze`'s that compute on a device
 
 
 class PlannedTable:
@@ -248,7 +246,6 @@ class PlannedTable:
             self.plan, needs, rows[0].systems[0] if rows else None, further=further
         )
         commands = words_of(drawing.make, own.referring(references))
-        device = "one" if any(DRAWN_WITH_MODELS & {*command[:2]} for command in commands) else ""
         text = Path(f"{out}.txt")
         step = Step(
             f"{self.name}/{place}/drawing",
@@ -256,7 +253,7 @@ class PlannedTable:
             commands,
             tuple(dict.fromkeys(needs)),
             (text,),
-            device=device,
+            device=device_of(commands),
             text=text,
         )
         return self.plan.graph.add(step)

@@ -11,7 +11,6 @@ from tdo_plugin.errors import UserError
 
 LARGEST = 10**9  # whole number of an option: the product of any two fits into 64 bits
 SEEDS = 2**63  # of torch's generators
-_OPTION = re.compile(r"^argument (\S+): (?=must )")  # how argparse begins what a type says
 _WHOLE = re.compile(r"[+-]?[0-9]{1,20}")
 
 
@@ -42,8 +41,11 @@ def seed(text: str) -> int:
     return _number(text, 0, SEEDS - 1)
 
 
-def _worded(message: str) -> str:
-    return _OPTION.sub(r"`\1` ", message)
+class Layout(argparse.HelpFormatter):
+    """Fills a paragraph as argparse does, and leaves text of several lines as it is."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return text if "\n" in text else super()._fill_text(text, width, indent)
 
 
 class Parser(OneLineParser):
@@ -53,13 +55,9 @@ class Parser(OneLineParser):
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
+        super().__init__(*args, **{"formatter_class": Layout, **options})
         self.register("type", int, whole)
         self.register("type", float, real)
-
-    def error(self, message: str) -> NoReturn:
-        """Exit with 2 and the message."""
-        super().error(_worded(message))
 
 
 class RaisingParser(Parser):
@@ -67,4 +65,4 @@ class RaisingParser(Parser):
 
     def error(self, message: str) -> NoReturn:
         """Raise UserError."""
-        raise UserError(_worded(message))
+        raise UserError(self.worded(message))

@@ -179,8 +179,8 @@ class ModelSpec:
         "none",
     )
     neuron_masks: str = option(
-        "file of `tdo allocate` that says which neurons each language pair uses; all others are "
-        "zero, in training and in decoding",
+        "file of `tdo neurons allocate` that says which neurons each language pair uses; all "
+        "others are zero, in training and in decoding",
         "",
         needs="both languages",
         off="",

@@ -273,7 +273,7 @@ def options_of(name: str, words: list[str]) -> Iterator[str]:
         subparsers = [
             action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
         ]
-        if not subparsers:
+        if not subparsers or word.startswith("-"):
             break
         assert word in subparsers[0].choices, f"{word} is no command of tdo"
         parser = subparsers[0].choices[word]
@@ -301,6 +301,23 @@ def test_the_fenced_commands(scratch: Path, subtests: pytest.Subtests) -> None:
     for command in commands:
         with subtests.test(command=str(command)):
             follow(command)
+
+
+def test_the_examples_of_help(subtests: pytest.Subtests) -> None:
+    examples = set(examples_of(tdo_parser()))
+    assert len(examples) > 25
+    for example in sorted(examples):
+        with subtests.test(command=example):
+            follow(Command("tdo --help", ROOT, tuple(shlex.split(example))))
+
+
+def examples_of(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """The examples of a parser's commands, and of theirs."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield str(command.epilog).splitlines()[-1].strip()
+                yield from examples_of(command)
 
 
 def test_commands_stand_in_fences_that_are_read() -> None:

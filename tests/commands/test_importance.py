@@ -1,4 +1,4 @@
-"""`tdo importance` on models trained here."""
+"""`tdo neurons importance` on models trained here."""
 
 import itertools
 import json
@@ -37,7 +37,7 @@ def importance(capsys: pytest.CaptureFixture[str]):
     """The command; what it prints, and what it says."""
 
     def run(out: Path, *words: object, code: int = 0, path: Path | None = None) -> tuple[str, str]:
-        command = ["importance", "--cpu", "--path", path or two_stages(), "--out", out]
+        command = ["neurons", "importance", "--cpu", "--path", path or two_stages(), "--out", out]
         data = () if "--data" in words else ("--data", prepared().root)
         return told(capsys, *command, *data, *words, code=code)
 
@@ -204,7 +204,7 @@ def test_an_ended_run_goes_on_where_it_was(importance, tmp_path, number):
     slow = ("--sentences", "40", "--max-tokens", "1")
     importance(tmp_path / "whole", *slow)
     words = ("--cpu", "--workers", "2", "--path", two_stages(), "--data", prepared().root, *slow)
-    process = begun("importance", "--out", out, *words)
+    process = begun("neurons", "importance", "--out", out, *words)
     while not list(parts.glob("*.safetensors")):
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.005)
@@ -280,7 +280,7 @@ def test_mistakes_are_one_line_and_leave_nothing(importance, tmp_path):
     ):
         printed, errors = importance(out, *words, path=path, code=2)
         line = errors.splitlines()[-1]
-        assert line.startswith("tdo importance: error: ")
+        assert line.startswith("tdo neurons importance: error: ")
         assert re.search(message, line), line
         assert "Traceback" not in errors and not printed
         assert [entry.name for entry in tmp_path.iterdir()] == ["empty.pt"]

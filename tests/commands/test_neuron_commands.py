@@ -1,4 +1,4 @@
-"""`tdo allocate` and `tdo analyze neurons`, one after the other in processes of their own."""
+"""`tdo neurons`, one after the other in processes of their own."""
 
 from pathlib import Path
 
@@ -18,15 +18,16 @@ def test_from_importance_to_pictures(run, tmp_path: Path) -> None:
         assert not done.stderr
         return done.stdout
 
-    tdo("allocate", "importance", "--by", "separate", "--general", "0.5", "--out", "masks")
+    words = ("--by", "separate", "--general", "0.5", "--out", "masks")
+    tdo("neurons", "allocate", "importance", *words)
     masks = Masks.read(tmp_path / "masks")
     assert masks.about["importance"] == Importance.read(tmp_path / "importance").digest
     # by source and by target language there are three groups each
     encoder, decoder = (f"{name}_layers.0.feed_forward.inner" for name in ("encoder", "decoder"))
     assert masks.modules[encoder][1].equal(masks.modules[encoder][3])
     assert masks.modules[decoder][0].equal(masks.modules[decoder][2])
-    printed = tdo("analyze", "neurons", "allocation", "masks", "--out", "a")
-    printed += tdo("analyze", "neurons", "importance", "importance", "--out", "b")
+    printed = tdo("neurons", "draw", "allocation", "masks", "--out", "a")
+    printed += tdo("neurons", "draw", "importance", "importance", "--out", "b")
     named = [Path(line) for line in printed.splitlines() if line.startswith(str(tmp_path))]
     files = {path for name in "ab" for path in (tmp_path / name).iterdir() if path.name != ".lock"}
     assert set(named) == files and len(named) == len(files) == 10 + 7

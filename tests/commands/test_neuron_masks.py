@@ -147,7 +147,7 @@ def test_erased(begun, tmp_path, capsys):
     _, start, on = begun
     train(tmp_path / "run", *on, "--max-update", "1")
     path, out = tmp_path / "run" / "checkpoint_last.pt", tmp_path / "ablated.pt"
-    words = ["ablate", "--path", str(path), "--output", str(out)]
+    words = ["neurons", "ablate", "--path", str(path), "--output", str(out)]
     for options, match in (
         ((), "must ablate a neuron"),
         (("--general", "1.5"), "`--general` must be from 0 to 1; it is 1.5"),

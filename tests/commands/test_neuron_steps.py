@@ -44,8 +44,8 @@ def test_three_steps(arch, tmp_path):
     train(tmp_path / "plain", *flags, "--max-update", "6", data=data)
     start = tmp_path / "plain" / "checkpoint_last.pt"
     importance, masks = tmp_path / "importance", tmp_path / "masks"
-    tdo("importance", "--cpu", "--path", start, "--data", data, "--out", importance)
-    tdo("allocate", importance, "--general", "0.5", "--out", masks)
+    tdo("neurons", "importance", "--cpu", "--path", start, "--data", data, "--out", importance)
+    tdo("neurons", "allocate", importance, "--general", "0.5", "--out", masks)
     assert Masks.read(masks).checkpoint == Importance.read(importance).checkpoint
     assert set(Masks.read(masks).pairs) == set(pairs.split(","))
 

@@ -176,8 +176,9 @@ COMMANDS = {
         "extend", prepared().root, "--path", path, "--languages", "nl", "--output",
         folder / "extended.pt",
     ),
-    "tdo ablate": lambda path, folder: tdo(
-        "ablate", "--path", path, "--general", "0.5", "--output", folder / "ablated.pt"
+    "tdo neurons ablate": lambda path, folder: tdo(
+        "neurons", "ablate", "--path", path, "--general", "0.5", "--output",
+        folder / "ablated.pt",
     ),
     "tdo convert": lambda path, folder: tdo(
         "convert", path, "--from", "m2m100", "--to", "tdo_transformer", "--out", folder / "new"
@@ -185,16 +186,16 @@ COMMANDS = {
     "tdo score-lm": lambda path, folder: tdo(
         "score-lm", prepared().root, "--path", path, "--pairs", "de-en", "--cpu"
     ),
-    "tdo importance": lambda path, folder: tdo(
-        "importance", "--path", path, "--data", prepared().root, "--sentences", "2", "--cpu",
-        "--out", folder / "importance.safetensors",
+    "tdo neurons importance": lambda path, folder: tdo(
+        "neurons", "importance", "--path", path, "--data", prepared().root, "--sentences", "2",
+        "--cpu", "--out", folder / "importance.safetensors",
     ),
     "tdo probe positions": lambda path, folder: tdo(
         "probe", "positions", "--path", path, "--data", prepared().root, "--halves",
         "--sentences", "4", "--probes", "1", "--cpu", "--no-figures", "--out", folder / "probed",
     ),
-    "tdo analyze preference": lambda path, folder: tdo(
-        "analyze", "preference", "--path", path, "--data", prepared().root, "--form", "sentence",
+    "tdo preference": lambda path, folder: tdo(
+        "preference", "--path", path, "--data", prepared().root, "--form", "sentence",
         "--sentences", "4", "--cpu", "--no-figures", "--out", folder / "preference",
     ),
     "tdo backtranslate": backtranslating,
@@ -230,7 +231,7 @@ def tried(command, names, tmp_path, trap, capsys):
 def test_the_command_itself_goes_through(command, tmp_path, capsys):
     """So that what follows tests what it says; some want another model, and say so."""
     line = loaded(command, with_setting(tmp_path / "as-it-was.pt"), tmp_path, capsys)
-    if command not in ("tdo ablate", "tdo convert"):
+    if command not in ("tdo neurons ablate", "tdo convert"):
         assert line is None
 
 

@@ -1,4 +1,4 @@
-"""`tdo analyze preference` on models trained here."""
+"""`tdo preference` on models trained here."""
 
 import functools
 import re
@@ -32,7 +32,7 @@ def preference(capsys: pytest.CaptureFixture[str], tmp_path: Path):
 
     def run(*words: object, code: int = 0, data: Path | None = None) -> tuple[str, str]:
         flags = ["--cpu", "--data", data or prepared().root, "--out", tmp_path / "out", *words]
-        return told(capsys, "analyze", "preference", *flags, code=code)
+        return told(capsys, "preference", *flags, code=code)
 
     return run
 
@@ -269,7 +269,7 @@ def test_mistakes_are_one_line_and_leave_nothing(preference, tmp_path):
     ):
         printed, errors = preference("--path", path, *words, code=2)
         line = errors.splitlines()[-1]
-        assert line.startswith("tdo analyze: error: ")
+        assert line.startswith("tdo preference: error: ")
         assert re.search(message, line), line
         assert "Traceback" not in errors and not printed
         assert not (tmp_path / "out").exists()

@@ -53,7 +53,7 @@ make.full = "tdo prepare ted19 --out {data} {input.from}"
 
 [made.masks]
 at = "masks/{threshold}.masks"
-make = "tdo allocate --path {checkpoint:{before}} --threshold {threshold} --out {out}"
+make = "tdo neurons allocate --path {checkpoint:{before}} --threshold {threshold} --out {out}"
 
 [axes.size.small]
 flags.tdo-ffn-dim = 8
@@ -124,7 +124,7 @@ each = { label = "apart", each = "{others}", system = "one+direction={way}", dir
 out = "curve"
 rows = ["tdo*"]
 each = "{label}={checkpoints}/validation.jsonl"
-make = "tdo curve {each} --out {out}.svg"
+make = "tdo curve updates {each} --out {out}.svg"
 
 [tables.sweep]
 title = "M and the FFN"

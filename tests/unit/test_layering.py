@@ -38,7 +38,7 @@ ALLOWED = {
         *("tasks", "models", "data", "runtime"),
         *("checkpoints", "text_settings", "errors", "names"),
     },
-    "launch": {"data", "runtime", "errors", "names"},
+    "launch": {"data", "runtime", "typed", "errors", "names"},
     "grid": {
         *("evaluation", "launch", "data", "runtime"),
         *("validation_file", "typed", "errors", "names"),

@@ -70,6 +70,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from tdo_compat.errors import did_you_mean
 from tdo_plugin.corpora.description.parsing import parse
 from tdo_plugin.corpora.description.schema import (
     HELD_OUT,
@@ -131,7 +132,8 @@ def load(name: str, variant: str | None = None) -> Corpus:
     from_file = name.endswith(".json")
     path = Path(name) if from_file else FOLDER / f"{name}.json"
     if not from_file and name not in names():
-        raise UserError(f"`NAME` must be one of {', '.join(names())}; it is {name}")
+        guess = did_you_mean(name, names())
+        raise UserError(f"`NAME` must be one of {', '.join(names())}; it is {name}{guess}")
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

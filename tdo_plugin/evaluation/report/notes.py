@@ -21,15 +21,18 @@ def reading(sheet: ScoreSheet) -> list[str]:
             "Best of these systems in bold, as rounded, but for means that lack directions of "
             "another system's; ↑ higher is better, ↓ lower."
         )
-    if any(comparison.groups for comparison in sheet.comparisons):
-        baselines = ", ".join(
-            dict.fromkeys(comparison.baseline for comparison in sheet.comparisons)
-        )
-        lines.append(
-            f"Against the baseline ({baselines}), paired bootstrap ({sheet.samples} resamples, "
-            f"seed {sheet.seed}): † p < 0.05, ‡ p < 0.01."
-        )
-    return lines
+    return [*lines, *tests(sheet)]
+
+
+def tests(sheet: ScoreSheet) -> list[str]:
+    """What the marks of significance stand for, where there are any."""
+    if not any(comparison.groups for comparison in sheet.comparisons):
+        return []
+    baselines = ", ".join(dict.fromkeys(comparison.baseline for comparison in sheet.comparisons))
+    return [
+        f"Against the baseline ({baselines}), paired bootstrap ({sheet.samples} resamples, "
+        f"seed {sheet.seed}): † p < 0.05, ‡ p < 0.01."
+    ]
 
 
 def remarks(sheet: ScoreSheet) -> list[str]:

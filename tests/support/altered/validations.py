@@ -30,8 +30,8 @@ def _curve(folder: Path) -> Said:
     file = folder / "validation.jsonl"
     return tdo(
         folder,
-        ["curve", f"a={file}", "--metrics", "bleu,accuracy"],
-        ["curve", f"a={file}", "--metrics", "chrf", "--group", "supervised"],
+        ["curve", "updates", f"a={file}", "--metrics", "bleu,accuracy"],
+        ["curve", "updates", f"a={file}", "--metrics", "chrf", "--group", "supervised"],
     )
 
 

@@ -33,8 +33,8 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     path, theta = trained("--max-update", "5"), tmp_path / "theta"
     inputs = ["--path", str(path), "--data", str(prepared().root)]
     few = ["--sentences", "4"]
-    words = ["importance", *inputs, "--out", str(theta), "--pairs", "de-en", "--cpu", *few]
-    assert main(words) == 0
+    words = [*inputs, "--out", str(theta), "--pairs", "de-en", "--cpu", *few]
+    assert main(["neurons", "importance", *words]) == 0
     report = tmp_path / "report.json"
     words = [*inputs, *few, "--importance", str(theta), "--pair", "de-en", "--neurons", "2"]
     monkeypatch.setattr(sys, "argv", ["neuron_removal.py", *words, "--json", str(report)])

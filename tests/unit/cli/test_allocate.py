@@ -1,4 +1,4 @@
-"""`tdo allocate` from its command line."""
+"""`tdo neurons allocate` from its command line."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def allocate(*words: object) -> int:
-    return cli.main(["allocate", "importance", "--out", "masks", *map(str, words)])
+    return cli.main(["neurons", "allocate", "importance", "--out", "masks", *map(str, words)])
 
 
 def test_a_file_of_masks_that_says_how_it_was_made(written, capsys):
@@ -103,9 +103,10 @@ def test_pairs_that_go_without_are_told_in_a_line_each(written, capsys):
     assert allocate("--general", 0) == 0
     none, poor = capsys.readouterr().err.splitlines()
     named = ", ".join(f"en-{code} in {NAME}" for code in "bcde")
-    assert none == f"tdo allocate: warning: no neuron at all: {named} and 2 more"
+    assert none == f"tdo neurons allocate: warning: no neuron at all: {named} and 2 more"
     assert poor == (
-        "tdo allocate: warning: no specific neuron in any module: en-b, en-c, en-d, en-e and 2 more"
+        "tdo neurons allocate: warning: no specific neuron in any module: "
+        "en-b, en-c, en-d, en-e and 2 more"
     )
     assert allocate("--general", 0.5, "--force") == 0
     assert "no neuron at all" not in capsys.readouterr().err
@@ -132,18 +133,18 @@ def test_bad_input_is_one_line(written, capsys, words, message):
     Path("there").write_text("kept")
     assert allocate(*words) == 2
     error = capsys.readouterr().err
-    assert error.startswith(f"tdo allocate: error: {message}") and error.count("\n") == 1
+    assert error.startswith(f"tdo neurons allocate: error: {message}") and error.count("\n") == 1
     assert sorted(path.name for path in Path().iterdir()) == ["importance", "there"]
     assert Path("there").read_text() == "kept"
 
 
 def test_other_files_are_refused(written, capsys):
     words = ["--out", "masks", "--general", "0"]
-    assert cli.main(["allocate", "none", *words]) == 2
+    assert cli.main(["neurons", "allocate", "none", *words]) == 2
     assert "must be a file of neuron importance; none is none" in capsys.readouterr().err
     Path("text").write_text("no such thing")
-    assert cli.main(["allocate", "text", *words]) == 2
+    assert cli.main(["neurons", "allocate", "text", *words]) == 2
     assert allocate() == 0
-    assert cli.main(["allocate", "masks", "--out", "again"]) == 2
+    assert cli.main(["neurons", "allocate", "masks", "--out", "again"]) == 2
     error = capsys.readouterr().err.splitlines()[-1]
     assert error.endswith("must be a file of neuron importance; masks is neuron masks")

@@ -1,4 +1,4 @@
-"""`tdo curve` from its command line."""
+"""`tdo curve updates` from its command line."""
 
 import json
 from pathlib import Path
@@ -24,8 +24,8 @@ def test_a_table_and_a_picture(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     picture = tmp_path / "c.svg"
-    words = ["curve", f"6 layers={file}", "--metrics", "bleu,chrf", "--out", str(picture)]
-    assert main(words) == 0
+    words = [f"6 layers={file}", "--metrics", "bleu,chrf", "--out", str(picture)]
+    assert main(["curve", "updates", *words]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split() for line in lines[:3]] == [
         ["training", "updates", "BLEU", "chrF++"],
@@ -50,6 +50,6 @@ def test_a_table_and_a_picture(
 def test_bad_input_is_one_line(
     file: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
 ) -> None:
-    assert main(["curve", *(word.replace("FILE", str(file)) for word in words)]) == 2
+    assert main(["curve", "updates", *(word.replace("FILE", str(file)) for word in words)]) == 2
     errors = capsys.readouterr().err
     assert message in errors and errors.count("\n") == 1

@@ -1,6 +1,12 @@
 """The ``tdo`` command as a whole."""
 
+import argparse
 import os
+import shlex
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
 
 import pytest
 
@@ -9,18 +15,178 @@ from tdo_compat.errors import CLOSED
 from tdo_plugin.cli import doctor
 from tdo_plugin.errors import UserError
 
+ROOT = Path(__file__).parents[3]
+
+
+def below(parser):
+    """The commands of a parser, and theirs."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for command in action.choices.values():
+                yield command
+                yield from below(command)
+
+
+PARSER = cli.build_parser()
+
+
+def shown(capsys, *words):
+    """What `tdo` prints where it ends by itself."""
+    with pytest.raises(SystemExit) as end:
+        cli.main(list(words))
+    assert end.value.code == 0
+    return capsys.readouterr().out
+
+
+def refused(capsys, line):
+    """The last line that `tdo` says of words that it does not take."""
+    with pytest.raises(SystemExit) as end:
+        cli.main(shlex.split(line))
+    assert end.value.code == 2
+    return capsys.readouterr().err.splitlines()[-1]
+
 
 def test_every_command_has_help_and_a_parser():
-    for name, parser in cli.build_parser()._subparsers._group_actions[0].choices.items():
-        assert name in cli.COMMANDS
+    commands = PARSER._subparsers._group_actions[0].choices
+    assert list(commands) == list(cli.COMMANDS)
+    for parser in commands.values():
         assert parser.description
-        assert callable(parser.get_default("run"))
+        assert parser._subparsers or callable(parser.get_default("run"))
+
+
+@pytest.mark.parametrize("parser", list(below(PARSER)), ids=lambda parser: parser.prog)
+def test_help_ends_with_an_example_that_is_understood(parser, capsys):
+    *_, head, example = shown(capsys, *parser.prog.split()[1:], "--help").splitlines()
+    assert head == "example:"
+    program, *words = shlex.split(example)
+    assert program == "tdo" and example.strip().startswith(parser.prog)
+    assert callable(PARSER.parse_args(words).run)
+    for word in words:
+        assert not word.startswith("configs/") or (ROOT / word).is_file()
+
+
+def test_help_fits_on_a_screen(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = shown(capsys, "--help").splitlines()
+    assert len(lines) <= 40 and max(map(len, lines)) <= 80
+    (also,) = (line for line in lines if line.startswith("also: "))
+    commands = lines[4 : lines.index("", 4)]
+    assert len(commands) <= 20
+    for line in commands:  # the columns do not touch
+        assert line[10] == line[38] == " " and line[39] != " "
+    listed = [name for line in commands for name in line[11:39].split()]
+    names = [*listed, *also.removeprefix("also: ").split()]
+    assert [name.strip(",") for name in names] == list(cli.COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("line", "present"),
+    [
+        ("allocate none --out masks", "neurons allocate"),
+        ("ablate --path none --output out", "neurons ablate"),
+        ("erase --path none --output out", "neurons ablate"),
+        ("importance --path none --data none --out out", "neurons importance"),
+        ("analyze neurons importance none --out out", "neurons draw importance"),
+        ("analyze neurons allocation none --out out", "neurons draw allocation"),
+        ("analyze preference --path none --data none --out out", "preference"),
+        ("analyze sweep none --x a=1 --out out", "curve sweep"),
+        ("curve a=none", "curve updates"),
+    ],
+)
+def test_old_names_go_on_and_say_the_new_one(line, present, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(shlex.split(line)) == 2
+    printed, errors = capsys.readouterr()
+    warning, error = errors.splitlines()
+    old, new = warning.split(": warning: it is called ")
+    assert line.startswith(old.removeprefix("tdo ")) and new.endswith(" now")
+    assert error.startswith(f"tdo {present}: error: `") and not printed
+    rest = line.removeprefix(old.removeprefix("tdo "))
+    new = new.removesuffix(" now").removeprefix("tdo ")
+    assert cli.main(shlex.split(new + rest)) == 2
+    assert capsys.readouterr() == (printed, error + "\n")
+
+
+def test_a_name_of_today_is_not_called_old(capsys):
+    assert "PART" in shown(capsys, "curve", "--help")
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "guess"),
+    [
+        ("tranlsate", "translate"),
+        ("neurons alocate", "allocate"),
+        ("report scores.json --out x --protocol opus10", "opus100"),
+        ("score a=b --out x --metrcs bleu", "--metrics"),
+        ("grid list x --grdi y", None),
+        ("quite-another", None),
+    ],
+)
+def test_a_mistyped_name_is_answered_with_the_nearest(line, guess, capsys):
+    error = refused(capsys, line)
+    assert error.endswith(f"; did you mean {guess}?") if guess else "did you mean" not in error
+
+
+def test_a_mistyped_value_is_answered_with_the_nearest(capsys, tmp_path):
+    for line, guess in (
+        ("describe --arch tdo_transfomer --vocab-size 9", "tdo_transformer"),
+        ("prepare multi3k --out x", "multi30k"),
+        (f"score a={tmp_path} --out x --metrics bleu,chf", "chrf"),
+    ):
+        (tmp_path / "en-de.hyp").write_text("eins\n")
+        (tmp_path / "en-de.ref").write_text("eins\n")
+        assert cli.main(line.split()) == 2
+        assert capsys.readouterr().err.endswith(f"; did you mean {guess}?\n")
+
+
+def test_versions(capsys):
+    lines = dict(line.split() for line in shown(capsys, "--version").splitlines())
+    for name in ("tdo_plugin", "fairseq", "torch"):
+        assert lines[name] == metadata.version(name)
+    assert "commit" in lines or not (ROOT / ".git").exists()
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+def test_completion(shell, capsys):
+    pytest.importorskip("shtab")
+    script = shown(capsys, "--print-completion", shell)
+    for word in ("translate", "score-lm", "importance"):
+        assert word in script
+
+
+def test_what_bash_completes(capsys, tmp_path):
+    pytest.importorskip("shtab")
+    (tmp_path / "completion").write_text(shown(capsys, "--print-completion", "bash"))
+    asking = """
+        source ./completion
+        COMP_WORDS=(tdo neurons al) COMP_CWORD=2
+        $(complete -p tdo | sed "s/.*-F \\([^ ]*\\).*/\\1/")
+        echo "${COMPREPLY[@]}"
+    """
+    done = subprocess.run(
+        ["bash", "-c", asking], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "allocate\n", done.stderr
+
+
+def test_completion_without_its_library(capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    assert "`--print-completion` must have shtab" in refused(capsys, "--print-completion bash")
+
+
+def test_options_of_the_model(capsys):
+    printed = shown(capsys, "train", "--help-model")
+    for option in ("--tdo-target-layer", "--instrucl-scale", "--eval-translation", "--robt-share"):
+        assert f"  {option} " in printed
+    assert "--label-smoothing" not in printed and "--sampling-method" not in printed
 
 
 def test_help_is_light(run):
     code = (
         "import sys; from tdo_plugin.cli import build_parser; build_parser();"
-        "heavy = {'torch', 'numpy', 'fairseq', 'sacrebleu', 'matplotlib'} & set(sys.modules);"
+        "heavy = {'torch', 'numpy', 'fairseq', 'sacrebleu', 'matplotlib', 'shtab'};"
+        "heavy &= set(sys.modules);"
         "sys.exit(' '.join(heavy) or 0)"
     )
     done = run("python", "-c", code)

@@ -14,16 +14,24 @@ from tdo_plugin.cli import build_parser
 GONE = "gone/none"
 CONFIG = ROOT / "configs" / "own-data" / "tdo-instrucl.conf"
 GRID = ROOT / "configs" / "quickstart" / "grid.json"
+COMPARED = "compare a=TEXT b=TEXT --ref TEXT -s de -t en"
 SCORED = "score --hyp TEXT --ref TEXT --src TEXT -s de -t en --out OUT"
 FAIRSEQ = "convert MODEL --from m2m100 --to tdo_transformer --out OUT"
 # (command, option or argument) -> a command line in which it is GONE
 READ = {
-    ("allocate", "file"): "allocate GONE --out OUT",
-    ("analyze neurons importance", "file"): "analyze neurons importance GONE --out OUT",
-    ("analyze neurons allocation", "file"): "analyze neurons allocation GONE --out OUT",
-    ("analyze preference", "path"): "analyze preference --path GONE --data DATA --out OUT",
-    ("analyze preference", "data"): "analyze preference --path MODEL --data GONE --out OUT",
-    ("analyze sweep", "scores"): "analyze sweep GONE --x a=1 --out OUT",
+    ("neurons allocate", "file"): "neurons allocate GONE --out OUT",
+    ("neurons draw importance", "file"): "neurons draw importance GONE --out OUT",
+    ("neurons draw allocation", "file"): "neurons draw allocation GONE --out OUT",
+    ("preference", "path"): "preference --path GONE --data DATA --out OUT",
+    ("preference", "data"): "preference --path MODEL --data GONE --out OUT",
+    ("curve sweep", "scores"): "curve sweep GONE --x a=1 --out OUT",
+    ("compare", "systems"): "compare a=FOLDER b=GONE",
+    ("compare", "scores"): "compare --scores GONE",
+    ("compare", "data"): "compare a=FOLDER b=FOLDER --data GONE",
+    ("compare", "ref"): "compare a=TEXT b=TEXT --ref GONE -s de -t en",
+    ("compare", "src"): "compare a=TEXT b=TEXT --ref TEXT --src GONE -s de -t en",
+    ("compare", "lid"): f"{COMPARED} --lid GONE",
+    ("compare", "group"): f"{COMPARED} --metrics bleu --group @GONE",
     ("average", "inputs"): "average --inputs GONE --output OUT",
     ("backtranslate", "data"): "backtranslate GONE --path MODEL --text de=TEXT --into en --out OUT",
     ("backtranslate", "path"): "backtranslate DATA --path GONE --text de=TEXT --into en --out OUT",
@@ -36,8 +44,8 @@ READ = {
     ("convert", "original"): "convert GONE --from m2m100 --to tdo_transformer --out OUT",
     ("convert", "dict"): f"{FAIRSEQ} --dict GONE --spm TEXT",
     ("convert", "spm"): f"{FAIRSEQ} --dict TEXT --spm GONE",
-    ("curve", "trainings"): "curve a=GONE",
-    ("ablate", "path"): "ablate --path GONE --general 0.1 --output OUT",
+    ("curve updates", "trainings"): "curve updates a=GONE",
+    ("neurons ablate", "path"): "neurons ablate --path GONE --general 0.1 --output OUT",
     ("estimate", "configs"): "estimate GONE",
     ("extend", "data"): "extend GONE --path MODEL --languages es --output OUT",
     ("extend", "path"): "extend DATA --path GONE --languages es --output OUT",
@@ -52,12 +60,12 @@ READ = {
     ("grid slurm", "data"): "grid slurm GRID GONE --out OUT",
     ("grid collect", "grid"): "grid collect GONE DATA --out OUT",
     ("grid collect", "data"): "grid collect GRID GONE --out OUT",
-    ("importance", "path"): "importance --path GONE --data DATA --out OUT",
-    ("importance", "data"): "importance --path MODEL --data GONE --out OUT",
+    ("neurons importance", "path"): "neurons importance --path GONE --data DATA --out OUT",
+    ("neurons importance", "data"): "neurons importance --path MODEL --data GONE --out OUT",
     (
-        "importance",
+        "neurons importance",
         "user_dir",
-    ): "importance --path MODEL --data DATA --out OUT --cpu --user-dir GONE",
+    ): "neurons importance --path MODEL --data DATA --out OUT --cpu --user-dir GONE",
     ("inspect", "data"): "inspect GONE",
     ("inspect", "config"): "inspect DATA --config GONE --batches 1",
     ("monolingual", "data"): "monolingual GONE --text de=TEXT --out OUT",
@@ -71,6 +79,7 @@ READ = {
     ("probe positions", "path"): "probe positions --path GONE --data DATA --out OUT",
     ("probe positions", "data"): "probe positions --path MODEL --data GONE --out OUT",
     ("report", "scores"): "report GONE --out OUT",
+    ("resume", "folder"): "resume GONE",
     ("score", "systems"): "score a=GONE --out OUT",
     ("score", "data"): "score a=FOLDER --data GONE --out OUT",
     ("score", "hyp"): SCORED.replace("--hyp TEXT", "--hyp GONE"),

@@ -1,4 +1,4 @@
-"""`tdo analyze neurons importance`: the curves of figure 2, and how alike pairs are."""
+"""`tdo neurons draw importance`: the curves of figure 2, and how alike pairs are."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tdo_plugin.cli.analysis_command import analysis_options, show_analysis
 from tdo_plugin.errors import UserError
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from tdo_plugin.analysis.neurons.pair_similarity import Kind
-    from tdo_plugin.cli.analyze_output import Analysis, Numbers
+    from tdo_plugin.cli.analysis_output import Analysis, Numbers
     from tdo_plugin.evaluation.report.table import Table
     from tdo_plugin.neuron_files import Importance
 
 HELP = "how much each neuron matters to each language pair, and how alike the pairs are in it"
+EXAMPLE = "tdo neurons draw importance importance --out my-figures"
 
 MOST = 8  # pairs in a picture, unless more are asked for
 
@@ -28,7 +30,7 @@ MOST = 8  # pairs in a picture, unless more are asked for
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add = parser.add_argument
-    add("file", type=Path, metavar="FILE", help="what `tdo importance` wrote")
+    add("file", type=Path, metavar="FILE", help="what `tdo neurons importance` wrote")
     add(
         "--pairs",
         metavar="P,P",
@@ -40,15 +42,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="draw modules such as decoder_layers.5.feed_forward.* (default: the inner neurons of "
         "the feed-forward network of the source's last layer and of the target's)",
     )
+    analysis_options(parser)
 
 
-def run(args: argparse.Namespace) -> Analysis:
+def run(args: argparse.Namespace) -> int:
     """Read importance; compare the pairs."""
+    return show_analysis(args, _analyze)
+
+
+def _analyze(args: argparse.Namespace) -> Analysis:
     from tdo_plugin.analysis.neurons.allocation import chosen
     from tdo_plugin.analysis.neurons.neuron_figures import draw_importance
     from tdo_plugin.analysis.neurons.pair_similarity import spearman_by_kind
     from tdo_plugin.cli.allocate import wanted_pairs
-    from tdo_plugin.cli.analyze_output import Analysis, Numbers
+    from tdo_plugin.cli.analysis_output import Analysis, Numbers
     from tdo_plugin.neuron_files import Importance
 
     importance = Importance.read(args.file)
@@ -101,7 +108,7 @@ def wanted_modules(importance: Importance, pattern: str | None) -> list[str]:
 
 
 def _numbers(alike: Mapping[Kind, Tensor], importance: Importance) -> Numbers:
-    from tdo_plugin.cli.analyze_output import Numbers
+    from tdo_plugin.cli.analysis_output import Numbers
 
     rows = [
         (
@@ -119,7 +126,7 @@ def _numbers(alike: Mapping[Kind, Tensor], importance: Importance) -> Numbers:
 def _tables(alike: Mapping[Kind, Tensor], importance: Importance) -> list[Table]:
     import torch
 
-    from tdo_plugin.cli.analyze_output import cell, matrix
+    from tdo_plugin.cli.analysis_output import cell, matrix
     from tdo_plugin.evaluation.report.table import Block, Cell, Column, Row, Table
 
     mean = torch.stack(list(alike.values())).nanmean(0)

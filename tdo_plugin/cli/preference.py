@@ -1,4 +1,4 @@
-"""`tdo analyze preference`: figures 1(b) and 4 of the TDO paper, linguistic preference by layer."""
+"""`tdo preference`: figures 1(b) and 4 of the TDO paper, linguistic preference by layer."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdo_compat.errors import tell
+from tdo_plugin.cli.analysis_command import analysis_options, show_analysis
 from tdo_plugin.cli.named_models import by_name
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.handed_on_options import device_options, gpus_here
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
     from tdo_plugin.analysis.figure_files import Score
     from tdo_plugin.analysis.preference.measure import Measured, Preference
     from tdo_plugin.analysis.preference.similarity import Form
-    from tdo_plugin.cli.analyze_output import Analysis, Numbers
+    from tdo_plugin.cli.analysis_output import Analysis, Numbers
     from tdo_plugin.data.databin import DataFolder
     from tdo_plugin.data.parallel import Parallel
     from tdo_plugin.evaluation.inspected_model import EvalModel
     from tdo_plugin.evaluation.report.table import Cell, Table
 
 HELP = "whether a source's states are more of its own or of the target's language (TDO paper)"
+EXAMPLE = "tdo preference --data my-data --path tdo=tdo.pt prefix=prefix.pt --out my-figures"
 
 DIGITS = 3
 MOST_BY_CHANCE = 0.5  # of a similarity, before it is warned of
@@ -84,10 +86,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--max-tokens", type=int, default=8000, metavar="N", help="of a batch (default 8000)")
     device_options(parser, several=False)
+    analysis_options(parser)
 
 
-def run(args: argparse.Namespace) -> Analysis:
+def run(args: argparse.Namespace) -> int:
     """Read every model's states, and compare them."""
+    return show_analysis(args, _analyze)
+
+
+def _analyze(args: argparse.Namespace) -> Analysis:
     import torch
 
     from tdo_plugin.analysis.preference.similarity import forms
@@ -178,7 +185,7 @@ def _analysis(
     by_model: Mapping[str, Measured], pairs: Sequence[str], count: int, forms: Sequence[str]
 ) -> Analysis:
     from tdo_plugin.analysis.preference.figure import draw_preference
-    from tdo_plugin.cli.analyze_output import Analysis
+    from tdo_plugin.cli.analysis_output import Analysis
 
     of_form = {
         form: {name: _by_layer(measured, form) for name, measured in by_model.items()}
@@ -231,7 +238,7 @@ def _score(members: Sequence[Preference]) -> Score:
 
 
 def _table(form: str, models: Mapping[str, Mapping[int, Sequence[Preference]]]) -> Table:
-    from tdo_plugin.cli.analyze_output import cell
+    from tdo_plugin.cli.analysis_output import cell
     from tdo_plugin.evaluation.report.table import ABSENT, Block, Cell, Column, Row, Table
 
     def cells(members: Sequence[Preference] | None) -> tuple[Cell, ...]:
@@ -255,7 +262,7 @@ def _table(form: str, models: Mapping[str, Mapping[int, Sequence[Preference]]]) 
 
 
 def _pairs_numbers(by_model: Mapping[str, Measured]) -> Numbers:
-    from tdo_plugin.cli.analyze_output import Numbers
+    from tdo_plugin.cli.analysis_output import Numbers
 
     rows = [
         (name, *preference)
@@ -268,7 +275,7 @@ def _pairs_numbers(by_model: Mapping[str, Measured]) -> Numbers:
 def _layers_numbers(
     of_form: Mapping[str, Mapping[str, Mapping[int, Sequence[Preference]]]],
 ) -> Numbers:
-    from tdo_plugin.cli.analyze_output import Numbers
+    from tdo_plugin.cli.analysis_output import Numbers
 
     head = ("model", "layer", "form", "mean", "lowest", "highest", "lowest_pair", "highest_pair")
     rows = [

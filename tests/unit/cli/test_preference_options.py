@@ -1,4 +1,4 @@
-"""`tdo analyze preference` from its command line, as far as it goes without a model."""
+"""`tdo preference` from its command line, as far as it goes without a model."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def test_bad_input_is_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("file").touch()
-    command = ["analyze", "preference", "--path", "none.pt", "--data", str(data.root), "--cpu"]
+    command = ["preference", "--path", "none.pt", "--data", str(data.root), "--cpu"]
     assert main([*command, "--out", "out", *words]) == 2
     errors = capsys.readouterr().err
     assert message in errors and errors.count("\n") == 1

@@ -1,4 +1,4 @@
-"""`tdo analyze neurons` from its command line: every part's files, and what is refused."""
+"""`tdo neurons draw` and `tdo curve sweep`: every part's files, and what is refused."""
 
 import csv
 import json
@@ -40,8 +40,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def command(words: Sequence[str]) -> list[str]:
-    """Parts are of neurons, but for scores over a choice."""
-    return ["analyze", *([] if words[0] == "sweep" else ["neurons"]), *words]
+    """Parts draw what is known of neurons, or scores over a choice."""
+    return [*(["curve"] if words[0] == "sweep" else ["neurons", "draw"]), *words]
 
 
 @pytest.fixture
@@ -175,7 +175,7 @@ def test_allocation_without_libraries(analyze, monkeypatch, capsys):
     for module in (figure_files, pair_similarity):
         with monkeypatch.context() as missing:
             missing.setattr(module, "find_spec", lambda name: None)
-            assert cli.main(["analyze", "neurons", "allocation", "masks", "--out", "out"]) == 2
+            assert cli.main([*command(["allocation"]), "masks", "--out", "out"]) == 2
             assert "is not installed\n" in capsys.readouterr().err
             assert not Path("out").exists()
     for module in (figure_files, pair_similarity):
@@ -307,14 +307,15 @@ def test_no_figures(analyze):
 def test_bad_input_is_one_line(capsys, words, message):
     assert cli.main([*command(words), "--out", "out"]) == 2
     error = capsys.readouterr().err
-    assert error.startswith("tdo analyze: error: ") and error.count("\n") == 1
+    name = " ".join(["tdo", *command(words[:1])])
+    assert error.startswith(f"{name}: error: ") and error.count("\n") == 1
     assert message in error
     assert not Path("out").exists()
 
 
 def test_what_was_found_is_printed_where_another_run_has_the_folder(capsys):
     with alone(Path("out")):
-        assert cli.main(["analyze", *SWEEP, "--out", "out"]) == 2
+        assert cli.main(["curve", *SWEEP, "--out", "out"]) == 2
     printed, errors = capsys.readouterr()
     assert "BLEU by direction" in printed
     assert "that no other run is writing to" in errors and not written()
@@ -322,5 +323,5 @@ def test_what_was_found_is_printed_where_another_run_has_the_folder(capsys):
 
 def test_a_file_is_no_folder(capsys):
     words = ["allocation", "masks", "--out", "general"]
-    assert cli.main(["analyze", "neurons", *words]) == 2
+    assert cli.main(command(words)) == 2
     assert "`--out` must be a folder to write to" in capsys.readouterr().err

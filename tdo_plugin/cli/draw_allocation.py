@@ -1,4 +1,4 @@
-"""`tdo analyze neurons allocation`: figure 3, and how alike the pairs' neurons are."""
+"""`tdo neurons draw allocation`: figure 3, and how alike the pairs' neurons are."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tdo_plugin.cli.analysis_command import analysis_options, show_analysis
 from tdo_plugin.errors import UserError
 
 if TYPE_CHECKING:
     from tdo_plugin.analysis.neurons.pair_similarity import Tree
     from tdo_plugin.analysis.neurons.specific import Specific
-    from tdo_plugin.cli.analyze_output import Analysis, Numbers
+    from tdo_plugin.cli.analysis_output import Analysis, Numbers
     from tdo_plugin.evaluation.report.table import Table
     from tdo_plugin.neuron_files import Place
 
 HELP = "where language pairs have neurons of their own, and how many any two have in common"
+EXAMPLE = "tdo neurons draw allocation masks --out my-figures"
 
 Layers = Mapping[tuple[str, int], "Specific"]
 Modules = Mapping["Place", "Specific"]
@@ -26,15 +28,22 @@ Modules = Mapping["Place", "Specific"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("file", type=Path, metavar="MASKS", help="what `tdo allocate` wrote")
+    parser.add_argument(
+        "file", type=Path, metavar="MASKS", help="what `tdo neurons allocate` wrote"
+    )
+    analysis_options(parser)
 
 
-def run(args: argparse.Namespace) -> Analysis:
+def run(args: argparse.Namespace) -> int:
     """Read masks; count specific neurons, and compare the pairs."""
+    return show_analysis(args, _analyze)
+
+
+def _analyze(args: argparse.Namespace) -> Analysis:
     from tdo_plugin.analysis.neurons import neuron_figures
     from tdo_plugin.analysis.neurons import pair_similarity as similarity
     from tdo_plugin.analysis.neurons.specific import by_layer, by_module
-    from tdo_plugin.cli.analyze_output import Analysis, Numbers, matrix
+    from tdo_plugin.cli.analysis_output import Analysis, Numbers, matrix
     from tdo_plugin.neuron_files import Masks, place_of
 
     if not args.no_figures:
@@ -75,7 +84,7 @@ def run(args: argparse.Namespace) -> Analysis:
 
 
 def _layers_table(layers: Layers, pairs: Sequence[str]) -> Table:
-    from tdo_plugin.cli.analyze_output import cell
+    from tdo_plugin.cli.analysis_output import cell
     from tdo_plugin.evaluation.report.table import Block, Column, Row, Table
 
     blocks = [
@@ -93,7 +102,7 @@ def _layers_table(layers: Layers, pairs: Sequence[str]) -> Table:
 
 
 def _modules_table(modules: Modules) -> Table:
-    from tdo_plugin.cli.analyze_output import cell
+    from tdo_plugin.cli.analysis_output import cell
     from tdo_plugin.evaluation.report.table import ABSENT, Block, Cell, Column, Row, Table
 
     kinds = sorted(dict.fromkeys(place[2:] for place in modules), key=lambda kind: kind[0])
@@ -118,7 +127,7 @@ def _modules_table(modules: Modules) -> Table:
 
 
 def _layers_numbers(layers: Layers, pairs: Sequence[str]) -> Numbers:
-    from tdo_plugin.cli.analyze_output import Numbers
+    from tdo_plugin.cli.analysis_output import Numbers
 
     rows = [
         (*key, pair, count, layer.neurons, score)
@@ -129,7 +138,7 @@ def _layers_numbers(layers: Layers, pairs: Sequence[str]) -> Numbers:
 
 
 def _modules_numbers(modules: Modules) -> Numbers:
-    from tdo_plugin.cli.analyze_output import Numbers
+    from tdo_plugin.cli.analysis_output import Numbers
 
     rows = [(*place, module.neurons, module.mean) for place, module in modules.items()]
     return Numbers(("stack", "layer", "part", "neurons", "of", "mscore"), rows)
@@ -137,7 +146,7 @@ def _modules_numbers(modules: Modules) -> Numbers:
 
 def _tree_numbers(tree: Tree, pairs: Sequence[str]) -> Numbers:
     """A row for each step; a group of an earlier one is called by its number."""
-    from tdo_plugin.cli.analyze_output import Numbers
+    from tdo_plugin.cli.analysis_output import Numbers
 
     names = [*pairs, *(f"step {number}" for number in range(1, len(tree.steps) + 1))]
     rows = [

@@ -1,4 +1,4 @@
-"""`tdo analyze sweep`: scores over a choice."""
+"""`tdo curve sweep`: scores over a choice."""
 
 from __future__ import annotations
 
@@ -9,17 +9,22 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tdo_plugin.cli.analysis_command import analysis_options, show_analysis
 from tdo_plugin.evaluation.score_sheet import METRICS
 
 if TYPE_CHECKING:
     from tdo_plugin.analysis.figure_files import Score
-    from tdo_plugin.cli.analyze_output import Analysis, Numbers
+    from tdo_plugin.cli.analysis_output import Analysis, Numbers
     from tdo_plugin.evaluation.report.table import Table
     from tdo_plugin.evaluation.sweep import Point
 
     Draw = Callable[[Sequence[Path]], None]
 
 HELP = "scores of systems over a number such as the threshold, or by variant"
+EXAMPLE = (
+    'tdo curve sweep my-report/scores.json --x "TDO, M = 1=1" "TDO, M = 2=2" --x-label M '
+    "--out my-curve"
+)
 
 DIGITS = 2  # as the paper's
 
@@ -51,12 +56,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "line for each (default: the mean over all)",
     )
     add("--per-direction", action="store_true", help="bars by direction, of numbers too")
+    analysis_options(parser)
 
 
-def run(args: argparse.Namespace) -> Analysis:
+def run(args: argparse.Namespace) -> int:
     """Gather the scores."""
+    return show_analysis(args, _analyze)
+
+
+def _analyze(args: argparse.Namespace) -> Analysis:
     from tdo_plugin.analysis.sweep_figures import draw_bars, draw_curves
-    from tdo_plugin.cli.analyze_output import Analysis
+    from tdo_plugin.cli.analysis_output import Analysis
     from tdo_plugin.errors import UserError
     from tdo_plugin.evaluation.report.report_files import slugs
     from tdo_plugin.evaluation.score_sheet import merge, read_sheet
@@ -133,7 +143,7 @@ def _score(point: Point, direction: str) -> Score:
 def _table(
     points: Sequence[Point], title: str, over: str, signed: bool, groups: Sequence[str]
 ) -> Table:
-    from tdo_plugin.cli.analyze_output import cell
+    from tdo_plugin.cli.analysis_output import cell
     from tdo_plugin.evaluation.report.table import ABSENT, Block, Cell, Column, Row, Table, number
 
     last = groups[-1]
@@ -156,7 +166,7 @@ def _table(
 
 
 def _numbers(points: Sequence[Point]) -> Numbers:
-    from tdo_plugin.cli.analyze_output import Numbers
+    from tdo_plugin.cli.analysis_output import Numbers
 
     rows = [
         (

@@ -1,0 +1,117 @@
+"""`tdo resume` goes on with what `tdo train` began."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from support.commands import told
+from support.data import CROSS_ENTROPY, TAG, TDO, TRAIN
+from support.prepared import prepared
+
+from tdo_plugin.checkpoints import describe, read
+from tdo_plugin.launch.training_record import RECORD
+
+FLAGS = (
+    *TDO,
+    *TAG,
+    *(word for word in TRAIN if word != "--cpu"),
+    *CROSS_ENTROPY,
+    "--update-freq",
+    "1",
+)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """The config of a small training."""
+    path = tmp_path / "small.conf"
+    path.write_text("--task tdo_translation\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def became(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The commands that `tdo` became, which it does not."""
+    commands: list[list[str]] = []
+
+    def become(file: str, words: list[str], environment: dict[str, str]) -> None:
+        commands.append(words)
+        raise OSError(2, "so that the test goes on")
+
+    monkeypatch.setattr(os, "execvpe", become)
+    return commands
+
+
+def train(config: Path, out: Path, *flags: str) -> list[str]:
+    words = ["train", str(config), str(prepared().root), "--save-dir", str(out), "--cpu"]
+    return [*words, *FLAGS, *flags]
+
+
+def test_the_same_command(
+    config: Path, became: list[list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    two = ("--workers", "2", "--max-update", "4")
+    told(capsys, *train(config, out, *two, "--dry-run"))
+    assert not out.exists()
+    told(capsys, *train(config, out, *two), code=2)
+    config.unlink()
+    out = out.rename(tmp_path / "moved")
+    printed, _ = told(capsys, "resume", out, code=2)
+    first, again = became
+    assert "torchrun" in first[0] and again == [
+        word.replace(str(tmp_path / "out"), str(out)) for word in first
+    ]
+    assert told(capsys, "resume", out, "--dry-run")[0] == printed
+
+
+@pytest.mark.long
+def test_an_interrupted_training_goes_on_until_it_is_finished(
+    config: Path, run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    short = ("--no-epoch-checkpoints", "--disable-validation")
+    done = run("tdo", *train(config, out, *short, "--max-update", "3"))
+    assert done.returncode == 0, done.stderr
+    _, errors = told(capsys, "resume", out)
+    assert errors == "it is finished: 3 of --max-update 3\n"
+
+    path = out / RECORD  # as if it had been interrupted
+    record = json.loads(path.read_text(encoding="utf-8"))
+    record["extra"][-2:] = ["--max-epoch", "1"]
+    path.write_text(json.dumps(record), encoding="utf-8")
+    done = run("tdo", "resume", str(out))
+    assert done.returncode == 0, done.stderr
+    last = out / "checkpoint_last.pt"
+    assert "loaded checkpoint" in done.stdout.lower() + done.stderr.lower()
+    assert describe(last, read(last)).updates > 3
+    _, errors = told(capsys, "resume", out)
+    assert errors == "it is finished: 1 of --max-epoch 1\n"
+
+
+def test_what_cannot_go_on_is_one_line(
+    config: Path, became: list[list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+
+    def refused() -> str:
+        _, errors = told(capsys, "resume", out, code=2)
+        assert errors.count("\n") == 1 and "Traceback" not in errors
+        return errors
+
+    assert f"`SAVE_DIR` must be a folder that tdo train has trained in; {out} has no" in refused()
+    for option in ("--user-dir", "--restore-file"):
+        told(capsys, *train(config, out, option, str(tmp_path / "other")), code=2)
+        assert f"`SAVE_DIR` must be of a training without {option}, " in refused()
+    path = out / RECORD
+    record = json.loads(path.read_text(encoding="utf-8"))
+    for text, message in (
+        ("{", "`SAVE_DIR` must have a train.json of tdo train"),
+        (json.dumps({**record, "precision": 16}), "it.precision must be of type str; it is 16"),
+        (json.dumps({**record, "extra": [], "config": ["what"]}), "`train.json` must be a --flag"),
+        (json.dumps({**record, "extra": [], "data": "gone"}), "`DATA` must be a folder that tdo"),
+    ):
+        path.write_text(text, encoding="utf-8")
+        assert message in refused()
+    assert len(became) == 2
