@@ -96,7 +96,7 @@ def test_what_is_gone_is_made_anew(tmp_path):
 
 
 def test_a_failure_keeps_back_what_needs_it_and_no_more(tmp_path, monkeypatch):
-    monkeypatch.setenv("FAILS", "allocate")
+    monkeypatch.setenv("FAILS", "neurons")
     table = planned(tmp_path, "parts")
     troubles, _ = run(table)
     assert list(troubles) == ["masks/0.5.masks/made"]

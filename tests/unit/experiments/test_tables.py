@@ -119,7 +119,7 @@ def test_a_row_of_several_systems_and_what_goes_on_with_another_training(tmp_pat
     assert masked.start == ("--finetune-from-model", f"{run}/tdo/average.pt")
     assert f"--tdo-neuron-masks {run}/masks/0.5.masks\n" in next(iter(masked.files.values()))
     assert words(table, "made") == {
-        "masks/0.5.masks/made": "allocate --path tdo/average.pt --threshold 0.5 "
+        "masks/0.5.masks/made": "neurons allocate --path tdo/average.pt --threshold 0.5 "
         "--out masks/0.5.masks"
     }
     order = list(table.plan.graph)
@@ -132,7 +132,7 @@ def test_what_is_drawn(tmp_path):
     table = planned(tmp_path, "parts")
     (drawing,) = words(table, "drawing").values()
     assert drawing == (
-        "curve like masked=tdo+masked+threshold=0.5/checkpoints/validation.jsonl "
+        "curve updates like masked=tdo+masked+threshold=0.5/checkpoints/validation.jsonl "
         "like ROBT=tdo+robt/checkpoints/validation.jsonl --out parts/curve.svg"
     )
     alone = planned(tmp_path, "parts", "toy", 1, "each")
@@ -175,7 +175,8 @@ def test_keys_follow_what_a_step_depends_on_and_not_where_it_is(tmp_path):
 )
 def test_a_file_runs_no_code_of_others(tmp_path, command, message):
     text = TEXT.replace(
-        "tdo allocate --path {checkpoint:{before}} --threshold {threshold} --out {out}", command
+        "tdo neurons allocate --path {checkpoint:{before}} --threshold {threshold} --out {out}",
+        command,
     )
     setting = setting_of(document(tmp_path, text), "toy", {})
     with pytest.raises(UserError, match=message):
