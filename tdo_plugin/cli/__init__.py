@@ -48,7 +48,7 @@ GROUPS = {
         "neurons": "importance, allocation, ablation",
     },
     "reproduce": {
-        "reproduce": "tables and figures, a paper's or one's own",
+        "reproduce": "tables and figures, of papers or your own",
         "bench": "speed and memory against fairseq",
     },
 }

@@ -79,6 +79,7 @@ READ = {
     ("probe positions", "path"): "probe positions --path GONE --data DATA --out OUT",
     ("probe positions", "data"): "probe positions --path MODEL --data GONE --out OUT",
     ("report", "scores"): "report GONE --out OUT",
+    ("reproduce", "experiments"): "reproduce GONE",
     ("resume", "folder"): "resume GONE",
     ("score", "systems"): "score a=GONE --out OUT",
     ("score", "data"): "score a=FOLDER --data GONE --out OUT",
@@ -100,8 +101,9 @@ READ = {
     ("translate", "input"): "translate DATA --path MODEL -s de -t en --input GONE --output OUT",
     ("translate", "user_dir"): "translate DATA --path MODEL --out OUT --cpu --user-dir GONE",
 }
-# What is read after an original that only its own tests have, test_convert_refused.py.
-ELSEWHERE = {("convert", "extend_vocabulary")}
+# What is read after an original or a score sheet that only its own tests have:
+# test_convert_refused.py and test_cells.py.
+ELSEWHERE = {("convert", "extend_vocabulary"), ("report", "cells")}
 # Paths that are written to, and so need not be there.
 WRITTEN = {"out", "json", "output", "plot", "save_dir", "cache", "sentences"}
 # What else is no path to read, though its type is text: told apart by their metavars.
@@ -144,7 +146,16 @@ NO_PATH = {
         "HOST:PORT",
         "'--X ...'",
     ),
-    *("SCALE", "PAPER:TABLE", "PAPER[:TABLE]", "HIGH,MEDIUM", "SYSTEM=[LINE:]VALUE", "..."),
+    *(
+        "SCALE",
+        "NAME,...",
+        "TABLE ...",
+        "PAPER:TABLE",
+        "PAPER[:TABLE]",
+        "HIGH,MEDIUM",
+        "SYSTEM=[LINE:]VALUE",
+        "...",
+    ),
     *("MODEL",),  # of BERTScore and COMET: a name as well, whose absence the score says
 }
 
