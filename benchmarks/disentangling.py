@@ -31,7 +31,7 @@ from speed.running import Training
 
 from tdo_plugin.cli import describe
 from tdo_plugin.evaluation.published import table
-from tdo_plugin.experiments import library
+from tdo_plugin.experiments.named_configs import named_config
 from tdo_plugin.launch.training_config import Config
 from tdo_plugin.runtime.files import write_text
 
@@ -46,8 +46,7 @@ METRIC = "update with TPDM"
 
 def config(name: str, size: str) -> Config:
     """The flags of a row."""
-    setting, system = library.system(f"tpdm/multiun/{size}{SYSTEMS[name]}", "full")
-    return setting.resolve(system).config(lambda expression, scope: None)
+    return named_config(f"tpdm/multiun/{size}{SYSTEMS[name]}", "full").config
 
 
 def parameters(size: str) -> Iterator[str]:

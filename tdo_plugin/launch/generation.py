@@ -70,7 +70,7 @@ def generate_words(
     words += ["--results-path", str(decoding.out / f"{direction}.partial")]
     if not decoding.gpus:
         words.append("--cpu")
-    if decoding.precision != "fp32":
+    elif decoding.precision != "fp32":
         words.append(f"--{decoding.precision}")
     return [*words, *decoding.extra]
 

@@ -185,7 +185,7 @@ def train_words(
         words += ["--distributed-world-size", "1"]
     elif not machine.gpus:
         words += ["--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp"]
-    if precision != "fp32":
+    if precision == "bf16" or (machine.gpus and precision == "fp16"):  # fp16 is a GPU's
         words.append(f"--{precision}")
     return [*words, *extra], note
 

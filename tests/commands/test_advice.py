@@ -38,9 +38,9 @@ ADVICE = (
         (f"{TRAIN} --cpu --workers 2", f"{TRAIN} --gpus 2"),
     ),
     Advice(
-        f"{TRAIN} --cpu --precision bf16",
-        "(fairseq's own --bf16 is handed on)",
-        (f"{TRAIN} --cpu --bf16",),
+        f"{TRAIN} --cpu --precision fp16",
+        "`--precision` must be fp32 or bf16 on the CPU",
+        (f"{TRAIN} --cpu --precision bf16",),
     ),
     Advice(
         f"{TRAIN} --cpu --nodes 2",

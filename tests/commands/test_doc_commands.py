@@ -118,7 +118,8 @@ def training(words: list[str], folder: Path) -> None:
     """Follow `tdo train` on a small data folder to what it trains."""
     _, config, _, *flags = words
     machine = [] if {"--gpus", "--cpu"} & set(flags) else ["--cpu"]
-    where = [str(folder / config), str(prepared().root)]
+    file = folder / config  # or a system of experiments
+    where = [str(file) if file.exists() else config, str(prepared().root)]
     output = succeeds(["train", *where, *flags, *machine, "--dry-run"])
     for line in output.splitlines():
         if line.startswith("+ "):
