@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.experiments.document import Document, read_document
+from tdo_plugin.experiments.document import Document
+from tdo_plugin.experiments.document_reader import read_document
 from tdo_plugin.experiments.systems import Setting
 
 FOLDER = Path(__file__).resolve().parents[2] / "configs" / "experiments"

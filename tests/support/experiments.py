@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from tdo_plugin.experiments.document import Document, read_document
+from tdo_plugin.experiments.document import Document
+from tdo_plugin.experiments.document_reader import read_document
 from tdo_plugin.experiments.library import setting_of
 from tdo_plugin.experiments.plan import Inputs, Plan
 from tdo_plugin.experiments.tables import PlannedTable

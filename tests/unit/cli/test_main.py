@@ -149,14 +149,12 @@ def test_versions(capsys):
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
 def test_completion(shell, capsys):
-    pytest.importorskip("shtab")
     script = shown(capsys, "--print-completion", shell)
     for word in ("translate", "score-lm", "importance"):
         assert word in script
 
 
 def test_what_bash_completes(capsys, tmp_path):
-    pytest.importorskip("shtab")
     (tmp_path / "completion").write_text(shown(capsys, "--print-completion", "bash"))
     asking = """
         source ./completion

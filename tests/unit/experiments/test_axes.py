@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.experiments.document import read_document
+from tdo_plugin.experiments.document_reader import read_document
 from tdo_plugin.experiments.plan import Inputs, Plan
 from tdo_plugin.experiments.steps import Step
 from tdo_plugin.experiments.systems import Setting

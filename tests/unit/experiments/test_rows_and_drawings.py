@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tdo_plugin.experiments.document import read_document
+from tdo_plugin.experiments.document_reader import read_document
 from tdo_plugin.experiments.library import setting_of
 from tdo_plugin.experiments.plan import Inputs, Plan
 from tdo_plugin.experiments.tables import PlannedTable
