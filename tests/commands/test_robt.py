@@ -7,6 +7,7 @@ from unittest import mock
 import pytest
 import torch
 from support.commands import logged, refused, succeed
+from support.configs import named
 from support.covering import mostly_full
 from support.data import (
     CROSS_ENTROPY,
@@ -213,11 +214,11 @@ def test_tdo_translate(translate, tmp_path):
     assert len(lines(tmp_path / "de-fr.hyp")) == len(lines(tmp_path / "en-de.hyp")) == 12
 
 
-def test_tdo_inspect_and_tdo_flags(run, root, tmp_path):
+def test_tdo_inspect_and_tdo_flags(run, tmp_path):
     config = tmp_path / "robt.conf"
-    plain = root / "configs/quickstart/tdo-instrucl.conf"
-    more = "--task tdo_robt\n--robt-languages de,fr\n"
-    config.write_text(f"include {plain}\n{more}", encoding="utf-8")
+    plain = named("quickstart/tdo-instrucl").lines()
+    more = ["--task tdo_robt", "--robt-languages de,fr"]
+    config.write_text("\n".join([*plain, *more]), encoding="utf-8")
     done = run("tdo", "flags", config)
     assert "--task tdo_robt" in done.stdout
     assert done.returncode == 0, done.stderr
