@@ -70,7 +70,7 @@ for name in "${names[@]}"; do
       ;;
   esac
   export SOURCE_READING=$name
-  command=(tdo train "$ROOT/configs/shared/quickstart.conf" "$data" --cpu --save-dir "$logs/none"
+  command=(tdo train quickstart/model "$data" --cpu --save-dir "$logs/none"
     --no-save --disable-validation --log-format simple --log-interval 200
     --max-update "$updates" --seed "$seed" "${model[@]}")
   if [[ -n $dry ]]; then
