@@ -14,12 +14,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.configs import CONFIGS, ROOT, torchrun
+from support.configs import ROOT, torchrun
 from support.scripts import script
 
 from tdo_plugin.data.databin import DataFolder
 
 MULTI30K = ROOT.parent / "shared" / "data" / "multi30k"
+CONFIG = "own-data/tdo-instrucl"
 
 
 def stock(output: str) -> list[list[str]]:
@@ -78,7 +79,7 @@ def test_help_explains_the_script(clone: Path, name: str) -> None:
 def test_bad_input_is_one_line(
     clone: Path, data: DataFolder, name: str, words: list[str], message: str
 ) -> None:
-    places = {"CONFIG": str(CONFIGS[0]), "DATA": str(data.root)}
+    places = {"CONFIG": CONFIG, "DATA": str(data.root)}
     words = [places.get(word, word) for word in words]
     code = 1 if name in ("multi30k.sh", "quickstart.sh") else 2
     result = script(clone, name, *words, code=code)
@@ -148,7 +149,7 @@ def test_a_tier_of_the_tests(clone: Path, tier: str) -> None:
 
 
 def test_dry_runs_print_and_touch_nothing(clone: Path, data: DataFolder, tmp_path: Path) -> None:
-    config = ROOT / "configs" / "ted19" / "tdo-prefix.conf"
+    config = "tdo/ted19/tdo-prefix"
     printed = script(
         clone, "train.sh", config, data.root, "--gpus", 2, "--dry-run", "--seed", 7, cwd=tmp_path
     )
@@ -321,7 +322,7 @@ def test_precision_and_jobs_follow_the_machine(
     from tdo_plugin.cli import main
     from tdo_plugin.launch import generation
 
-    config = str(ROOT / "configs" / "quickstart" / "prefix-decoder-only.conf")
+    config = "quickstart/prefix-decoder-only"
     train = ["train", config, str(data.root), "--dry-run"]
     assert main([*train, "--cpu", "--precision", "fp16"]) == 2
     assert "`--precision` must be fp32 or bf16 on the CPU; it is fp16" in capsys.readouterr().err
@@ -364,7 +365,7 @@ def test_processes_get_the_variables_that_are_printed(
 
     monkeypatch.setattr(os, "execvpe", become)
     with pytest.raises(SystemExit):
-        main(["train", str(CONFIGS[0]), str(data.root), "--cpu", "--save-dir", str(tmp_path / "s")])
+        main(["train", CONFIG, str(data.root), "--cpu", "--save-dir", str(tmp_path / "s")])
     assert f"with GLIBC_TUNABLES={KEEP_MEMORY}\n+ fairseq-train" in capsys.readouterr().out
 
     class Process:
@@ -377,7 +378,7 @@ def test_processes_get_the_variables_that_are_printed(
     checkpoint = tmp_path / "model.pt"
     checkpoint.touch()
     monkeypatch.setattr(subprocess, "Popen", Process)
-    words = [CONFIGS[0], data.root, checkpoint, tmp_path / "o", "--cpu", "--directions", "en-de"]
+    words = [CONFIG, data.root, checkpoint, tmp_path / "o", "--cpu", "--directions", "en-de"]
     main(["generate", *map(str, words), "--threads", "3"])
     shown = f"with GLIBC_TUNABLES={KEEP_MEMORY}\nwith OMP_NUM_THREADS=3\n+ fairseq-generate"
     assert shown in capsys.readouterr().out
@@ -418,7 +419,7 @@ def test_text_to_table(clone: Path, tmp_path: Path) -> None:
     refused = script(clone, "preprocess.sh", text, run / "data", "--vocab-size", 90, code=2)
     assert "must be a new folder, or `--fresh` given" in refused.stderr
 
-    config = clone / "configs" / "quickstart" / "tdo-instrucl.conf"
+    config = "quickstart/tdo-instrucl"
     script(
         clone, "train.sh", config, run / "data", "--cpu", "--save-dir", run / "save",
         "--max-update", 3, "--tdo-layers", 2, "--tdo-target-layer", 1, "--instrucl-layer", 2,
