@@ -9,14 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdo_compat.errors import did_you_mean
-from tdo_plugin.cli.score import (
-    add_measures,
-    add_reference,
-    check_measures,
-    data_of,
-    score_systems,
-    tell_remarks,
-)
+from tdo_plugin.cli.score_options import add_measures, add_reference, check_measures
+from tdo_plugin.cli.score_systems import data_of, score_systems, tell_remarks
 from tdo_plugin.errors import UserError
 from tdo_plugin.names import check_titles
 
