@@ -102,7 +102,7 @@ def _from_files(args: argparse.Namespace) -> list[SystemTexts]:
 
 def _of_sheet(args: argparse.Namespace) -> ScoreSheet:
     """A sheet with the comparisons among these systems alone."""
-    from tdo_plugin.evaluation.score_sheet import read_sheet
+    from tdo_plugin.evaluation.sheet_reading import read_sheet
 
     for action in args.declared:
         if action.dest not in OF_SHEETS and getattr(args, action.dest, None) != action.default:

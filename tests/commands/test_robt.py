@@ -6,7 +6,7 @@ from unittest import mock
 
 import pytest
 import torch
-from support.commands import logged, refused, succeed
+from support.commands import logged, refused, succeed, two_workers
 from support.covering import mostly_full
 from support.data import (
     CROSS_ENTROPY,
@@ -136,13 +136,7 @@ def test_two_processes_equal_two_accumulated_batches(tmp_path):
     flags = (*ROBT, *TUNED, str(baseline()), "--dropout", "0", "--max-update", "3")
     flags = (*flags, "--disable-validation")
     _, logs = batches_of(tmp_path / "one", *flags, "--update-freq", "2")
-    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
-    output = succeed(
-        "train",
-        *(databin(), *flags, "--save-dir", tmp_path / "two", "--distributed-backend", "gloo"),
-        *("--ddp-backend", "legacy_ddp", "--distributed-no-spawn"),
-        launcher=launcher,
-    )
+    output = two_workers(databin(), *flags, save_dir=tmp_path / "two")
     updates = list(zip(logs[::2], logs[1::2], strict=True))
     drawn = [a["robt_drawn"] + b["robt_drawn"] for a, b in updates]
 
