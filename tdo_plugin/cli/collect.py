@@ -52,7 +52,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _collected(words: list[str], base: Path) -> Collected:
     from tdo_plugin.evaluation.report.collection import Collected
-    from tdo_plugin.evaluation.score_sheet import merge, read_sheet
+    from tdo_plugin.evaluation.score_sheet import merge
+    from tdo_plugin.evaluation.sheet_reading import read_sheet
 
     if len(words) < 2:
         raise UserError(f"`--report` must be followed by NAME and DIR; it is {' '.join(words)}")

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from tdo_plugin.experiments.plan import Plan
     from tdo_plugin.experiments.tables import PlannedTable
 
-CELLS = "cells.json"
-
 
 def axes_of(setting: Setting, table: Table) -> dict[str, tuple[str, ...]]:
     """A table's axes, with the values that there are at this scale."""
