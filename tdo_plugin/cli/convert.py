@@ -149,6 +149,19 @@ def _languages(text: str) -> dict[str, str]:
     return originals
 
 
+def check(args: argparse.Namespace) -> None:
+    """Raise UserError for layers that no original has, or not as many as are wanted."""
+    from tdo_plugin.pretrained.design import Design
+    from tdo_plugin.pretrained.original import Sizes
+    from tdo_plugin.pretrained.parameter_origins import MOST_LAYERS
+
+    stacks = _stacks(args)
+    if stacks and args.layers:
+        languages = list(args.languages or ("en", "de"))
+        shape = (args.to, args.layers, args.target_layer, args.adaptation_dim, stacks)
+        Design(*shape, languages, args.seed).layers(Sizes(MOST_LAYERS, MOST_LAYERS, *[1] * 5))
+
+
 def run(args: argparse.Namespace) -> int:
     """Read, convert, write; says what became of every part."""
     with without_log_lines(logging.WARNING), ended_by_signal():  # transformers warns of everything
