@@ -1,6 +1,5 @@
 """Every config's commands are ones that fairseq and torchrun understand."""
 
-import ast
 import re
 from pathlib import Path
 
@@ -9,7 +8,6 @@ from support.configs import CONFIGS, ROOT, torchrun
 from support.covering import in_turn
 
 from tdo_plugin.data.databin import DataFolder
-from tdo_plugin.launch.generation import Decoding, generate_words
 from tdo_plugin.launch.training import Machine, train_words
 from tdo_plugin.launch.training_config import read_config
 
@@ -266,33 +264,3 @@ def _check_preset(path: Path, data: DataFolder) -> None:
     assert {key: getattr(args, key) for key in named} == {
         key: getattr(preset, key) for key in named
     }
-
-
-DECODERS = ((0, "fp32"), (0, "fp16"), (2, "fp16"), (2, "bf16"))
-
-
-def test_fairseq_understands_every_decoding_command(
-    data: DataFolder, subtests: pytest.Subtests
-) -> None:
-    """Each in one of the ways, in turn."""
-    for path, (gpus, precision), direction in in_turn(CONFIGS, DECODERS, ("en-de", "de-fr")):
-        with subtests.test(config=name_of(path), gpus=gpus, precision=precision):
-            _check_decoding(
-                path,
-                Decoding(Path("/m.pt"), Path("/out"), gpus=gpus, precision=precision),
-                direction,
-                data,
-            )
-
-
-def _check_decoding(path: Path, decoding: Decoding, direction: str, data: DataFolder) -> None:
-    from fairseq import options
-
-    words = generate_words(read_config(path), data, decoding, direction)
-    args = options.parse_args_and_arch(options.get_generation_parser(), words[1:])
-    assert (args.source_lang, args.target_lang) == tuple(direction.split("-"))
-    assert isinstance(ast.literal_eval(args.model_overrides), dict)
-    assert (args.beam, args.cpu) == (4, decoding.gpus == 0)
-    assert args.encoder_langtok == encoder_tag(path)
-    assert args.fp16 == (decoding.precision == "fp16" and decoding.gpus > 0)
-    assert args.bf16 == (decoding.precision == "bf16" and decoding.gpus > 0)
