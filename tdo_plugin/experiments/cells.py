@@ -16,6 +16,7 @@ from tdo_plugin.experiments.systems import SEED, Setting
 if TYPE_CHECKING:
     from tdo_plugin.experiments.plan import Plan
     from tdo_plugin.experiments.tables import PlannedTable
+
 CELLS = "cells.json"
 
 
