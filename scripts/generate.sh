@@ -8,6 +8,5 @@
 # CONFIG is the one that the model was trained with. OUT/SOURCE-TARGET/generate-test.txt is what
 # fairseq wrote; what is there already for this checkpoint is not decoded again. The commands are
 # printed; --dry-run only prints them. `tdo report` scores OUT.
-set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/pipeline.sh"
-command_or_help generate "$@"
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+door generate "$@"
