@@ -11,7 +11,6 @@ import os
 from pathlib import Path
 
 from tdo_plugin.errors import UserError
-from tdo_plugin.metrics.language_id.fasttext import FastText
 from tdo_plugin.metrics.language_id.lid176 import find_lid176
 
 CLONE = Path(__file__).resolve().parents[2]
@@ -24,20 +23,16 @@ def lid_words(cached: bool) -> tuple[str, ...]:
         cached: whether lid.176 is taken from where a download has left it.
 
     Raises:
-        UserError: LID names no file, or lid.176 cannot be read; one that is only found where a
-            download has left it is then not taken.
+        UserError: LID names no file.
     """
     named = os.environ.get("LID")
     if named and not Path(named).is_file():
         raise UserError(f"`LID` must name fastText's lid.176; {named} is no file")
     found = [Path(named)] if named else []
     found += [path for end in ("bin", "ftz") if (path := CLONE / f"lid.176.{end}").is_file()]
-    for path in found[:1]:
-        FastText(path)  # to be said before anything is trained
     if not found and cached:
         try:
-            found = [find_lid176()]
-            FastText(found[0])
+            found = [Path(find_lid176())]
         except UserError:
             found = []
     return ("--lid", str(found[0].resolve())) if found else ()

@@ -1,7 +1,7 @@
 """The scripts: every command that they print is one that fairseq understands, and they run.
 
-They run from a copy of scripts/ and configs/ whose set-up does nothing and whose .venv is the
-environment of these tests.
+They run from a copy of scripts/ whose set-up does nothing and whose .venv is the environment of
+these tests. What tables' scripts come to is in tests/tables.
 """
 
 import itertools
@@ -14,12 +14,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.configs import CONFIGS, ROOT, torchrun
+from support.configs import ROOT, torchrun
+from support.processes import finished, heard
 from support.scripts import script
 
 from tdo_plugin.data.databin import DataFolder
 
-MULTI30K = ROOT.parent / "shared" / "data" / "multi30k"
+CONFIG = "quickstart/prefix-decoder-only"
 
 
 def stock(output: str) -> list[list[str]]:
@@ -36,6 +37,7 @@ def stock(output: str) -> list[list[str]]:
         "generate.sh",
         "quickstart.sh",
         "multi30k.sh",
+        "reproduce.sh",
         "real-setup.sh",
     ],
 )
@@ -68,20 +70,16 @@ def test_help_explains_the_script(clone: Path, name: str) -> None:
         ("generate.sh", ["CONFIG", "DATA", "no.pt", "o", "--jobs", "0"], "`--jobs` must be at"),
         ("preprocess.sh", ["/no/such", "o"], "`TEXT` must be a folder"),
         ("preprocess.sh", ["/", "o", "--vocab-size", "-1"], "`--vocab-size` must be at least 1"),
-        ("multi30k.sh", ["--form", "both"], "`--form` must be shared or disjoint; it is both"),
-        ("multi30k.sh", ["--systems", "a"], "`--systems` must name files"),
-        ("multi30k.sh", ["--updates", "-3"], "`--updates` must be a whole number above 0"),
-        ("multi30k.sh", ["/no/such"], "`DIR` must be a folder"),
-        ("quickstart.sh", ["--fast"], "`--fast` is not an option"),
+        ("multi30k.sh", ["--form", "both"], "`--form` must be of shared, disjoint; it is both"),
+        ("multi30k.sh", ["--rows", "a"], "`--rows` must be of transformer, encoder-decoder, "),
     ],
 )
 def test_bad_input_is_one_line(
     clone: Path, data: DataFolder, name: str, words: list[str], message: str
 ) -> None:
-    places = {"CONFIG": str(CONFIGS[0]), "DATA": str(data.root)}
+    places = {"CONFIG": CONFIG, "DATA": str(data.root)}
     words = [places.get(word, word) for word in words]
-    code = 1 if name in ("multi30k.sh", "quickstart.sh") else 2
-    result = script(clone, name, *words, code=code)
+    result = script(clone, name, *words, code=2)
     assert message in result.stderr and "Traceback" not in result.stderr
     assert len([line for line in result.stderr.splitlines() if "error" in line]) == 1
 
@@ -148,7 +146,7 @@ def test_a_tier_of_the_tests(clone: Path, tier: str) -> None:
 
 
 def test_dry_runs_print_and_touch_nothing(clone: Path, data: DataFolder, tmp_path: Path) -> None:
-    config = ROOT / "configs" / "ted19" / "tdo-prefix.conf"
+    config = "tdo/ted19/tdo-prefix"
     printed = script(
         clone, "train.sh", config, data.root, "--gpus", 2, "--dry-run", "--seed", 7, cwd=tmp_path
     )
@@ -231,44 +229,14 @@ def test_slurm_trains_in_two_turns(clone: Path, tmp_path: Path) -> None:
     assert len(logged(done.stdout, "loss")) == 6
 
 
-def test_the_quickstart_shows_its_commands(clone: Path) -> None:
-    from fairseq import options
-
-    printed = stock(script(clone, "quickstart.sh", "--dry-run").stdout)
-    training = [command[1:] for command in printed if command[0] == "fairseq-train"]
-    decoding = [command[1:] for command in printed if command[0] == "fairseq-generate"]
-    assert (len(training), len(decoding)) == (2, 24)
-    parse = options.parse_args_and_arch
-    archs = {parse(options.get_training_parser(), words).arch for words in training}
-    assert archs == {"tdo_prefix_decoder_only_small", "tdo_transformer_small"}
-    directions = [parse(options.get_generation_parser(), words).target_lang for words in decoding]
-    assert sorted(directions) == sorted(["de", "en", "es", "fr"] * 6)
-    assert not (clone / "runs").exists()
-
-
-@pytest.mark.skipif(not MULTI30K.is_dir(), reason="needs Multi30k's files")
-def test_multi30k_shows_its_commands(clone: Path, tmp_path: Path) -> None:
-    from fairseq import options
-
-    words = [MULTI30K, "--form", "disjoint", "--dry-run", "--out", tmp_path / "run"]
-    words += ["--systems", "transformer,tdo-adaptation-instrucl-authors", "--updates", 7]
-    result = script(clone, "multi30k.sh", *words)
-    printed = stock(result.stdout + result.stderr)
-    parsers = {
-        "fairseq-train": (options.get_training_parser, 2),
-        "fairseq-generate": (options.get_generation_parser, 24),
-        "fairseq-preprocess": (options.get_preprocessing_parser, 6),
-    }
-    for program, (parser, count) in parsers.items():
-        commands = [command[1:] for command in printed if command[0] == program]
-        assert len(commands) == count, program
-        for command in commands:
-            if program == "fairseq-preprocess":
-                assert parser().parse_args(command).source_lang in ("en", "de", "fr", "cs")
-            else:
-                args = options.parse_args_and_arch(parser(), command)
-                assert getattr(args, "max_update", 7) == 7
-    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["data"]
+def test_multi30k_trains_some_rows_unless_others_are_named(clone: Path) -> None:
+    words = ["--form", "disjoint", "--average", 5, "--dry-run"]
+    usual = script(clone, "multi30k.sh", *words).stdout
+    names = re.findall(r"--save-dir \S*/disjoint/(\S+)/checkpoints", usual)
+    assert names == ["transformer", "prefix-decoder-only", "tdo+instrucl-recipe"]
+    assert "--variant disjoint" in usual and usual.count("--last 5") == 3
+    words += ["--rows", "tdo-adaptation-instrucl-authors"]
+    assert script(clone, "multi30k.sh", *words).stdout.count("+ tdo train") == 1
 
 
 BUILDING = """
@@ -290,10 +258,10 @@ for line in sys.stdin:
 """
 
 
-def test_the_experiments_models_can_be_built(clone: Path, data: DataFolder) -> None:
-    printed = script(
-        clone, "../benchmarks/source_reading/run.sh", data.root, "--updates", 400, "--dry-run"
-    ).stdout
+def test_the_experiments_models_can_be_built(data: DataFolder, tmp_path: Path) -> None:
+    run = ROOT / "benchmarks" / "source_reading" / "run.py"
+    words = [sys.executable, run, data.root, "--updates", "400", "--dry-run"]
+    printed = heard(finished(words, cwd=tmp_path))
     names = re.findall(r"^with SOURCE_READING=(\S+)", printed, re.M)
     commands = [shlex.join(command) for command in stock(printed)]
     assert len(set(names)) == len(names) == len(commands) == 9
@@ -309,7 +277,7 @@ def test_the_experiments_models_can_be_built(clone: Path, data: DataFolder) -> N
     for name, line in zip(names, built.stdout.splitlines(), strict=True):
         topology = "encoder-decoder" if name == "encoder-decoder" else "decoder-only"
         assert line.startswith(f"{name} {topology} 0 400 "), line
-    assert not (clone / "runs").exists()
+    assert not list(tmp_path.iterdir())
 
 
 def test_precision_and_jobs_follow_the_machine(
@@ -321,8 +289,7 @@ def test_precision_and_jobs_follow_the_machine(
     from tdo_plugin.cli import main
     from tdo_plugin.launch import generation
 
-    config = str(ROOT / "configs" / "quickstart" / "prefix-decoder-only.conf")
-    train = ["train", config, str(data.root), "--dry-run"]
+    train = ["train", CONFIG, str(data.root), "--dry-run"]
     assert main([*train, "--cpu", "--precision", "fp16"]) == 2
     assert "`--precision` must be fp32 or bf16 on the CPU; it is fp16" in capsys.readouterr().err
     for words, flag in (
@@ -339,7 +306,7 @@ def test_precision_and_jobs_follow_the_machine(
         generation, "generate_all", lambda commands, decoding, jobs, *more: job_counts.append(jobs)
     )
     (tmp_path / "m.pt").touch()
-    generate = ["generate", config, str(data.root), str(tmp_path / "m.pt"), str(tmp_path / "o")]
+    generate = ["generate", CONFIG, str(data.root), str(tmp_path / "m.pt"), str(tmp_path / "o")]
     for words in (["--cpu"], ["--gpus", "3"], ["--gpus", "3", "--jobs", "2"]):
         assert main([*generate, *words]) == 0
     assert job_counts == [1, 3, 2]
@@ -364,7 +331,7 @@ def test_processes_get_the_variables_that_are_printed(
 
     monkeypatch.setattr(os, "execvpe", become)
     with pytest.raises(SystemExit):
-        main(["train", str(CONFIGS[0]), str(data.root), "--cpu", "--save-dir", str(tmp_path / "s")])
+        main(["train", CONFIG, str(data.root), "--cpu", "--save-dir", str(tmp_path / "s")])
     assert f"with GLIBC_TUNABLES={KEEP_MEMORY}\n+ fairseq-train" in capsys.readouterr().out
 
     class Process:
@@ -377,7 +344,7 @@ def test_processes_get_the_variables_that_are_printed(
     checkpoint = tmp_path / "model.pt"
     checkpoint.touch()
     monkeypatch.setattr(subprocess, "Popen", Process)
-    words = [CONFIGS[0], data.root, checkpoint, tmp_path / "o", "--cpu", "--directions", "en-de"]
+    words = [CONFIG, data.root, checkpoint, tmp_path / "o", "--cpu", "--directions", "en-de"]
     main(["generate", *map(str, words), "--threads", "3"])
     shown = f"with GLIBC_TUNABLES={KEEP_MEMORY}\nwith OMP_NUM_THREADS=3\n+ fairseq-generate"
     assert shown in capsys.readouterr().out
@@ -418,7 +385,7 @@ def test_text_to_table(clone: Path, tmp_path: Path) -> None:
     refused = script(clone, "preprocess.sh", text, run / "data", "--vocab-size", 90, code=2)
     assert "must be a new folder, or `--fresh` given" in refused.stderr
 
-    config = clone / "configs" / "quickstart" / "tdo-instrucl.conf"
+    config = "quickstart/tdo-instrucl"
     script(
         clone, "train.sh", config, run / "data", "--cpu", "--save-dir", run / "save",
         "--max-update", 3, "--tdo-layers", 2, "--tdo-target-layer", 1, "--instrucl-layer", 2,
