@@ -33,7 +33,6 @@ from tdo_plugin.cli import describe
 from tdo_plugin.evaluation.published import table
 from tdo_plugin.experiments.named_configs import named_config
 from tdo_plugin.launch.training_config import Config
-from tdo_plugin.runtime.files import write_text
 
 SYSTEMS = {"plain": "", "TPDM": "+tpdm", "GTPDM": "+tpdm+gate"}
 PUBLISHED = {"plain": "MNMT", "TPDM": "MNMT-TPDM"}
@@ -44,9 +43,14 @@ SIZES = {  # the entries are those that the paper's table 8 comes to
 METRIC = "update with TPDM"
 
 
+def row(name: str, size: str) -> str:
+    """The system of the TPDM paper's tables."""
+    return f"tpdm/multiun/{size}{SYSTEMS[name]}"
+
+
 def config(name: str, size: str) -> Config:
-    """The flags of a row."""
-    return named_config(f"tpdm/multiun/{size}{SYSTEMS[name]}", "full").config
+    """Its flags at the paper's sizes."""
+    return named_config(row(name, size)).config
 
 
 def parameters(size: str) -> Iterator[str]:
@@ -54,11 +58,11 @@ def parameters(size: str) -> Iterator[str]:
     parser = argparse.ArgumentParser(allow_abbrev=False)
     describe.add_arguments(parser)
     for name, kind in PUBLISHED.items():
-        row, entries = f"{kind}-{size}", str(SIZES[size].vocabulary)
+        printed, entries = f"{kind}-{size}", str(SIZES[size].vocabulary)
         args, _ = parser.parse_known_args([*config(name, size).words(), "--vocab-size", entries])
         millions = describe.describe(args)["total_parameters"] / 1e6
-        paper = table("tpdm:8").value(row, "model", "parameters (M)")
-        yield f"{row:16} {millions:7.3f} million parameters, {paper:.3f} in the paper"
+        paper = table("tpdm:8").value(printed, "model", "parameters (M)")
+        yield f"{printed:16} {millions:7.3f} million parameters, {paper:.3f} in the paper"
 
 
 def trainings(case: interleaved.Case, size: str, folder: Path) -> dict[str, Training]:
@@ -68,9 +72,7 @@ def trainings(case: interleaved.Case, size: str, folder: Path) -> dict[str, Trai
     for name in SYSTEMS:
         place = folder / name
         place.mkdir()
-        file = place / "system.conf"
-        write_text(file, config(name, size).lines())
-        systems[name] = Training(case.job(str(file), *extra), place)
+        systems[name] = Training(case.job(row(name, size), *extra), place)
     return systems
 
 

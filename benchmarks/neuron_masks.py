@@ -5,8 +5,8 @@
         [--device cpu|cuda] [--precision fp32|fp16|bf16] [--json FILE]
 
 The two take turns on the same batches, which mix the pairs of four languages, each round in another
-order. Their model is that of the neuron allocation paper's tables (configs/neurons-tables), whose
-masks leave each pair 93 of 100 neurons; `small` has its shape, not its size.
+order. Their model is that of the neuron allocation paper's tables, whose masks leave each pair 93
+of 100 neurons; `small` has its shape, not its size.
 
 An update is fairseq's `Trainer.train_step`, with the optimiser.
 
@@ -30,9 +30,7 @@ from speed.running import Training
 from tdo_plugin.modules.methods.neurons import projections
 from tdo_plugin.neuron_files import Masks
 
-CONFIG = (
-    Path(__file__).resolve().parents[1] / "configs/neurons-tables/many-to-many/multilingual.conf"
-)
+CONFIG = "neurons/many-to-many/multilingual"
 SIZES = {
     "small": Setting(128, 512, 4, 6, 8000, batch_tokens=1000),
     "base": Setting(512, 2048, 8, 12, 40_000, batch_tokens=1000),
@@ -61,10 +59,10 @@ def trainings(case: interleaved.Case, folder: Path) -> dict[str, Training]:
     plain, masked, file = folder / "plain", folder / "masked", folder / "masks"
     for place in (plain, masked):
         place.mkdir()
-    systems = {"plain": Training(case.job(str(CONFIG), *extra), plain)}
+    systems = {"plain": Training(case.job(CONFIG, *extra), plain)}
     write_masks(file, systems["plain"], ["-".join(pair) for pair in case.text.directions])
     extra += ["--tdo-neuron-masks", str(file)]
-    return {**systems, "masked": Training(case.job(str(CONFIG), *extra), masked)}
+    return {**systems, "masked": Training(case.job(CONFIG, *extra), masked)}
 
 
 def measure(

@@ -34,8 +34,8 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
+from tdo_plugin.data.joint_model import THREADS
 from tdo_plugin.data.sampling import most_sentences, sample
-from tdo_plugin.data.segmentation import THREADS
 from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.launch.environment import cores
 from tdo_plugin.runtime.files import write_text

@@ -25,7 +25,10 @@ READING = ("quickstart/tdo", "--user-dir", str(ROOT / "benchmarks" / "source_rea
 READING += ("--arch", "tdo_source_reading")
 # a system of configs/experiments/quickstart.toml, and flags behind its own
 MODELS: dict[str, tuple[str, ...]] = {
-    "encoder-decoder": ("quickstart/encoder-decoder",),
+    "encoder-decoder": (
+        *("quickstart/model", "--arch", "tdo_encoder_decoder_small"),
+        *("--tdo-encoder-layers", "2", "--tdo-decoder-layers", "2"),
+    ),
     "own-after": READING,
     "own-beside": READING,
     "query-key-value-beside": READING,

@@ -6,16 +6,13 @@ import logging
 import multiprocessing
 import os
 import signal
-import sys
-import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from tdo_compat.errors import one_line
-from tdo_plugin.errors import UserError
+from tdo_plugin.errors import UserError, line_or_traceback
 from tdo_plugin.runtime.signals import blocked
 
 
@@ -94,14 +91,5 @@ def _serve(connection: Connection, folder: Path) -> None:
             try:
                 answer = False, getattr(stand, what)(argument)
             except Exception as error:
-                answer = True, _reason(error)
+                answer = True, line_or_traceback(error)
             connection.send(answer)
-
-
-def _reason(error: Exception) -> str:
-    """One line; what is no user's mistake leaves its traceback on stderr too."""
-    line = one_line(type(error), error)
-    if line is None:
-        traceback.print_exception(error, file=sys.stderr)
-        line = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-    return line

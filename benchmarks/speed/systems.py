@@ -1,7 +1,7 @@
 """The systems that are compared, as options of fairseq-train.
 
-All have the same depth and width, one matrix for all embeddings, and what
-`configs/shared/optimiser.conf` says of the training. `concatenating` has the very parameters of
+All have the same depth and width, one matrix for all embeddings, and the TDO paper's optimiser
+(its appendix H). `concatenating` has the very parameters of
 `two-stream`, and decodes with them in the order in which they were trained. None has adaptation
 modules, which the stock model has no equal of.
 """
@@ -12,24 +12,23 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from speed.plan import CONCATENATING, OURS, STOCK, Setting
-from tdo_plugin.launch.training_config import read_config
+from tdo_plugin.experiments.named_configs import named_config
 
-OPTIMISER = Path(__file__).resolve().parents[2] / "configs" / "shared" / "optimiser.conf"
 VALIDATION = ("--eval-", "--best-checkpoint-metric", "--maximize-best-checkpoint-metric")
 STOCK_TASK = ("--task", "translation_multi_simple_epoch")
 
 
 def words(system: str, setting: Setting) -> list[str]:
     """What is a system's own: task, model and criterion; or all that a config says."""
-    if system.endswith(".conf"):
-        return _of_config(Path(system))
+    if "/" in system and not system.startswith("--"):
+        return _of_config(system)
     parts = _SYSTEMS[system](setting) if system in _SYSTEMS else _varied(system, setting)
     return [str(word) for word in parts]
 
 
-def _of_config(path: Path) -> list[str]:
+def _of_config(name: str) -> list[str]:
     """A config's flags, but for its validation, for which there is no text here."""
-    config = read_config(path)
+    config = named_config(name).config
     for flag in list(config.flags):
         if flag.startswith(VALIDATION):
             del config.flags[flag]
@@ -48,7 +47,9 @@ def shared_words(directions: Sequence[tuple[str, str]], folder: Path) -> list[st
         *(str(folder), "--fixed-dictionary", str(folder / "dict.txt"), "--save-dir", str(folder)),
         *("--langs", ",".join(languages), "--lang-pairs", ",".join(map("-".join, directions))),
         *("--encoder-langtok", "tgt", "--seed", "1", "--lr", "0.0005", "--warmup-updates", "4000"),
-        *read_config(OPTIMISER).words(),
+        *("--optimizer", "adam", "--adam-betas", "(0.9, 0.98)", "--lr-scheduler", "inverse_sqrt"),
+        *("--criterion", "label_smoothed_cross_entropy_terms"),
+        *("--label-smoothing", "0.1", "--dropout", "0.1"),
     ]
 
 

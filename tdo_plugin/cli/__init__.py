@@ -72,9 +72,11 @@ RENAMED = {
 NOT_OLD = {"curve": ("updates", "sweep", "-h", "--help")}
 
 
-def build_parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
+def build_parser(
+    names: Iterable[str] = COMMANDS, kind: type[Parser] = Parser
+) -> argparse.ArgumentParser:
     """The parser of ``tdo`` with these sub-commands; one alone is ready sooner than all."""
-    parser = Parser(
+    parser = kind(
         prog="tdo",
         usage="tdo [OPTION] COMMAND ...",
         description="Multilingual translation with decoder-only and two-stage models.\n\n"

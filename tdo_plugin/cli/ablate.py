@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import logging
 from pathlib import Path
 from typing import Any
 
 from tdo_plugin.cli.average import check_output, make_folder
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.parser import seed
+from tdo_plugin.runtime.log_lines import without_log_lines
 
 HELP = "ablate a random share of a masked model's neurons, to see what they were for"
 EXAMPLE = "tdo neurons ablate --path masked.pt --specific 0.5 --pair en-de --output ablated.pt"
@@ -50,11 +50,8 @@ def run(args: argparse.Namespace) -> int:
             raise UserError(f"`--{option}` must be from 0 to 1; it is {getattr(args, option)}")
     if bool(args.specific) != bool(args.pair):
         raise UserError("`--specific` and `--pair` must come together; one of them is missing")
-    logging.disable(logging.INFO)  # fairseq, which reading a checkpoint imports, greets everybody
-    try:
+    with without_log_lines():  # reading a checkpoint imports fairseq
         return _run(args)
-    finally:
-        logging.disable(logging.NOTSET)
 
 
 def _run(args: argparse.Namespace) -> int:

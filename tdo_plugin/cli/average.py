@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import logging
 from collections.abc import Sequence
 from pathlib import Path
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.runtime.log_lines import without_log_lines
 
 HELP = "average the parameters of checkpoints into one that decodes better"
 EXAMPLE = "tdo average --inputs my-model --best 5 --output my-model/average.pt"
@@ -45,11 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Choose, average, write; says which checkpoints were taken."""
     check_output(args.output, args.force)
-    logging.disable(logging.INFO)  # fairseq, which reading a checkpoint imports, greets everybody
-    try:
+    with without_log_lines():  # reading a checkpoint imports fairseq
         return _run(args)
-    finally:
-        logging.disable(logging.NOTSET)
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -154,8 +154,8 @@ def _make(
     from tdo_plugin.corpora.single_language_text import line_of, place
     from tdo_plugin.corpora.synthetic import Translated, make_synthetic
     from tdo_plugin.evaluation.decoding.decoded_checkpoints import describe
-    from tdo_plugin.evaluation.decoding.pool import Work
     from tdo_plugin.evaluation.decoding.textjobs import parts_of
+    from tdo_plugin.evaluation.decoding.worker import Work
     from tdo_plugin.launch.environment import cores
     from tdo_plugin.runtime.files import sha256
     from tdo_plugin.runtime.provenance import made_by

@@ -66,7 +66,8 @@ def write_page(title: str, reports: Sequence[Sequence[str]], out: Path) -> None:
 
 def _collected(words: Sequence[str], base: Path) -> Collected:
     from tdo_plugin.evaluation.report.collection import Collected
-    from tdo_plugin.evaluation.score_sheet import merge, read_sheet
+    from tdo_plugin.evaluation.score_sheet import merge
+    from tdo_plugin.evaluation.sheet_reading import read_sheet
 
     if len(words) < 2:
         raise UserError(f"`--report` must be followed by NAME and DIR; it is {' '.join(words)}")

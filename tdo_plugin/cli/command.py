@@ -15,10 +15,14 @@ def declare(commands: Any, name: str, module: ModuleType) -> None:
         commands: what `add_subparsers` returned.
         name: of the command.
         module: its `HELP`, `EXAMPLE`, `add_arguments` and `run`; a group of commands has no `run`.
+            Where it has `check`, that raises UserError for arguments that are wrong whatever is in
+            the files that they name.
     """
     parser = commands.add_parser(name, help=module.HELP, description=module.HELP)
     parser.epilog = example(module.EXAMPLE)
-    parser.set_defaults(run=getattr(module, "run", None), prog=parser.prog)
+    parser.set_defaults(
+        run=getattr(module, "run", None), check=getattr(module, "check", None), prog=parser.prog
+    )
     module.add_arguments(parser)
 
 

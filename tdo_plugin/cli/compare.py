@@ -9,14 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdo_compat.errors import did_you_mean
-from tdo_plugin.cli.score import (
-    add_measures,
-    add_reference,
-    check_measures,
-    data_of,
-    score_systems,
-    tell_remarks,
-)
+from tdo_plugin.cli.score_options import add_measures, add_reference, check_measures
+from tdo_plugin.cli.score_systems import data_of, score_systems, tell_remarks
 from tdo_plugin.errors import UserError
 from tdo_plugin.names import check_titles
 
@@ -108,7 +102,7 @@ def _from_files(args: argparse.Namespace) -> list[SystemTexts]:
 
 def _of_sheet(args: argparse.Namespace) -> ScoreSheet:
     """A sheet with the comparisons among these systems alone."""
-    from tdo_plugin.evaluation.score_sheet import read_sheet
+    from tdo_plugin.evaluation.sheet_reading import read_sheet
 
     for action in args.declared:
         if action.dest not in OF_SHEETS and getattr(args, action.dest, None) != action.default:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import logging
 import shlex
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.parser import seed
+from tdo_plugin.runtime.files import replaced_folder
+from tdo_plugin.runtime.log_lines import without_log_lines
 from tdo_plugin.runtime.signals import ended_by_signal
 
 if TYPE_CHECKING:
@@ -148,14 +149,23 @@ def _languages(text: str) -> dict[str, str]:
     return originals
 
 
+def check(args: argparse.Namespace) -> None:
+    """Raise UserError for layers that no original has, or not as many as are wanted."""
+    from tdo_plugin.pretrained.design import Design
+    from tdo_plugin.pretrained.original import Sizes
+    from tdo_plugin.pretrained.parameter_origins import MOST_LAYERS
+
+    stacks = _stacks(args)
+    if stacks and args.layers:
+        languages = list(args.languages or ("en", "de"))
+        shape = (args.to, args.layers, args.target_layer, args.adaptation_dim, stacks)
+        Design(*shape, languages, args.seed).layers(Sizes(MOST_LAYERS, MOST_LAYERS, *[1] * 5))
+
+
 def run(args: argparse.Namespace) -> int:
     """Read, convert, write; says what became of every part."""
-    logging.disable(logging.WARNING)  # fairseq greets everybody, transformers warns of everything
-    try:
-        with ended_by_signal():
-            return _run(args)
-    finally:
-        logging.disable(logging.NOTSET)
+    with without_log_lines(logging.WARNING), ended_by_signal():  # transformers warns of everything
+        return _run(args)
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -180,19 +190,8 @@ def _run(args: argparse.Namespace) -> int:
     )
     converted = convert(original, design)
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
-            unfinished, earlier = Path(folder, "new"), Path(folder, "earlier")
-            unfinished.mkdir()
+        with replaced_folder(out) as unfinished:
             facts = write(original, converted, design, unfinished)
-            try:
-                if out.exists():
-                    out.rename(earlier)
-                unfinished.rename(out)
-            except BaseException:
-                if earlier.exists() and not out.exists():
-                    earlier.rename(out)
-                raise
     except OSError as error:
         raise UserError(f"`--out` must be writable; {error.filename}: {error.strerror}") from None
     _print(facts, out)

@@ -52,13 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Check the options, then write the folder."""
-    from tdo_plugin.data.embedded_corpus import (
-        CorpusSettings,
-        add_to_corpus,
-        parse_languages,
-        parse_train,
-        write_corpus,
-    )
+    from tdo_plugin.data.corpus_settings import CorpusSettings, parse_languages, parse_train
+    from tdo_plugin.data.embedded_corpus import add_to_corpus, write_corpus
 
     settings = CorpusSettings(
         languages=tuple(parse_languages(args.languages)),

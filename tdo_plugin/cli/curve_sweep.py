@@ -69,7 +69,8 @@ def _analyze(args: argparse.Namespace) -> Analysis:
     from tdo_plugin.cli.analysis_output import Analysis
     from tdo_plugin.errors import UserError
     from tdo_plugin.evaluation.report.report_files import slugs
-    from tdo_plugin.evaluation.score_sheet import merge, read_sheet
+    from tdo_plugin.evaluation.score_sheet import merge
+    from tdo_plugin.evaluation.sheet_reading import read_sheet
     from tdo_plugin.evaluation.sweep import groups_of, members, numeric, placed, points
 
     if args.ratio and not args.baseline:

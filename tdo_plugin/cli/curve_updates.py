@@ -37,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of bleu, chrf, accuracy (share in the target language) (default: without chrf)",
     )
     add("--out", type=Path, metavar="FILE", help="a picture too, .svg or .png (needs matplotlib)")
+    add("--no-figures", action="store_true", help="numbers only, no matplotlib")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -47,8 +48,9 @@ def run(args: argparse.Namespace) -> int:
     metrics = args.metrics.split(",")
     if unknown := [name for name in metrics if name not in METRICS]:
         raise UserError(f"`--metrics` must be of {', '.join(METRICS)}; it has {unknown[0]}")
-    if args.out:
-        check(args.out, "--out")
+    out = None if args.no_figures else args.out
+    if out:
+        check(out, "--out")
     curves = {name: read_curve(files, args.group) for name, files in _named(args.trainings).items()}
     for metric in metrics:
         if not all(metric in scores for curve in curves.values() for scores in curve.values()):
@@ -56,9 +58,9 @@ def run(args: argparse.Namespace) -> int:
                 f"`--metrics` must have been measured at every validation; {metric} was not"
             )
     print("\n".join(_table(curves, metrics, {name: NAMES[name] for name in metrics})))
-    if args.out:
-        draw_curves(curves, metrics, f"{args.group} directions, means at each validation", args.out)
-        print(args.out.resolve())
+    if out:
+        draw_curves(curves, metrics, f"{args.group} directions, means at each validation", out)
+        print(out.resolve())
     return 0
 
 

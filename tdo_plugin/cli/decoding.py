@@ -15,7 +15,8 @@ from tdo_plugin.launch.parser import seed
 if TYPE_CHECKING:
     from tdo_plugin.evaluation.decoding.decoding_jobs import AnyJob
     from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
-    from tdo_plugin.evaluation.decoding.pool import AnyWork, Event
+    from tdo_plugin.evaluation.decoding.pool import Event
+    from tdo_plugin.evaluation.decoding.worker import AnyWork
     from tdo_plugin.evaluation.protocols import Protocol
 
 # the size of a batch changes nothing but rounding

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import logging
 import re
 import shutil
 import subprocess
@@ -12,6 +11,7 @@ from importlib import import_module, metadata
 from pathlib import Path
 
 from tdo_compat import registry
+from tdo_plugin.runtime.log_lines import without_log_lines
 
 HELP = "say what is installed, what is wrong, and the exact line that fixes it"
 EXAMPLE = "tdo doctor"
@@ -157,17 +157,14 @@ def check_fairseq() -> list[Check]:
     if version != FAIRSEQ_VERSION:
         detail = f"{version} is installed, it must be {FAIRSEQ_VERSION}"
         return [Check("fairseq", "wrong", detail, FAIRSEQ_LINE)]
-    logging.disable(logging.INFO)
+    named = {module for patch in registry.PATCHES for module in patch.modules}
     try:
-        import_module("fairseq")
-        named = {module for patch in registry.PATCHES for module in patch.modules}
-        for module in sorted(named - {registry.EVERYWHERE}):
-            import_module(module)
+        with without_log_lines():
+            for module in ("fairseq", *sorted(named - {registry.EVERYWHERE})):
+                import_module(module)
     except Exception as error:
         detail = f"{version} cannot be imported: {type(error).__name__}: {error}"
         return [Check("fairseq", "wrong", detail, FAIRSEQ_AGAIN)]
-    finally:
-        logging.disable(logging.NOTSET)
     checks = [Check("fairseq", "ok", version)]
     for name in EXTENSIONS:
         try:

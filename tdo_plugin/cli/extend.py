@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import logging
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tdo_plugin.cli.average import check_output, make_folder
 from tdo_plugin.errors import UserError
+from tdo_plugin.runtime.log_lines import without_log_lines
 
 if TYPE_CHECKING:
     from fairseq.data import Dictionary
@@ -42,11 +42,8 @@ def _codes(text: str) -> tuple[str, ...]:
 def run(args: argparse.Namespace) -> int:
     """Load, extend, write; says how training goes on."""
     check_output(args.output, args.force)
-    logging.disable(logging.INFO)  # fairseq greets everybody
-    try:
+    with without_log_lines():
         return _run(args)
-    finally:
-        logging.disable(logging.NOTSET)
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -19,11 +19,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the resolved flags, behind the lines that are not fairseq's as comments."""
-    config = config_of(args).config
+    named = config_of(args)
+    config = named.config
     print(f"# gpus {config.gpus}")
     print(f"# precision {config.precision}")
     if config.directions != "*":
         print(f"# directions {config.directions}")
+    for option, why in named.needed.items():
+        print(f"# {option} to be given: it {why}")
     for flag, values in config.flags.items():
         print(shlex.join([flag, *values]))
     return 0

@@ -87,7 +87,7 @@ def _state(folder: RunFolder) -> str:
 def _scored(grid: Grid, data: DataFolder, done: Sequence[RunFolder], out: Path) -> ScoreSheet:
     """The score sheet of what is done; made anew only where something has changed."""
     from tdo_plugin.cli import score
-    from tdo_plugin.evaluation.score_sheet import read_sheet
+    from tdo_plugin.evaluation.sheet_reading import read_sheet
     from tdo_plugin.grid.validated import validation_sheet
     from tdo_plugin.runtime.files import sha256, write_text
 

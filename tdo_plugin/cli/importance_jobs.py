@@ -89,7 +89,7 @@ class ImportanceWork:
         """
         import torch
 
-        from tdo_plugin.evaluation.decoding.pool import begin
+        from tdo_plugin.evaluation.decoding.worker import begin
         from tdo_plugin.evaluation.inspected_model import EvalModel
 
         begin(device, self.user_dir)

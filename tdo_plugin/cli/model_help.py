@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import logging
 from typing import Any
 
 from tdo_plugin.launch.parser import Layout, Parser
+from tdo_plugin.runtime.log_lines import without_log_lines
 
 
 class PrintModelOptions(argparse.Action):
@@ -24,8 +24,7 @@ class PrintModelOptions(argparse.Action):
 
 def model_options() -> str:
     """The options by what they are of, without those of fairseq's own classes."""
-    logging.disable(logging.INFO)  # fairseq greets whoever imports it
-    try:
+    with without_log_lines():
         from fairseq.criterions.label_smoothed_cross_entropy import (
             LabelSmoothedCrossEntropyCriterion,
         )
@@ -37,8 +36,6 @@ def model_options() -> str:
         from tdo_plugin.models.tdo_transformer import TdoTransformer
         from tdo_plugin.tasks.tdo_robt import TdoRobtTask
         from tdo_plugin.tasks.tdo_translation import TdoTranslationTask
-    finally:
-        logging.disable(logging.NOTSET)
     formatter = Layout("tdo train")
     for title, part, base in (
         ("model, as in docs/model-options.md", TdoTransformer, None),

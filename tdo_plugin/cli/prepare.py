@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tdo_compat.errors import print_line, tell
-from tdo_plugin.corpora.rearranging import add_rearranging, rearranged
+from tdo_plugin.cli.prepare_corpus import TOY, asked_corpus, given_segmentation
+from tdo_plugin.corpora.rearranging import add_rearranging
 from tdo_plugin.errors import UserError
 
 if TYPE_CHECKING:
     from tdo_plugin.corpora.description import Corpus
 
-TOY = "toy"  # the embedded grammar, which is written and not fetched
 ABOUT_TOY = f"{TOY}: the embedded grammar, seven languages (tdo corpus has its options)"
 HELP = "fetch, clean, segment and binarise a corpus of the papers, or text of one's own"
 EXAMPLE = "tdo prepare multi30k --out my-data"
@@ -143,7 +142,7 @@ def run(args: argparse.Namespace) -> int:
         return _check([args.name] if args.name else names(), args.variant)
     _check_options(args)
     with TemporaryDirectory() as scratch:
-        corpus, files = _corpus(args, Path(scratch))
+        corpus, files = asked_corpus(args, Path(scratch))
         if args.show:
             return _show(corpus)
         return _prepare(args, corpus, files)
@@ -160,7 +159,7 @@ def _check_options(args: argparse.Namespace) -> None:
         raise UserError("`NAME` or `--from` must be given, and not both")
     if args.out is None and not args.show:
         raise UserError("`--out` must name the data folder; it is missing")
-    if args.model_of is not None and _given_segmentation(args):
+    if args.model_of is not None and given_segmentation(args):
         raise UserError(
             "`--model-of` must stand alone, without another option of the segmentation, which is "
             f"that of {args.model_of}"
@@ -216,102 +215,6 @@ def _show(corpus: Corpus) -> int:
     for note in corpus.notes:
         print_line(f"note: {note}")
     return 0
-
-
-def _corpus(args: argparse.Namespace, scratch: Path) -> tuple[Corpus, dict[str, Path]]:
-    """The description, changed as the options say, and the files that were given.
-
-    Args:
-        args: the options.
-        scratch: a folder for text that is not fetched but written.
-    """
-    from dataclasses import replace
-
-    from tdo_plugin.corpora.description import Sample, load
-    from tdo_plugin.corpora.own import describe
-
-    if args.own is not None:
-        settings = _own_segmentation(args, 8000)
-        text = rearranged(args.own, args, "--from", scratch, tell)
-        corpus, files = describe(text, args.centre, settings, not args.no_cleaning)
-    elif args.name == TOY:
-        settings = _own_segmentation(args, 1000)
-        corpus, files = describe(_toy(scratch), "en", settings, clean=False)
-        corpus = replace(corpus, name=TOY, title="The embedded grammar", licence="the project's")
-    else:
-        corpus = load(args.name, args.variant)
-        files = _given(corpus, args.from_file)
-        changed = replace(corpus.segmentation, **_segmentation_changes(args))
-        corpus = replace(corpus, segmentation=changed)
-    if args.sentences:
-        corpus = replace(corpus, segmentation=replace(corpus.segmentation, bounded=False))
-    if args.rows is not None:
-        seed = corpus.sample.seed if corpus.sample else 1
-        alone = [
-            replace(monolingual, rows=min(monolingual.rows, args.rows))
-            for monolingual in corpus.monolingual
-        ]
-        corpus = replace(corpus, sample=Sample(args.rows, seed), monolingual=tuple(alone))
-    return corpus, files
-
-
-def _given_segmentation(args: argparse.Namespace) -> dict[str, Any]:
-    """Options of the segmentation that were given."""
-    names = ("vocab_size", "bpe_operations", "model_type", "sentences")
-    return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-
-
-def _segmentation_changes(args: argparse.Namespace) -> dict[str, Any]:
-    """What becomes of a segmentation's settings; each size takes the place of the other."""
-    given = _given_segmentation(args)
-    sizes = ("vocab_size", "bpe_operations")
-    return (dict.fromkeys(sizes, 0) if any(name in given for name in sizes) else {}) | given
-
-
-def _own_segmentation(args: argparse.Namespace, vocab_size: int) -> dict[str, Any]:
-    """The segmentation of a description of text that has none, `vocab_size` being its default."""
-    from tdo_plugin.data.segmentation import SegmentationSettings
-
-    settings = {"model_type": "unigram", "vocab_size": vocab_size, **_segmentation_changes(args)}
-    SegmentationSettings(**settings)  # refuses in words of options, a description in words of keys
-    return {name: value for name, value in settings.items() if value}
-
-
-def _toy(scratch: Path) -> Path:
-    """The embedded corpus as `tdo corpus` writes it."""
-    from tdo_plugin.data.embedded_corpus import CorpusSettings, write_corpus
-    from tdo_plugin.data.grammar import LANGUAGES
-
-    folder = scratch / TOY
-    write_corpus(folder, CorpusSettings(tuple(LANGUAGES)), force=True)
-    return folder
-
-
-def _given(corpus: Corpus, paths: Sequence[Path]) -> dict[str, Path]:
-    """The user's archives by name; of a folder those that belong to the corpus."""
-    from collections import Counter
-
-    from tdo_plugin.corpora.sources.fetch import accepted_names
-
-    archives = corpus.archives_needed().values()
-    names = Counter(name for archive in archives for name in accepted_names(archive))
-    # what several addresses end with, such as `download`, does not say which archive it is
-    unique = {name for name, count in names.items() if count == 1}
-    files: dict[str, Path] = {}
-    for path in paths:
-        if not path.exists():
-            raise UserError(f"`--from-file` must be a file or a folder; {path} is not there")
-        matching = [
-            entry for entry in (path.iterdir() if path.is_dir() else [path]) if entry.name in unique
-        ]
-        if not matching:
-            what = "hold an archive" if path.is_dir() else "be named as an archive"
-            raise UserError(
-                f"`--from-file` must {what} of {corpus.name} (--show lists them); {path} "
-                f"{'does' if path.is_dir() else 'is'} not"
-            )
-        files |= {archive.name: archive for archive in matching}
-    return files
 
 
 def _prepare(args: argparse.Namespace, corpus: Corpus, files: dict[str, Path]) -> int:

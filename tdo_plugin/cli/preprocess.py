@@ -181,13 +181,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _run(args: argparse.Namespace, text: Path) -> int:
     from tdo_plugin.data.folder_steps import taken_model
+    from tdo_plugin.data.joint_model import SegmentationSettings
     from tdo_plugin.data.preprocessing import (
         PreprocessSettings,
         preprocess,
         show_command,
         stock_commands,
     )
-    from tdo_plugin.data.segmentation import SegmentationSettings
     from tdo_plugin.data.textfolder import read_text_folder
     from tdo_plugin.data.textnames import enumerated
     from tdo_plugin.runtime.lock import alone

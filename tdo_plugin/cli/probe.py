@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tdo_compat.errors import tell
 from tdo_plugin.cli.command import example
-from tdo_plugin.cli.named_models import by_name
+from tdo_plugin.cli.probe_checkpoints import MANY, checkpoints_of, named
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.handed_on_options import device_options, gpus_here
 from tdo_plugin.launch.parser import seed
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 HELP = "train a small classifier on a frozen model's states and say what it finds there"
 POSITIONS = "read tokens' positions from the source's states, by layer, update and class of token"
 EXAMPLE = "tdo probe positions --path tdo=tdo.pt prefix=prefix.pt --data my-data --out my-probe"
-
-MANY = "CKPT[,CKPT...]"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -102,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
     from tdo_plugin.runtime.lock import alone
 
     _check(args)
-    models = _checkpoints(named(args.path))
+    models = checkpoints_of(named(args.path))
     against = args.against or next(iter(models))
     if against not in models:
         raise UserError(f"`--against` must be one of {', '.join(models)}; it is {against}")
@@ -140,62 +138,6 @@ def _check(args: argparse.Namespace) -> None:
             )
     if args.out and not args.no_figures:
         check(args.out / "updates.png", "--out")
-
-
-def named(texts: Sequence[str]) -> dict[str, list[Path]]:
-    """Models and their checkpoints, in order.
-
-    Raises:
-        UserError: a name is there twice, or missing beside another model.
-    """
-    models = {}
-    for name, files in by_name(texts, MANY).items():
-        if not all(files.split(",")):
-            raise UserError(f"`--path` must be [NAME=]{MANY}; it has {files}")
-        models[name] = [Path(path) for path in files.split(",")]
-    return models
-
-
-def _checkpoints(models: dict[str, list[Path]]) -> dict[str, list[tuple[int, Path]]]:
-    """Updates and file of every checkpoint, by updates.
-
-    Raises:
-        UserError: those of a name are not of one model, or two have seen as many updates.
-    """
-    from tdo_plugin.checkpoints import describe, options, read, regular
-
-    checkpoints: dict[str, list[tuple[int, Path]]] = {}
-    for name, entries in models.items():
-        paths = [
-            path
-            for entry in entries
-            for path in (regular(entry) if entry.is_dir() else [entry.resolve()])
-        ]
-        first: dict[str, str] | None = None
-        by_updates: dict[int, Path] = {}
-        for path in paths:
-            state = read(path, "--path")
-            model_options = options(state)
-            first = first or model_options
-            if model_options != first:
-                key = next(
-                    key
-                    for key in sorted({*model_options, *first})
-                    if model_options.get(key) != first.get(key)
-                )
-                raise UserError(
-                    f"`--path` must name checkpoints of one model as {name}; {paths[0]} and "
-                    f"{path} differ in {key}"
-                )
-            seen = describe(path, state).updates
-            if seen in by_updates:
-                raise UserError(
-                    f"`--path` must name checkpoints of different updates as {name}; "
-                    f"{by_updates[seen]} and {path} have seen {seen}"
-                )
-            by_updates[seen] = path
-        checkpoints[name] = sorted(by_updates.items())
-    return checkpoints
 
 
 def _probe(

@@ -61,7 +61,8 @@ def run(args: argparse.Namespace) -> int:
     from tdo_plugin.evaluation.report import heatmap, notes, report_tables
     from tdo_plugin.evaluation.report.published_comparison import beside, beside_table, chosen
     from tdo_plugin.evaluation.report.write import write_report
-    from tdo_plugin.evaluation.score_sheet import merge, read_sheet
+    from tdo_plugin.evaluation.score_sheet import merge
+    from tdo_plugin.evaluation.sheet_reading import read_sheet
 
     sheet = merge(read_sheet(path) for path in args.scores)
     if args.cells:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from argparse import ArgumentParser
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from tdo_plugin.launch.parser import RaisingParser
 if TYPE_CHECKING:
     from tdo_plugin.experiments.document import Document
     from tdo_plugin.experiments.plan import Plan
+    from tdo_plugin.experiments.steps import Graph
     from tdo_plugin.experiments.systems import Setting
     from tdo_plugin.experiments.tables import PlannedTable
 
@@ -114,14 +116,18 @@ def planned(args: argparse.Namespace) -> tuple[Plan, list[PlannedTable]]:
     if args.dry_run or args.estimate:  # which read nothing
         needed = [name for name, described in document.inputs.items() if described.needed]
         paths = {name: Path(name.upper()) for name in needed} | paths
-    plan = Plan(setting, run_folder, Inputs(paths, _detector(setting)), args.seeds)
+    inputs = Inputs(paths, _detector(setting))
     patterns = args.rows.split(",") if args.rows else ()
-    tables = [
-        PlannedTable(
-            plan, name, patterns or (args.headline and document.tables[name].headline) or ()
-        )
-        for name in tables_with(setting, _tables(document, setting, args.tables), patterns)
-    ]
+    names = tables_with(setting, _tables(document, setting, args.tables), patterns)
+
+    def tables_of(setting: Setting) -> tuple[Plan, list[PlannedTable]]:
+        plan = Plan(setting, run_folder, inputs, args.seeds)
+        headline = {name: args.headline and document.tables[name].headline for name in names}
+        return plan, [PlannedTable(plan, name, patterns or headline[name] or ()) for name in names]
+
+    plan, tables = tables_of(setting)
+    goals = [goal for table in tables for goal in table.goals]
+    _check_given(given, setting, paths, plan.graph, goals, tables_of)
     return plan, tables
 
 
@@ -171,6 +177,35 @@ def _epilog(document: Document) -> str:
     return f"tables:\n{tables}\n\nscales:\n{scales}"
 
 
+def _check_given(
+    given: Collection[str],
+    setting: Setting,
+    paths: Mapping[str, Path],
+    graph: Graph,
+    goals: Sequence[str],
+    tables_of: Callable[[Setting], tuple[Plan, list[PlannedTable]]],
+) -> None:
+    """Raise UserError where an option is for nothing, or a command would not take its words."""
+    from tdo_plugin.cli import build_parser
+    from tdo_plugin.experiments.given import check_inputs, check_options
+    from tdo_plugin.experiments.steps import SCRIPT
+
+    def come_to(setting: Setting) -> Hashable:
+        plan, tables = tables_of(setting)
+        return tuple(plan.graph.key(goal) for table in tables for goal in table.goals)
+
+    check_options([name for name in given if name in setting.options], setting, come_to)
+    commands = [command for step in graph.closure(goals) for command in step.commands]
+    check_inputs({name: paths[name] for name in given if name in paths}, commands, graph.run)
+    parsers: dict[str, ArgumentParser] = {}
+    for command in commands:
+        if (name := command[0]) != SCRIPT:
+            parser = parsers.setdefault(name, build_parser([name], RaisingParser))
+            args = parser.parse_args(command)
+            if args.check is not None:
+                args.check(args)
+
+
 def _at_least_one(args: argparse.Namespace) -> None:
     for option in ("seeds", "jobs", "gpus_each", "threads", "updates"):
         value = getattr(args, option)
@@ -205,7 +240,7 @@ def _tables(document: Document, setting: Setting, requested: Sequence[str]) -> l
 def _detector(setting: Setting) -> tuple[str, ...]:
     from tdo_plugin.experiments.detector import lid_words
 
-    return lid_words(cached="full" in setting.names_of_scale())
+    return lid_words(setting.said("detector") == "lid.176", print)
 
 
 def _show(plan: Plan, tables: Sequence[PlannedTable]) -> int:
@@ -232,7 +267,7 @@ def _show(plan: Plan, tables: Sequence[PlannedTable]) -> int:
 def _run(args: argparse.Namespace, plan: Plan, tables: Sequence[PlannedTable]) -> int:
     from tdo_plugin.experiments.machine import Machine
     from tdo_plugin.experiments.runner import Runner, to_do
-    from tdo_plugin.experiments.steps import remove
+    from tdo_plugin.experiments.steps import cannot_draw, remove
 
     gpus = gpus_here(args)
     whole = "full" in plan.setting.names_of_scale()
@@ -253,7 +288,10 @@ def _run(args: argparse.Namespace, plan: Plan, tables: Sequence[PlannedTable]) -
     where = f"{gpus} GPU(s)" if gpus else "the CPU"
     at_a_time = f"{len(machine.slots)} at a time, {where}"
     say(f"{len(steps)} steps, {trainings} of them trainings, {at_a_time}")
-    troubles = Runner(plan.graph, machine, say).run(goals)
+    if (package := cannot_draw()) and any(step.kind == "drawing" for step in steps):
+        say(f"no pictures: {package} is not installed (pip install {package})")
+    stale = [path for table in tables for path in table.stale()]
+    troubles = Runner(plan.graph, machine, say).run(goals, stale)
     for name, why in troubles.items():
         tell(f"error: {name}: {why}")
     for table in tables:

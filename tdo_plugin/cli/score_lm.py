@@ -110,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
     from tdo_plugin.data.databin import read_data_folder
     from tdo_plugin.evaluation.decoding import decoded_checkpoints
     from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
-    from tdo_plugin.evaluation.decoding.pool import Work, load
+    from tdo_plugin.evaluation.decoding.worker import Work, load
     from tdo_plugin.runtime.files import complete_file
 
     texts = _check(args)

@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     extra = own_and_stock(args, _options)
     _check_slurm(args)
     named = config_of(args)
-    _check_start(named, extra)
+    _check_needed(named, extra)
     config = named.config
     system = named.name.replace("/", "-")
     save_dir = (args.save_dir or Path("checkpoints") / system).resolve()
@@ -117,17 +117,12 @@ def start(record: TrainingRecord, save_dir: Path, dry_run: bool) -> int:
     return _become(program(words), variables)
 
 
-def _check_start(named: NamedConfig, extra: Sequence[str]) -> None:
-    """Raise UserError where a system goes on with another one, and no checkpoint is given."""
-    if named.system is None or named.system.continues is None:
-        return
-    options = {"restore": "--restore-file", "finetune": "--finetune-from-model"}
-    option = options[named.system.continues]
-    if not any(word.partition("=")[0] == option for word in extra):
-        raise UserError(
-            f"`{option}` must be given: {named.name} goes on with a checkpoint of "
-            f"{named.system.before}"
-        )
+def _check_needed(named: NamedConfig, extra: Sequence[str]) -> None:
+    """Raise UserError where what only a run of experiments makes is not given."""
+    given = {word.partition("=")[0] for word in extra}
+    for option, why in named.needed.items():
+        if option not in given:
+            raise UserError(f"`{option}` must be given: {named.name} {why}")
 
 
 def _check_slurm(args: argparse.Namespace) -> None:

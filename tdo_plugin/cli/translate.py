@@ -28,7 +28,8 @@ from tdo_plugin.runtime.signals import GOES_ON, ended_by_signal
 
 if TYPE_CHECKING:
     from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
-    from tdo_plugin.evaluation.decoding.pool import Event, Work
+    from tdo_plugin.evaluation.decoding.pool import Event
+    from tdo_plugin.evaluation.decoding.worker import Work
     from tdo_plugin.evaluation.protocols import Protocol
 
 HELP = "translate all test directions with one load of the model, or plain text"
@@ -92,7 +93,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Translate; 1 where a direction failed."""
     from tdo_plugin.data.databin import read_data_folder
-    from tdo_plugin.evaluation.decoding.pool import Work
+    from tdo_plugin.evaluation.decoding.worker import Work
     from tdo_plugin.evaluation.protocols import protocol
 
     _check(args)

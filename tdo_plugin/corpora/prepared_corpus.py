@@ -14,7 +14,7 @@ from pathlib import Path
 from tdo_plugin.corpora.description import Corpus
 from tdo_plugin.corpora.pair_rows import Record
 from tdo_plugin.data.databin import MARK
-from tdo_plugin.data.preprocessing import left_out, model_facts
+from tdo_plugin.data.finished_folder import left_out, model_facts
 from tdo_plugin.errors import UserError
 from tdo_plugin.runtime.files import write_text
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import logging
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from tdo_compat.errors import did_you_mean
 from tdo_plugin.errors import UserError
+from tdo_plugin.runtime.log_lines import without_log_lines
 
 if TYPE_CHECKING:
     from tdo_plugin.modules.spec import ModelSpec
@@ -77,11 +77,8 @@ def _model_options_when_parsing(parser: argparse.ArgumentParser) -> None:
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:
     """Declare the model's own options, which are fairseq's."""
-    logging.disable(logging.INFO)  # fairseq greets whoever imports it
-    try:
+    with without_log_lines():
         from tdo_plugin.models.tdo_transformer import TdoTransformer
-    finally:
-        logging.disable(logging.NOTSET)
     group = parser.add_argument_group(
         "model",
         "options of fairseq-train that change the architecture",

@@ -19,8 +19,8 @@ from typing import Any
 
 from tdo_compat.digests import DIGESTS, digests, seal
 from tdo_plugin.data import binarization
+from tdo_plugin.data.finished_folder import digests_of, remove_strays
 from tdo_plugin.data.folder_steps import TAKEN, make_sets, taken_model_step
-from tdo_plugin.data.preprocessing import digests_of, remove_strays
 from tdo_plugin.data.segmentation import Dropped, load_model
 from tdo_plugin.data.set_parts import Encoding, TextSet
 from tdo_plugin.errors import UserError

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from tdo_plugin.data.textfolder import Pair, TextFolder
 from tdo_plugin.errors import UserError
+from tdo_plugin.runtime.log_lines import without_log_lines
 
 if TYPE_CHECKING:
     from fairseq.data import Dictionary
@@ -73,16 +74,13 @@ def load() -> None:
     Raises:
         UserError: fairseq is missing.
     """
-    before = logging.root.manager.disable
-    logging.disable(logging.INFO)  # it advises packages that have no part in this
     try:
-        from fairseq_cli import preprocess  # noqa: F401
+        with without_log_lines():  # it advises packages that have no part in this
+            from fairseq_cli import preprocess  # noqa: F401
     except ImportError as error:
         raise UserError(
             f"`fairseq` must be installed (see `tdo doctor`); it is not ({error})"
         ) from None
-    finally:
-        logging.disable(before)
 
 
 def binarise(split: str, pair: Pair, prefix: Path, dictionary: Path, out: Path) -> None:

@@ -9,101 +9,23 @@ from __future__ import annotations
 
 import shutil
 import sys
-import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import TextIO
 
 from tdo_compat.errors import named_when_full
 from tdo_plugin.data.corpus_record import RECORD, Part, Record, read_record
-from tdo_plugin.data.grammar import LANGUAGES, Meaning, count_meanings, linearize, locate
+from tdo_plugin.data.corpus_settings import SHARES, CorpusSettings
+from tdo_plugin.data.grammar import Meaning, count_meanings, linearize, locate
 from tdo_plugin.data.textnames import text_name
 from tdo_plugin.errors import UserError
+from tdo_plugin.runtime.files import replaced_folder
 
 VERSION = 1
 """Of the generated text: any change of grammar or splits raises it."""
-
-SHARES = {"test": 32, "valid": 32, "train": 192}
-"""Of 256 meanings, how many belong to each split on average."""
-
-
-@dataclass(frozen=True)
-class CorpusSettings:
-    """What to write.
-
-    ``train`` counts sentence pairs for each pair of ``center`` and another language, or says of
-    each pair, named as in its files (``en-de``), how many; a pair that has fewer has the first ones
-    of what it would have with the largest number. ``valid`` counts pairs likewise, ``test``
-    meanings, which all languages share. With ``share_center`` all pairs have the same training
-    meanings, otherwise no two pairs have one in common.
-
-    Raises:
-        UserError: when a language is unknown, named twice or missing, a size does not fit, or
-            ``train`` names other pairs than there are.
-    """
-
-    languages: tuple[str, ...]
-    train: int | dict[str, int] = 20000
-    valid: int = 500
-    test: int = 500
-    seed: int = 1
-    center: str = "en"
-    share_center: bool = False
-
-    def __post_init__(self) -> None:
-        available = ", ".join(LANGUAGES)
-        for position, language in enumerate(self.languages):
-            if language not in LANGUAGES:
-                raise UserError(f"`--languages` must be among {available}; one is {language!r}")
-            if language in self.languages[:position]:
-                raise UserError(f"`--languages` must name each language once; {language} is twice")
-        if len(self.languages) < 2:
-            named = ",".join(self.languages) or "empty"
-            raise UserError(f"`--languages` must name at least two of {available}; it is {named}")
-        if self.center not in self.languages:
-            listed = ", ".join(self.languages)
-            raise UserError(
-                f"`--center` must be one of `--languages` ({listed}); it is {self.center}"
-            )
-        pairs = [self.pair(language) for language in self.others]
-        if not isinstance(self.train, int) and sorted(self.train) != sorted(pairs):
-            raise UserError(
-                f"`--train` must be a number, or have one for each of {', '.join(pairs)}; "
-                f"it has {', '.join(self.train)}"
-            )
-        for split, share in SHARES.items():
-            sizes = self.sizes(split).values()
-            if min(sizes) < 0:
-                raise UserError(f"`--{split}` must not be negative; it is {min(sizes)}")
-            # 9/10 leaves room for the hash's deviation from its average share.
-            most = count_meanings() * share // 256 * 9 // 10 // self.copies(split)
-            if max(sizes) > most:
-                raise UserError(f"`--{split}` must be at most {most}, by the number of meanings; "
-                                f"it is {max(sizes)}")  # fmt: skip
-
-    @property
-    def others(self) -> tuple[str, ...]:
-        """The languages but the center."""
-        return tuple(language for language in self.languages if language != self.center)
-
-    def pair(self, language: str) -> str:
-        """What the pair of the center and another language is called."""
-        return f"{self.center}-{language}"
-
-    def sizes(self, split: str) -> dict[str, int]:
-        """The size of a split by the other language of a pair."""
-        size = getattr(self, split)
-        return {
-            language: size if isinstance(size, int) else size[self.pair(language)]
-            for language in self.others
-        }
-
-    def copies(self, split: str) -> int:
-        """How many disjoint sets of meanings a split takes."""
-        return len(self.others) if split == "train" and not self.share_center else 1
 
 
 def split_of(kind: str, rank: int) -> str:
@@ -215,22 +137,6 @@ def _write_all(folder: Path, settings: CorpusSettings, counter: _Counter) -> Non
         _write_test(folder, settings, counter)
 
 
-def _publish(finished: Path, out: Path) -> None:
-    """Puts the finished folder in place; what stood there goes only when the new one is there."""
-    finished.chmod(0o755)
-    if not out.exists():
-        finished.replace(out)
-        return
-    old = finished.with_name(finished.name + ".old")
-    out.replace(old)
-    try:
-        finished.replace(out)
-    except BaseException:
-        old.replace(out)
-        raise
-    shutil.rmtree(old)
-
-
 def write_corpus(
     out: Path | str, settings: CorpusSettings, force: bool = False, progress: TextIO | None = None
 ) -> None:
@@ -307,45 +213,12 @@ def _write_folder(
     total = sum(sum(settings.sizes(split).values()) for split in ("train", "valid")) + settings.test
     counter = _Counter(total, progress or sys.stderr)
     try:
-        parent = out.parent
-        parent.mkdir(parents=True, exist_ok=True)
-        scratch = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=parent))
-        try:
-            with named_when_full(out):
-                _write_all(scratch, settings, counter)
-                if extend:
-                    shutil.copytree(out, scratch, symlinks=True, dirs_exist_ok=True)
-                (scratch / RECORD).write_text(record.text(), encoding="utf-8")
-            _publish(scratch, out)
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+        with replaced_folder(out) as unfinished, named_when_full(out):
+            _write_all(unfinished, settings, counter)
+            if extend:
+                shutil.copytree(out, unfinished, symlinks=True, dirs_exist_ok=True)
+            (unfinished / RECORD).write_text(record.text(), encoding="utf-8")
     except OSError as error:
         raise UserError(f"`--out` must be writable; {out}: {error.strerror or error}") from error
     finally:
         counter.close()
-
-
-def parse_languages(text: str) -> Sequence[str]:
-    """``en,de,fr`` to its parts; blanks around commas do not matter."""
-    return tuple(part.strip() for part in text.split(",") if part.strip())
-
-
-def parse_train(text: str) -> int | dict[str, int]:
-    """``300`` to a number, ``en-de=300,en-fr=200`` to the number of each pair.
-
-    Raises:
-        UserError: it is neither, or a pair is named twice.
-    """
-    try:
-        if "=" not in text:
-            return int(text)
-        parts = [part.partition("=") for part in parse_languages(text)]
-        sizes = [(pair.strip(), int(size)) for pair, _, size in parts]
-    except ValueError:
-        raise UserError(
-            "`--train` must be a number, or one for each pair such as en-de=300,en-fr=200; "
-            f"it is {text}"
-        ) from None
-    if len(dict(sizes)) < len(sizes):
-        raise UserError(f"`--train` must name each pair once; it is {text}")
-    return dict(sizes)

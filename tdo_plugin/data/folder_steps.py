@@ -10,8 +10,9 @@ from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
 
-from tdo_plugin.data import segmentation as sp
+from tdo_plugin.data import joint_model
 from tdo_plugin.data.binarization import binarise
+from tdo_plugin.data.segmentation import Dropped, encode_test, load_model, write_dictionary
 from tdo_plugin.data.set_parts import PARTS, Encoding, TextSet, joining_step, part_steps
 from tdo_plugin.data.textfolder import Pair, TextFolder
 from tdo_plugin.errors import UserError
@@ -23,7 +24,7 @@ TAKEN = ("spm.model", "spm.vocab", "dict.txt")  # what is taken of another data 
 
 def model_step(
     sides: Sequence[Path],
-    settings: sp.SegmentationSettings,
+    settings: joint_model.SegmentationSettings,
     lowercase: bool,
     digest: Callable[[Path], str],
 ) -> Step:
@@ -32,18 +33,18 @@ def model_step(
         "texts": [[path.suffix, digest(path)] for path in sides],
         "settings": settings.stored(),
         "lowercase": lowercase,
-        "threads": sp.THREADS,
+        "threads": joint_model.THREADS,
         "version": version("sentencepiece"),
     }
     return Step("model", depends, partial(_train, sides, settings, lowercase))
 
 
 def _train(
-    sides: Sequence[Path], settings: sp.SegmentationSettings, lowercase: bool, folder: Path
+    sides: Sequence[Path], settings: joint_model.SegmentationSettings, lowercase: bool, folder: Path
 ) -> Facts:
-    alphabet = sp.train_model(sides, folder / "spm", settings, lowercase)
-    model = sp.load_model(folder / "spm.model")
-    pieces = sp.write_dictionary(model, folder / "dict.txt")
+    alphabet = joint_model.train_model(sides, folder / "spm", settings, lowercase)
+    model = load_model(folder / "spm.model")
+    pieces = write_dictionary(model, folder / "dict.txt")
     begun = {"alphabet": asdict(alphabet)} if alphabet else {}
     return {"pieces": pieces, "sentences": settings.sentences, **begun}
 
@@ -95,7 +96,7 @@ def _encode(source: Path, plain: Path, encoding: Encoding, folder: Path) -> Fact
     for name in ("pieces", "reference"):
         (folder / name).mkdir()
     target = folder / "pieces" / source.name
-    sp.encode_test(encoding.model, source, target, encoding.lowercase)
+    encode_test(encoding.model, source, target, encoding.lowercase)
     shutil.copyfile(plain, folder / "reference" / source.name)
     return {}
 
@@ -139,7 +140,7 @@ def make_sets(
     shards: Sequence[str],
     steps: Steps,
     begun: Callable[[Step], object],
-) -> dict[str, sp.Dropped]:
+) -> dict[str, Dropped]:
     """Cut training and validation text into pieces and binarise it.
 
     Args:
@@ -184,4 +185,4 @@ def make_sets(
     facts = steps.run(
         [join(facts_by_set.get(text_set.name, [])) for text_set, join in joins], begun, ended
     )
-    return {text_set.name: sp.Dropped(**facts[text_set.name]) for text_set in sets}
+    return {text_set.name: Dropped(**facts[text_set.name]) for text_set in sets}

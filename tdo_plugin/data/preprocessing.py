@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import re
 import shlex
-import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from tdo_compat.digests import DIGESTS, seal
-from tdo_plugin.data import binarization
-from tdo_plugin.data import segmentation as sp
-from tdo_plugin.data.databin import LISTS, MARK, SHARDS, read_data_folder, settings_of
+from tdo_plugin.data import binarization, joint_model
+from tdo_plugin.data.databin import MARK, read_data_folder, settings_of
+from tdo_plugin.data.finished_folder import is_of, remove_strays, write_lists, write_mark
 from tdo_plugin.data.folder_steps import (
     make_sets,
     model_step,
@@ -29,25 +25,13 @@ from tdo_plugin.data.folder_steps import (
 )
 from tdo_plugin.data.joining import join_valids
 from tdo_plugin.data.sampling import most_sentences
-from tdo_plugin.data.set_parts import PARTS, Encoding
+from tdo_plugin.data.segmentation import load_model
+from tdo_plugin.data.set_parts import Encoding
 from tdo_plugin.data.sharding import shard_folders
 from tdo_plugin.data.textfolder import Pair, TextFolder, count_lines
 from tdo_plugin.errors import UserError
-from tdo_plugin.runtime.files import sha256, write_text
-from tdo_plugin.runtime.steps import Facts, Step, Steps, read_record
-from tdo_plugin.typed import read_json, typed
-
-TEXTS = Path("work", "texts.json")  # digests of the text that a whole folder was made of
-# sets in numbers and in text, and dictionaries, as they lie below a data folder
-_MADE = re.compile(
-    r"(shard\d+/)?((train|valid|test)\.\w+-\w+\.\w+\.(bin|idx)|dict\.\w+\.txt)"
-    r"|(pieces|reference)/(train|valid|test)\.[\w.-]+"
-)
-# what trainings and translations read of a whole folder
-_READ = re.compile(
-    r"(shard\d+/)?([^/]+\.(bin|idx)|dict\.(\w+\.)?txt)|spm\.model|reference/.+"
-    r"|(langs|pairs|test-pairs|shards)\.txt"
-)
+from tdo_plugin.runtime.files import sha256
+from tdo_plugin.runtime.steps import Facts, Step, Steps
 
 Say = Callable[[str], object]
 say_at_once = partial(print, flush=True)
@@ -68,7 +52,7 @@ class PreprocessSettings:
         model_of: a data folder whose model and dictionary are taken instead of new ones.
     """
 
-    segmentation: sp.SegmentationSettings
+    segmentation: joint_model.SegmentationSettings
     max_pieces: int = 1000
     form: Mapping[str, Any] = field(default_factory=dict)
     join_valid: int = 0
@@ -150,7 +134,7 @@ def preprocess(
     out = out.resolve()
     stored, earlier = settings.stored(folder), settings_of(out)
     digest = cache(sha256)
-    if not fresh and earlier == stored and _is_of(out, folder, digest):
+    if not fresh and earlier == stored and is_of(out, folder, digest):
         say(f"{out} is whole already")
         return
     if earlier is not None and not fresh:
@@ -184,8 +168,8 @@ def preprocess(
         steps.forget("model", *done)
         files = steps.files()
     remove_strays(out, files)
-    _write_lists(folder, out, shards, digest)
-    _write_mark(out, stored, files)
+    write_lists(folder, out, shards, digest)
+    write_mark(out, stored, files)
     _say_what_is_there(out, say)
 
 
@@ -197,36 +181,6 @@ def _say_what_is_there(out: Path, say: Say) -> None:
     )
     if data.shards:
         say(f"{len(data.shards) + 1} shards: {data.path}")
-
-
-def left_out(out: Path) -> dict[str, sp.Dropped]:
-    """What a whole data folder leaves out of each training and validation set (`train.en-de`)."""
-    dropped = {}
-    for path in sorted((out / "work" / "steps").glob("*.*-*.json")):
-        if facts := _facts(path):
-            dropped[path.stem] = typed(facts, sp.Dropped, f"the facts of {path.name}")
-    return dropped
-
-
-def model_facts(out: Path) -> dict[str, Any]:
-    """What a whole data folder's joint model has: its pieces, and sentences (0: all of them)."""
-    return _facts(out / "work" / "steps" / "model.json")
-
-
-def _facts(path: Path) -> dict[str, Any]:
-    record = read_record(path)
-    if record is None:
-        raise UserError(f"`DATA` must hold whole files; {path} is none (--fresh makes it anew)")
-    return record.facts
-
-
-def _is_of(out: Path, folder: TextFolder, digest: Callable[[Path], str]) -> bool:
-    """Whether a whole folder was made of this very text, as far as it says; older ones do not."""
-    try:
-        texts = read_json(out / TEXTS)
-    except (OSError, ValueError):
-        return True
-    return bool(texts == {folder.named(path): digest(path) for path in folder.files()})
 
 
 def _valids(
@@ -271,7 +225,7 @@ def _train_model(
         say(f"{pieces} pieces of {settings.model_of}")
         return _encoding(settings, steps, digest)
     joint = settings.segmentation
-    sides = sp.training_sides(folder, joint.hub_pairs, digest)
+    sides = joint_model.training_sides(folder, joint.hub_pairs, digest)
     most = most_sentences(sides) if joint.bounded else 0
     drawn = most and not 0 < joint.sentences <= most
     # a step depends on how many there are, and not on why
@@ -297,7 +251,7 @@ def _pieces_learnt(facts: Facts, requested: int) -> str:
     pieces = facts["pieces"]
     if not requested:
         return f"{pieces} pieces"
-    alphabet = sp.Alphabet(**facts["alphabet"])
+    alphabet = joint_model.Alphabet(**facts["alphabet"])
     operations = pieces - alphabet.symbols
     short = "" if operations == requested else f" ({requested:,} are more than the text has)"
     return (
@@ -312,7 +266,7 @@ def _encoding(
     path = steps.root / "spm.model"
     return Encoding(
         steps.root,
-        sp.load_model(path),
+        load_model(path),
         sha256(path),
         settings.max_pieces,
         settings.lowercase,
@@ -329,56 +283,3 @@ def _announcing(commands: Iterable[Sequence[str]], say: Say) -> Callable[[Step],
             say(show_command(words))
 
     return begun
-
-
-def remove_strays(out: Path, kept: Collection[str]) -> None:
-    """Remove what is no longer needed, and what only an earlier run made, of other text or shards.
-
-    Args:
-        out: the data folder.
-        kept: files below it that stay.
-    """
-    shutil.rmtree(out / PARTS, ignore_errors=True)
-    for path in (*out.glob("*"), *out.glob("*/*")):
-        name = path.relative_to(out).as_posix()
-        if _MADE.fullmatch(name) and name not in kept:
-            path.unlink()
-    for path in out.glob("shard*"):
-        if re.fullmatch(r"shard\d+", path.name) and not any(path.iterdir()):
-            path.rmdir()
-
-
-def digests_of(out: Path, files: Collection[str]) -> dict[str, str]:
-    """Of the files that trainings and translations read, so that damage to them is seen.
-
-    Args:
-        out: the folder.
-        files: files below it; what only further preprocessing reads is left out.
-    """
-    return {name: sha256(out / name) for name in sorted(files) if _READ.fullmatch(name)}
-
-
-def _write_lists(
-    folder: TextFolder,
-    out: Path,
-    shards: Sequence[str],
-    digest: Callable[[Path], str],
-) -> None:
-    """What names the folder's contents."""
-    write_text(out / "langs.txt", folder.languages)
-    write_text(out / "pairs.txt", (f"{a}-{b}" for a, b in folder.directions()))
-    tests = [f"{s}-{t}" for (a, b), _ in folder.test_pairs() for s, t in ((a, b), (b, a))]
-    write_text(out / "test-pairs.txt", dict.fromkeys(tests))
-    (out / SHARDS).unlink(missing_ok=True)
-    if shards[1:]:
-        write_text(out / SHARDS, shards[1:])
-    texts = {folder.named(path): digest(path) for path in folder.files()}
-    write_text(out / TEXTS, [json.dumps(texts, indent=1)])
-
-
-def _write_mark(out: Path, stored: Mapping[str, Any], step_files: Collection[str]) -> None:
-    """What a whole folder has: how it was made, and the digests of that and of its files."""
-    files = {*step_files, *(name for name in (*LISTS, SHARDS) if (out / name).is_file())}
-    content = {**stored, DIGESTS: digests_of(out, files)}
-    content[DIGESTS][MARK] = seal(content)
-    write_text(out / MARK, [json.dumps(content, indent=1, ensure_ascii=False)])

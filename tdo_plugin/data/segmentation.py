@@ -1,240 +1,27 @@
-"""SentencePiece: one joint model over the training sides, and text cut into its pieces."""
+"""Text cut into SentencePiece's pieces, and the dictionary that a model gives."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
-from functools import partial
-from io import BytesIO
-from itertools import chain, islice, pairwise
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tdo_plugin.data.sampling import sample
-from tdo_plugin.data.textfolder import TextFolder, read_lines
+from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.errors import UserError
-from tdo_plugin.runtime.files import complete_file, replaced, sha256, write_text
+from tdo_plugin.runtime.files import complete_file, write_text
 
 if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
 
 CHUNK = 20_000  # lines in memory at once
 MARK = "▁"  # SentencePiece's, of a word's beginning
-META_PIECES = 3  # SentencePiece's own: <unk>, <s>, </s>
-THREADS = 2  # of SentencePiece's training; its scores depend a little on their number
-UNICODE = 0x110000  # code points
-# SentencePiece's BPE never merges across scripts, nor letters with digits, nor beyond 16
-# characters; that of Sennrich et al. (2016) merges whatever stands in one word (512 is
-# SentencePiece's most)
-UNRESTRICTED = {
-    "split_by_unicode_script": False,
-    "split_by_number": False,
-    "max_sentencepiece_length": 512,
-}
 
 
-@dataclass(frozen=True)
-class SegmentationSettings:
-    """How the model is trained; the defaults are SentencePiece's own, but for the coverage.
-
-    The size is either a number of pieces or, of BPE, a number of merge operations as Sennrich et
-    al. (2016) count them. Then the vocabulary is what comes out, a piece for each operation and
-    the alphabet (see `Alphabet`), with SentencePiece's own three.
-
-    Raises:
-        UserError: both sizes or neither; operations of a model that has none.
-    """
-
-    vocab_size: int = 0  # pieces, SentencePiece's own three among them; 0: `bpe_operations` has it
-    model_type: str = "unigram"
-    character_coverage: float = 1.0
-    normalization: str = "nmt_nfkc"
-    sentences: int = 0  # at most so many, drawn at random; 0: all
-    hub_pairs: tuple[str, ...] = ()  # take the shared language from these pairs only; (): all
-    seed: int = 1
-    temperature: float = 1.0  # of the languages' shares, see `sampling.quotas`; 1: as they are
-    bounded: bool = True  # draw fewer where these take too much memory, see `most_sentences`
-    bpe_operations: int = 0  # merges; 0: `vocab_size` has the size
-
-    def __post_init__(self) -> None:
-        if bool(self.vocab_size) == bool(self.bpe_operations):
-            raise UserError(
-                "`--vocab-size` or `--bpe-operations` must say the size, and not both; they are "
-                f"{self.vocab_size} and {self.bpe_operations}"
-            )
-        if self.bpe_operations and self.model_type != "bpe":
-            raise UserError(
-                "`--model-type` must be bpe where BPE operations are the size (`--vocab-size` "
-                f"replaces them); it is {self.model_type}"
-            )
-
-    def stored(self) -> dict[str, Any]:
-        """For records of folders; operations where there are some, so that older ones stay."""
-        settings = asdict(self)
-        if not self.bpe_operations:
-            del settings["bpe_operations"]
-        return settings
-
-
-@dataclass(frozen=True)
-class Alphabet:
-    """What BPE by operations begins with.
-
-    In the code of Sennrich et al. a character at the end of a word is a symbol beside the same one
-    within words, and costs no operation. SentencePiece marks beginnings, and merges the mark with
-    the character; those merges are not counted as operations either. So theirs has the characters
-    that end words and those that do not, this one the characters that begin words and all: as
-    many, but for the mark, only where as many end words as begin them and none only ends them.
-
-    Attributes:
-        characters: of the text, the mark among them.
-        initials: characters that begin words.
-    """
-
-    characters: int
-    initials: int
-
-    @property
-    def symbols(self) -> int:
-        """All of them."""
-        return self.characters + self.initials
-
-
-def training_sides(
-    folder: TextFolder, hub_pairs: Sequence[str] = (), digest: Callable[[Path], str] = sha256
-) -> list[Path]:
-    """The training files for the joint model, files of equal content once.
-
-    Args:
-        folder: the corpus.
-        hub_pairs: the language that all pairs share is taken from its pairs with these languages
-            only, so that it does not outweigh the others (the TDO paper's TED-19 takes English
-            from en-ar alone).
-        digest: of a file's content.
-    """
-    unknown = [language for language in hub_pairs if language not in folder.languages]
-    if unknown:
-        raise UserError(
-            f"`--hub-pairs` must name languages of the corpus; {unknown[0]} is not one of them"
-        )
-    shared = set(folder.languages).intersection(*folder.pairs) if hub_pairs else set()
-    seen: set[str] = set()
-    sides = []
-    for pair in folder.pairs:
-        for language in pair:
-            partner = pair[1] if language == pair[0] else pair[0]
-            if language in shared and partner not in hub_pairs:
-                continue
-            path = folder.side("train", pair, language)
-            if (content := digest(path)) not in seen:
-                seen.add(content)
-                sides.append(path)
-    return sides
-
-
-def _lines(path: Path, lowercase: bool, start: int = 0) -> Iterator[str]:
+def text_lines(path: Path, lowercase: bool, start: int = 0) -> Iterator[str]:
     return (line.lower() if lowercase else line for line in read_lines(path, start))
-
-
-def train_model(
-    sides: Sequence[Path], prefix: Path, settings: SegmentationSettings, lowercase: bool = False
-) -> Alphabet | None:
-    """Train `prefix`.model and `prefix`.vocab; both appear complete or not at all.
-
-    A corpus too small for the vocabulary, or for the operations, gets fewer (`hard_vocab_limit` is
-    off).
-
-    Returns:
-        What the operations began with; None where the size is a number of pieces.
-
-    Raises:
-        UserError: SentencePiece refuses the settings or the text.
-    """
-    import sentencepiece
-
-    def text() -> Iterator[str]:
-        read = partial(_lines, lowercase=lowercase)
-        if settings.temperature == 1 and not settings.sentences:
-            return filter(None, chain.from_iterable(map(read, sides)))
-        # SentencePiece itself would draw other sentences each time, whatever the seed
-        return sample(sides, read, settings.sentences, settings.temperature, settings.seed)
-
-    alphabet = None
-    kind: dict[str, Any] = {"model_type": settings.model_type, "vocab_size": settings.vocab_size}
-    if settings.bpe_operations:
-        alphabet = _alphabet(text, settings)
-        size = alphabet.symbols + settings.bpe_operations + META_PIECES
-        kind = {"model_type": "bpe", "vocab_size": size, **UNRESTRICTED}
-    trained = _trained(text(), settings, **kind)
-    model = sentencepiece.SentencePieceProcessor(model_proto=trained)
-    ids = range(model.get_piece_size())
-    scores = (f"{model.id_to_piece(index)}\t{model.get_score(index):g}" for index in ids)
-    write_text(prefix.with_name(f"{prefix.name}.vocab"), scores)
-    with replaced(prefix.with_name(f"{prefix.name}.model")) as unfinished:
-        unfinished.write_bytes(trained)
-    return alphabet
-
-
-def _alphabet(text: Callable[[], Iterator[str]], settings: SegmentationSettings) -> Alphabet:
-    """Counted by SentencePiece itself, which finds as many characters when it merges them."""
-    import sentencepiece
-
-    # not `use_all_vocab`, which takes characters that are not covered
-    trained = _trained(text(), settings, model_type="char", vocab_size=META_PIECES + UNICODE)
-    model = sentencepiece.SentencePieceProcessor(model_proto=trained)
-    characters = {model.id_to_piece(index) for index in range(META_PIECES, model.get_piece_size())}
-    initials: set[str] = set()
-    lines = text()
-    while chunk := list(islice(lines, CHUNK)):
-        for pieces in model.encode(chunk, out_type=str, num_threads=1):
-            initials.update(piece for mark, piece in pairwise(pieces) if mark == MARK)
-    return Alphabet(len(characters), len(initials & characters - {MARK}))
-
-
-def _trained(text: Iterator[str], settings: SegmentationSettings, **kind: Any) -> bytes:
-    """A SentencePiece model, `kind` being its type and size."""
-    import sentencepiece
-
-    failed: list[UserError] = []
-    trained = BytesIO()  # a model that is written to a file has the file's name in it
-    try:
-        # OpenMP would wait for the threads that this one had before a fork; a new one has none
-        with ThreadPoolExecutor(1) as thread:
-            thread.submit(
-                sentencepiece.SentencePieceTrainer.train,
-                sentence_iterator=_watched(text, failed),
-                model_writer=trained,
-                character_coverage=settings.character_coverage,
-                normalization_rule_name=settings.normalization,
-                hard_vocab_limit=False,
-                num_threads=THREADS,
-                minloglevel=2,
-                **kind,
-            ).result()
-    except (RuntimeError, OSError, ValueError) as error:
-        raise failed[0] if failed else UserError(_reason(error, settings)) from None
-    return trained.getvalue()
-
-
-def _watched(lines: Iterable[str], failed: list[UserError]) -> Iterator[str]:
-    """Keeps the error that ends `lines`, since SentencePiece makes another of it."""
-    try:
-        yield from lines
-    except UserError as error:
-        failed.append(error)
-        raise
-
-
-def _reason(error: Exception, settings: SegmentationSettings) -> str:
-    text = " ".join(str(error).split())
-    if limit := re.search(r"value <= (\d+)", text):
-        most, requested = limit[1], settings.vocab_size
-        return f"`--vocab-size` must be at most {most} for this text; it is {requested}"
-    size = "--bpe-operations" if settings.bpe_operations else "--vocab-size"
-    return f"`{size}` must suit the text; SentencePiece says: {text}"
 
 
 def load_model(path: Path) -> SentencePieceProcessor:
@@ -301,7 +88,7 @@ def encode_sides(
     with ExitStack() as stack:
         outputs = [stack.enter_context(complete_file(path)) for path in targets]
         begins = starts or [0] * len(sources)
-        sides = [_lines(path, lowercase, at) for path, at in zip(sources, begins, strict=True)]
+        sides = [text_lines(path, lowercase, at) for path, at in zip(sources, begins, strict=True)]
         rows = islice(zip(*sides, strict=True), most)
         while chunk := list(islice(rows, CHUNK)):
             cut = [
@@ -332,7 +119,7 @@ def encode_test(
     limits of its own, nor one whose characters the model does not see, which has no pieces.
     """
     with complete_file(target) as stream:
-        lines = _lines(source, lowercase)
+        lines = text_lines(source, lowercase)
         while chunk := list(islice(lines, CHUNK)):
             for pieces in model.encode(chunk, out_type=str, num_threads=1):
                 stream.write(" ".join(pieces) + "\n")

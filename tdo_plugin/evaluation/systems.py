@@ -71,7 +71,7 @@ def _read_system(
 ) -> SystemTexts:
     places = _places(name, folders, failures)
     present = sorted(places)
-    chosen = _wanted(directions, data, present)
+    chosen = _wanted(directions, data, present) if present else []
     if present and not chosen:
         failures.append(f"{name}: none of {', '.join(present)} fits {directions}")
     texts, perplexities = {}, {}

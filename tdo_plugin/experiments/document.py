@@ -75,6 +75,7 @@ class Scale:
         test: as a system's.
         score: options of `tdo score`.
         translate: options of `tdo translate`.
+        detector: `lid.176` where that tells languages apart wherever a download has left it.
         label: of a row, a template over its own {label}.
     """
 
@@ -85,6 +86,7 @@ class Scale:
     test: str | None = None
     score: str | None = None
     translate: str | None = None
+    detector: str | None = None
     label: str | None = None
 
 

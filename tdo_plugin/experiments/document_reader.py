@@ -156,6 +156,8 @@ def _mistakes(document: Document) -> Iterator[tuple[str, str]]:
     for name, scale in document.scales.items():
         if scale.base is not None and scale.base not in document.scales:
             yield f"scales.{name}.base", f"must be of {_listed(document.scales)}"
+        if scale.detector not in (None, "lid.176"):
+            yield f"scales.{name}.detector", f"must be lid.176; it is {scale.detector}"
     for name in document.options:
         if name in document.scales or name == CONDITION:
             yield f"options.{name}", "must not be called as a scale"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ class NamedConfig:
         place: CONFIG from wherever a command is given.
         setting: of a system of experiments.
         system: the same, as it is there.
+        needed: flags that its training must be given, and why: they name what only a run makes.
     """
 
     config: Config
@@ -34,6 +36,7 @@ class NamedConfig:
     place: str
     setting: Setting | None = None
     system: ResolvedSystem | None = None
+    needed: Mapping[str, str] = field(default_factory=dict)
 
 
 def named_config(text: str, scale: str | None = None) -> NamedConfig:
@@ -45,8 +48,7 @@ def named_config(text: str, scale: str | None = None) -> NamedConfig:
         scale: at which the system is (default: full where the file has it, else its first).
 
     Raises:
-        UserError: it is neither, or cannot be read; a system that this scale is without, or with
-            flags that name what only a run makes.
+        UserError: it is neither, or cannot be read; or a system that this scale is without.
     """
     path = Path(text)
     if path.is_file():
@@ -73,13 +75,31 @@ def _of_system(file: str, system: str, scale: str | None) -> NamedConfig:
     if not resolved.here:
         raise UserError(f"`--scale` must be one that {name} is there at; it is {setting.scale}")
 
-    def refuse(expression: str, scope: Scope) -> Any:
+    place = f"{Path(file).resolve() if file.endswith('.toml') else file}/{system}"
+    config, needed = _without_files_of_a_run(resolved, file)
+    return NamedConfig(config, name, place, setting, resolved, needed)
+
+
+STARTS = {"restore": "--restore-file", "finetune": "--finetune-from-model"}
+
+
+def _without_files_of_a_run(system: ResolvedSystem, file: str) -> tuple[Config, dict[str, str]]:
+    """The flags but for those that name what a run makes, and why each of them is needed."""
+    references: list[str] = []
+
+    def stands_for_itself(expression: str, scope: Scope) -> Any:
         if referred(expression, scope) is None:
             return None
-        raise UserError(
-            f"`CONFIG` must be a system whose flags name no file of a run; {name} has "
-            f"{{{expression}}}, which tdo reproduce {file} makes"
-        )
+        references.append(f"{{{expression}}}")
+        return references[-1]
 
-    place = f"{Path(file).resolve() if file.endswith('.toml') else file}/{system}"
-    return NamedConfig(resolved.config(refuse), name, place, setting, resolved)
+    config = system.config(stands_for_itself)
+    needed = {}
+    for flag, values in list(config.flags.items()):
+        if any(reference in value for reference in references for value in values):
+            needed[flag] = (
+                f"has {' '.join(config.flags.pop(flag))}, which tdo reproduce {file} makes"
+            )
+    if system.continues is not None:
+        needed[STARTS[system.continues]] = f"goes on with a checkpoint of {system.before}"
+    return config, needed

@@ -11,8 +11,9 @@ import hashlib
 import json
 import shlex
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 
 from tdo_plugin.runtime.files import write_text
@@ -30,6 +31,7 @@ DEVICES = {
     "preference": "one",
     "probe": "one",
 }
+PICTURES = {"curve", "preference", "probe", "draw"}  # commands that draw
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class Step:
         updates: of a training, for the time that it takes.
         place: a folder that steps write to one at a time.
         text: the file that its commands print to (default: its log); it is among what it leaves.
+        spared: of what it needs, by name, those without some of which it is done all the same; with
+            each the words of its commands that go with it.
     """
 
     name: str
@@ -65,6 +69,19 @@ class Step:
     updates: int = 0
     place: str = ""
     text: Path | None = None
+    spared: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def kept_back(self, failed: Collection[str]) -> bool:
+        """Whether it cannot be done without these steps."""
+        lost = {need for need in self.needs if need in failed}
+        return bool(lost - self.spared.keys()) or bool(self.spared and lost >= self.spared.keys())
+
+    def without(self, failed: Iterable[str]) -> tuple[Command, ...]:
+        """Its commands, without the words of these steps."""
+        lost = {word for need in failed for word in self.spared.get(need, ()) if word}
+        return tuple(
+            tuple(word for word in command if word not in lost) for command in self.commands
+        )
 
 
 class Graph:
@@ -119,6 +136,12 @@ class Graph:
     def record(self, name: str) -> Record:
         """What a step has left."""
         return Record(self.run / RECORDS / f"{name}.json", self.key(name))
+
+    def drawn(self, table: str) -> Iterator[str]:
+        """Names of all steps that were ever begun to draw of a table."""
+        records = self.run / RECORDS
+        for path in (records / table).rglob("drawing.json"):
+            yield path.relative_to(records).with_suffix("").as_posix()
 
     def log(self, name: str) -> Path:
         """What a step says."""
@@ -188,6 +211,19 @@ def remove(paths: Iterable[Path]) -> None:
 def shown(command: Sequence[str]) -> str:
     """A command as a shell reads it."""
     return f"+ {'' if command[0] == SCRIPT else 'tdo '}{shlex.join(command)}"
+
+
+def cannot_draw() -> str:
+    """A package without which nothing is drawn, and that is not installed; empty where all are."""
+    return next((name for name in ("matplotlib", "scipy") if find_spec(name) is None), "")
+
+
+def drawn_here(commands: Iterable[Command]) -> tuple[Command, ...]:
+    """The same commands, or where nothing can be drawn for numbers alone."""
+    return tuple(
+        (*words, "--no-figures") if cannot_draw() and set(words[:2]) & PICTURES else words
+        for words in commands
+    )
 
 
 def device_of(commands: Iterable[Sequence[str]]) -> str:

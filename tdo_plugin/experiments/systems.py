@@ -19,6 +19,7 @@ from tdo_plugin.experiments.document import Document, Scale, System, When
 from tdo_plugin.experiments.expressions import Scope, as_text
 from tdo_plugin.launch.training_config import PRECISIONS, Config, positive
 
+NAMES = re.compile(r"[A-Za-z_]\w*")
 SEPARATORS = re.compile(r"([/+])")
 SETTINGS = ("gpus", "precision", "directions")  # flags that are the launcher's, not fairseq's
 SEED = "seed"  # a part that is a flag, and that trainings of one system differ in
@@ -207,7 +208,11 @@ class ResolvedSystem:
     here: bool
 
     def config(self, refer: Refer) -> Config:
-        """The flags, with references as they are told."""
+        """The flags, with references as they are told.
+
+        Raises:
+            UserError: a flag of which nothing remains.
+        """
         scope = self.scope.referring(refer)
         config = Config()
         for name, template in self.flags.items():
@@ -215,7 +220,13 @@ class ResolvedSystem:
             if name in SETTINGS:
                 _set(config, name, as_text(value), self.name)
             elif value is not False and value is not None:
-                config.flags[f"--{name}"] = [] if value is True else [as_text(value)]
+                if (text := as_text(value)) == "":
+                    empty = [part for part in NAMES.findall(template) if scope.get(part) == ""]
+                    raise UserError(
+                        f"`--{name}` of {self.name} must have a value, which is said behind its "
+                        f"name, as in {self.name}+{(*empty, 'NAME')[0]}=VALUE; it has none"
+                    )
+                config.flags[f"--{name}"] = [] if value is True else [text]
         return config
 
 

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import fnmatch
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tdo_plugin.experiments.cells import cells_text, check_cells, check_validated
+from tdo_plugin.experiments.cells import CELLS, cells_text, check_cells, check_validated
 from tdo_plugin.experiments.document import Drawing
 from tdo_plugin.experiments.expressions import Scope, as_text
 from tdo_plugin.experiments.plan import Plan, References, Words, words_of
 from tdo_plugin.experiments.rows import Part, TableRow, first_of_each, fits, identity, rows_of
-from tdo_plugin.experiments.steps import Command, Step, device_of
+from tdo_plugin.experiments.steps import Step, device_of, drawn_here
 from tdo_plugin.experiments.systems import SEED
+
+SHEET, PAGE, GRID = "scores.json", "index.html", "grid.md"  # of `tdo score` and `tdo report`
+# patterns of what both write
+REPORTED = (SHEET, PAGE, CELLS, "results.*", "grid.*", "matrix-*.csv", "heatmap-*.*")
 
 
 class PlannedTable:
@@ -39,7 +43,7 @@ class PlannedTable:
         check_cells(self)
         self.folder = plan.graph.run / name
         scored = self.table.score is not False
-        self.goals = [self._report()] if scored else []
+        self.goals = self._reports() if scored else []
         self.goals += [
             goal
             for number, drawing in enumerate((*self.table.draw, *plan.setting.document.draw))
@@ -73,26 +77,45 @@ class PlannedTable:
 
     def sheet(self, block: str) -> Path:
         """A block's score sheet."""
-        return self.scored.folder_of(block) / "scores.json"
+        return self.scored.folder_of(block) / SHEET
 
-    def _report(self) -> str:
-        needs = [self.scored.scores(block) for block in self.blocks()]
-        sheets = [str(self.sheet(block)) for block in self.blocks()]
+    def stale(self) -> Iterator[Path]:
+        """What an earlier run with other rows has left in the table's folder."""
+        sheets = [*map(self.sheet, self.blocks())] if self.scored is self else []
+        for sheet in (*self.folder.glob(SHEET), *self.folder.glob(f"*/{SHEET}")):
+            if sheet.parent != self.folder and sheet not in sheets:
+                yield sheet.parent
+            elif sheet not in sheets:
+                yield from (path for name in REPORTED for path in self.folder.glob(name))
+        for name in self.plan.graph.drawn(self.name):
+            if name not in self.goals:
+                place = (self.plan.graph.run / name).parent
+                yield from (place, *place.parent.glob(f"{place.name}.*"))
+
+    def _reports(self) -> list[str]:
+        """The steps that make its reports; over axes each block has its own."""
+        sheets = {self.scored.scores(block): str(self.sheet(block)) for block in self.blocks()}
         beside = ("--published", self.published) if self.published else ()
-        commands: list[Command] = []
-        files: dict[Path, str] = {}
+        add = self.plan.graph.add
         if not self.scored.table.axes:
-            commands.append(("report", *sheets, "--out", str(self.folder), *beside))
-        else:
-            for block, sheet in zip(self.blocks(), sheets, strict=True):
-                folder = self.folder_of(block)
-                if self.scored is self:
-                    commands.append(("report", sheet, "--out", str(folder), *beside))
-                files[folder / "cells.json"] = cells_text(self, block)
-                place = str(folder / "cells.json")
-                commands.append(("report", sheet, "--cells", place, "--out", str(folder)))
-        step = Step(f"{self.name}/report", "report", tuple(commands), tuple(needs), files=files)
-        return self.plan.graph.add(step)
+            command = ("report", *sheets.values(), "--out", str(self.folder), *beside)
+            left = (self.folder / PAGE,)
+            name = f"{self.name}/report"
+            spared = {scores: (sheet,) for scores, sheet in sheets.items()}
+            return [add(Step(name, "report", (command,), tuple(sheets), left, spared=spared))]
+        goals = []
+        for block, (scores, sheet) in zip(self.blocks(), sheets.items(), strict=True):
+            folder = self.folder_of(block)
+            own = ("report", sheet, "--out", str(folder))
+            cells = folder / CELLS
+            commands = ((*own, *beside),) * (self.scored is self) + (
+                ("report", sheet, "--cells", str(cells), "--out", str(folder)),
+            )
+            name = f"{folder.relative_to(self.plan.graph.run)}/report"
+            files = {cells: cells_text(self, block)}
+            left = (folder / GRID,)
+            goals.append(add(Step(name, "report", commands, (scores,), left, files)))
+        return goals
 
     @property
     def published(self) -> str:
@@ -108,12 +131,14 @@ class PlannedTable:
         if self.table.axes:
             rows = first_of_each(rows, self.identity)
         systems: list[str] = []
-        needs: list[str] = []
+        needs: dict[str, list[str]] = {}
         for row in rows:
             for part in row.parts:
                 measured, folder = self._measured(row, part)
-                needs.append(measured)
                 systems.append(f"{row.label}={folder}")
+                words = needs.setdefault(measured, [])
+                if self.table.measure != "test":  # else its row is there, without scores
+                    words.append(systems[-1])
         system = self.plan.system(rows[0].systems[0])
         data = self.plan.folder(system.corpus) / "data"
         sheet = self.sheet(block)
@@ -128,8 +153,9 @@ class PlannedTable:
             f"{self.name}/{block}/scores",
             "scores",
             (tuple(words),),
-            tuple(dict.fromkeys(needs)),
+            tuple(needs),
             (sheet,),
+            spared=needs,
         )
         return self.plan.graph.add(step)
 
@@ -151,6 +177,11 @@ class PlannedTable:
         check_validated(plan, part.system)
         trained = plan.folder(plan.twins.trained_as(part.system))
         return plan.training(part.system), trained / "checkpoints"
+
+    def _all_measured(self, rows: Iterable[TableRow]) -> list[str]:
+        """The steps after which rows can be scored."""
+        measured = self.scored._measured
+        return [measured(row, part)[0] for row in rows for part in row.parts]
 
     def _baseline(self, labels: Sequence[str]) -> str:
         pattern = self.table.baseline or "*"
@@ -202,25 +233,30 @@ class PlannedTable:
     def _drawing(
         self, drawing: Drawing, scope: Scope, names: Mapping[str, Any], seed: int | None
     ) -> str | None:
-
+        needs: list[str] = []
+        scored = "{scores}" in str(drawing.make)
         if drawing.baseline:
             patterns = [scope.text(pattern) for pattern in drawing.baseline]
-            labels = [row.label for row in self.rows if fits(row.name, patterns)]
-            if not labels:
+            first = next((row for row in self.rows if fits(row.name, patterns)), None)
+            if first is None:
                 return None
-            names = {**names, "baseline": labels[0]}
+            names = {**names, "baseline": first.label}
+            needs += self._all_measured(self._seeded([first])) if scored else ()
         patterns = [scope.text(pattern) for pattern in drawing.rows]
         rows = [row for row in self.rows if fits(row.name, patterns)]
         if len(rows) < drawing.least:
             return None
-        if drawing.seeds or seed:
+        by_seed = drawing.seeds or seed is not None
+        if by_seed:
             seeds = (seed,) if seed else range(1, self.plan.seeds + 1)
             rows = [row.with_seed(k, self.plan.seeds) for row in rows for k in seeds]
-        needs: list[str] = []
         drawn: list[TableRow] = []
         each = Words()
+        spared: dict[str, list[str]] = {}
         for row in rows:
-            references = References(self.plan, needs, row.systems[0])
+            trained = [row] if by_seed else self._seeded([row])
+            own_needs = self._all_measured(trained) if scored else []
+            references = References(self.plan, own_needs, row.systems[0])
             own = self.plan.system(row.systems[0]).scope.with_values(
                 **row.parts[0].names, **names, label=row.label, name=row.name
             )
@@ -228,13 +264,15 @@ class PlannedTable:
             each += [word] if word else []
             if word or not drawing.each:
                 drawn.append(row)
+                for need in own_needs:
+                    spared.setdefault(need, []).append(word)
         if rows and not drawn:
             return None
         rows = drawn
         place = scope.text(drawing.out) + (f"+{SEED}={seed}" if seed and seed > 1 else "")
         out = self.folder / place
         further: dict[str, Any] = {"each": each, "out": str(out)}
-        if "{scores}" in str(drawing.make):
+        if scored:
             block = self.block_of(rows[0])
             needs.append(self.scored.scores(block))
             further["scores"] = str(self.sheet(block))
@@ -245,15 +283,16 @@ class PlannedTable:
         references = References(
             self.plan, needs, rows[0].systems[0] if rows else None, further=further
         )
-        commands = words_of(drawing.make, own.referring(references))
+        commands = drawn_here(words_of(drawing.make, own.referring(references)))
         text = Path(f"{out}.txt")
         step = Step(
             f"{self.name}/{place}/drawing",
             "drawing",
             commands,
-            tuple(dict.fromkeys(needs)),
+            tuple(dict.fromkeys([*needs, *spared])),
             (text,),
             device=device_of(commands),
             text=text,
+            spared={need: words for need, words in spared.items() if need not in needs},
         )
         return self.plan.graph.add(step)

@@ -1,4 +1,4 @@
-"""Config files: the `fairseq-train` flags of one system, one a line (see configs/README.md)."""
+"""Config files: the `fairseq-train` flags of one system, one a line (see docs/experiments.md)."""
 
 from __future__ import annotations
 

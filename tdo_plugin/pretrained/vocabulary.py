@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from tdo_plugin.data.segmentation import SegmentationSettings, train_model
+from tdo_plugin.data.joint_model import SegmentationSettings, train_model
 from tdo_plugin.errors import UserError
 from tdo_plugin.pretrained.original import Original, tag
 

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import io
 import os
+import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
@@ -45,6 +46,32 @@ def replaced(path: Path) -> Iterator[Path]:
     except BaseException:
         partial.unlink(missing_ok=True)
         raise
+
+
+@contextlib.contextmanager
+def replaced_folder(path: Path) -> Iterator[Path]:
+    """Where to make a folder that gets its name when it is whole; else nothing of it is left.
+
+    What stood there goes when the new one is there, and stays where that cannot be.
+
+    Raises:
+        OSError: the folder cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(
+        prefix=f".{path.name}.", dir=path.parent, ignore_cleanup_errors=True
+    ) as scratch:
+        unfinished, earlier = Path(scratch, "new"), Path(scratch, "earlier")
+        unfinished.mkdir()
+        yield unfinished
+        try:
+            if path.exists():
+                path.rename(earlier)
+            unfinished.rename(path)
+        except BaseException:
+            if earlier.exists() and not path.exists():
+                earlier.rename(path)
+            raise
 
 
 @contextlib.contextmanager

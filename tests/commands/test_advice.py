@@ -12,7 +12,7 @@ from support.configs import ROOT
 
 from tdo_plugin.data.databin import DataFolder
 
-CONFIG = ROOT / "configs" / "own-data" / "tdo-instrucl.conf"
+CONFIG = "own-data/tdo-instrucl"
 GRID = ROOT / "configs" / "quickstart" / "grid.json"
 TRAIN = "train CONFIG DATA --dry-run"
 

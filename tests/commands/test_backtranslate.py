@@ -16,9 +16,9 @@ from support.prepared import LARGER, TASK, prepared, trained
 from tdo_plugin.cli import main
 from tdo_plugin.data.segmentation import join_pieces
 from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
-from tdo_plugin.evaluation.decoding.pool import Work, load
 from tdo_plugin.evaluation.decoding.textjobs import parts_of
 from tdo_plugin.evaluation.decoding.translators import Translators
+from tdo_plugin.evaluation.decoding.worker import Work, load
 
 LINES = 10
 

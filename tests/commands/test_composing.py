@@ -14,12 +14,11 @@ from fairseq.registry import REGISTRIES
 from fairseq.tasks import TASK_REGISTRY
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.errors import OverrideParseException
-from support.configs import CONFIGS
+from support.configs import systems
 from support.covering import in_turn, mostly_full
 from support.data import INSTRUCL, TAG, TASK, TDO, TRAIN
 
 from tdo_compat import composing
-from tdo_plugin.launch.training_config import read_config
 
 BASE = ("data", "--task", "tdo_translation", *TASK, *TAG, *TRAIN, *TDO, *INSTRUCL)
 STOCK = ("data", "--arch", "transformer_tiny", "--optimizer", "adam", "--max-tokens", "100")
@@ -79,10 +78,12 @@ def test_commands_do_without_hydra(name: str) -> None:
 
 @pytest.mark.full
 def test_configs_do_without_hydra(subtests: pytest.Subtests) -> None:
-    """One of each folder: others have the same flags with other values."""
-    for path in {path.parent: path for path in CONFIGS}.values():
-        with subtests.test(path.name):
-            args = parsed("config", *read_config(path).words())
+    """One of each file: others have the same flags with other values."""
+    for file, config in {
+        name.partition("/")[0]: config for name, config in systems().items()
+    }.items():
+        with subtests.test(file):
+            args = parsed("config", *config.words())
             assert repr(QUICK(args)) == result(HYDRAS, args)
 
 

@@ -27,8 +27,7 @@ from tdo_plugin.launch.training import Machine, train_words
 
 # What a reader puts in place of a word, as one would.
 PLACEHOLDERS = {
-    "CONFIG": ["configs/own-data/tdo-instrucl.conf"],
-    "configs/CONFIG.conf": ["configs/multi30k/prefix-decoder-only.conf"],
+    "CONFIG": ["own-data/tdo-instrucl"],
     "GRID": ["configs/quickstart/grid.json"],
     "GRID.json": ["configs/quickstart/grid.json"],
     "FLAGS": ["--tdo-init", "identity-stage1"],

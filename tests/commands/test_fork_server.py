@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from support.commands import environment
-from support.configs import CONFIGS
 from support.fork_server import PYTHON, environment_folder
 from support.processes import finished
 
@@ -140,7 +139,7 @@ def without_times(output: str) -> str:
 def test_our_commands(tmp_path: Path) -> None:
     results = []
     for folder in (Path(PYTHON).parent, environment_folder() / "bin"):
-        words = [folder / "tdo", "flags", CONFIGS[0]]
+        words = [folder / "tdo", "flags", "quickstart/tdo-instrucl"]
         help_ = [folder / "fairseq-train", "--help"]
         wrong = [folder / "python", "-m", "tdo_plugin", "flags", "no.conf"]
         done = [finished(line, env=environment(), cwd=tmp_path) for line in (words, help_, wrong)]

@@ -6,7 +6,8 @@ from pathlib import Path
 import letters_of_their_own
 import pytest
 
-from tdo_plugin.data.embedded_corpus import CorpusSettings, write_corpus
+from tdo_plugin.data.corpus_settings import CorpusSettings
+from tdo_plugin.data.embedded_corpus import write_corpus
 
 
 def lines(path: Path) -> list[str]:

@@ -7,7 +7,7 @@ import re
 import pytest
 import torch
 from support.auxiliary_data import monolingual
-from support.commands import logged, succeed
+from support.commands import logged, two_workers
 from support.covering import mostly_full
 from support.data import CROSS_ENTROPY, TAG, TASK, TDO, TRAIN, built, databin, iterate, train
 from support.ddp import in_torch_s_wrapper
@@ -79,13 +79,7 @@ def test_stop_and_resume(tmp_path):
 def test_two_processes_equal_two_accumulated_batches(tmp_path):
     flags = (*lone(TARGET), *TERMS, "--dropout", "0", "--max-tokens", "60", "--max-update", "5")
     updates = train(tmp_path / "one", *flags, "--update-freq", "2")
-    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
-    output = succeed(
-        "train",
-        *(databin(), *flags, "--save-dir", tmp_path / "two", "--distributed-backend", "gloo"),
-        *("--ddp-backend", "legacy_ddp", "--distributed-no-spawn"),
-        launcher=launcher,
-    )
+    output = two_workers(databin(), *flags, save_dir=tmp_path / "two")
     pairs = zip(updates[::2], updates[1::2], strict=True)
     expected = [
         (a["loss"] + b["loss"]) / (a["ntokens"] + b["ntokens"]) / 0.6931472 for a, b in pairs

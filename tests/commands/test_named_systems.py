@@ -54,6 +54,19 @@ def test_what_goes_on_with_another_training_needs_a_checkpoint(capsys, option):
     assert errors == ("" if goes_on else message)
 
 
+def test_what_only_a_run_makes_is_to_be_given(capsys):
+    name = "tdo/m2m-418m/tdo+adaptation"
+    why = "has {made.converted}/model.pt, which tdo reproduce tdo makes"
+    assert f"# --finetune-from-model to be given: it {why}" in flags(capsys, name)
+    words = ["train", name, str(prepared().root), "--cpu", "--dry-run"]
+    assert main(words) == 2
+    message = f"tdo train: error: `--finetune-from-model` must be given: {name} {why}\n"
+    assert capsys.readouterr().err == message
+    assert main([*words, "--finetune-from-model=CONVERTED/model.pt"]) == 0
+    assert main(["estimate", name]) == 0
+    assert f" {name} " in capsys.readouterr().out
+
+
 def test_estimates_know_what_the_corpus_says(capsys):
     assert main(["estimate", "neurons/many-to-many/multilingual"]) == 0
     line = capsys.readouterr().out.splitlines()[1]

@@ -24,7 +24,7 @@ from support.own_text import SMALL, THREE, write_own
 from tdo_plugin.cli import main
 from tdo_plugin.corpora.own import describe
 from tdo_plugin.corpora.preparing import prepare
-from tdo_plugin.data import embedded_corpus
+from tdo_plugin.data import corpus_settings
 from tdo_plugin.data.databin import settings_of
 from tdo_plugin.data.segmentation import join_pieces
 from tdo_plugin.data.textfolder import read_lines
@@ -272,7 +272,7 @@ def test_the_embedded_grammar_is_prepared_and_leaves_nothing_beside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(
-        embedded_corpus, "CorpusSettings", partial(embedded_corpus.CorpusSettings, train=100)
+        corpus_settings, "CorpusSettings", partial(corpus_settings.CorpusSettings, train=100)
     )
     out = tmp_path / "out"
     words = ["prepare", "toy", "--out", str(out), "--rows", "50", "--vocab-size", "600"]

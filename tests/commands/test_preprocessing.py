@@ -15,16 +15,12 @@ from fairseq_cli import preprocess as stock
 from support.data import kept_logging
 
 from tdo_compat.digests import DIGESTS
-from tdo_plugin.data import segmentation, set_parts
+from tdo_plugin.data import joint_model, set_parts
 from tdo_plugin.data.databin import MARK, read_data_folder
-from tdo_plugin.data.preprocessing import (
-    TEXTS,
-    PreprocessSettings,
-    left_out,
-    preprocess,
-    stock_commands,
-)
-from tdo_plugin.data.segmentation import Dropped, SegmentationSettings, join_pieces
+from tdo_plugin.data.finished_folder import TEXTS, left_out
+from tdo_plugin.data.joint_model import SegmentationSettings
+from tdo_plugin.data.preprocessing import PreprocessSettings, preprocess, stock_commands
+from tdo_plugin.data.segmentation import Dropped, join_pieces
 from tdo_plugin.data.textfolder import TextFolder, read_lines, read_text_folder
 from tdo_plugin.errors import UserError
 from tdo_plugin.runtime.steps import Facts, Step, Steps
@@ -353,13 +349,13 @@ def test_large_text_is_sampled_for_the_model(
         path = folder.side("train", ("de", "en"), language)
         path.write_text(path.read_text("utf-8") * 10, encoding="utf-8")
     monkeypatch.setattr("tdo_plugin.data.sampling.MOST_CHARACTERS", 3000)
-    train = segmentation.train_model
+    train = joint_model.train_model
 
     def watched(sides, prefix, settings, lowercase):
         (tmp_path / "drawn").write_text(str(settings.sentences))
         train(sides, prefix, settings, lowercase)
 
-    monkeypatch.setattr(segmentation, "train_model", watched)
+    monkeypatch.setattr(joint_model, "train_model", watched)
     messages: list[str] = []
     settings = SegmentationSettings(60, sentences=sentences, bounded=bounded)
     out = make(folder, tmp_path / "data", PreprocessSettings(settings), say=messages.append)

@@ -15,7 +15,7 @@ from tdo_plugin.data.databin import MARK, read_data_folder
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.loading import known_languages, load_models
-from tdo_plugin.evaluation.decoding.pool import Work, load
+from tdo_plugin.evaluation.decoding.worker import Work, load
 
 PADDED = ("--left-pad-source", "False", "--max-source-positions", "40")
 OURS = ("--task", "tdo_translation")

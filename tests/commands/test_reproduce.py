@@ -33,7 +33,7 @@ def test_options_of_the_file_and_of_the_command_stand_in_any_order(mine, capsys)
     words = ["--form", "disjoint", "table1", "--out", "here", "--rows", "tdo", "parts", "--dry-run"]
     assert main(["reproduce", "mine.toml", *words]) == 0
     said = capsys.readouterr().out
-    assert "--form disjoint" in said and f"{mine}/here/tdo/average.pt" in said
+    assert "--pairs disjoint" in said and f"{mine}/here/tdo/average.pt" in said
     assert "# table1" in said and "# parts" not in said  # which has no such row
 
 
@@ -60,6 +60,8 @@ def test_its_help_lists_what_a_file_has(mine, capsys):
         (["mine.toml", "--updates", "70"], "`--updates` must be a multiple of 50; it is 70"),
         (["mine.toml", "--from", "gone"], "`--from` must be a folder with archives; "),
         (["mine.toml", "--shape", "x"], "unrecognized arguments: --shape"),
+        (["mine.toml", "--rows", "tdo", "--losses", "paper"], "`--losses` must come with rows"),
+        (["mine.toml", "table1", "--from", "."], "`--from` must come with rows that it is for"),
         (["mine.toml", "--cpu", "--gpus-each", "2"], "`--gpus-each` must be at most 1; it is 2"),
     ],
 )
@@ -68,6 +70,26 @@ def test_what_is_refused(mine, capsys, words, message):
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("tdo reproduce: error: ") and message in line
     assert not (mine / "runs" / "mine-toy" / "tdo").exists()
+
+
+@pytest.mark.parametrize(
+    ("layers", "message"),
+    [
+        ("side", "`--encoder` must be encoder or decoder, or layers of either"),
+        ("decoder:1-2", "`--encoder` must name 3 layers, as many as the stack has; it names 2"),
+    ],
+)
+def test_what_a_command_would_refuse_is_refused_before_all(mine, capsys, layers, message):
+    assert main(["reproduce", "tdo", "table2", "--encoder", layers, "--out", "run"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line and not (mine / "run").exists()
+
+
+def test_words_that_a_command_does_not_know_are_refused_before_all(mine, capsys):
+    (mine / "mine.toml").write_text(TEXT.replace("--threshold {threshold}", "--treshold 1"))
+    assert main(["reproduce", "mine.toml", "parts", "--out", "run"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "--treshold" in line and not (mine / "run").exists()
 
 
 def test_a_run_and_its_failure(mine, capsys, monkeypatch):

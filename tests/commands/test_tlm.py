@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 import torch
 from support.auxiliary_data import monolingual
-from support.commands import hypotheses, logged, succeed
+from support.commands import hypotheses, logged, two_workers
 from support.data import BOTH_WAYS, TAG, TASK, TRAIN, built, databin, generate, iterate, train
 
 from tdo_plugin.errors import UserError
@@ -91,13 +91,7 @@ def test_two_processes_equal_two_accumulated_batches(tmp_path):
     flags = (*BASE, *TOPOLOGIES["prefix"], *TLM, *BERT, *EXPONENTIAL, *NO_DROPOUT)
     flags = (*flags, "--max-update", "3")
     logs = train(tmp_path / "one", *flags, "--update-freq", "2")
-    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
-    output = succeed(
-        "train",
-        *(databin(), *flags, "--save-dir", tmp_path / "two", "--distributed-backend", "gloo"),
-        *("--ddp-backend", "legacy_ddp", "--distributed-no-spawn"),
-        launcher=launcher,
-    )
+    output = two_workers(databin(), *flags, save_dir=tmp_path / "two")
     pairs = list(zip(logs[::2], logs[1::2], strict=True))
     for key, unit in (("loss", "ntokens"), ("reconstruction_nll_loss", "reconstruction_ntokens")):
         expected = [(a[key] + b[key]) / (a[unit] + b[unit]) / 0.6931472 for a, b in pairs]

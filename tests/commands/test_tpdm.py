@@ -3,7 +3,7 @@
 import pytest
 import torch
 from fairseq import tasks
-from support.commands import hypotheses, logged, refused, scores, succeed
+from support.commands import hypotheses, logged, scores, succeed, two_workers
 from support.covering import mostly_full
 from support.data import (
     CROSS_ENTROPY,
@@ -149,9 +149,10 @@ def test_a_checkpoint_without_a_generator(tmp_path):
     """Trained on cross-entropy alone, say; a new generator must be asked for."""
     flags = (*BASE, *CROSS_ENTROPY, *TPDM[4:], "--max-update", "1", "--disable-validation")
     train(tmp_path, *flags)
-    more = (*BASE, *TPDM, "--max-update", "2", "--save-dir", str(tmp_path), "--reset-optimizer")
-    message = refused("train", databin(), *more)
-    assert message == (
+    more = (*BASE, *TPDM, "--max-update", "2", "--reset-optimizer")
+    with pytest.raises(UserError) as raised:
+        train(tmp_path, *more)
+    assert str(raised.value) == (
         "`--tpdm-new-generator` must be given to go on from a checkpoint without a generator; it "
         "is not"
     )
@@ -222,13 +223,7 @@ def test_two_processes_equal_two_accumulated_batches(tmp_path):
     """With a generator that hardly moves, since two batches are two steps of it or one."""
     flags = (*BASE, *TPDM, *NO_DROPOUT, "--max-update", "4", "--tpdm-generator-lr", "1e-12")
     single = train(tmp_path / "one", *flags, "--update-freq", "2")
-    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
-    output = succeed(
-        "train",
-        *(databin(), *flags, "--save-dir", tmp_path / "two", "--distributed-backend", "gloo"),
-        *("--ddp-backend", "legacy_ddp", "--distributed-no-spawn"),
-        launcher=launcher,
-    )
+    output = two_workers(databin(), *flags, save_dir=tmp_path / "two")
     pairs = list(zip(single[::2], single[1::2], strict=True))
     for key in ("tpdm_d", "tpdm_g", "tpdm_p"):
         expected = [(a[key] + b[key]) / (a["nsentences"] + b["nsentences"]) for a, b in pairs]
@@ -242,15 +237,8 @@ def test_two_processes_equal_two_accumulated_batches(tmp_path):
 def test_two_processes_that_go_on_equal_two_without_a_stop(tmp_path):
     """All of them have the generator and its optimizer, not only the one that reads the file."""
     flags = (*BASE, *TPDM, *NO_DROPOUT, "--disable-validation")
-    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
-    workers = ("--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp")
     for name, updates in (("through", "3"), ("parts", "2"), ("parts", "3")):
-        succeed(
-            "train",
-            *(databin(), *flags, *workers, "--distributed-no-spawn"),
-            *("--save-dir", tmp_path / name, "--max-update", updates),
-            launcher=launcher,
-        )
+        two_workers(databin(), *flags, "--max-update", updates, save_dir=tmp_path / name)
     through, parts = (checkpoint(tmp_path / name) for name in ("through", "parts"))
     for name, parameter in through["model"].items():
         torch.testing.assert_close(parameter, parts["model"][name], rtol=0, atol=1e-6)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 import torch
-from support.commands import logged, succeed
+from support.commands import logged, succeed, two_workers
 from support.data import (
     CROSS_ENTROPY,
     ENCODER_DECODER,
@@ -69,13 +69,7 @@ def test_stored_losses(tmp_path):
 def test_two_processes_equal_two_accumulated_batches(tmp_path):
     flags = (databin(), *BASE, *TDO, *INSTRUCL, *NO_DROPOUT, "--max-update", "4")
     updates = train(tmp_path / "one", *flags[1:], "--update-freq", "2")
-    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
-    output = succeed(
-        "train",
-        *(*flags, "--save-dir", tmp_path / "two", "--distributed-backend", "gloo"),
-        *("--ddp-backend", "legacy_ddp", "--distributed-no-spawn"),
-        launcher=launcher,
-    )
+    output = two_workers(*flags, save_dir=tmp_path / "two")
     assert len(updates) == 8
     # the sum of both processes' batches, in bits per token, and per sentence
     pairs = list(zip(updates[::2], updates[1::2], strict=True))

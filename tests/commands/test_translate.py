@@ -17,7 +17,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding import decoded_checkpoints, translator
 from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.early_stop import EarlyStop
-from tdo_plugin.evaluation.decoding.pool import Work, load
+from tdo_plugin.evaluation.decoding.worker import Work, load
 
 
 def generated(direction, *flags, path=None, task="tdo_translation"):

@@ -8,7 +8,7 @@ from unittest import mock
 
 import pytest
 import torch
-from support.commands import hypotheses, succeed
+from support.commands import hypotheses, succeed, two_workers
 from support.data import (
     CROSS_ENTROPY,
     INSTRUCL,
@@ -218,13 +218,11 @@ def test_half_precision(precision, tmp_path):
 @pytest.mark.long
 def test_two_workers_get_the_scores_of_one(tmp_path):
     expected = from_trained(tmp_path / "one", "--max-tokens-valid", "8")
-    output = succeed(
-        "train",
+    output = two_workers(
         *(databin_zero_shot(), *BASE, *EVAL, "--finetune-from-model", trained(), "--lr", "0"),
-        *("--max-update", "1", "--save-dir", tmp_path / "two", "--max-tokens-valid", "8"),
+        *("--max-update", "1", "--max-tokens-valid", "8"),
         *("--best-checkpoint-metric", "chrf", "--maximize-best-checkpoint-metric"),
-        *("--distributed-backend", "gloo", "--ddp-backend", "legacy_ddp", "--distributed-no-spawn"),
-        launcher=("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"),
+        save_dir=tmp_path / "two",
     )
     assert {line["direction"]: line for line in lines(tmp_path / "two")} == expected
     assert len(re.findall("translated 54 validation sentences of 8 directions", output)) == 1

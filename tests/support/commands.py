@@ -48,6 +48,16 @@ def succeed(name: str, *flags, **options) -> str:
     return heard(command(name, *flags, **options))
 
 
+def two_workers(*flags, save_dir) -> str:
+    """Output of `fairseq-train` with two workers, which torchrun starts, on the CPU."""
+    return succeed(
+        "train",
+        *(*flags, "--save-dir", save_dir, "--distributed-backend", "gloo"),
+        *("--ddp-backend", "legacy_ddp", "--distributed-no-spawn"),
+        launcher=("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"),
+    )
+
+
 def refused(name, *flags):
     """The one line that a command ends with."""
     done = command(name, *flags)

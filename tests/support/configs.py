@@ -1,18 +1,115 @@
-"""All configs, and what the text of a command needs of a data folder."""
+"""Systems of experiments, and what the text of a command needs of a data folder."""
 
 import argparse
+import functools
 import itertools
+import json
+from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from tdo_plugin.data.databin import DataFolder, read_data_folder
+from tdo_plugin.experiments import library
+from tdo_plugin.experiments.named_configs import FULL, named_config
+from tdo_plugin.experiments.plan import Inputs, Plan
+from tdo_plugin.experiments.rows import systems_of
+from tdo_plugin.launch.training_config import Config
 
 ROOT = Path(__file__).resolve().parents[2]
-CONFIGS = sorted(
-    # what systems share, and what replaces flags of a system, is none
-    path
-    for path in (ROOT / "configs").rglob("*.conf")
-    if path.parent.name not in ("shared", "scales")
-)
+
+
+def is_number(text: str) -> bool:
+    """Whether it is a number's."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def flat(config: Config) -> dict[str, str]:
+    """All that a config says, numbers as Python has them, so that equal ones have equal texts."""
+    flags = {
+        flag[2:]: " ".join(repr(float(value)) if is_number(value) else value for value in values)
+        for flag, values in config.flags.items()
+    }
+    about = {"gpus": config.gpus, "precision": config.precision, "directions": config.directions}
+    return flags | {name: str(value) for name, value in about.items()}
+
+
+@dataclass(frozen=True)
+class OldConfig:
+    """A config file that there was before files of experiments had its system.
+
+    Attributes:
+        file: its path below `configs`, without the suffix.
+        name: of the system that it is now.
+        scale: at which it is.
+        flags: what it came to, as :func:`flat` has it.
+        now: what the system has otherwise.
+    """
+
+    file: str
+    name: str
+    scale: str | None
+    flags: dict[str, str]
+    now: dict[str, str]
+
+
+def old_configs() -> list[OldConfig]:
+    """All that were a whole system."""
+    path = ROOT / "tests" / "data" / "old_configs.json"
+    return [
+        OldConfig(
+            f"{folder}/{name}",
+            config["name"],
+            config.get("scale"),
+            group["common"] | config.get("flags", {}),
+            config.get("now", {}),
+        )
+        for folder, group in json.loads(path.read_text()).items()
+        for name, config in group["configs"].items()
+    ]
+
+
+FIND = functools.cache(library.find)  # reads a file once
+
+
+def named(name: str, scale: str | None = None) -> Config:
+    """The flags of a system."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(library, "find", FIND)
+        return named_config(name, scale).config
+
+
+@functools.cache
+def systems() -> dict[str, Config]:
+    """Those of the tables of all files of experiments, by name, each file at its usual scale.
+
+    Of those that differ in numbers or directions only there is the first. A file whose usual scale
+    has no tables is at its first scale.
+    """
+    found: dict[object, tuple[str, Config]] = {}
+    for file in library.names():
+        for name, config in _of_file(file):
+            about = flat(config)
+            texts = {key: value for key, value in about.items() if not is_number(value)}
+            texts.pop("lang-pairs", None)
+            kind = frozenset(about), frozenset(texts.items())
+            found.setdefault(kind, (name, config))
+    return dict(found.values())
+
+
+def _of_file(file: str) -> list[tuple[str, Config]]:
+    document = FIND(file)
+    for scale in (FULL, *document.scales):
+        if scale in document.scales:
+            plan = Plan(library.setting_of(document, scale, {}), Path("run"), Inputs({}))
+            names = [f"{file}/{name}" for name in dict.fromkeys(systems_of(plan))]
+            if names:
+                return [(name, named(name, scale)) for name in names]
+    raise AssertionError(f"{file} has no systems")
 
 
 def data_folder(root: Path) -> DataFolder:

@@ -2,7 +2,8 @@
 
 ``python experiment_stand_in.py COMMAND ...`` notes in $NOTES what it was called with. What it makes
 depends on its words and on its inputs. A training adds a line for each of its updates to a file,
-and goes on behind those that are there.
+and goes on behind those that are there. In $FAILS are commands that fail, all of a NAME, or as
+NAME:PART those with PART among their words.
 """
 
 import hashlib
@@ -23,7 +24,8 @@ def main() -> int:
         notes.write(json.dumps([command, *words]) + "\n")
     options = dict(pairwise(words))
     pause = float(os.environ.get("PAUSE", "0"))
-    if command in os.environ.get("FAILS", "").split():
+    fails = (text.partition(":") for text in os.environ.get("FAILS", "").split())
+    if any(command == name and part in " ".join(words) for name, _, part in fails):
         print("no memory")
         return 3
     inputs = [
@@ -32,7 +34,7 @@ def main() -> int:
     if command == "train":
         return train(Path(options["--save-dir"]), words, pause)
     out = Path(options.get("--output") or options.get("--out") or words[1])
-    names = {"score": "scores.json", "report": "report.html"}
+    names = {"score": "scores.json", "report": "index.html"}
     file = out if out.suffix else out / names.get(command, "made")
     inputs = [word for word in words if "/" in word and not word.startswith(str(out))]
     text = digest("".join(map(content, inputs)))

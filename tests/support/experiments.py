@@ -49,12 +49,12 @@ help = "the paper's"
 let = { others = ["de", "fr", "cs"] }
 
 [corpora.text]
-make.toy = ["tdo corpus --out {text}", "tdo preprocess {text} {data} --form {form}"]
+make.toy = ["tdo corpus --out {text}", "tdo preprocess {text} {data} --pairs {form}"]
 make.full = "tdo prepare ted19 --out {data} {input.from}"
 
 [made.masks]
 at = "masks/{threshold}.masks"
-make = "tdo neurons allocate --path {checkpoint:{before}} --threshold {threshold} --out {out}"
+make = "tdo neurons allocate {checkpoint:{before}} --threshold {threshold} --out {out}"
 
 [axes.size.small]
 flags.tdo-ffn-dim = 8

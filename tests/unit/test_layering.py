@@ -39,7 +39,7 @@ ALLOWED = {
         *("checkpoints", "text_settings", "errors", "names"),
     },
     "launch": {"data", "runtime", "typed", "errors", "names"},
-    "costs": {"analysis", "criterions", "models", "modules", "launch", "errors"},
+    "costs": {"analysis", "criterions", "models", "modules", "launch", "runtime", "errors"},
     "experiments": {
         *("costs", "evaluation", "metrics", "launch", "runtime"),
         *("typed", "errors", "names"),

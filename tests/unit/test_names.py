@@ -113,8 +113,8 @@ def test_names_of_a_scores_file(tmp_path: Path, place: str):
         ScoreSheet,
         SystemScores,
         as_json,
-        read_sheet,
     )
+    from tdo_plugin.evaluation.sheet_reading import read_sheet
 
     rows = (DirectionScores("de-en", 3, {"bleu": 1.0}),)
     sheet = ScoreSheet((SystemScores("a", rows),), ("de-en",), {"all": ("de-en",)}, ("bleu",))

@@ -26,7 +26,7 @@ from tdo_plugin.corpora.description.schema import (
     Take,
 )
 from tdo_plugin.corpora.description.wellformed import DESCRIPTION, VARIANTS
-from tdo_plugin.data.segmentation import SegmentationSettings
+from tdo_plugin.data.joint_model import SegmentationSettings
 from tdo_plugin.errors import UserError
 from tdo_plugin.metrics.textform import TextForm
 

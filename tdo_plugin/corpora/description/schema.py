@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tdo_plugin.data.segmentation import SegmentationSettings
+from tdo_plugin.data.joint_model import SegmentationSettings
 from tdo_plugin.metrics.textform import TextForm
 
 Pair = tuple[str, str]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from tdo_plugin.data.grammar import concepts
-
 
 def table(text: str) -> dict[str, list[str]]:
     """``concept field | field ...``, one entry a line, to ``{concept: [field, ...]}``."""
@@ -30,12 +28,4 @@ def finish(sentence: str, end: str = ".") -> str:
     return sentence[0].upper() + sentence[1:] + end
 
 
-INVENTORY = {
-    "NOUNS": concepts.NOUNS,
-    "VERBS": [*concepts.VERBS],
-    "ADJECTIVES": concepts.ALL_ADJECTIVES,
-    "NAMES": concepts.NAMES,
-    "PLACES": concepts.ALL_PLACES,
-    "TIMES": concepts.ALL_TIMES,
-}
 """What each language's lexicon must have: the name of its table, and the concepts in it."""

@@ -14,7 +14,7 @@ from tdo_compat.errors import TRACEBACK, print_line, tell
 from tdo_plugin.data.textfolder import lines_of, read_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding.pivot import Route, is_command
-from tdo_plugin.evaluation.decoding.pool import Work
+from tdo_plugin.evaluation.decoding.worker import Work
 from tdo_plugin.runtime.files import complete_file
 
 if TYPE_CHECKING:

@@ -2,83 +2,25 @@
 
 from __future__ import annotations
 
-import logging
 import os
-import signal
-import sys
 import time
-import traceback
-from argparse import Namespace
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
-from multiprocessing.connection import Connection, wait
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.connection import wait
+from typing import TYPE_CHECKING, Any
 
-from tdo_compat.errors import lacks_memory, one_line
-from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.errors import UserError
-from tdo_plugin.evaluation.decoding.decoded_checkpoints import describe
 from tdo_plugin.evaluation.decoding.decoding_jobs import AnyJob
-from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.order import Waiting
-from tdo_plugin.evaluation.decoding.translators import Translators
+from tdo_plugin.evaluation.decoding.worker import AnyWork, serve
 from tdo_plugin.runtime.processes import ended_with, start
 
 if TYPE_CHECKING:
-    from tdo_plugin.evaluation.decoding.translator import Translator
+    pass
 
 PATIENCE = 10  # seconds that a worker gets to end by itself
-
-
-class AnyWork(Protocol):
-    """What every worker of a run needs to know, and how it gets what its jobs perform with."""
-
-    @property
-    def data(self) -> DataFolder: ...
-    @property
-    def out(self) -> Path: ...
-    @property
-    def checkpoints(self) -> tuple[Path, ...]: ...
-
-    def load(self, device: str) -> Any:
-        """In the worker's process; raises UserError where the model cannot be loaded."""
-        ...
-
-
-@dataclass(frozen=True)
-class Work:
-    """What every worker of a run that decodes needs to know.
-
-    Attributes:
-        options: how to decode.
-        data: the folder with the segmentation and the test sets.
-        out: where results go.
-        user_dir: a package to import too.
-        by_source: how to decode instead from some languages; see `Translators`.
-    """
-
-    options: DecodingOptions
-    data: DataFolder
-    out: Path
-    user_dir: Path | None = None
-    by_source: Mapping[str, DecodingOptions] = field(default_factory=dict)
-
-    @property
-    def checkpoints(self) -> tuple[Path, ...]:
-        """What the worker loads."""
-        every = (self.options, *self.by_source.values())
-        return tuple(path for options in every for path in options.checkpoints)
-
-    def load(self, device: str) -> Translators:
-        """What the jobs perform with."""
-        further = {
-            source: load(replace(self, options=options), device)
-            for source, options in self.by_source.items()
-        }
-        return Translators(load(self, device), further)
 
 
 @dataclass(frozen=True)
@@ -108,7 +50,7 @@ class _Worker:
         self.device = device
         self.job: AnyJob | None = None
         self.began = 0.0  # when it got the job, or could begin it
-        self.connection, self.process = start(_serve, work, device, method="spawn", daemon=True)
+        self.connection, self.process = start(serve, work, device, method="spawn", daemon=True)
 
     def give(self, job: AnyJob) -> bool:
         """Send a job; False where the process is gone."""
@@ -258,79 +200,3 @@ def _variables(environment: dict[str, str]) -> Iterator[None]:
     finally:
         os.environ.clear()
         os.environ.update(before)
-
-
-def _serve(connection: Connection, work: AnyWork, device: str) -> None:
-    """A worker's life: load the model, do what comes, until the other end is gone.
-
-    An end that goes with words of this one unread resets the connection instead of closing it.
-    """
-    signal.signal(signal.SIGTERM, _end)
-    try:
-        loaded = work.load(device)
-        connection.send(("ready", [describe(path) for path in work.checkpoints]))
-    except ConnectionError:  # the parent has ended
-        return
-    except Exception as error:
-        with suppress(ConnectionError):
-            connection.send(("unusable", _reason(error)))
-        return
-
-    def progress(sentences: int) -> None:
-        connection.send(("sentences", sentences))
-
-    try:
-        while True:
-            job = connection.recv()
-            try:
-                job.perform(loaded, work.data, work.out, progress)
-            except ConnectionError:
-                raise
-            except Exception as error:
-                hint = "`--max-tokens` must be less; " if lacks_memory(error) else ""
-                connection.send(("failed", hint + _reason(error)))
-            else:
-                connection.send(("done", ""))
-    except (EOFError, ConnectionError):
-        return
-
-
-def _end(*_: object) -> None:
-    """Exit with all that Python cleans up, but without what half-made objects say to that."""
-    sys.unraisablehook = lambda _: None
-    sys.exit(143)
-
-
-def load(work: Work, device: str) -> Translator:
-    """A `Translator` of the work's checkpoints on a device, without fairseq's greetings.
-
-    Raises:
-        UserError: see `Translator`.
-    """
-    begin(device, work.user_dir)
-    import torch
-
-    from tdo_plugin.evaluation.decoding.translator import Translator
-
-    return Translator(work.options, work.data, torch.device(device))
-
-
-def begin(device: str, user_dir: Path | None) -> None:
-    """What comes before a model is loaded: silence, a package with models, the device."""
-    logging.disable(logging.INFO)
-    import torch
-    from fairseq import utils
-
-    if user_dir:
-        utils.import_user_module(Namespace(user_dir=str(user_dir)))
-    if device.startswith("cuda"):
-        torch.cuda.set_device(torch.device(device))
-
-
-def _reason(error: BaseException) -> str:
-    """One line; what is no user's mistake leaves its traceback on stderr too."""
-    line = one_line(type(error), error)
-    if line is None:
-        traceback.print_exception(error, file=sys.stderr)
-        line = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-    return line

@@ -15,6 +15,7 @@ from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.data.segmentation import load_model
 from tdo_plugin.data.textfolder import count_lines
 from tdo_plugin.errors import UserError
+from tdo_plugin.evaluation.decoding.batches import batches_of, batches_of_some, limits
 from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
 from tdo_plugin.evaluation.decoding.early_stop import EarlyStop
 from tdo_plugin.evaluation.decoding.length_penalty import length_exponent
@@ -23,8 +24,6 @@ from tdo_plugin.evaluation.decoding.loading import check_languages, has_set, loa
 from tdo_plugin.metrics.textform import read_text_form
 from tdo_plugin.models.forced_tag import forces_tag
 from tdo_plugin.models.languages import tag_sides
-
-BATCH_MULTIPLE = 8  # fairseq's --required-batch-size-multiple
 
 Progress = Callable[[int], None]
 
@@ -142,7 +141,7 @@ class Translator:
 
     def limit(self, direction: str) -> int:
         """The most tokens of a source sentence, its tag and end symbol included."""
-        return self._limits(task_of(self._task, direction))[0]
+        return limits(task_of(self._task, direction), self.models)[0]
 
     def too_long(
         self, direction: str, lines: Sequence[str], prepared: bool = False
@@ -155,7 +154,7 @@ class Translator:
             prepared: likewise.
         """
         task = task_of(self._task, direction)
-        most = self._limits(task)[0]
+        most = limits(task, self.models)[0]
         encoded = self._encode(task, direction, lines, prepared)
         sizes = {number: len(line) + 1 for number, line in enumerate(encoded)}
         return {number: size for number, size in sizes.items() if size > most}
@@ -173,25 +172,6 @@ class Translator:
             encode(" ".join(pieces), add_if_not_exist=False).long()
             for pieces in self._spm.encode(list(text), out_type=str)
         ]
-
-    def _limits(self, task: Any) -> tuple[int, int]:
-        from fairseq import utils
-
-        limits = utils.resolve_max_positions(
-            task.max_positions(), *[model.max_positions() for model in self.models]
-        )
-        return limits[0], limits[1]
-
-    def _check_lengths(self, task: Any, dataset: Any) -> None:
-        limits = self._limits(task)
-        for number in range(len(dataset)):
-            for length, most in zip(dataset.size(number), limits, strict=True):
-                if length > most:
-                    direction = f"{task.args.source_lang}-{task.args.target_lang}"
-                    raise UserError(
-                        f"{direction} must have sentences of at most {most} tokens; line "
-                        f"{number + 1} has {length}"
-                    )
 
     def perplexity(self, direction: str) -> float | None:
         """exp of the mean negative log-likelihood of a target token, on the validation set.
@@ -277,38 +257,8 @@ class Translator:
 
     def likelihoods(self, task: Any, dataset: Any, source: bool = False) -> Iterator[Likelihood]:
         """Of each sentence of a set, in any order; ``source`` as of :func:`likelihoods`."""
-        batches = self._batches(task, dataset)
+        batches = batches_of(task, dataset, self.models, self.options)
         yield from likelihoods(self.models, task, batches, self.device, source)
-
-    def _batches(self, task: Any, dataset: Any) -> Iterator[Any]:
-        self._check_lengths(task, dataset)
-        try:
-            batches = task.get_batch_iterator(
-                dataset=dataset,
-                max_tokens=self.options.max_tokens,
-                max_sentences=self.options.batch_size,
-                max_positions=self._limits(task),
-                required_batch_size_multiple=BATCH_MULTIPLE,
-                seed=self.options.seed,
-                disable_iterator_cache=True,
-            ).next_epoch_itr(shuffle=False)
-        except AssertionError as error:
-            if "max_tokens" not in str(error):
-                raise
-            raise UserError(
-                "`--max-tokens` must hold the longest sentence; it is "
-                f"{self.options.max_tokens} ({error})"
-            ) from None
-        yield from batches
-
-    def _batches_of(self, dataset: Any, numbers: Sequence[int]) -> Iterator[Any]:
-        """Batches of some sentences, longest together."""
-        import numpy as np
-
-        ordered = np.array(sorted(numbers, key=dataset.num_tokens), dtype=np.int64)
-        limits = self.options.max_tokens, self.options.batch_size
-        for batch in dataset.batch_by_size(ordered, *limits):
-            yield dataset.collater([dataset[int(number)] for number in batch])
 
     def _decode(
         self, task: Any, dataset: Any, progress: Progress, draw: int = 0
@@ -351,10 +301,10 @@ class Translator:
         exact = self.options.precision == "fp32" and not self.options.sampling
         early = EarlyStop(generator) if exact else never
         late = []
-        for batch in self._batches(task, dataset):
+        for batch in batches_of(task, dataset, self.models, self.options):
             if batch:
                 late += search(batch, early)
-        for batch in self._batches_of(dataset, late):
+        for batch in batches_of_some(dataset, late, self.options):
             search(batch, never)
         return [translated[number] for number in range(len(translated))]
 

@@ -19,19 +19,25 @@ from tdo_plugin.evaluation.score_sheet import ScoreSheet
 from tdo_plugin.runtime.files import complete_file
 
 PICTURES = (".png", ".pdf")
+OF_SYSTEMS = ("matrix-*.csv", *(f"heatmap-*{suffix}" for suffix in PICTURES))
 
 
 def write_report(sheet: ScoreSheet, besides: Sequence[Beside], folder: Path) -> Iterator[Path]:
     """Write every file; yields their paths once all are there.
 
     They are written elsewhere first, so that a full disk leaves an earlier report as it was, and no
-    page without its pictures. Those are left out where matplotlib is not installed.
+    page without its pictures. Those are left out where matplotlib is not installed. Matrices and
+    pictures that an earlier report had, and this one has not, go.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with named_when_full(folder), TemporaryDirectory(prefix=".report-", dir=folder) as scratch:
         names = [path.name for path in _write(sheet, besides, Path(scratch))]
         for name in reversed(names):  # the page last, which shows the others
             os.replace(Path(scratch, name), folder / name)
+    for pattern in OF_SYSTEMS:  # of an earlier report with other systems or metrics
+        for path in folder.glob(pattern):
+            if path.name not in names:
+                path.unlink()
     yield from (folder / name for name in names)
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import logging
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,6 +15,7 @@ from fairseq.tasks.translation_multi_simple_epoch import TranslationMultiSimpleE
 
 from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.metrics.textform import TextForm, read_text_form
+from tdo_plugin.runtime.log_lines import without_log_lines
 from tdo_plugin.tasks.validation.directions import data_of
 from tdo_plugin.tasks.validation.validation_options import eval_subset
 
@@ -113,7 +112,7 @@ def validation_set(
     split = eval_subset(args)
     options = Namespace(**{**vars(args), "source_lang": source, "target_lang": target})
     direction_task = type(task)(options, task.langs, task.dicts, training=False)
-    with _silenced():
+    with without_log_lines():
         direction_task.load_dataset(split)
     dataset = direction_task.dataset(split)
     count = len(dataset)
@@ -191,14 +190,3 @@ def _tags(task: TranslationMultiSimpleEpochTask, direction: str) -> set[int]:
         manager.get_decoder_langtok(target, of_target),
     )
     return {tag for tag in tags if tag is not None}
-
-
-@contextlib.contextmanager
-def _silenced() -> Iterator[None]:
-    """fairseq writes half a dozen lines for every direction that it loads."""
-    before = logging.root.manager.disable
-    logging.disable(logging.INFO)
-    try:
-        yield
-    finally:
-        logging.disable(before)

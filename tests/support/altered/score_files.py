@@ -45,7 +45,8 @@ def _report(folder: Path) -> Said:
 
 def _scores_mean(folder: Path, outcome: Said) -> bool:
     """What is read says what the file says, and the numbers fit each other."""
-    from tdo_plugin.evaluation.score_sheet import as_json, read_sheet
+    from tdo_plugin.evaluation.score_sheet import as_json
+    from tdo_plugin.evaluation.sheet_reading import read_sheet
 
     document = json.loads((folder / "scores.json").read_text())
     written = json.loads(json.dumps(as_json(read_sheet(folder / "scores.json"))))

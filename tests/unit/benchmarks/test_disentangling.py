@@ -29,7 +29,8 @@ def test_a_config_is_measured_without_its_validation(tmp_path):
     config = benchmark.config("plain", "small")
     file = tmp_path / "system.conf"
     file.write_text("\n".join(config.lines()))
-    command = words(str(file), benchmark.SIZES["small"])
+    command = words(benchmark.row("plain", "small"), benchmark.SIZES["small"])
+    assert command == words(str(file), benchmark.SIZES["small"])
     assert "--eval-translation" in config.words()
     assert not [word for word in command if "eval" in word or "best-checkpoint" in word]
     assert command[command.index("--criterion") + 1] == "label_smoothed_cross_entropy_terms"

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from support.commands import told
 
-from tdo_plugin.evaluation.score_sheet import as_json, read_sheet
+from tdo_plugin.evaluation.score_sheet import as_json
+from tdo_plugin.evaluation.sheet_reading import read_sheet
 
 REFERENCES = [f"this is sentence {n} of a small test set" for n in range(40)]
 WORSE = [line.replace("small", "large" if n % 3 else "small") for n, line in enumerate(REFERENCES)]

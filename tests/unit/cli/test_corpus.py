@@ -6,7 +6,8 @@ import io
 import pytest
 
 from tdo_plugin.cli import corpus
-from tdo_plugin.data.embedded_corpus import CorpusSettings, write_corpus
+from tdo_plugin.data.corpus_settings import CorpusSettings
+from tdo_plugin.data.embedded_corpus import write_corpus
 from tdo_plugin.errors import UserError
 
 

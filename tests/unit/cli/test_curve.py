@@ -33,6 +33,9 @@ def test_a_table_and_a_picture(
         ["6", "layers", "20", "4.0", "30.0"],
     ]
     assert lines[3:] == [str(picture)] and picture.is_file()
+    picture.unlink()
+    assert main(["curve", "updates", *words, "--no-figures"]) == 0
+    assert capsys.readouterr().out.splitlines() == lines[:3] and not picture.exists()
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from support.prepared import prepared, trained
 from tdo_plugin.cli import build_parser
 
 GONE = "gone/none"
-CONFIG = ROOT / "configs" / "own-data" / "tdo-instrucl.conf"
+CONFIG = "own-data/tdo-instrucl"
 GRID = ROOT / "configs" / "quickstart" / "grid.json"
 COMPARED = "compare a=TEXT b=TEXT --ref TEXT -s de -t en"
 SCORED = "score --hyp TEXT --ref TEXT --src TEXT -s de -t en --out OUT"

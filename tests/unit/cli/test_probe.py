@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tdo_plugin.cli import main
-from tdo_plugin.cli.probe import named, own_layer, wanted_layers
+from tdo_plugin.cli.probe import own_layer, wanted_layers
+from tdo_plugin.cli.probe_checkpoints import named
 from tdo_plugin.data.databin import DataFolder
 from tdo_plugin.errors import UserError
 

@@ -8,7 +8,8 @@ import pytest
 
 from tdo_plugin.cli import score
 from tdo_plugin.errors import UserError
-from tdo_plugin.evaluation.score_sheet import ScoreSheet, read_sheet
+from tdo_plugin.evaluation.score_sheet import ScoreSheet
+from tdo_plugin.evaluation.sheet_reading import read_sheet
 
 GERMAN = ["ein rotes Haus steht dort", "kein Wasser ist hier", "wir lesen drei gute Bücher"]
 FRENCH = ["une maison rouge est là", "il n'y a pas d'eau ici", "nous lisons trois bons livres"]

@@ -6,23 +6,13 @@ import math
 import pytest
 import torch
 from fairseq import metrics
-from support.data import TAG, TASK, TRAIN, built, databin_two_dictionaries, iterate
+from support.criterion_models import BASE, EXACT, SMALL, TERMS, TOPOLOGIES, WITHOUT_TAG, gradients
+from support.data import TRAIN, built, databin_two_dictionaries, iterate
 
 from tdo_plugin.criterions.loss_terms import Update
 from tdo_plugin.errors import UserError
 
-WITHOUT_TAG = ("--task", "tdo_translation", *TASK, *TRAIN)
-BASE = (*WITHOUT_TAG, *TAG)
-SMALL = ("--tdo-model-dim", "8", "--tdo-heads", "2", "--tdo-ffn-dim", "12")
-TOPOLOGIES = {
-    "tdo": ("--arch", "tdo_transformer", "--tdo-layers", "5", "--tdo-target-layer", "2"),
-    "prefix": ("--arch", "tdo_prefix_decoder_only", "--tdo-layers", "3"),
-    "causal": ("--arch", "tdo_causal_decoder_only", "--tdo-layers", "3"),
-    "encoder-decoder": ("--arch", "tdo_encoder_decoder", "--tdo-encoder-layers", "2"),
-}
 TLM = ("--criterion", "label_smoothed_cross_entropy_tlm", "--label-smoothing", "0.1")
-PLAIN = ("--criterion", "label_smoothed_cross_entropy_terms", "--label-smoothing", "0.1")
-EXACT = {"rtol": 0, "atol": 1e-9}
 
 
 def made(*flags, topology="prefix", base=BASE):
@@ -43,12 +33,6 @@ def cut(row, pad, keep=3):
     kept = torch.cat((words[:1], words[1:][1 - keep :]))
     row.fill_(pad)
     row[len(row) - len(kept) :] = kept
-
-
-def gradients(model, loss):
-    model.zero_grad()
-    loss.backward()
-    return {name: parameter.grad.clone() for name, parameter in model.named_parameters()}
 
 
 def predicted_by_hand(model, batch, kind, pad, smoothing=0.1, before=1, after=0):
@@ -80,7 +64,7 @@ def test_the_sum_of_both_losses(topology, kind, normalization):
     task, model, criterion, batch = made(
         *TLM, *flags, "--reconstruction-weight", "0.7", topology=topology
     )
-    _, _, plain, _ = made(*PLAIN, topology=topology)
+    _, _, plain, _ = made(*TERMS, topology=topology)
     source_loss, nll, count = predicted_by_hand(model, batch, kind, task.source_dictionary.pad())
     target, size, _ = plain(model, batch)
     assert count != size
@@ -203,7 +187,7 @@ def test_what_is_reported():
 def test_lambda_0_asks_for_nothing(topology, monkeypatch):
     """The source's last layer and the projection are skipped; all equals the plain criterion."""
     _, model, criterion, batch = made(*TLM, "--reconstruction-weight", "0", topology=topology)
-    _, _, plain, _ = made(*PLAIN, topology=topology)
+    _, _, plain, _ = made(*TERMS, topology=topology)
     assert criterion.terms["reconstruction"].request(model, batch).source_loss is None
     requests = []
     forward = model.core.forward
@@ -269,9 +253,9 @@ def test_the_undisturbed_source_is_predicted():
 def test_beside_other_terms():
     """InstruCL's and the reconstruction's sum, in one forward pass."""
     both = ("--loss-terms", "instrucl,reconstruction")
-    _, model, criterion, batch = made(*PLAIN, *both)
-    single = [made(*PLAIN, "--loss-terms", name)[2] for name in both[1].split(",")]
-    plain = made(*PLAIN)[2](model, batch)[0]
+    _, model, criterion, batch = made(*TERMS, *both)
+    single = [made(*TERMS, "--loss-terms", name)[2] for name in both[1].split(",")]
+    plain = made(*TERMS)[2](model, batch)[0]
     parts = sum(single_term(model, batch)[0] - plain for single_term in single)
     torch.testing.assert_close(criterion(model, batch)[0], plain + parts, **EXACT)
 

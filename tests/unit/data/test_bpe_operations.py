@@ -12,6 +12,7 @@ import pytest
 from tdo_plugin.cli import main
 from tdo_plugin.data import segmentation as sp
 from tdo_plugin.data.databin import MARK
+from tdo_plugin.data.joint_model import META_PIECES, Alphabet, SegmentationSettings, train_model
 from tdo_plugin.data.textfolder import read_lines
 from tdo_plugin.errors import UserError
 
@@ -24,15 +25,15 @@ def text(seed: int = 1) -> list[str]:
     return [" ".join(drawn.choices(words, weights, k=8)) for _ in range(400)]
 
 
-def learn(folder: Path, lines: list[str], **settings: Any) -> sp.Alphabet | None:
+def learn(folder: Path, lines: list[str], **settings: Any) -> Alphabet | None:
     (folder / "text").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    chosen = sp.SegmentationSettings(model_type="bpe", normalization="identity", **settings)
-    return sp.train_model([folder / "text"], folder / "spm", chosen)
+    chosen = SegmentationSettings(model_type="bpe", normalization="identity", **settings)
+    return train_model([folder / "text"], folder / "spm", chosen)
 
 
 def pieces_of(folder: Path) -> list[str]:
     model = sp.load_model(folder / "spm.model")
-    return [model.id_to_piece(index) for index in range(sp.META_PIECES, model.get_piece_size())]
+    return [model.id_to_piece(index) for index in range(META_PIECES, model.get_piece_size())]
 
 
 def initials_of(lines: list[str]) -> set[str]:
@@ -72,7 +73,7 @@ def test_the_vocabulary_is_the_operations_and_the_alphabet(tmp_path: Path, opera
     alphabet = learn(tmp_path, text(), bpe_operations=operations)
     pieces = pieces_of(tmp_path)
     characters, initials = {*"".join(text()).replace(" ", "▁")}, initials_of(text())
-    assert alphabet == sp.Alphabet(len(characters), len(initials))
+    assert alphabet == Alphabet(len(characters), len(initials))
     assert len(pieces) == operations + len(characters) + len(initials)
     assert {piece for piece in pieces if len(piece) == 1} == characters
 
@@ -93,7 +94,7 @@ def test_as_many_characters_begin_words_as_end_them_in_this_text(tmp_path: Path)
 
 def test_elsewhere_the_alphabet_has_another_size(tmp_path: Path) -> None:
     lines = ["abc abd aabe"] * 20
-    assert learn(tmp_path, lines, bpe_operations=2) == sp.Alphabet(len("abcde▁"), len("a"))
+    assert learn(tmp_path, lines, bpe_operations=2) == Alphabet(len("abcde▁"), len("a"))
     assert len(pieces_of(tmp_path)) == 2 + len("abcde▁") + len("a")
     assert symbols_of_sennrich_et_al(lines) == {"a", "b", "c</w>", "d</w>", "e</w>"}
 
@@ -104,7 +105,7 @@ def test_what_is_merged_is_what_sennrich_et_al_merge(tmp_path: Path) -> None:
     pieces = pieces_of(tmp_path)[:merges]
     assert pieces == merged(text(), merges)
     # pieces that a model of so many entries does not have: two scripts, letters with digits
-    learn(tmp_path, text(), vocab_size=sp.META_PIECES + len(pieces_of(tmp_path)))
+    learn(tmp_path, text(), vocab_size=META_PIECES + len(pieces_of(tmp_path)))
     assert not {*pieces} <= {*pieces_of(tmp_path)}
 
 
@@ -126,9 +127,9 @@ def test_characters_are_those_that_are_covered(tmp_path: Path, coverage: float, 
 
 def test_characters_are_counted_as_the_text_is_normalized_and_lowercased(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("\uff21B ab Ab\n" * 9, encoding="utf-8")
-    settings = sp.SegmentationSettings(model_type="bpe", bpe_operations=1)
-    alphabet = sp.train_model([tmp_path / "text"], tmp_path / "spm", settings, lowercase=True)
-    assert alphabet == sp.Alphabet(characters=3, initials=1)
+    settings = SegmentationSettings(model_type="bpe", bpe_operations=1)
+    alphabet = train_model([tmp_path / "text"], tmp_path / "spm", settings, lowercase=True)
+    assert alphabet == Alphabet(characters=3, initials=1)
     assert sorted(pieces_of(tmp_path)) == ["a", "ab", "b", "▁", "▁ab"]
 
 
@@ -136,7 +137,7 @@ def test_a_drawn_text_is_the_same_both_times(tmp_path: Path) -> None:
     characters = [chr(0x4E00 + index) for index in range(300)]
     lines = [f"{character} ab ab" for character in characters]
     alphabet = learn(tmp_path, lines, bpe_operations=3, sentences=100)
-    assert alphabet == sp.Alphabet(100 + len("ab▁"), 100 + len("a"))
+    assert alphabet == Alphabet(100 + len("ab▁"), 100 + len("a"))
     assert sum(piece in characters for piece in pieces_of(tmp_path)) == 100
 
 
@@ -150,7 +151,7 @@ def test_a_drawn_text_is_the_same_both_times(tmp_path: Path) -> None:
 )
 def test_sizes_that_contradict(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=message):
-        sp.SegmentationSettings(**settings)
+        SegmentationSettings(**settings)
 
 
 def test_too_many_operations_are_one_line(tmp_path: Path) -> None:
@@ -160,9 +161,9 @@ def test_too_many_operations_are_one_line(tmp_path: Path) -> None:
 
 
 def test_records_of_other_sizes_stay_what_they_were() -> None:
-    assert "bpe_operations" not in sp.SegmentationSettings(80).stored()
-    assert sp.SegmentationSettings(model_type="bpe", bpe_operations=8).stored() == {
-        **sp.SegmentationSettings(80, "bpe").stored(),
+    assert "bpe_operations" not in SegmentationSettings(80).stored()
+    assert SegmentationSettings(model_type="bpe", bpe_operations=8).stored() == {
+        **SegmentationSettings(80, "bpe").stored(),
         "vocab_size": 0,
         "bpe_operations": 8,
     }

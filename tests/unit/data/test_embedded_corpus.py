@@ -9,13 +9,8 @@ from pathlib import Path
 import pytest
 
 from tdo_plugin.data import embedded_corpus
-from tdo_plugin.data.embedded_corpus import (
-    CorpusSettings,
-    add_to_corpus,
-    draw,
-    split_of,
-    write_corpus,
-)
+from tdo_plugin.data.corpus_settings import SHARES, CorpusSettings
+from tdo_plugin.data.embedded_corpus import add_to_corpus, draw, split_of, write_corpus
 from tdo_plugin.data.grammar import LANGUAGES, locate
 from tdo_plugin.errors import UserError
 
@@ -116,7 +111,7 @@ def test_each_meaning_has_one_split_in_its_share():
     counts = Counter(
         split_of(kind.name, rank) for kind, rank in (locate(index, 1) for index in range(8000))
     )
-    for split, share in embedded_corpus.SHARES.items():
+    for split, share in SHARES.items():
         assert counts[split] == pytest.approx(8000 * share / 256, rel=0.1)
 
 
@@ -282,14 +277,14 @@ def test_an_interrupt_leaves_nothing_half_written(tmp_path, monkeypatch, error, 
 def test_a_new_corpus_that_cannot_be_put_in_place_leaves_the_old_one_there(tmp_path, monkeypatch):
     out = tmp_path / "c"
     write_corpus(out, settings(train=3))
-    before, replace = contents(out), Path.replace
+    before, rename = contents(out), Path.rename
 
     def fails(path, target):
-        if target == out and not path.name.endswith(".old"):
+        if target == out and path.name == "new":
             raise OSError(5, "Input/output error")
-        return replace(path, target)
+        return rename(path, target)
 
-    monkeypatch.setattr(Path, "replace", fails)
+    monkeypatch.setattr(Path, "rename", fails)
     with pytest.raises(UserError, match=r"`--out` must be writable; .*: Input/output error"):
         write_corpus(out, settings(train=4), force=True)
     assert contents(out) == before

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tdo_plugin.data import segmentation as sp
+from tdo_plugin.data.joint_model import SegmentationSettings, train_model, training_sides
 from tdo_plugin.data.textfolder import read_lines, read_text_folder
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.outputs import join_pieces
@@ -21,7 +22,7 @@ LINES = [f"{a} {b} {c} ." for a in WORDS for b in WORDS for c in WORDS]
 def model_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("spm")
     (folder / "text").write_text("\n".join(LINES) + "\n")
-    sp.train_model([folder / "text"], folder / "spm", sp.SegmentationSettings(vocab_size=60))
+    train_model([folder / "text"], folder / "spm", SegmentationSettings(vocab_size=60))
     return folder / "spm.model"
 
 
@@ -64,9 +65,9 @@ def test_no_test_line_is_left_out(model_path: Path, tmp_path: Path) -> None:
 
 def test_impossible_settings_are_one_line(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("\n".join(LINES) + "\n")
-    settings = sp.SegmentationSettings(vocab_size=5, model_type="bpe")
+    settings = SegmentationSettings(vocab_size=5, model_type="bpe")
     with pytest.raises(UserError, match="`--vocab-size` must") as error:
-        sp.train_model([tmp_path / "text"], tmp_path / "spm", settings)
+        train_model([tmp_path / "text"], tmp_path / "spm", settings)
     assert "\n" not in str(error.value)
     (tmp_path / "bad.model").write_text("no model")
     with pytest.raises(UserError, match="must be a SentencePiece model"):
@@ -76,7 +77,7 @@ def test_impossible_settings_are_one_line(tmp_path: Path) -> None:
 TWICE = """
 import sys
 from pathlib import Path
-from tdo_plugin.data.segmentation import SegmentationSettings, train_model
+from tdo_plugin.data.joint_model import SegmentationSettings, train_model
 from tdo_plugin.runtime.jobs import run_jobs
 text, out = map(Path, sys.argv[1:])
 def learn(name):
@@ -107,7 +108,7 @@ def test_equal_files_count_once_and_the_hub_can_be_limited(tmp_path: Path) -> No
     folder = read_text_folder(tmp_path)
 
     def names(*hub_pairs: str) -> list[str]:
-        return [path.name for path in sp.training_sides(folder, hub_pairs)]
+        return [path.name for path in training_sides(folder, hub_pairs)]
 
     assert names() == ["train.en-de.en", "train.en-de.de", "train.en-fr.fr"]
     (tmp_path / "train.en-fr.en").write_text("other English\n")
@@ -123,7 +124,7 @@ def test_the_hub_can_be_limited_where_pairs_name_it_last(tmp_path: Path) -> None
             for split in ("train", "valid"):
                 path = tmp_path / f"{split}.{source}-en.{language}"
                 path.write_text(f"{language} beside {source}\n")
-    sides = sp.training_sides(read_text_folder(tmp_path), ("fr",))
+    sides = training_sides(read_text_folder(tmp_path), ("fr",))
     assert [path.name for path in sides] == ["train.de-en.de", "train.fr-en.fr", "train.fr-en.en"]
 
 

@@ -11,7 +11,8 @@ from support.score_sheets import sheet
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.report import report_tables
 from tdo_plugin.evaluation.report.text_tables import terminal
-from tdo_plugin.evaluation.score_sheet import as_json, read_sheet
+from tdo_plugin.evaluation.score_sheet import as_json
+from tdo_plugin.evaluation.sheet_reading import read_sheet
 
 WRONG = (None, True, -1, 2**70, 1e300, float("nan"), "", "x", "\x1b[31m", [], [1], {}, {"x": 1})
 

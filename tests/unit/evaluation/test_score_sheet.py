@@ -17,8 +17,8 @@ from tdo_plugin.evaluation.score_sheet import (
     as_json,
     mean,
     merge,
-    read_sheet,
 )
+from tdo_plugin.evaluation.sheet_reading import read_sheet
 
 DIFFERENCE = Difference(30.0, 20.0, 10.0, 8.0, 12.0, 0.01)
 

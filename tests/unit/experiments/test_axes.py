@@ -188,11 +188,11 @@ def test_another_table_shows_the_best_of_the_same_cells(tmp_path: Path) -> None:
 def test_what_a_scale_alone_has(tmp_path: Path) -> None:
     """A further value, and a second corpus, whose cells are a table of their own."""
     table = planned(tmp_path, "table9", "full")
-    (report,) = steps(table, "report")
-    assert [str(path.relative_to(tmp_path)) for path in report.files] == [
+    files = {path: text for step in steps(table, "report") for path, text in step.files.items()}
+    assert [str(path.relative_to(tmp_path)) for path in files] == [
         *("run/table9/de-en/cells.json", "run/table9/en-ro/cells.json"),
     ]
-    first, second = (json.loads(text) for text in report.files.values())
+    first, second = map(json.loads, files.values())
     assert first["axes"]["weight"] == ["0", "1", "3", "drops"]
     assert len(first["cells"]) == len(second["cells"]) == 9
     _, romanian = steps(table, "scores")

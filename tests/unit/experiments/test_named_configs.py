@@ -53,6 +53,16 @@ def test_one_that_comes_along():
 def test_one_that_goes_on_with_another(scale):
     robt = named_config("mine.toml/tdo+robt", scale)
     assert (robt.system.before, robt.system.continues) == ("tdo", "restore")
+    assert robt.needed == {"--restore-file": "goes on with a checkpoint of tdo"}
+
+
+def test_what_only_a_run_makes_is_needed():
+    masked = named_config("mine.toml/tdo+masked")
+    assert masked.needed == {
+        "--tdo-neuron-masks": "has {made.masks}, which tdo reproduce mine.toml makes",
+        "--finetune-from-model": "goes on with a checkpoint of tdo",
+    }
+    assert masked.config == named_config("mine.toml/tdo").config
 
 
 @pytest.mark.parametrize(
@@ -67,12 +77,6 @@ def test_one_that_goes_on_with_another(scale):
         ("mine.toml/none", None, "mine.toml, system none: no part is none; there are base, tdo"),
         ("mine.toml/tdo", "huge", "`--scale` must be of toy, smoke, full; it is huge"),
         ("mine.toml/large", "toy", "`--scale` must be one that mine/large is there at; it is toy"),
-        (
-            "mine.toml/tdo+masked",
-            None,
-            r"whose flags name no file of a run; mine/tdo\+masked has {made.masks}, which tdo "
-            "reproduce mine.toml makes",
-        ),
         ("bad.toml/tdo", None, "bad.toml must be TOML; "),
     ],
 )

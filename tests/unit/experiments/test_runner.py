@@ -99,7 +99,7 @@ def test_a_failure_keeps_back_what_needs_it_and_no_more(tmp_path, monkeypatch):
     monkeypatch.setenv("FAILS", "neurons")
     table = planned(tmp_path, "parts")
     troubles, _ = run(table)
-    assert list(troubles) == ["masks/0.5.masks/made"]
+    assert next(iter(troubles)) == "masks/0.5.masks/made"
     assert troubles["masks/0.5.masks/made"].startswith("ended with 3: no memory (all of it: ")
     trained = {Path(words[1]).parent.name for words in commands(tmp_path) if words[0] == "train"}
     assert trained == {"one+direction=en-de", "one+direction=en-fr", "tdo", "tdo+robt"}
@@ -108,6 +108,60 @@ def test_a_failure_keeps_back_what_needs_it_and_no_more(tmp_path, monkeypatch):
     assert run(planned(tmp_path, "parts"))[0] == {}
     names = [words[0] for words in commands(tmp_path)[before:]]
     assert names.count("train") == 1 and "corpus" not in names
+
+
+def test_a_failed_row_is_marked_and_the_others_are_reported(tmp_path, monkeypatch):
+    monkeypatch.setenv("FAILS", "train:/tdo+instrucl/")
+    troubles, _ = run(planned(tmp_path, "table1"))
+    assert troubles.pop("tdo+instrucl/training").startswith("ended with 3: no memory")
+    assert troubles == {
+        "table1/text/scores": "is without tdo+instrucl/output/en-X",
+        "table1/report": "is without table1/text/scores",
+    }
+    (score,) = (words for words in commands(tmp_path) if words[0] == "score")
+    missing = tmp_path / "run" / "tdo+instrucl" / "output"
+    assert f"like InstruCL at 5={missing}" in score and missing.is_dir()
+    assert (tmp_path / "run" / "table1" / "index.html").is_file()
+    monkeypatch.setenv("FAILS", "")
+    before = len(commands(tmp_path))
+    assert run(planned(tmp_path, "table1"))[0] == {}
+    assert [words[0] for words in commands(tmp_path)[before:]] == [
+        "train", "average", "translate", "score", "report",
+    ]  # fmt: skip
+    monkeypatch.setenv("FAILS", "train")
+    other = tmp_path / "other"
+    other.mkdir()
+    assert set(run(planned(other, "table1"))[0]) == {
+        f"{name}/training" for name in ("base", "tdo", "tdo+instrucl")
+    }
+
+
+def test_a_drawing_is_of_the_rows_that_are_there(tmp_path, monkeypatch):
+    monkeypatch.setenv("FAILS", "train:/tdo+robt/")
+    troubles, _ = run(planned(tmp_path, "parts"))
+    assert troubles["parts/curve/drawing"] == "is without tdo+robt/training"
+    (words,) = (words for words in commands(tmp_path) if words[0] == "curve")
+    assert sum("validation.jsonl" in word for word in words) == 1
+
+
+def test_a_tables_folder_has_what_was_asked_for_last(tmp_path):
+    def go(*rows):
+        table = planned(tmp_path, "parts", "toy", 1, *rows)
+        stale = table.stale()
+        machine = Machine.of(0, 2, 1, 1)
+        assert Runner(table.plan.graph, machine, print).run(table.goals, stale) == {}
+
+    folder = tmp_path / "run" / "parts"
+    go("tdo+robt", "each")
+    assert (folder / "curve.svg").is_file() and (folder / "curve.txt").is_file()
+    (folder / "gone").mkdir()
+    for path in (folder / "gone" / "scores.json", folder / "mine.txt"):
+        path.touch()
+    go("each")
+    names = {path.name for path in folder.iterdir()}
+    assert names == {"scores.json", "index.html", "mine.txt"}
+    go("tdo+robt")
+    assert (folder / "curve.svg").is_file()
 
 
 def test_an_ended_training_goes_on(tmp_path, monkeypatch):

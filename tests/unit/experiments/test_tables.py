@@ -4,6 +4,7 @@ import pytest
 from support.experiments import TEXT, document, planned
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.experiments import steps as steps_module
 from tdo_plugin.experiments.library import setting_of
 from tdo_plugin.experiments.plan import Inputs, Plan
 from tdo_plugin.experiments.rows import tables_with
@@ -61,7 +62,7 @@ def test_some_rows(tmp_path):
 def test_a_table_from_data_to_report(tmp_path):
     table = planned(tmp_path, "table1", "toy", 1, "base", "tdo")
     assert words(table, "data") == {
-        "text/data": "corpus --out text/text | preprocess text/text text/data --form shared"
+        "text/data": "corpus --out text/text | preprocess text/text text/data --pairs shared"
     }
     assert words(table, "training") == {
         f"{name}/training": f"train {name}/system.conf text/data --save-dir {name}/checkpoints"
@@ -119,7 +120,7 @@ def test_a_row_of_several_systems_and_what_goes_on_with_another_training(tmp_pat
     assert masked.start == ("--finetune-from-model", f"{run}/tdo/average.pt")
     assert f"--tdo-neuron-masks {run}/masks/0.5.masks\n" in next(iter(masked.files.values()))
     assert words(table, "made") == {
-        "masks/0.5.masks/made": "neurons allocate --path tdo/average.pt --threshold 0.5 "
+        "masks/0.5.masks/made": "neurons allocate tdo/average.pt --threshold 0.5 "
         "--out masks/0.5.masks"
     }
     order = list(table.plan.graph)
@@ -137,6 +138,18 @@ def test_what_is_drawn(tmp_path):
     )
     alone = planned(tmp_path, "parts", "toy", 1, "each")
     assert words(alone, "drawing") == {}
+
+
+def test_without_matplotlib_there_are_numbers(tmp_path, monkeypatch):
+    monkeypatch.setattr(steps_module, "cannot_draw", lambda: "matplotlib")
+    (drawing,) = words(planned(tmp_path, "parts"), "drawing").values()
+    assert drawing.endswith(" --out parts/curve.svg --no-figures")
+
+
+def test_a_flag_of_which_nothing_remains_is_refused(tmp_path):
+    system = planned(tmp_path, "parts").plan.system("one")
+    with pytest.raises(UserError, match=r"`--lang-pairs` of one .* as in one\+direction=VALUE"):
+        system.config(lambda expression, scope: None)
 
 
 def test_axes_and_twins(tmp_path):
@@ -175,7 +188,7 @@ def test_keys_follow_what_a_step_depends_on_and_not_where_it_is(tmp_path):
 )
 def test_a_file_runs_no_code_of_others(tmp_path, command, message):
     text = TEXT.replace(
-        "tdo neurons allocate --path {checkpoint:{before}} --threshold {threshold} --out {out}",
+        "tdo neurons allocate {checkpoint:{before}} --threshold {threshold} --out {out}",
         command,
     )
     setting = setting_of(document(tmp_path, text), "toy", {})

@@ -19,8 +19,8 @@ def planned(table: str, scale: str) -> PlannedTable:
 
 def cells(table: str, scale: str) -> list[dict]:
     shown = planned(table, scale)
-    (report,) = (step for step in shown.plan.graph.closure(shown.goals) if step.kind == "report")
-    return [json.loads(text) for text in report.files.values()]
+    reports = (step for step in shown.plan.graph.closure(shown.goals) if step.kind == "report")
+    return [json.loads(text) for report in reports for text in report.files.values()]
 
 
 def rows_of(number: str) -> list[str]:

@@ -1,5 +1,6 @@
 """Config files: includes, the last line wins, what is not understood is refused."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,15 @@ def write(folder: Path, **files: str) -> Path:
     for name, text in files.items():
         (folder / f"{name}.conf").write_text(text)
     return folder / "main.conf"
+
+
+def test_the_file_that_the_documents_show(tmp_path: Path, root: Path) -> None:
+    text = (root / "docs" / "experiments.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^```\n(include small.conf .*?)```$", text, re.M | re.S)
+    write(tmp_path, small="--arch tdo_transformer\n--lr 1\n")
+    config = read_config(write(tmp_path, main=shown))
+    assert (config.gpus, config.precision, config.directions) == (8, "bf16", "en-*")
+    assert config.flags == {"--arch": ["tdo_transformer"], "--lr": ["0.0005"]}
 
 
 def test_later_lines_replace_earlier_ones(tmp_path: Path) -> None:

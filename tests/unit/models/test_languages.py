@@ -154,18 +154,6 @@ def test_a_plain_checkpoint_grows(more):
     torch.testing.assert_close(aware.double()(**batch)[0], plain(**batch)[0], rtol=0, atol=1e-9)
 
 
-def test_an_optimizer_does_not_grow():
-    _, plain, _ = built(*BASE, *TDO)
-    _, aware, _ = built(*BASE, *TDO, *AWARE)
-    resumes = Namespace(reset_optimizer=False, finetune_from_model=None)
-    with pytest.raises(UserError, match="`--finetune-from-model` must name a checkpoint without"):
-        aware.load_state_dict(plain.state_dict(), model_cfg=resumes)
-    aware.load_state_dict(aware.state_dict(), model_cfg=resumes)
-    for starts in ({"reset_optimizer": True}, {"finetune_from_model": "x.pt"}):
-        config = Namespace(**{**vars(resumes), **starts})
-        aware.load_state_dict(plain.state_dict(), model_cfg=config)
-
-
 def test_a_checkpoint_with_other_languages():
     _, model, _ = built(*BASE, *TDO, *AWARE)
     state = model.state_dict()

@@ -70,7 +70,9 @@ def test_a_plain_checkpoint_grows(way):
 
 
 @pytest.mark.parametrize(
-    "flags", [ADAPTERS, TARGETS, EXPERTS], ids=["adapters", "target attention", "experts"]
+    "flags",
+    [ADAPTERS, TARGETS, EXPERTS, ("--tdo-laln", "both", "--tdo-lalt", "xavier")],
+    ids=["adapters", "target attention", "experts", "norms and transformations"],
 )
 def test_an_optimizer_does_not_grow(flags):
     _, plain, _ = built(*BASE, *TDO)
@@ -79,6 +81,9 @@ def test_an_optimizer_does_not_grow(flags):
     with pytest.raises(UserError, match="`--finetune-from-model` must name a checkpoint without"):
         aware.load_state_dict(plain.state_dict(), model_cfg=resumes)
     aware.load_state_dict(aware.state_dict(), model_cfg=resumes)
+    for starts in ({"reset_optimizer": True}, {"finetune_from_model": "x.pt"}):
+        config = Namespace(**{**vars(resumes), **starts})
+        aware.load_state_dict(plain.state_dict(), model_cfg=config)
 
 
 def test_a_checkpoint_goes_by_its_own_order_of_pairs():

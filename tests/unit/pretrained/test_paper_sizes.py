@@ -1,14 +1,14 @@
 """The models of table 2, by the published configurations that they come from, without weights."""
 
-import re
-import shlex
+from pathlib import Path
 
 import pytest
 import torch
-from support.configs import ROOT
+from support.configs import FIND, named
 
 from tdo_plugin.cli import build_parser
-from tdo_plugin.launch.training_config import read_config
+from tdo_plugin.experiments.library import setting_of
+from tdo_plugin.experiments.plan import Inputs, Plan, References
 from tdo_plugin.models.config import spec_from_args
 from tdo_plugin.modules.builder import Builder
 from tdo_plugin.pretrained.design import Design
@@ -22,33 +22,53 @@ ORIGINALS = {
 }
 # Qu et al., appendix H, in millions
 PRINTED = {
-    "m2m-418m": {"encoder-decoder": 307, "decoder-only": 282, "tdo": 282, "tdo-adaptation": 299},
-    "nllb-600m": {"encoder-decoder": 439, "decoder-only": 413, "tdo": 413, "tdo-adaptation": 430},
-    "m2m-1.2b": {"encoder-decoder": 685, "decoder-only": 635, "tdo": 635, "tdo-adaptation": 668},
+    "m2m-418m": {
+        "encoder-decoder": 307,
+        "prefix-decoder-only": 282,
+        "tdo": 282,
+        "tdo+adaptation": 299,
+    },
+    "nllb-600m": {
+        "encoder-decoder": 439,
+        "prefix-decoder-only": 413,
+        "tdo": 413,
+        "tdo+adaptation": 430,
+    },
+    "m2m-1.2b": {
+        "encoder-decoder": 685,
+        "prefix-decoder-only": 635,
+        "tdo": 635,
+        "tdo+adaptation": 668,
+    },
 }
 ROWS = [(model, row) for model, rows in PRINTED.items() for row in rows]
-CONFIGS = sorted((ROOT / "configs" / "ted19-tuned").rglob("*.conf"))
+INSTRUCL = [(model, f"{row}+instrucl") for model in PRINTED for row in ("tdo", "tdo+adaptation")]
 
 
-def made_by(path):
-    """The conversion that a config names in its second line."""
-    command = re.fullmatch(r"# Made by: (tdo convert .+)", path.read_text().splitlines()[1])
-    args = build_parser().parse_args([*shlex.split(command[1])[1:], "--out", "OUT"])
-    assert args.family == ("nllb" if "nllb" in path.parent.name else "m2m100")
+def design_of(model, row):
+    """The conversion that a system begins with."""
+    inputs = Inputs({"originals": Path("originals")})
+    plan = Plan(setting_of(FIND("tdo"), "full", {}), Path("run"), inputs)
+    scope = plan.system(f"{model}/{row}").scope
+    step, _ = plan.made("converted", References(plan, [], f"{model}/{row}"), scope)
+    (command,) = plan.graph[step].commands
+    args = build_parser().parse_args(list(command))
+    assert args.family == ("nllb" if "nllb" in model else "m2m100")
+    assert args.original == Path("originals") / model
     return Design(
         args.to, args.layers, args.target_layer, args.adaptation_dim, {}, ("en", "de"), args.seed
     )
 
 
-def spec_of_conversion(path):
-    sizes, _ = ORIGINALS[path.parent.name]
-    design = made_by(path)
+def spec_of_conversion(model, row):
+    sizes, _ = ORIGINALS[model]
+    design = design_of(model, row)
     return spec_from_args(design.arguments(sizes, design.layers(sizes)))
 
 
 @pytest.mark.parametrize(("model", "row"), ROWS)
 def test_parameters_are_counted_as_in_the_paper(model, row):
-    spec = spec_of_conversion(ROOT / "configs" / "ted19-tuned" / model / f"{row}.conf")
+    spec = spec_of_conversion(model, row)
     rows = ORIGINALS[model][1]
     with torch.device("meta"):
         built = Builder(spec, 1).build(rows, rows)
@@ -56,15 +76,22 @@ def test_parameters_are_counted_as_in_the_paper(model, row):
     assert millions == pytest.approx(PRINTED[model][row], abs=1)
 
 
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: f"{path.parent.name}/{path.stem}")
-def test_a_config_trains_what_its_conversion_makes(path):
+@pytest.mark.parametrize(("model", "row"), ROWS + INSTRUCL)
+def test_a_system_trains_what_its_conversion_makes(model, row):
     """All but what is a matter of training: dropout and frozen embeddings."""
     from fairseq import options
 
-    words = ["data", "--langs", "en,de", "--lang-pairs", "en-de", *read_config(path).words()]
+    words = [
+        "data",
+        "--langs",
+        "en,de",
+        "--lang-pairs",
+        "en-de",
+        *named(f"tdo/{model}/{row}").words(),
+    ]
     args = options.parse_args_and_arch(options.get_training_parser(), input_args=words)
     trained, converted = (
-        vars(spec).copy() for spec in (spec_from_args(args), spec_of_conversion(path))
+        vars(spec).copy() for spec in (spec_from_args(args), spec_of_conversion(model, row))
     )
     free = ("dropout", "attention_dropout", "freeze_embeddings")
     assert (trained.pop("freeze_embeddings"), converted.pop("freeze_embeddings")) == (True, False)

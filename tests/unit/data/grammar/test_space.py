@@ -15,6 +15,7 @@ from tdo_plugin.data.grammar import (
     Clause,
     Loc,
     Meaning,
+    concepts,
     count_meanings,
     kind_sizes,
     linearize,
@@ -22,7 +23,6 @@ from tdo_plugin.data.grammar import (
     meaning_at,
 )
 from tdo_plugin.data.grammar.kinds import make_kinds
-from tdo_plugin.data.grammar.lexicon_tables import INVENTORY
 from tdo_plugin.data.grammar.permutation import permute, round_keys
 
 
@@ -114,8 +114,16 @@ def test_the_same_address_is_the_same_meaning_for_every_seed():
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_lexicons_have_all_concepts_and_no_others(language):
     lexicon = import_module(f"tdo_plugin.data.grammar.{language}_lexicon")
-    for table, concepts in INVENTORY.items():
-        assert set(getattr(lexicon, table)) == set(concepts), table
+    tables = {
+        "NOUNS": concepts.NOUNS,
+        "VERBS": concepts.VERBS,
+        "ADJECTIVES": concepts.ALL_ADJECTIVES,
+        "NAMES": concepts.NAMES,
+        "PLACES": concepts.ALL_PLACES,
+        "TIMES": concepts.ALL_TIMES,
+    }
+    for table, known in tables.items():
+        assert set(getattr(lexicon, table)) == set(known), table
 
 
 def test_the_documentation_says_what_is_so():

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tdo_plugin.evaluation.decoding.pool import _Pool, _serve
+from tdo_plugin.evaluation.decoding.pool import _Pool
+from tdo_plugin.evaluation.decoding.worker import serve
 
 
 @pytest.fixture(autouse=True)
@@ -77,7 +78,7 @@ def test_a_parent_that_is_gone_ends_a_worker_without_a_word(capfd, moment, sent)
         connection.closes("the model loads")
         return object()
 
-    _serve(connection, SimpleNamespace(load=load, checkpoints=(), data=None, out=Path()), "cpu")
+    serve(connection, SimpleNamespace(load=load, checkpoints=(), data=None, out=Path()), "cpu")
     assert connection.sent == sent and not any(capfd.readouterr())
 
 
@@ -89,7 +90,7 @@ def test_a_model_that_does_not_load_is_told_to_whom_is_there(capfd, moment):
         connection.closes("the model loads")
         raise ValueError("no model")
 
-    _serve(connection, SimpleNamespace(load=load, checkpoints=()), "cpu")
+    serve(connection, SimpleNamespace(load=load, checkpoints=()), "cpu")
     assert connection.sent == ([] if moment else ["unusable"])
     assert "ValueError: no model" in capfd.readouterr().err
 

@@ -18,11 +18,15 @@ FILES = ["index.html", "results.md", "results.tex", "results.csv", "results.json
 
 def test_every_file_is_named_and_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heatmap, "available", lambda: False)
-    paths = [*write_report(sheet(), [], tmp_path / "deep" / "out")]
+    out = tmp_path / "deep" / "out"
+    out.mkdir(parents=True)
+    for name in ("matrix-bleu-earlier.csv", "heatmap-chrf.png"):  # of an earlier report
+        (out / name).touch()
+    paths = [*write_report(sheet(), [], out)]
     pairs = product(("bleu", "off", "perplexity"), ("plain", "few"))
     matrices = [f"matrix-{metric}-{name}.csv" for metric, name in pairs]
     assert [path.name for path in paths] == [*FILES, *matrices]
-    assert {*paths} == {*(tmp_path / "deep" / "out").iterdir()}
+    assert {*paths} == {*out.iterdir()}
 
 
 def test_seeds_are_in_every_form_of_the_report() -> None:

@@ -1,0 +1,71 @@
+"""The models of `tdo probe`, and their checkpoints by updates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tdo_plugin.cli.named_models import by_name
+from tdo_plugin.errors import UserError
+
+if TYPE_CHECKING:
+    pass
+
+MANY = "CKPT[,CKPT...]"
+
+
+def named(texts: Sequence[str]) -> dict[str, list[Path]]:
+    """Models and their checkpoints, in order.
+
+    Raises:
+        UserError: a name is there twice, or missing beside another model.
+    """
+    models = {}
+    for name, files in by_name(texts, MANY).items():
+        if not all(files.split(",")):
+            raise UserError(f"`--path` must be [NAME=]{MANY}; it has {files}")
+        models[name] = [Path(path) for path in files.split(",")]
+    return models
+
+
+def checkpoints_of(models: dict[str, list[Path]]) -> dict[str, list[tuple[int, Path]]]:
+    """Updates and file of every checkpoint, by updates.
+
+    Raises:
+        UserError: those of a name are not of one model, or two have seen as many updates.
+    """
+    from tdo_plugin.checkpoints import describe, options, read, regular
+
+    checkpoints: dict[str, list[tuple[int, Path]]] = {}
+    for name, entries in models.items():
+        paths = [
+            path
+            for entry in entries
+            for path in (regular(entry) if entry.is_dir() else [entry.resolve()])
+        ]
+        first: dict[str, str] | None = None
+        by_updates: dict[int, Path] = {}
+        for path in paths:
+            state = read(path, "--path")
+            model_options = options(state)
+            first = first or model_options
+            if model_options != first:
+                key = next(
+                    key
+                    for key in sorted({*model_options, *first})
+                    if model_options.get(key) != first.get(key)
+                )
+                raise UserError(
+                    f"`--path` must name checkpoints of one model as {name}; {paths[0]} and "
+                    f"{path} differ in {key}"
+                )
+            seen = describe(path, state).updates
+            if seen in by_updates:
+                raise UserError(
+                    f"`--path` must name checkpoints of different updates as {name}; "
+                    f"{by_updates[seen]} and {path} have seen {seen}"
+                )
+            by_updates[seen] = path
+        checkpoints[name] = sorted(by_updates.items())
+    return checkpoints

@@ -1,0 +1,114 @@
+"""What the embedded corpus is to have: languages, pairs and sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tdo_plugin.data.grammar import LANGUAGES, count_meanings
+from tdo_plugin.errors import UserError
+
+SHARES = {"test": 32, "valid": 32, "train": 192}
+"""Of 256 meanings, how many belong to each split on average."""
+
+
+@dataclass(frozen=True)
+class CorpusSettings:
+    """What to write.
+
+    ``train`` counts sentence pairs for each pair of ``center`` and another language, or says of
+    each pair, named as in its files (``en-de``), how many; a pair that has fewer has the first ones
+    of what it would have with the largest number. ``valid`` counts pairs likewise, ``test``
+    meanings, which all languages share. With ``share_center`` all pairs have the same training
+    meanings, otherwise no two pairs have one in common.
+
+    Raises:
+        UserError: when a language is unknown, named twice or missing, a size does not fit, or
+            ``train`` names other pairs than there are.
+    """
+
+    languages: tuple[str, ...]
+    train: int | dict[str, int] = 20000
+    valid: int = 500
+    test: int = 500
+    seed: int = 1
+    center: str = "en"
+    share_center: bool = False
+
+    def __post_init__(self) -> None:
+        available = ", ".join(LANGUAGES)
+        for position, language in enumerate(self.languages):
+            if language not in LANGUAGES:
+                raise UserError(f"`--languages` must be among {available}; one is {language!r}")
+            if language in self.languages[:position]:
+                raise UserError(f"`--languages` must name each language once; {language} is twice")
+        if len(self.languages) < 2:
+            named = ",".join(self.languages) or "empty"
+            raise UserError(f"`--languages` must name at least two of {available}; it is {named}")
+        if self.center not in self.languages:
+            listed = ", ".join(self.languages)
+            raise UserError(
+                f"`--center` must be one of `--languages` ({listed}); it is {self.center}"
+            )
+        pairs = [self.pair(language) for language in self.others]
+        if not isinstance(self.train, int) and sorted(self.train) != sorted(pairs):
+            raise UserError(
+                f"`--train` must be a number, or have one for each of {', '.join(pairs)}; "
+                f"it has {', '.join(self.train)}"
+            )
+        for split, share in SHARES.items():
+            sizes = self.sizes(split).values()
+            if min(sizes) < 0:
+                raise UserError(f"`--{split}` must not be negative; it is {min(sizes)}")
+            # 9/10 leaves room for the hash's deviation from its average share.
+            most = count_meanings() * share // 256 * 9 // 10 // self.copies(split)
+            if max(sizes) > most:
+                raise UserError(f"`--{split}` must be at most {most}, by the number of meanings; "
+                                f"it is {max(sizes)}")  # fmt: skip
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The languages but the center."""
+        return tuple(language for language in self.languages if language != self.center)
+
+    def pair(self, language: str) -> str:
+        """What the pair of the center and another language is called."""
+        return f"{self.center}-{language}"
+
+    def sizes(self, split: str) -> dict[str, int]:
+        """The size of a split by the other language of a pair."""
+        size = getattr(self, split)
+        return {
+            language: size if isinstance(size, int) else size[self.pair(language)]
+            for language in self.others
+        }
+
+    def copies(self, split: str) -> int:
+        """How many disjoint sets of meanings a split takes."""
+        return len(self.others) if split == "train" and not self.share_center else 1
+
+
+def parse_languages(text: str) -> Sequence[str]:
+    """``en,de,fr`` to its parts; blanks around commas do not matter."""
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def parse_train(text: str) -> int | dict[str, int]:
+    """``300`` to a number, ``en-de=300,en-fr=200`` to the number of each pair.
+
+    Raises:
+        UserError: it is neither, or a pair is named twice.
+    """
+    try:
+        if "=" not in text:
+            return int(text)
+        parts = [part.partition("=") for part in parse_languages(text)]
+        sizes = [(pair.strip(), int(size)) for pair, _, size in parts]
+    except ValueError:
+        raise UserError(
+            "`--train` must be a number, or one for each pair such as en-de=300,en-fr=200; "
+            f"it is {text}"
+        ) from None
+    if len(dict(sizes)) < len(sizes):
+        raise UserError(f"`--train` must name each pair once; it is {text}")
+    return dict(sizes)

@@ -1,0 +1,139 @@
+"""A worker process of a run that decodes: what it needs to know, and its life."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import sys
+from argparse import Namespace
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tdo_compat.errors import lacks_memory
+from tdo_plugin.data.databin import DataFolder
+from tdo_plugin.errors import line_or_traceback
+from tdo_plugin.evaluation.decoding.decoded_checkpoints import describe
+from tdo_plugin.evaluation.decoding.decoding_options import DecodingOptions
+from tdo_plugin.evaluation.decoding.translators import Translators
+
+if TYPE_CHECKING:
+    from tdo_plugin.evaluation.decoding.translator import Translator
+
+
+class AnyWork(Protocol):
+    """What every worker of a run needs to know, and how it gets what its jobs perform with."""
+
+    @property
+    def data(self) -> DataFolder: ...
+    @property
+    def out(self) -> Path: ...
+    @property
+    def checkpoints(self) -> tuple[Path, ...]: ...
+
+    def load(self, device: str) -> Any:
+        """In the worker's process; raises UserError where the model cannot be loaded."""
+        ...
+
+
+@dataclass(frozen=True)
+class Work:
+    """What every worker of a run that decodes needs to know.
+
+    Attributes:
+        options: how to decode.
+        data: the folder with the segmentation and the test sets.
+        out: where results go.
+        user_dir: a package to import too.
+        by_source: how to decode instead from some languages; see `Translators`.
+    """
+
+    options: DecodingOptions
+    data: DataFolder
+    out: Path
+    user_dir: Path | None = None
+    by_source: Mapping[str, DecodingOptions] = field(default_factory=dict)
+
+    @property
+    def checkpoints(self) -> tuple[Path, ...]:
+        """What the worker loads."""
+        every = (self.options, *self.by_source.values())
+        return tuple(path for options in every for path in options.checkpoints)
+
+    def load(self, device: str) -> Translators:
+        """What the jobs perform with."""
+        further = {
+            source: load(replace(self, options=options), device)
+            for source, options in self.by_source.items()
+        }
+        return Translators(load(self, device), further)
+
+
+def serve(connection: Connection, work: AnyWork, device: str) -> None:
+    """A worker's life: load the model, do what comes, until the other end is gone.
+
+    An end that goes with words of this one unread resets the connection instead of closing it.
+    """
+    signal.signal(signal.SIGTERM, _end)
+    try:
+        loaded = work.load(device)
+        connection.send(("ready", [describe(path) for path in work.checkpoints]))
+    except ConnectionError:  # the parent has ended
+        return
+    except Exception as error:
+        with suppress(ConnectionError):
+            connection.send(("unusable", line_or_traceback(error)))
+        return
+
+    def progress(sentences: int) -> None:
+        connection.send(("sentences", sentences))
+
+    try:
+        while True:
+            job = connection.recv()
+            try:
+                job.perform(loaded, work.data, work.out, progress)
+            except ConnectionError:
+                raise
+            except Exception as error:
+                hint = "`--max-tokens` must be less; " if lacks_memory(error) else ""
+                connection.send(("failed", hint + line_or_traceback(error)))
+            else:
+                connection.send(("done", ""))
+    except (EOFError, ConnectionError):
+        return
+
+
+def _end(*_: object) -> None:
+    """Exit with all that Python cleans up, but without what half-made objects say to that."""
+    sys.unraisablehook = lambda _: None
+    sys.exit(143)
+
+
+def load(work: Work, device: str) -> Translator:
+    """A `Translator` of the work's checkpoints on a device, without fairseq's greetings.
+
+    Raises:
+        UserError: see `Translator`.
+    """
+    begin(device, work.user_dir)
+    import torch
+
+    from tdo_plugin.evaluation.decoding.translator import Translator
+
+    return Translator(work.options, work.data, torch.device(device))
+
+
+def begin(device: str, user_dir: Path | None) -> None:
+    """What comes before a model is loaded: silence, a package with models, the device."""
+    logging.disable(logging.INFO)
+    import torch
+    from fairseq import utils
+
+    if user_dir:
+        utils.import_user_module(Namespace(user_dir=str(user_dir)))
+    if device.startswith("cuda"):
+        torch.cuda.set_device(torch.device(device))

@@ -1,0 +1,61 @@
+"""What tells languages apart: LID, lid.176 in the clone, and where a scale says so a download."""
+
+from pathlib import Path
+
+import pytest
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.experiments import detector
+from tdo_plugin.experiments.library import find, setting_of
+
+
+@pytest.fixture
+def downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file where fasttext-langdetect keeps lid.176; it reads as one."""
+    monkeypatch.delenv("LID", raising=False)
+    monkeypatch.setenv("FTLANG_CACHE", str(tmp_path))
+    monkeypatch.setattr(detector, "CLONE", tmp_path / "clone")
+    monkeypatch.setattr(detector, "find_spec", lambda name: True)
+    monkeypatch.setattr(detector, "FastText", lambda path: None)
+    (tmp_path / "lid.176.bin").touch()
+    return tmp_path / "lid.176.bin"
+
+
+def test_a_download_is_taken_only_where_the_scale_says_so(downloaded: Path) -> None:
+    said: list[str] = []
+    assert detector.lid_words(False, said.append) == () and not said
+    assert detector.lid_words(True, said.append) == ("--lid", str(downloaded))
+    assert said == [f"off-target shares: by {downloaded}"]
+
+
+def test_one_that_cannot_be_read_is_not_taken(
+    downloaded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(path: Path) -> None:
+        raise UserError("no fasttext")
+
+    monkeypatch.setattr(detector, "FastText", fail)
+    said: list[str] = []
+    assert detector.lid_words(True, said.append) == ()
+    assert said == ["off-target shares: by a classifier trained on the corpus (no fasttext)"]
+
+
+def test_lid_goes_first_and_must_be_readable(
+    downloaded: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LID", str(downloaded))
+    assert detector.lid_words(False, print) == ("--lid", str(downloaded))
+    monkeypatch.setattr(detector, "find_spec", lambda name: None)
+    with pytest.raises(UserError, match="where the module fasttext is not installed"):
+        detector.lid_words(False, print)
+    monkeypatch.setenv("LID", "gone")
+    with pytest.raises(UserError, match=r"`LID` must name .*; gone is no file"):
+        detector.lid_words(False, print)
+
+
+@pytest.mark.parametrize("paper", ["tdo", "opus100", "tpdm", "tlm", "neurons"])
+def test_only_tdo_was_evaluated_with_it(paper: str) -> None:
+    for scale in ("toy", "full"):
+        setting = setting_of(find(paper), scale, {})
+        said = setting.said("detector")
+        assert said == ("lid.176" if (paper, scale) == ("tdo", "full") else None)
