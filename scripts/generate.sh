@@ -9,6 +9,5 @@
 # fairseq wrote is OUT/fairseq/SOURCE-TARGET/generate-test.txt; OUT/SOURCE-TARGET.hyp and what lies
 # beside it is made of that. What is there already for this checkpoint is not decoded again. `tdo
 # score` reads OUT.
-set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/pipeline.sh"
-command_or_help translate --engine fairseq "$@"
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+door translate --engine fairseq "$@"

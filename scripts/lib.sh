@@ -1,5 +1,6 @@
 # Shared by the scripts: sourced, never run.
 # shellcheck shell=bash
+set -euo pipefail
 
 ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)"
 # What follows may be used by scripts that source this file.
@@ -12,9 +13,9 @@ die() {
   exit 1
 }
 
-# print_help [FILE]: the comment at the head of the running script, or of another.
+# print_help: the comment at the head of the running script.
 print_help() {
-  sed -n '2,/^set -euo/{/^#/s/^# \{0,1\}//p}' "${1:-$0}"
+  sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"
 }
 
 # show COMMAND...: print a command so that a shell can read it.
@@ -22,4 +23,17 @@ show() {
   printf '+'
   printf ' %q' "$@"
   echo
+}
+
+# door COMMAND...: set up, then become `tdo COMMAND`. Its --help stands behind the script's own, as soon
+# as it is set up.
+door() {
+  if [[ " $* " == *" --help "* || " $* " == *" -h "* ]]; then
+    print_help
+    [[ -x $VENV/bin/python ]] || exit 0
+    echo
+  else
+    bash "$ROOT/scripts/setup.sh"
+  fi
+  exec "$VENV/bin/python" -m tdo_plugin "$@"
 }

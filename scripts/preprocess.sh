@@ -9,6 +9,5 @@
 # model is trained on the training sides, all text is cut into its pieces, and fairseq-preprocess
 # binarises every pair, those without training text too, with one joint dictionary. Its commands
 # are printed; --dry-run only prints them.
-set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/pipeline.sh"
-command_or_help preprocess "$@"
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+door preprocess "$@"

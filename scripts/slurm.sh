@@ -9,7 +9,5 @@
 # --sbatch=--time=24:00:00, --sbatch=--partition=NAME, --sbatch=--account=NAME, ... go to sbatch.
 # Before the time is over the training writes a checkpoint, and the job waits for another turn, in
 # which it goes on. --dry-run only prints the script. All machines must see the same files.
-set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/pipeline.sh"
-[[ $# -gt 0 ]] || set -- --help
-command_or_help train "$@" --slurm
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+door train "$@" --slurm

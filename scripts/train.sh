@@ -17,6 +17,5 @@
 # there are more GPUs than batches, batches are halved, and with them the negatives of InstruCL, which
 # are of one GPU's batch. Training resumes from the checkpoints in --save-dir; SIGTERM ends it with
 # one. The command is printed; --dry-run only prints it.
-set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/pipeline.sh"
-command_or_help train "$@"
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+door train "$@"

@@ -3,17 +3,5 @@
 # feed-forward networks of the last layers, for three pairs, one-to-many and many-to-many. The plain
 # models are trained and measured, and nothing is translated.
 #
-#   scripts/tables/neurons_figure2.sh [toy|multi30k|full] [OPTIONS]
-#
-# OPTIONS, and what the scales are:
-set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/neurons.sh"
-source "$(dirname "${BASH_SOURCE[0]}")/neurons/measured.sh"
-
-# draw_of CORPUS FILE OUT
-draw_of() { tdo analyze neurons importance "$2" --pairs "$(shown_of "$1")" --out "$3"; }
-
-for corpus in one-to-many many-to-many; do
-  row "$corpus/multilingual" "$corpus"
-done
-make_table figure2 all "$@"
+#   scripts/tables/neurons_figure2.sh [toy|multi30k|full|smoke] [OPTIONS of tdo reproduce]
+source "$(dirname "${BASH_SOURCE[0]}")/../reproduce.sh" neurons figure2 "$@"

@@ -3,12 +3,5 @@
 # with ROBT, and by bilingual models through English; BLEU, language accuracy, their correlation.
 # Below RUN/table6 is figure 1, too: zero-shot BLEU over the updates of ROBT.
 #
-#   scripts/tables/opus100_table6.sh [toy|multi30k|full] [OPTIONS]
-#
-# OPTIONS, and what the scales are:
-set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/opus100.sh"
-
-row pivot "pivot by bilingual models"
-many_to_many
-make_table table6 zero-shot "$@"
+#   scripts/tables/opus100_table6.sh [toy|multi30k|full|smoke] [OPTIONS of tdo reproduce]
+source "$(dirname "${BASH_SOURCE[0]}")/../reproduce.sh" opus100 table6 "$@"

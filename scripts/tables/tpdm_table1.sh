@@ -3,15 +3,5 @@
 # TPDM and with its gate (GTPDM), small and base; BLEU of zero-shot directions and means, MultiUN and
 # Europarl. Below RUN/table1 is figure 1, too: zero-shot BLEU over updates.
 #
-#   scripts/tables/tpdm_table1.sh [toy|multi30k|full] [OPTIONS]
-#
-# OPTIONS, and what the scales are:
-set -euo pipefail
-source "$(dirname "${BASH_SOURCE[0]}")/tpdm.sh"
-
-for corpus in MultiUN Europarl; do
-  paper_row "$corpus" "PIV-M (small)"
-  paper_row "$corpus" "PIV-M (base)"
-  main_rows "$corpus"
-done
-make_table table1 all "$@"
+#   scripts/tables/tpdm_table1.sh [toy|multi30k|full|smoke] [OPTIONS of tdo reproduce]
+source "$(dirname "${BASH_SOURCE[0]}")/../reproduce.sh" tpdm table1 "$@"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,21 +37,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Gather the sheets and pictures, and write the page."""
-    from tdo_plugin.evaluation.report.collection import collection_page
-    from tdo_plugin.runtime.files import complete_file
-
-    if args.out.is_dir():
-        raise UserError(f"`--out` must be a file; {args.out} is a folder")
-    reports = [_collected(words, args.out.resolve().parent) for words in args.report]
-    text = collection_page(args.title, reports)
-    make_folder(args.out, "--out")
-    with complete_file(args.out) as stream:
-        stream.write(text)
-    print(args.out.resolve())
+    write_page(args.title, args.report, args.out)
     return 0
 
 
-def _collected(words: list[str], base: Path) -> Collected:
+def write_page(title: str, reports: Sequence[Sequence[str]], out: Path) -> None:
+    """Write reports on one page, and print where it is.
+
+    Args:
+        title: above all.
+        reports: of each its heading, its folder, and published rows to set beside it.
+        out: the page.
+
+    Raises:
+        UserError: a folder without a score sheet, or a page that cannot be written.
+    """
+    from tdo_plugin.evaluation.report.collection import collection_page
+    from tdo_plugin.runtime.files import complete_file
+
+    if out.is_dir():
+        raise UserError(f"`--out` must be a file; {out} is a folder")
+    text = collection_page(title, [_collected(words, out.resolve().parent) for words in reports])
+    make_folder(out, "--out")
+    with complete_file(out) as stream:
+        stream.write(text)
+    print(out.resolve())
+
+
+def _collected(words: Sequence[str], base: Path) -> Collected:
     from tdo_plugin.evaluation.report.collection import Collected
     from tdo_plugin.evaluation.score_sheet import merge
     from tdo_plugin.evaluation.sheet_reading import read_sheet

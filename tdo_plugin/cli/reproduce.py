@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 HELP = "train, translate, score and draw the tables of a paper, or of one's own experiments"
 EXAMPLE = "tdo reproduce tdo table1 --scale toy --rows 'ted19/*'"
+ALL = "all"  # in the place of a file: the papers
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "experiments",
         metavar="EXPERIMENTS",
-        help="tdo, opus100, tpdm, tlm, neurons, or a file (docs/experiments.md)",
+        help="tdo, opus100, tpdm, tlm, neurons, or a file (docs/experiments.md); all for the "
+        "headline tables of these papers, and one page of them",
     )
     parser.add_argument(
         "rest",
@@ -39,10 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="tables and figures (default: all), and options as below; EXPERIMENTS alone with "
         "--help lists its tables and what options of its own it has",
     )
-    _options(parser)
+    add_options(parser)
 
 
-def _options(parser: argparse.ArgumentParser) -> None:
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Declare what any file takes, behind its tables."""
     add = parser.add_argument
     add("--rows", metavar="NAME,...", help="some of the rows, by their names or patterns")
     add("--headline", action="store_true", help="of the rows those that show what the paper found")
@@ -85,6 +88,22 @@ def run_options(parser: argparse.ArgumentParser, scales: str, place: str) -> Non
 
 def run(args: argparse.Namespace) -> int:
     """Do what is not done yet; 1 where a step failed."""
+    if args.experiments == ALL:
+        from tdo_plugin.cli.reproduce_all import run_all
+
+        return run_all(args)
+    return make(args, *planned(args))
+
+
+def planned(args: argparse.Namespace) -> tuple[Plan, list[PlannedTable]]:
+    """The tables that are asked for, with the steps that they take.
+
+    Args:
+        args: `experiments` names the file; what `rest` says of tables and options is read into it.
+
+    Raises:
+        UserError: a file, table, scale or option that there is not.
+    """
     from tdo_plugin.experiments.library import find, setting_of
     from tdo_plugin.experiments.plan import Inputs, Plan
     from tdo_plugin.experiments.rows import tables_with
@@ -109,17 +128,23 @@ def run(args: argparse.Namespace) -> int:
     patterns = args.rows.split(",") if args.rows else ()
     names = tables_with(setting, _tables(document, setting, args.tables), patterns)
 
-    def planned(setting: Setting) -> tuple[Plan, list[PlannedTable]]:
+    def tables_of(setting: Setting) -> tuple[Plan, list[PlannedTable]]:
         plan = Plan(setting, run_folder, inputs, args.seeds)
         headline = {name: args.headline and document.tables[name].headline for name in names}
         return plan, [PlannedTable(plan, name, patterns or headline[name] or ()) for name in names]
 
-    plan, tables = planned(setting)
+    plan, tables = tables_of(setting)
     goals = [goal for table in tables for goal in table.goals]
-    _check_given(given, setting, paths, plan.graph, goals, planned)
+    _check_given(given, setting, paths, plan.graph, goals, tables_of)
+    return plan, tables
+
+
+def make(args: argparse.Namespace, plan: Plan, tables: Sequence[PlannedTable]) -> int:
+    """Do the steps that are not done yet, or print what the options say; 1 where one failed."""
     for table in {table.scored.name: table.scored for table in tables}.values():
         if table.left_out:
-            print(f"{table.name}: not at the scale {setting.scale}: {', '.join(table.left_out)}")
+            scale = plan.setting.scale
+            print(f"{table.name}: not at the scale {scale}: {', '.join(table.left_out)}")
     if args.estimate:
         from tdo_plugin.experiments.estimates import estimate
 
@@ -136,7 +161,7 @@ def _read(args: argparse.Namespace, document: Document) -> dict[str, str]:
         formatter_class=argparse.RawDescriptionHelpFormatter, epilog=_epilog(document),
     )  # fmt: skip
     parser.add_argument("tables", nargs="*", metavar="TABLE", help="tables and figures; see below")
-    _options(parser)
+    add_options(parser)
     own = parser.add_argument_group(f"of {document.path.name}")
     for name, option in document.options.items():
         listed = f" ({', '.join(option.choices)})" if option.choices else ""
@@ -166,7 +191,7 @@ def _check_given(
     paths: Mapping[str, Path],
     graph: Graph,
     goals: Sequence[str],
-    planned: Callable[[Setting], tuple[Plan, list[PlannedTable]]],
+    tables_of: Callable[[Setting], tuple[Plan, list[PlannedTable]]],
 ) -> None:
     """Raise UserError where an option is for nothing, or a command would not take its words."""
     from tdo_plugin.cli import build_parser
@@ -174,7 +199,7 @@ def _check_given(
     from tdo_plugin.experiments.steps import SCRIPT
 
     def come_to(setting: Setting) -> Hashable:
-        plan, tables = planned(setting)
+        plan, tables = tables_of(setting)
         return tuple(plan.graph.key(goal) for table in tables for goal in table.goals)
 
     check_options([name for name in given if name in setting.options], setting, come_to)
@@ -211,11 +236,13 @@ def _tables(document: Document, setting: Setting, requested: Sequence[str]) -> l
     for name in requested:
         if name not in document.tables:
             raise UserError(f"`TABLE` must be of {', '.join(document.tables)}; it is {name}")
-    return [
-        name
-        for name, table in document.tables.items()
-        if setting.has(table.scales) and (name in requested or not requested)
-    ]
+    names = [name for name in document.tables if name in requested or not requested]
+    here = [name for name in names if setting.has(document.tables[name].scales)]
+    if names and not here:
+        raise UserError(
+            f"`--scale` must be one that {', '.join(names)} is there at; it is {setting.scale}"
+        )
+    return here
 
 
 def _detector(setting: Setting) -> tuple[str, ...]:

@@ -248,7 +248,9 @@ class Table:
         draw: what is drawn.
         twins: whether rows that come to the same training are shown.
         scales: those that have it; all where there are none.
-        headline: patterns of the rows that show what the paper found.
+        headline: patterns of the rows that show what the paper found. A paper has one table with
+            such rows, which `tdo reproduce all` makes.
+        headline_updates: updates of a row in what that makes, by scale (default: the scale's).
     """
 
     title: str = ""
@@ -271,6 +273,7 @@ class Table:
     twins: bool = False
     scales: tuple[str, ...] = ()
     headline: tuple[str, ...] = ()
+    headline_updates: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

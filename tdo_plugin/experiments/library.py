@@ -11,6 +11,7 @@ from tdo_plugin.experiments.document import Document
 from tdo_plugin.experiments.document_reader import read_document
 from tdo_plugin.experiments.systems import Setting
 
+PAPERS = ("tdo", "opus100", "tpdm", "tlm", "neurons")  # whose tables and figures these are
 FOLDER = Path(__file__).resolve().parents[2] / "configs" / "experiments"
 
 

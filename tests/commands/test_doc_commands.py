@@ -18,9 +18,10 @@ import pytest
 from support.configs import ROOT, torchrun
 from support.doc_commands import DOCUMENTS, FENCE, Command, blocks, fenced, in_text
 from support.prepared import prepared, trained
-from support.scripts import CLONE, dry_run, script
+from support.scripts import called
 
 from tdo_plugin.cli import COMMANDS, build_parser, main
+from tdo_plugin.cli.reproduce import ALL, planned
 from tdo_plugin.grid.cells import Run, cells_of, runs_of
 from tdo_plugin.grid.description import read_grid
 from tdo_plugin.launch.training import Machine, train_words
@@ -33,6 +34,8 @@ PLACEHOLDERS = {
     "FLAGS": ["--tdo-init", "identity-stage1"],
     "FLAG...": ["--max-update", "10"],
     "...": [],
+    "DIR": ["."],
+    "ARCHIVES": ["."],
 }
 # Programs that have no parser to ask, and why.
 OTHERS = {
@@ -42,8 +45,7 @@ OTHERS = {
     "-m venv": "Python's own",
     "-m pytest": "its options are those of a plugin that is installed by the line before",
     "scripts/test.sh": "hands what it does not know on to pytest; test_scripts.py has its tiers",
-    "benchmarks/source_reading/run.sh": "test_scripts.py has what it trains",
-    "benchmarks/text_alone.sh": "test_tlm_tables.py has what it trains",
+    "scripts/setup.sh": "test_scripts.py has its options",
 }
 # What stands in documents for a number or a folder.
 NUMBERS = ("N", "V", "K")
@@ -107,6 +109,14 @@ def tdo(words: list[str], folder: Path) -> None:
         assert "+ tdo train" in succeeds([*words, "--dry-run"])
     elif args.command == "translate" and args.engine == "fairseq":
         decoding(words)
+    elif args.command == "reproduce" and shows_commands(args, folder):
+        succeeds([*words, "--dry-run"])
+
+
+def shows_commands(args: argparse.Namespace, folder: Path) -> bool:
+    """Whether what `tdo reproduce` makes can be looked at: not of a reader's own file."""
+    own = args.experiments.endswith(".toml") and not (folder / args.experiments).is_file()
+    return not own and "--help" not in args.rest
 
 
 def succeeds(words: list[str]) -> str:
@@ -225,13 +235,13 @@ PROGRAMS: dict[str, Callable[[list[str], Path], None]] = {
     "python": python,
     "pip": pip,
 }
-# scripts that are commands of `tdo`
-SAME = {
-    "scripts/train.sh": ["train"],
-    "scripts/slurm.sh": ["train", "--slurm"],
-    "scripts/preprocess.sh": ["preprocess"],
-    "scripts/generate.sh": ["translate", "--engine", "fairseq"],
-}
+
+
+def through_door(name: str, words: list[str]) -> tuple[str, list[str]]:
+    """The command of `tdo` that a script becomes; any other program as it is."""
+    if not name.startswith("scripts/") or name in OTHERS or "--help" in words:
+        return name, words
+    return "tdo", called(name.removeprefix("scripts/"), *words)
 
 
 def follow(command: Command) -> None:
@@ -241,10 +251,8 @@ def follow(command: Command) -> None:
         return
     name, *words = filled(command)
     assert "/" not in name or (command.folder / name).is_file(), f"{name} is not there"
-    if name in SAME:
-        same, *options = SAME[name]
-        tdo([same, *words, *options], command.folder)
-    elif name in PROGRAMS:
+    name, words = through_door(name, words)
+    if name in PROGRAMS:
         PROGRAMS[name](words, command.folder)
     elif not name.endswith(".sh"):
         assert name in OTHERS, f"{name} has no parser here"
@@ -255,13 +263,16 @@ def mention(command: Command) -> None:
     name, *words = filled(command)
     words = ["1" if word in NUMBERS else word.strip("[]") for word in words]
     options = [word.partition("=")[0] for word in words if word.startswith("-") and word != "--"]
-    name, *rest = SAME.get(name, [name])
-    words = [*rest, *words]
-    if name in COMMANDS:
-        name, words = "tdo", [name, *words]
     if name.endswith(".sh"):
         assert (command.folder / name).is_file(), f"{name} is not there"
-        return
+        door, words = through_door(name, words)
+        if words[:1] == ["reproduce"]:
+            tdo(words, command.folder)
+        if door == name or words[:1] == ["reproduce"]:
+            return
+        name = door
+    if name in COMMANDS:
+        name, words = "tdo", [name, *words]
     available = set(options_of(name, words)) | {"--help"}
     assert set(options) <= available, f"no options of {name}: {sorted(set(options) - available)}"
 
@@ -348,22 +359,6 @@ def test_the_commands_in_running_text(scratch: Path, subtests: pytest.Subtests) 
 
 
 @pytest.mark.long
-def test_scripts_have_the_options(
-    clone: Path, scratch: Path, tmp_path: Path, subtests: pytest.Subtests
-) -> None:
-    """A script that is given one option more complains of that one, and of none before it."""
-    for command in [*fenced(scratch), *in_text(scratch)]:
-        name, *words = filled(command)
-        if not name.endswith(".sh") or name in SAME or name in OTHERS or "--help" in words:
-            continue
-        name = Path(name).name.replace("setup.sh", "real-setup.sh")
-        words = [str(tmp_path) if word in ("DIR", "ARCHIVES") else word for word in words]
-        with subtests.test(command=str(command)):
-            errors = script(clone, name, *words, "--no-such-option", code=1).stderr
-            assert "`--no-such-option` is not an option" in errors, errors
-
-
-@pytest.mark.long
 def test_the_trainings_of_grids(scratch: Path, subtests: pytest.Subtests) -> None:
     """Those of all cells; of cells that differ in their seed only, the first."""
     for command in [*fenced(scratch), *in_text(scratch)]:
@@ -389,15 +384,20 @@ def one_seed(runs: Iterable[Run]) -> Iterable[Run]:
 
 
 @pytest.mark.full
-def test_the_trainings_of_scripts(scratch: Path, subtests: pytest.Subtests) -> None:
+def test_the_trainings_of_tables(scratch: Path, subtests: pytest.Subtests) -> None:
     """What the tables and figures of fenced commands train."""
     for command in fenced(scratch):
         name, *words = filled(command)
-        if not name.startswith(("scripts/tables/", "scripts/figures/")):
+        name, words = through_door(name, words)
+        if name != "tdo" or words[0] != "reproduce" or ALL in words:
+            continue
+        args = parsed([*words, "--dry-run"])
+        if not shows_commands(args, command.folder):
             continue
         with subtests.test(command=str(command)):
-            shown = dry_run(Path(name).name, *words)
-            lines = [line[2:] for line in shown.splitlines() if line.startswith("+ tdo train ")]
-            for line in lines:
-                _, *training_words = shlex.split(line.replace(CLONE, str(ROOT)))
-                tdo(training_words, ROOT)
+            plan, _ = planned(args)
+            for step in (step for step in plan.graph if step.kind == "training"):
+                (config,) = step.files.values()
+                file = scratch / "system.conf"
+                file.write_text(config)
+                training(["train", str(file), "DATA"], command.folder)

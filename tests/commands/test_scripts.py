@@ -1,7 +1,7 @@
 """The scripts: every command that they print is one that fairseq understands, and they run.
 
-They run from a copy of scripts/ and configs/ whose set-up does nothing and whose .venv is the
-environment of these tests.
+They run from a copy of scripts/ whose set-up does nothing and whose .venv is the environment of
+these tests. What tables' scripts come to is in tests/tables.
 """
 
 import itertools
@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 from support.configs import ROOT, torchrun
+from support.processes import finished, heard
 from support.scripts import script
 from support.stored_options import saved
 
 from tdo_plugin.data.databin import DataFolder
 
-MULTI30K = ROOT.parent / "shared" / "data" / "multi30k"
-CONFIG = "own-data/tdo-instrucl"
+CONFIG = "quickstart/prefix-decoder-only"
 
 
 def stock(output: str) -> list[list[str]]:
@@ -38,6 +38,7 @@ def stock(output: str) -> list[list[str]]:
         "generate.sh",
         "quickstart.sh",
         "multi30k.sh",
+        "reproduce.sh",
         "real-setup.sh",
     ],
 )
@@ -74,11 +75,8 @@ def test_help_explains_the_script(clone: Path, name: str) -> None:
         ),
         ("preprocess.sh", ["/no/such", "o"], "`TEXT` must be a folder"),
         ("preprocess.sh", ["/", "o", "--vocab-size", "-1"], "`--vocab-size` must be at least 1"),
-        ("multi30k.sh", ["--form", "both"], "`--form` must be shared or disjoint; it is both"),
-        ("multi30k.sh", ["--systems", "a"], "`--systems` must name files"),
-        ("multi30k.sh", ["--updates", "-3"], "`--updates` must be a whole number above 0"),
-        ("multi30k.sh", ["/no/such"], "`DIR` must be a folder"),
-        ("quickstart.sh", ["--fast"], "`--fast` is not an option"),
+        ("multi30k.sh", ["--form", "both"], "`--form` must be of shared, disjoint; it is both"),
+        ("multi30k.sh", ["--rows", "a"], "`--rows` must be of transformer, encoder-decoder, "),
     ],
 )
 def test_bad_input_is_one_line(
@@ -86,8 +84,7 @@ def test_bad_input_is_one_line(
 ) -> None:
     places = {"CONFIG": CONFIG, "DATA": str(data.root)}
     words = [places.get(word, word) for word in words]
-    code = 1 if name in ("multi30k.sh", "quickstart.sh") else 2
-    result = script(clone, name, *words, code=code)
+    result = script(clone, name, *words, code=2)
     assert message in result.stderr and "Traceback" not in result.stderr
     assert len([line for line in result.stderr.splitlines() if "error" in line]) == 1
 
@@ -237,44 +234,14 @@ def test_slurm_trains_in_two_turns(clone: Path, tmp_path: Path) -> None:
     assert len(logged(done.stdout, "loss")) == 6
 
 
-def test_the_quickstart_shows_its_commands(clone: Path) -> None:
-    from fairseq import options
-
-    printed = stock(script(clone, "quickstart.sh", "--dry-run").stdout)
-    training = [command[1:] for command in printed if command[0] == "fairseq-train"]
-    decoding = [command[1:] for command in printed if command[0] == "fairseq-generate"]
-    assert (len(training), len(decoding)) == (2, 24)
-    parse = options.parse_args_and_arch
-    archs = {parse(options.get_training_parser(), words).arch for words in training}
-    assert archs == {"tdo_prefix_decoder_only_small", "tdo_transformer_small"}
-    directions = [parse(options.get_generation_parser(), words).target_lang for words in decoding]
-    assert sorted(directions) == sorted(["de", "en", "es", "fr"] * 6)
-    assert not (clone / "runs").exists()
-
-
-@pytest.mark.skipif(not MULTI30K.is_dir(), reason="needs Multi30k's files")
-def test_multi30k_shows_its_commands(clone: Path, tmp_path: Path) -> None:
-    from fairseq import options
-
-    words = [MULTI30K, "--form", "disjoint", "--dry-run", "--out", tmp_path / "run"]
-    words += ["--systems", "transformer,tdo-adaptation-instrucl-authors", "--updates", 7]
-    result = script(clone, "multi30k.sh", *words)
-    printed = stock(result.stdout + result.stderr)
-    parsers = {
-        "fairseq-train": (options.get_training_parser, 2),
-        "fairseq-generate": (options.get_generation_parser, 24),
-        "fairseq-preprocess": (options.get_preprocessing_parser, 6),
-    }
-    for program, (parser, count) in parsers.items():
-        commands = [command[1:] for command in printed if command[0] == program]
-        assert len(commands) == count, program
-        for command in commands:
-            if program == "fairseq-preprocess":
-                assert parser().parse_args(command).source_lang in ("en", "de", "fr", "cs")
-            else:
-                args = options.parse_args_and_arch(parser(), command)
-                assert getattr(args, "max_update", 7) == 7
-    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["data"]
+def test_multi30k_trains_some_rows_unless_others_are_named(clone: Path) -> None:
+    words = ["--form", "disjoint", "--average", 5, "--dry-run"]
+    usual = script(clone, "multi30k.sh", *words).stdout
+    names = re.findall(r"--save-dir \S*/disjoint/(\S+)/checkpoints", usual)
+    assert names == ["transformer", "prefix-decoder-only", "tdo+instrucl-recipe"]
+    assert "--variant disjoint" in usual and usual.count("--last 5") == 3
+    words += ["--rows", "tdo-adaptation-instrucl-authors"]
+    assert script(clone, "multi30k.sh", *words).stdout.count("+ tdo train") == 1
 
 
 BUILDING = """
@@ -296,10 +263,10 @@ for line in sys.stdin:
 """
 
 
-def test_the_experiments_models_can_be_built(clone: Path, data: DataFolder) -> None:
-    printed = script(
-        clone, "../benchmarks/source_reading/run.sh", data.root, "--updates", 400, "--dry-run"
-    ).stdout
+def test_the_experiments_models_can_be_built(data: DataFolder, tmp_path: Path) -> None:
+    run = ROOT / "benchmarks" / "source_reading" / "run.py"
+    words = [sys.executable, run, data.root, "--updates", "400", "--dry-run"]
+    printed = heard(finished(words, cwd=tmp_path))
     names = re.findall(r"^with SOURCE_READING=(\S+)", printed, re.M)
     commands = [shlex.join(command) for command in stock(printed)]
     assert len(set(names)) == len(names) == len(commands) == 9
@@ -315,7 +282,7 @@ def test_the_experiments_models_can_be_built(clone: Path, data: DataFolder) -> N
     for name, line in zip(names, built.stdout.splitlines(), strict=True):
         topology = "encoder-decoder" if name == "encoder-decoder" else "decoder-only"
         assert line.startswith(f"{name} {topology} 0 400 "), line
-    assert not (clone / "runs").exists()
+    assert not list(tmp_path.iterdir())
 
 
 def test_precision_follows_the_machine(
@@ -323,8 +290,7 @@ def test_precision_follows_the_machine(
 ) -> None:
     from tdo_plugin.cli import main
 
-    config = "quickstart/prefix-decoder-only"
-    train = ["train", config, str(data.root), "--dry-run"]
+    train = ["train", CONFIG, str(data.root), "--dry-run"]
     assert main([*train, "--cpu", "--precision", "fp16"]) == 2
     assert "`--precision` must be fp32 or bf16 on the CPU; it is fp16" in capsys.readouterr().err
     for words, flag in (

@@ -1,9 +1,7 @@
-"""The scripts of the papers' tables, run from a clone, and the commands that they show."""
+"""The scripts, run from a clone, and the commands of `tdo` that they come to."""
 
 import functools
-import itertools
 import os
-import shlex
 import shutil
 import subprocess
 import sys
@@ -12,12 +10,11 @@ from pathlib import Path
 from support.configs import ROOT
 from support.data import temporary
 from support.fork_server import environment_folder
-from support.made import made_once
 from support.processes import LIMIT, finished, heard
 
-CLONE = "/clone"  # in what a dry run shows, for wherever it is
-TABLES = ROOT / "scripts" / "tables"
-FIGURES = ROOT / "scripts" / "figures"
+DOORS = sorted(  # of tables and figures, below scripts/
+    path.relative_to(ROOT / "scripts") for path in (ROOT / "scripts").glob("*/*.sh")
+)
 # variables by which a user's settings would change what scripts do
 SETTINGS = ("TDO_TORCH", "LID", "SLURM_JOB_NODELIST", "TDO_TRACEBACK")
 
@@ -57,45 +54,20 @@ def script(
 
 
 @functools.cache
-def _own_clone() -> Path:
-    folder = temporary() / "clone"
-    folder.mkdir()
-    return make_clone(folder)
+def _saying_clone() -> Path:
+    """The scripts, whose Python only says what it is called with."""
+    root = temporary() / "clone"
+    shutil.copytree(ROOT / "scripts", root / "scripts")
+    (root / "scripts" / "setup.sh").write_text("exit 0\n")
+    python = root / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text('#!/bin/sh\nshift 2\nprintf "%s\\n" "$@"\n')
+    python.chmod(0o755)
+    return root
 
 
-@made_once
-def _dry_run(folder: Path, name: str, words: tuple[str, ...]) -> None:
-    output = script(_own_clone(), name, *words, "--dry-run", CUDA_VISIBLE_DEVICES="").stdout
-    (folder / "said").write_text(output.replace(str(_own_clone()), CLONE))
-
-
-def dry_run(name: str, *words: str) -> str:
-    """What a script of a table or figure shows, on a machine without a GPU.
-
-    Its clone is :data:`CLONE`. Tests that look at the same commands share them.
-    """
-    return (_dry_run(name, words) / "said").read_text()
-
-
-def shown(clone: Path, name: str, *words: object) -> list[list[str]]:
-    """The `tdo` commands of a dry run, without that word, as a clone's."""
-    arguments = [str(word).replace(str(clone), CLONE) for word in words]
-    output = dry_run(name, *arguments)
-    commands = [shlex.split(line[2:]) for line in output.splitlines() if line.startswith("+ ")]
-    return [
-        [word.replace(CLONE, str(clone)) for word in command[1:]]
-        for command in commands
-        if command[0] == "tdo"
-    ]
-
-
-def trained(clone: Path, commands: list[list[str]]) -> dict[str, dict[str, str]]:
-    """By system, the last value of each flag of its training; its config under `config`."""
-    systems = {}
-    for words in commands:
-        if words[0] == "train":
-            flags = {a: b for a, b in itertools.pairwise(words) if a.startswith("--")}
-            _, *name = Path(flags["--save-dir"]).parent.relative_to(clone / "runs").parts
-            config = Path(words[1]).relative_to(clone / "configs").as_posix()
-            systems["/".join(name)] = {"config": config, "data": words[2], **flags}
-    return systems
+def called(place: Path | str, *words: str) -> list[str]:
+    """The words of `tdo` that a script comes to, behind what it says itself, each a line."""
+    script = _saying_clone() / "scripts" / place
+    done = subprocess.run(["bash", script, *words], capture_output=True, text=True, check=False)
+    return heard(done).splitlines()

@@ -6,73 +6,98 @@
 import contextlib
 import io
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from support.configs import data_folder
-from support.scripts import CLONE, FIGURES, TABLES, dry_run
+from support.configs import ROOT, data_folder
+from support.papers import RUN, TABLES, plan
 
-from tdo_plugin.cli import _renamed as renamed
-from tdo_plugin.cli import build_parser
+from tdo_plugin.cli import RENAMED, build_parser, main
+from tdo_plugin.experiments import detector
+from tdo_plugin.experiments.library import PAPERS
+from tdo_plugin.experiments.steps import Step
+from tdo_plugin.experiments.tables import PlannedTable
 
 GOLDEN = Path(__file__).parent / "golden"
-SCRIPTS = sorted(path.name for folder in (TABLES, FIGURES) for path in folder.glob("*_*.sh"))
+STARTS = ("--restore-file", "--finetune-from-model")
 
 
-def golden(name: str) -> Path:
-    return GOLDEN / Path(name).with_suffix(".txt")
+def said(*words: str) -> str:
+    """What `tdo` prints in this process."""
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        assert main(words) == 0, output.getvalue()
+    return output.getvalue()
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
-def test_the_commands_of_a_smoke_run(name: str, pytestconfig: pytest.Config) -> None:
-    shown = dry_run(name, "--smoke")
+@pytest.mark.parametrize(("paper", "table"), TABLES)
+def test_the_commands_of_a_smoke_run(
+    paper: str,
+    table: str,
+    pytestconfig: pytest.Config,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("LID", raising=False)
+    monkeypatch.setattr(detector, "CLONE", tmp_path)
+    options = ("--scale", "smoke", "--out", str(RUN), "--dry-run")
+    shown = said("reproduce", paper, table, *options)
+    stored = GOLDEN / f"{paper}_{table}.txt"
     if pytestconfig.getoption("update_golden"):
-        golden(name).write_text(shown)
-    assert shown == golden(name).read_text()
+        stored.write_text(shown)
+    assert shown == stored.read_text()
 
 
-def test_no_script_is_forgotten() -> None:
-    assert {golden(name) for name in SCRIPTS} == set(GOLDEN.iterdir())
+def test_none_is_forgotten() -> None:
+    assert {f"{paper}_{table}.txt" for paper, table in TABLES} == {p.name for p in GOLDEN.iterdir()}
 
 
-def commands() -> list[list[str]]:
-    """All `tdo` commands of all scripts, each once, without that word."""
-    lines = dict.fromkeys(
-        line.removeprefix("+ tdo ")
-        for path in sorted(GOLDEN.iterdir())
-        for line in path.read_text().splitlines()
-        if line.startswith("+ tdo ")
-    )
-    return [shlex.split(line) for line in lines]
-
-
-def test_tdo_understands_them(subtests: pytest.Subtests) -> None:
+def test_they_are_understood(subtests: pytest.Subtests) -> None:
     parser = build_parser()
-    for words in commands():
-        with subtests.test(command=shlex.join(words)):
-            assert parser.parse_args(renamed(words)).run
+    text = "".join(path.read_text() for path in sorted(GOLDEN.iterdir()))
+    lines = dict.fromkeys(line for line in text.splitlines() if line.startswith("+ "))
+    assert len(lines) > 500
+    for line in lines:
+        _, program, *words = shlex.split(line)
+        with subtests.test(command=line):
+            if program == "tdo":
+                assert parser.parse_args(words).run
+                old = {name for name in RENAMED if words[: len(name.split())] == name.split()}
+                assert old <= {"curve"}  # as `curve updates`
+            else:
+                assert program == "python" and (ROOT / words[0]).is_file()
 
 
+def trainings(paper: str) -> Iterator[Step]:
+    """Those of all tables at smoke scale."""
+    made = plan(paper, "smoke")
+    for other, table in TABLES:
+        if other == paper:
+            PlannedTable(made, table)
+    return (step for step in made.graph if step.kind == "training")
+
+
+@pytest.mark.parametrize("paper", PAPERS)
 def test_fairseq_understands_the_trainings(
-    clone: Path, tmp_path: Path, subtests: pytest.Subtests
+    paper: str, tmp_path: Path, subtests: pytest.Subtests
 ) -> None:
     """The fairseq-train that each comes to, on other data."""
     from fairseq import options
 
-    from tdo_plugin.cli import main
-
     data = str(data_folder(tmp_path).root)
-    trainings = [words for words in commands() if words[0] == "train"]
-    assert len(trainings) > 100
-    for _, config, _, *flags in trainings:
-        config = config.replace(CLONE, str(clone))
-        with subtests.test(config=config, flags=shlex.join(flags)):
-            output = io.StringIO()
-            with contextlib.redirect_stdout(output):
-                assert main(["train", config, data, *flags, "--cpu", "--dry-run"]) == 0
-            (line,) = (line for line in output.getvalue().splitlines() if line.startswith("+ "))
-            program, *words = shlex.split(line.removeprefix("+ "))
+    steps = list(trainings(paper))
+    assert len(steps) > 20
+    for step in steps:
+        ((_, config),) = step.files.items()
+        with subtests.test(system=step.name):
+            file = tmp_path / "system.conf"
+            file.write_text(config)
+            save = ("--save-dir", str(tmp_path / "save"))
+            words = (str(file), data, *save, *step.start, *step.silent, "--cpu", "--dry-run")
+            (line,) = (x for x in said("train", *words).splitlines() if x.startswith("+ "))
+            program, *stock = shlex.split(line.removeprefix("+ "))
             assert program == "fairseq-train"
-            args = options.parse_args_and_arch(options.get_training_parser(), words)
-            assert args.save_dir == flags[flags.index("--save-dir") + 1]
-            assert args.max_update <= 4
+            args = options.parse_args_and_arch(options.get_training_parser(), stock)
+            assert args.save_dir == save[1] and args.max_update == step.updates <= 4
+            assert bool(step.start) == any(word in stock for word in STARTS) or "m2m-" in step.name

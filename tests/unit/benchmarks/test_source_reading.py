@@ -1,6 +1,7 @@
 """The experiment on how the second stage reads the source."""
 
 from importlib import import_module
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -97,7 +98,24 @@ def test_an_unknown_name_is_refused(experiment, monkeypatch):
 
 
 def test_the_script_refuses_what_is_not_there(root, run, tmp_path):
-    script = root / "benchmarks" / "source_reading" / "run.sh"
-    refused = run("/bin/bash", script, tmp_path / "none")
-    assert refused.returncode == 1
-    assert refused.stderr.count("\n") == 1 and "`DATA`" in refused.stderr
+    script = root / "benchmarks" / "source_reading" / "run.py"
+    for words, message in (
+        ([tmp_path / "none"], "`DATA` must be a data folder"),
+        ([tmp_path, "--updates", "300"], "`--updates` must be a multiple of 200; it is 300"),
+        ([tmp_path, "--variants", "joint,x"], "; x is none of them"),
+    ):
+        refused = run("python", script, *words)
+        assert refused.returncode == 2 and message in refused.stderr.splitlines()[-1]
+
+
+def test_the_script_prints_what_is_logged_last(experiment, monkeypatch, tmp_path, capsys):
+    script = import_module("source_reading.run")
+    log = "train_inner | nll_loss=5.1,\ntrain_inner | epoch 1, nll_loss=2.38, ppl=5.2\n"
+    done = SimpleNamespace(stdout=log, returncode=0)
+    monkeypatch.setattr(script.subprocess, "run", lambda *words, **options: done)
+    monkeypatch.setattr("sys.argv", ["run.py", str(tmp_path), "--variants", "joint"])
+    monkeypatch.chdir(tmp_path)
+    assert script.main() == 0
+    assert capsys.readouterr().out.splitlines()[-1] == f"| {'joint':22} | {'2.38':>14} |"
+    done.returncode = 1
+    assert script.main() == 1 and "joint-1.log" in capsys.readouterr().err

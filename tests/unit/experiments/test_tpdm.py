@@ -1,14 +1,12 @@
-"""The file of the TPDM paper: rows of its tables, what the adversary takes, what is tested."""
+"""The file of the TPDM paper: what the adversary takes, what is tested."""
 
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from tdo_plugin.evaluation.published import published
 from tdo_plugin.experiments.library import find, setting_of
 from tdo_plugin.experiments.plan import Inputs, Plan
-from tdo_plugin.experiments.tables import PlannedTable
 
 LATE = {"--tpdm-disentangle-start": ["750"], "--tpdm-disentangle-warmup": ["250"]}
 STEPS = {"--tpdm-generator-steps": ["5"]}
@@ -26,20 +24,6 @@ def plan(scale: str) -> Plan:
 
 def flags(scale: str, system: str) -> Mapping[str, list[str]]:
     return plan(scale).system(system).config(lambda expression, scope: None).flags
-
-
-@pytest.mark.parametrize("number", ["1", "2", "3", "6", "7"])
-def test_rows_are_those_of_the_paper_in_its_order(number: str) -> None:
-    (table,) = (entry for entry in published("tpdm").tables if entry.table == number)
-    rows = [row.name for row in table.rows]
-    assert [row.label for row in PlannedTable(plan("full"), f"table{number}").rows] == rows
-    toy = [row.label for row in PlannedTable(plan("toy"), f"table{number}").rows]
-    assert toy == [f"like {row}" for row in rows]
-
-
-def test_there_is_a_table_for_each_of_the_paper() -> None:
-    tables = {f"table{table.table}" for table in published("tpdm").tables}
-    assert tables | {"figure1", "adversary"} == set(find("tpdm").tables)
 
 
 @pytest.mark.parametrize(
@@ -85,13 +69,3 @@ def test_no_checkpoint_is_chosen_before_l_d_has_its_weight(
     made = plan(scale)
     (command,) = made.graph[made.checkpoint(system)].commands
     assert command[3:7] == ("--best", "1", "--from-update", least)
-
-
-@pytest.mark.parametrize("scale", ["smoke", "toy", "multi30k"])
-def test_the_last_update_is_a_candidate(scale: str) -> None:
-    found = flags(scale, "europarl/small+tpdm")
-    updates = int(found["--max-update"][0])
-    assert found["--save-interval-updates"] == found["--validate-interval-updates"]
-    assert updates % int(found["--validate-interval-updates"][0]) == 0
-    # at the end of an epoch nothing is kept
-    assert int(found["--validate-interval"][0]) > updates < int(found["--save-interval"][0])

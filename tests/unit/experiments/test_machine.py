@@ -1,0 +1,71 @@
+"""The machine that steps run on: GPUs or cores of each, and the machines of a Slurm job."""
+
+from pathlib import Path
+
+import pytest
+
+from tdo_plugin.errors import UserError
+from tdo_plugin.experiments.machine import Machine
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SLURM_JOB_NUM_NODES", "CUDA_VISIBLE_DEVICES"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("gpus", "jobs", "each", "slots"),
+    [
+        (0, None, 1, ((), ())),
+        (0, 3, 1, ((), (), ())),
+        (1, None, 1, ((0,),)),
+        (3, None, 1, ((0,), (1,), (2,))),
+        (2, 3, 1, ((0,), (1,), (0,))),
+        (8, None, 8, (tuple(range(8)),)),
+        (4, None, 2, ((0, 1), (2, 3))),
+    ],
+)
+def test_gpus_are_dealt_out(gpus: int, jobs: int | None, each: int, slots: object) -> None:
+    assert Machine.of(gpus, jobs, each, None).slots == slots
+
+
+def test_the_words_of_a_step() -> None:
+    machine = Machine.of(8, None, 8, None)
+    (slot,) = machine.slots
+    assert machine.words("train", slot) == machine.words("all", slot) == ["--gpus", "8"]
+    assert machine.words("one", slot) == ["--gpus", "1"] and machine.words("", slot) == []
+    cpu = Machine.of(0, 2, 1, 3)
+    assert cpu.words("train", ()) == ["--cpu"]
+    assert cpu.words("all", ()) == ["--cpu", "--workers", "1"]
+    assert cpu.environment(()) == {"OMP_NUM_THREADS": "3"} and cpu.launcher("train") == []
+
+
+def test_gpus_are_those_that_are_visible(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5,7")
+    assert Machine.of(2, None, 1, None).environment((1,)) == {"CUDA_VISIBLE_DEVICES": "7"}
+
+
+def test_all_machines_of_a_slurm_job_train_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "scontrol").write_text("#!/bin/sh\necho first; echo second\n")
+    (tmp_path / "scontrol").chmod(0o755)
+    for name, text in (
+        ("PATH", f"{tmp_path}:/usr/bin:/bin"),
+        ("SLURM_JOB_NUM_NODES", "2"),
+        ("SLURM_JOB_NODELIST", "two"),
+        ("SLURM_JOB_ID", "41234"),
+        ("SLURM_CPUS_PER_TASK", "6"),
+    ):
+        monkeypatch.setenv(name, text)
+    machine = Machine.of(4, None, 4, None)
+    (slot,) = machine.slots
+    where = ["--nodes", "2", "--rendezvous", "first:21234"]
+    assert machine.words("train", slot) == ["--gpus", "4", *where]
+    assert machine.words("all", slot) == ["--gpus", "4"]
+    assert machine.launcher("train")[:3] == ["srun", "--nodes", "2"]
+    assert machine.launcher("all") == []
+    assert machine.environment(slot)["SRUN_CPUS_PER_TASK"] == "6"
+    with pytest.raises(UserError, match="`--jobs` must be 1 with the 2 machines of this Slurm job"):
+        Machine.of(4, 2, 2, None)
