@@ -52,7 +52,7 @@ GROUPS = {
         "bench": "speed and memory against fairseq",
     },
 }
-ALSO = ("preprocess", "corpus", "describe", "flags", "generate", "grid", "collect")
+ALSO = ("preprocess", "corpus", "describe", "flags", "generate", "collect")
 COMMANDS = (
     *(name for lines in GROUPS.values() for names in lines for name in names.split(", ")),
     *ALSO,
@@ -69,12 +69,16 @@ RENAMED = {
     "erase": "neurons ablate",
     "curve": "curve updates",
 }
+# What there is no more, and what does it now.
+GONE = {"grid": "reproduce FILE TABLE, where a table of the file has axes (docs/experiments.md)"}
 NOT_OLD = {"curve": ("updates", "sweep", "-h", "--help")}
 
 
-def build_parser(names: Iterable[str] = COMMANDS) -> argparse.ArgumentParser:
+def build_parser(
+    names: Iterable[str] = COMMANDS, kind: type[Parser] = Parser
+) -> argparse.ArgumentParser:
     """The parser of ``tdo`` with these sub-commands; one alone is ready sooner than all."""
-    parser = Parser(
+    parser = kind(
         prog="tdo",
         usage="tdo [OPTION] COMMAND ...",
         description="Multilingual translation with decoder-only and two-stage models.\n\n"
@@ -120,6 +124,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         by SystemExit, with 143.
     """
     words = _renamed(list(sys.argv[1:] if argv is None else argv))
+    if words and words[0] in GONE:
+        tell(f"tdo: error: `COMMAND` must be {GONE[words[0]]}; it is {words[0]}, which is gone")
+        return 2
     end_with_parent()
     known = words[:1] if words and words[0] in COMMANDS else COMMANDS
     args = build_parser(known).parse_args(words)

@@ -2,22 +2,27 @@
 
 A step that fails keeps back those that need it, and no others. A run that is ended at any point
 goes on where it was: each step has a record (:mod:`~tdo_plugin.experiments.steps`), a training its
-checkpoints, and commands end with this process, however that ends.
+checkpoints, and commands end with this process, however that ends. What is a job of Slurm is
+cancelled with this process, and where that is killed it is waited for by the next one.
 """
 
 from __future__ import annotations
 
+import hashlib
 import sys
-import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from pathlib import Path
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.experiments.machine import Machine, Slot
 from tdo_plugin.experiments.progress import STOCK, Progress, duration, last_line
+from tdo_plugin.experiments.slurm_jobs import Job, SlurmJobs
 from tdo_plugin.experiments.steps import SCRIPT, Command, Graph, Step
+from tdo_plugin.launch import training as launch
+from tdo_plugin.launch.slurm_script import START, job_script
 from tdo_plugin.runtime.commands import Commands
 from tdo_plugin.runtime.files import write_text
 from tdo_plugin.runtime.lock import alone
@@ -42,9 +47,8 @@ class Runner:
 
     def __init__(self, graph: Graph, machine: Machine, say: Say) -> None:
         self._graph, self._machine, self._say = graph, machine, say
-        self._commands = Commands()
+        self._commands, self._jobs = Commands(), SlurmJobs(say)
         self._progress = Progress(graph)
-        self._guard = threading.Lock()
 
     def run(self, goals: Sequence[str]) -> dict[str, str]:
         """Do what is not done of some steps and of all that they need.
@@ -54,16 +58,17 @@ class Runner:
         """
         with alone(self._graph.run, patience=PATIENCE) as lock, ended_by_signal(hint=GOES_ON):
             waiting = to_do(self._graph, goals)
-            slots = list(self._machine.slots)
+            free = {False: list(self._machine.slots), True: list(self._machine.jobs)}
+            slots = sum(map(len, free.values()))
             running: dict[Future[None], tuple[Step, Slot]] = {}
             troubles: dict[str, str] = {}
-            with ThreadPoolExecutor(len(slots)) as pool:
+            with ThreadPoolExecutor(slots) as pool:
                 try:
                     while waiting or running:
                         for step in self._ready(waiting, [step for step, _ in running.values()]):
-                            if not slots:
-                                break
-                            slot = slots.pop(0)
+                            if not (own := free[self._machine.submits(step.device)]):
+                                continue
+                            slot = own.pop(0)
                             waiting.remove(step)
                             running[pool.submit(self._do, step, slot, lock)] = step, slot
                         if not running:
@@ -71,11 +76,10 @@ class Runner:
                         done, _ = wait(running, EVERY, FIRST_COMPLETED)
                         if not done:
                             under_way = [step for step, _ in running.values()]
-                            total = len(self._machine.slots)
-                            self._say(self._progress.line(under_way, waiting, total))
+                            self._say(self._progress.line(under_way, waiting, slots))
                         for future in done:
                             step, slot = running.pop(future)
-                            slots.insert(0, slot)
+                            free[self._machine.submits(step.device)].insert(0, slot)
                             self._take(future, step, troubles)
                             kept = [other for other in waiting if troubles.keys() & {*other.needs}]
                             while kept:
@@ -84,6 +88,7 @@ class Runner:
                                 kept = [o for o in waiting if troubles.keys() & {*o.needs}]
                 except BaseException:
                     pool.shutdown(wait=False, cancel_futures=True)
+                    self._jobs.stop()
                     self._commands.stop()
                     raise
         return {name: reason for name, reason in troubles.items() if reason}
@@ -115,32 +120,81 @@ class Runner:
             UserError: a command of it failed.
         """
         record, log = self._graph.record(step.name), self._graph.log(step.name)
+        submits = self._machine.submits(step.device)
+        job = job_of(self._graph, self._machine, step, slot if submits else ())
+        begun = time.monotonic()
+        if not self._jobs.left(job, record.begun() and not record.done(), submits):
+            self._begin(step, job)
+            code = self._jobs.run(job) if submits else self._run(step, slot, lock)
+            if code != 0:
+                how = "left Slurm's queue" if code is None else f"ended with {code}"
+                raise UserError(f"{how}: {last_line(log)} (all of it: {log})")
+        seconds = time.monotonic() - begun
+        record.end(seconds)
+        self._say(f"{step.name}: done in {duration(seconds)}")
+        if step.kind == "training" and (stock := _stock(log)):
+            self._say(stock)
+
+    def _begin(self, step: Step, job: Job) -> None:
+        """Remove what an older one has left, unless it goes on, and write its files."""
+        record, log = self._graph.record(step.name), job.log
         goes_on = record.begun() and step.resumes is not None and step.resumes.exists()
-        record.begin((*step.leaves, log))
+        record.begin((*step.leaves, log, job.code))
         for path, text in step.files.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             write_text(path, text.splitlines())
         for path in (log, *step.leaves):
             path.parent.mkdir(parents=True, exist_ok=True)
         self._say(f"{step.name}{': goes on' if goes_on else ''}")
-        begun = time.monotonic()
         if step.text:
             step.text.unlink(missing_ok=True)
-        for command in step.commands:
-            words = [*self._machine.launcher(step.device), *_process(command)]
-            if command is step.commands[-1]:
-                if step.start and not (step.resumes and step.resumes.exists()):
-                    words += step.start
-                words += [*step.silent, *self._machine.words(step.device, slot)]
-            environment = self._machine.environment(slot)
-            code = self._commands.run(words, log, environment, lock, step.text)
+
+    def _run(self, step: Step, slot: Slot, lock: int) -> int:
+        """Run the commands of a step up to the first that fails; the last one's exit code."""
+        start = () if step.resumes and step.resumes.exists() else step.start
+        environment = self._machine.environment(slot)
+        for words in processes(step, self._machine, slot, start):
+            process = [*self._machine.launcher(step.device), *words]
+            log = self._graph.log(step.name)
+            code = self._commands.run(process, log, environment, lock, step.text)
             if code:
-                raise UserError(f"ended with {code}: {last_line(log)} (all of it: {log})")
-        seconds = time.monotonic() - begun
-        record.end(seconds)
-        self._say(f"{step.name}: done in {duration(seconds)}")
-        if step.kind == "training" and (stock := _stock(log)):
-            self._say(stock)
+                return code
+        return 0
+
+
+def processes(step: Step, machine: Machine, slot: Slot, start: Command) -> list[Command]:
+    """The words of a step's processes, one after the other.
+
+    Args:
+        step: which.
+        machine: where it runs.
+        slot: the GPUs that it has.
+        start: how its last command begins.
+    """
+    last = (*start, *step.silent, *machine.words(step.device, slot))
+    commands = [_process(command) for command in step.commands]
+    return [*commands[:-1], *((*command, *last) for command in commands[-1:])]
+
+
+def job_of(graph: Graph, machine: Machine, step: Step, slot: Slot) -> Job:
+    """A step as a job of Slurm; its script is empty on a machine that has none."""
+    record = graph.record(step.name)
+    script = record.path.with_suffix(".sh")
+    run = hashlib.sha256(str(graph.run).encode()).hexdigest()[:8]
+    job = Job(step.name, f"{step.name}.{run}", record.key, script, graph.log(step.name))
+    if not machine.submits(step.device):
+        return job
+    text = job_script(
+        job.name,
+        launch.Machine(min(len(slot), 1) if step.device == "one" else len(slot)),
+        step.resumes.parent if step.resumes else script.parent,
+        processes(step, machine, slot, (START,) if step.start else ()),
+        machine.sbatch,
+        step.start,
+        step.text,
+        job.code,
+    )
+    return replace(job, text=text, environment=machine.environment(()))
 
 
 def _process(command: Command) -> Command:
@@ -167,6 +221,17 @@ def to_do(graph: Graph, goals: Sequence[str]) -> list[Step]:
             wanted.add(name)
             waiting += graph[name].needs
     return [step for step in graph if step.name in wanted]
+
+
+def refuse_foreign(graph: Graph, steps: Sequence[Step]) -> None:
+    """Raise UserError where a folder has a training that no step has begun."""
+    for step in steps:
+        begun = graph.record(step.name).path.exists()
+        if step.resumes is not None and step.resumes.exists() and not begun:
+            raise UserError(
+                f"`--out` must be a folder of tdo reproduce, or a new one; {step.resumes.parent} "
+                "has a training of something else"
+            )
 
 
 def there(graph: Graph, step: Step) -> bool:

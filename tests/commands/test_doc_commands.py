@@ -1,7 +1,8 @@
 """Every command that README and docs show is one: its program's own parser takes it, and more.
 
 What trains is followed to the model's and the criterion's checks, so that options which contradict
-each other are found; a grid and a script are followed to the trainings that they come to.
+each other are found; a file of experiments and a script are followed to the trainings that they
+come to.
 """
 
 import argparse
@@ -11,7 +12,7 @@ import io
 import re
 import runpy
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,16 +22,16 @@ from support.prepared import prepared, trained
 from support.scripts import CLONE, dry_run, script
 
 from tdo_plugin.cli import COMMANDS, build_parser, main
-from tdo_plugin.grid.cells import Run, cells_of, runs_of
-from tdo_plugin.grid.description import read_grid
+from tdo_plugin.cli import reproduce as reproducing
+from tdo_plugin.experiments.plan import Plan
+from tdo_plugin.experiments.tables import PlannedTable
 from tdo_plugin.launch.training import Machine, train_words
+from tdo_plugin.launch.training_config import Config, with_lines
 
 # What a reader puts in place of a word, as one would.
 PLACEHOLDERS = {
     "CONFIG": ["configs/own-data/tdo-instrucl.conf"],
     "configs/CONFIG.conf": ["configs/multi30k/prefix-decoder-only.conf"],
-    "GRID": ["configs/quickstart/grid.json"],
-    "GRID.json": ["configs/quickstart/grid.json"],
     "FLAGS": ["--tdo-init", "identity-stage1"],
     "FLAG...": ["--max-update", "10"],
     "...": [],
@@ -268,7 +269,7 @@ def options_of(name: str, words: list[str]) -> Iterator[str]:
         yield from parser._option_string_actions
         return
     parser = tdo_parser()
-    behind = dict.fromkeys(("train", "grid", "describe"), "train")
+    behind = dict.fromkeys(("train", "describe"), "train")
     behind["generate"] = "generate"
     for word in words:
         subparsers = [
@@ -353,28 +354,48 @@ def test_scripts_have_the_options(
 
 
 @pytest.mark.long
-def test_the_trainings_of_grids(scratch: Path, subtests: pytest.Subtests) -> None:
-    """Those of all cells; of cells that differ in their seed only, the first."""
+def test_the_trainings_of_experiments(scratch: Path, subtests: pytest.Subtests) -> None:
+    """Those of all rows; of rows that differ in their seed only, the first."""
+    found = 0
     for command in [*fenced(scratch), *in_text(scratch)]:
         name, *words = filled(command)
-        if (name, *words[:2]) != ("tdo", "grid", "run") or not words[2:]:
+        if (name, *words[:1]) != ("tdo", "reproduce") or "--help" in words or len(words) < 3:
             continue
-        if not (grid := ROOT / words[2]).is_file():  # of a reader's own
+        if words[1] == "FILE" or words[1].endswith(".toml"):  # of a reader's own
             continue
-        behind = words[words.index("--") + 1 :] if "--" in words else []
-        for run in one_seed(runs_of(cells_of(read_grid(grid)))):
-            with subtests.test(command=str(command), run=run.name):
-                stock, _ = train_words(run.config, prepared(), scratch, Machine(), "fp32", behind)
+        words = [str(scratch) if word == "ARCHIVES" else word for word in words]
+        for training, config in first_seeds(trainings_of(words, scratch)).items():
+            found += 1
+            with subtests.test(command=str(command), training=training):
+                stock, _ = train_words(config, prepared(), scratch, Machine(), "fp32")
                 fairseq_train(stock[1:])
+    assert found > 100
 
 
-def one_seed(runs: Iterable[Run]) -> Iterable[Run]:
-    """The first of all runs that differ in their seed only."""
-    first_runs: dict[str, Run] = {}
-    for run in runs:
-        lines = [line for line in run.config.lines() if not line.startswith("--seed ")]
-        first_runs.setdefault("\n".join(lines), run)
-    return first_runs.values()
+def trainings_of(words: list[str], scratch: Path) -> dict[str, Config]:
+    """What a command of `tdo reproduce` trains, by step."""
+    configs: dict[str, Config] = {}
+
+    def note(plan: Plan, tables: list[PlannedTable], machine: object) -> int:
+        for step in plan.graph.closure([goal for table in tables for goal in table.goals]):
+            for file, text in step.files.items() if step.kind == "training" else ():
+                configs[step.name] = with_lines(Config(), text.splitlines(), file, step.name)
+        return 0
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(scratch)
+        patch.setattr(reproducing, "_show", note)
+        succeeds([*words, "--dry-run"])
+    return configs
+
+
+def first_seeds(configs: dict[str, Config]) -> dict[str, Config]:
+    """The first of all trainings that differ in their seed only."""
+    first: dict[str, tuple[str, Config]] = {}
+    for name, config in configs.items():
+        lines = [line for line in config.lines() if not line.startswith("--seed ")]
+        first.setdefault("\n".join(lines), (name, config))
+    return dict(first.values())
 
 
 @pytest.mark.full

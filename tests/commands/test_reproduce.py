@@ -33,7 +33,7 @@ def test_options_of_the_file_and_of_the_command_stand_in_any_order(mine, capsys)
     words = ["--form", "disjoint", "table1", "--out", "here", "--rows", "tdo", "parts", "--dry-run"]
     assert main(["reproduce", "mine.toml", *words]) == 0
     said = capsys.readouterr().out
-    assert "--form disjoint" in said and f"{mine}/here/tdo/average.pt" in said
+    assert "--model-of disjoint" in said and f"{mine}/here/tdo/average.pt" in said
     assert "# table1" in said and "# parts" not in said  # which has no such row
 
 
@@ -68,6 +68,26 @@ def test_what_is_refused(mine, capsys, words, message):
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("tdo reproduce: error: ") and message in line
     assert not (mine / "runs" / "mine-toy" / "tdo").exists()
+
+
+def test_commands_are_read_before_anything_is_done(mine, capsys):
+    text = TEXT.replace('test = "--last 1"', 'test = "--last 1"\nscore = "--metrcs bleu"')
+    (mine / "mine.toml").write_text(text)
+    assert main(["reproduce", "mine.toml", "table1", "--scale", "smoke", "--cpu"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "`mine.toml` must have commands that tdo takes; of score 'like plain=" in line
+    assert line.endswith("--metrcs bleu; did you mean --metrics?") and not (mine / "runs").exists()
+
+
+def test_a_folder_of_something_else_is_left_alone(mine, capsys):
+    checkpoint = mine / "mine" / "tdo" / "checkpoints" / "checkpoint_last.pt"
+    checkpoint.parent.mkdir(parents=True)
+    checkpoint.touch()
+    words = ["reproduce", "mine.toml", "table1", "--scale", "smoke", "--out", "mine", "--cpu"]
+    for further in ([], ["--fresh"]):
+        assert main([*words, *further]) == 2
+        assert "has a training of something else" in capsys.readouterr().err
+    assert checkpoint.exists() and not (mine / "mine" / "text").exists()
 
 
 def test_a_run_and_its_failure(mine, capsys, monkeypatch):

@@ -49,7 +49,7 @@ help = "the paper's"
 let = { others = ["de", "fr", "cs"] }
 
 [corpora.text]
-make.toy = ["tdo corpus --out {text}", "tdo preprocess {text} {data} --form {form}"]
+make.toy = ["tdo corpus --out {text}", "tdo preprocess {text} {data} --model-of {form}"]
 make.full = "tdo prepare ted19 --out {data} {input.from}"
 
 [made.masks]

@@ -107,6 +107,13 @@ def test_old_names_go_on_and_say_the_new_one(line, present, capsys, tmp_path, mo
     assert capsys.readouterr() == (printed, error + "\n")
 
 
+def test_what_is_gone_says_what_does_it_now(capsys):
+    assert cli.main(["grid", "run", "grid.json", "data", "--out", "runs"]) == 2
+    printed, errors = capsys.readouterr()
+    assert not printed and errors.count("\n") == 1
+    assert "`COMMAND` must be reproduce FILE TABLE, where a table of the file has axes" in errors
+
+
 def test_a_name_of_today_is_not_called_old(capsys):
     assert "PART" in shown(capsys, "curve", "--help")
     assert capsys.readouterr().err == ""
@@ -119,7 +126,7 @@ def test_a_name_of_today_is_not_called_old(capsys):
         ("neurons alocate", "allocate"),
         ("report scores.json --out x --protocol opus10", "opus100"),
         ("score a=b --out x --metrcs bleu", "--metrics"),
-        ("grid list x --grdi y", None),
+        ("neurons draw importance x --grdi y", None),
         ("quite-another", None),
     ],
 )
