@@ -367,6 +367,7 @@ def test_the_trainings_of_experiments(scratch: Path, subtests: pytest.Subtests) 
         for training, config in first_seeds(trainings_of(words, scratch)).items():
             found += 1
             with subtests.test(command=str(command), training=training):
+                config.directions = "*"  # those of the small data folder
                 stock, _ = train_words(config, prepared(), scratch, Machine(), "fp32")
                 fairseq_train(stock[1:])
     assert found > 100
