@@ -45,6 +45,8 @@ OTHERS = {
     "scripts/test.sh": "hands what it does not know on to pytest; test_scripts.py has its tiers",
     "scripts/setup.sh": "test_scripts.py has its options",
 }
+# Languages of the small data folder, for others.
+KNOWN = {"es": "en", "ro": "de"}
 # What stands in documents for a number or a folder.
 NUMBERS = ("N", "V", "K")
 
@@ -385,11 +387,15 @@ def named(command: Command) -> tuple[str, list[str]]:
 def trainings_of(args: argparse.Namespace) -> dict[str, Config]:
     """What a command of `tdo reproduce` trains, by step."""
     plan, _ = planned(args)
+    files = [(step, file) for step in plan.graph if step.kind == "training" for file in step.files]
     return {
-        step.name: with_lines(Config(), text.splitlines(), file, step.name)
-        for step in plan.graph
-        if step.kind == "training"
-        for file, text in step.files.items()
+        step.name: with_lines(
+            Config(),
+            re.sub(r"\b(es|ro)\b", lambda code: KNOWN[code[0]], step.files[file]).splitlines(),
+            file,
+            step.name,
+        )
+        for step, file in files
     }
 
 
