@@ -21,7 +21,8 @@ from support.prepared import prepared, trained
 from support.scripts import called
 
 from tdo_plugin.cli import COMMANDS, build_parser, main
-from tdo_plugin.cli.reproduce import ALL, planned
+from tdo_plugin.cli.reproduce import planned
+from tdo_plugin.cli.reproduce_all import ALL
 from tdo_plugin.grid.cells import Run, cells_of, runs_of
 from tdo_plugin.grid.description import read_grid
 from tdo_plugin.launch.training import Machine, train_words
@@ -47,6 +48,8 @@ OTHERS = {
     "scripts/test.sh": "hands what it does not know on to pytest; test_scripts.py has its tiers",
     "scripts/setup.sh": "test_scripts.py has its options",
 }
+# Of flags that name languages, those of the data that trainings are followed on.
+LANGUAGES = ("--robt-languages", "en,de,fr")
 # What stands in documents for a number or a folder.
 NUMBERS = ("N", "V", "K")
 
@@ -388,4 +391,5 @@ def test_the_trainings_of_tables(scratch: Path, subtests: pytest.Subtests) -> No
                 (config,) = step.files.values()
                 file = scratch / "system.conf"
                 file.write_text(config)
-                training(["train", str(file), "DATA"], command.folder)
+                behind = LANGUAGES if LANGUAGES[0] in config else ()
+                training(["train", str(file), "DATA", *behind], command.folder)
