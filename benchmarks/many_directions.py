@@ -1,9 +1,8 @@
 """Wall time of all test directions: `tdo translate` against a `fairseq-generate` for each.
 
-    python benchmarks/many_directions.py CONFIG DATA CHECKPOINT [--repeats N] [--without WAY]
+    python benchmarks/many_directions.py DATA CHECKPOINT [--repeats N] [--without WAY]
 
-CONFIG is the one that the checkpoint was trained with. Three ways take turns, on the same
-checkpoint with the same beam and batches of the same size:
+Three ways take turns, on the same checkpoint with the same beam and batches of the same size:
 
     translate   one `tdo translate`, its workers as they are by default
     one-by-one  `fairseq-generate` for one direction after the other, with all cores
@@ -19,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import shutil
 import statistics
@@ -26,52 +26,34 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from tdo_plugin.data.databin import DataFolder, read_data_folder
 from tdo_plugin.evaluation.outputs import read_texts
-from tdo_plugin.launch.environment import cores, settings
-from tdo_plugin.launch.generation import Decoding, generate_all, generate_words
-from tdo_plugin.launch.training_config import Config, read_config
+from tdo_plugin.launch.environment import cores
 
-MAX_TOKENS = 4000
+MAX_TOKENS = "4000"
 CORES = cores()
-
-
-def translate(config: Config, data: DataFolder, checkpoint: Path, out: Path) -> None:
-    """All directions with `tdo translate`."""
-    command = [sys.executable, "-m", "tdo_plugin", "translate", str(data.root), "--cpu"]
-    command += ["--path", str(checkpoint), "--out", str(out), "--max-tokens", str(MAX_TOKENS)]
-    subprocess.run(command, check=True, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-
-
-def generate(jobs: int, threads: int | None) -> Callable[[Config, DataFolder, Path, Path], None]:
-    """All directions with `fairseq-generate`, so many at a time with so many threads each."""
-
-    def run(config: Config, data: DataFolder, checkpoint: Path, out: Path) -> None:
-        extra = ("--max-tokens", str(MAX_TOKENS))
-        decoding = Decoding(checkpoint=checkpoint, out=out, batch_size=100_000, extra=extra)
-        commands = {
-            direction: generate_words(config, data, decoding, direction)
-            for direction in data.test_directions
-        }
-        generate_all(commands, decoding, jobs, settings(0, threads), lambda _: None)
-
-    return run
-
-
-WAYS = {
-    "translate": translate,
-    "one-by-one": generate(1, CORES),
-    "side-by-side": generate(CORES, 1),
+WAYS = {  # by their options of `tdo translate`
+    "translate": [],
+    "one-by-one": ["--engine", "fairseq", "--workers", "1"],
+    "side-by-side": ["--engine", "fairseq"],
 }
+
+
+def translate(way: str, data: DataFolder, checkpoint: Path, out: Path) -> None:
+    """All directions in one of the ways, each process with its share of the cores."""
+    command = [sys.executable, "-m", "tdo_plugin", "translate", str(data.root), "--cpu", *WAYS[way]]
+    command += ["--path", str(checkpoint), "--out", str(out), "--max-tokens", MAX_TOKENS]
+    environment = {name: text for name, text in os.environ.items() if name != "OMP_NUM_THREADS"}
+    quiet = {"stderr": subprocess.DEVNULL, "stdout": subprocess.DEVNULL}
+    subprocess.run(command, check=True, env=environment, **quiet)
 
 
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("config", type=Path)
     parser.add_argument("data", type=Path)
     parser.add_argument("checkpoint", type=Path)
     parser.add_argument("--repeats", type=int, default=3)
@@ -80,7 +62,7 @@ def main() -> None:
     )
     parser.add_argument("--json", type=Path)
     args = parser.parse_args()
-    config, data = read_config(args.config), read_data_folder(args.data.resolve())
+    data = read_data_folder(args.data.resolve())
     ways = [way for way in WAYS if way not in args.without]
     seconds: dict[str, list[float]] = {way: [] for way in ways}
     differing: list[dict[str, int]] = []
@@ -88,7 +70,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             for way in ways:
                 begin = time.monotonic()
-                WAYS[way](config, data, args.checkpoint.resolve(), Path(folder) / way)
+                translate(way, data, args.checkpoint.resolve(), Path(folder) / way)
                 seconds[way].append(time.monotonic() - begin)
                 print(f"repetition {repetition + 1}, {way}: {seconds[way][-1]:.1f} s", flush=True)
             differing.append(differences(data, Path(folder), ways))

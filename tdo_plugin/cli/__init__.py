@@ -19,6 +19,7 @@ from tdo_plugin.runtime.signals import ended_by_signal
 # `tdo --help`, line by line: names, and what they are for. It must fit on a screen of 80 x 40.
 GROUPS = {
     "start": {
+        "quickstart": "two small systems from nothing to a table",
         "doctor": "what is installed, and what to mend",
     },
     "data": {
@@ -52,7 +53,7 @@ GROUPS = {
         "bench": "speed and memory against fairseq",
     },
 }
-ALSO = ("preprocess", "corpus", "describe", "flags", "generate", "grid", "collect")
+ALSO = ("preprocess", "corpus", "describe", "flags", "grid", "collect")
 COMMANDS = (
     *(name for lines in GROUPS.values() for names in lines for name in names.split(", ")),
     *ALSO,
@@ -68,6 +69,10 @@ RENAMED = {
     "ablate": "neurons ablate",
     "erase": "neurons ablate",
     "curve": "curve updates",
+}
+# Old names whose arguments today's command does not take, and how to say the same.
+GONE = {
+    "generate": "tdo translate DATA --path CHECKPOINT --out OUT --engine fairseq now; no CONFIG",
 }
 NOT_OLD = {"curve": ("updates", "sweep", "-h", "--help")}
 
@@ -122,6 +127,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         by SystemExit, with 143.
     """
     words = _renamed(list(sys.argv[1:] if argv is None else argv))
+    if words and words[0] in GONE:
+        tell(f"tdo {words[0]}: error: it is called {GONE[words[0]]}")
+        return 2
     end_with_parent()
     known = words[:1] if words and words[0] in COMMANDS else COMMANDS
     args = build_parser(known).parse_args(words)

@@ -33,6 +33,6 @@ def declare_parts(parser: argparse.ArgumentParser, parts: Mapping[str, ModuleTyp
         declare(commands, name, module)
 
 
-def example(line: str) -> str:
+def example(lines: str) -> str:
     """The end of a command's help."""
-    return f"example:\n  {line}"
+    return "\n  ".join(["example:", *lines.strip().splitlines()])

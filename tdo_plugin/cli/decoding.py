@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -111,12 +111,15 @@ def check_decoding(args: argparse.Namespace, *paths: str) -> None:
         raise UserError(f"`--workers` must be at least 1; it is {args.workers}")
 
 
-def decoding_options(args: argparse.Namespace, chosen: Protocol) -> DecodingOptions:
+def decoding_options(
+    args: argparse.Namespace, chosen: Protocol, dry_run: bool = False
+) -> DecodingOptions:
     """The record that workers get.
 
     Args:
         args: given options win.
         chosen: what holds where they are not given.
+        dry_run: whether nothing is to be written, so that averages must be there.
 
     Raises:
         UserError: a value that makes no sense, or checkpoints that are not there.
@@ -130,7 +133,7 @@ def decoding_options(args: argparse.Namespace, chosen: Protocol) -> DecodingOpti
     size = {"max_tokens": args.max_tokens, "batch_size": args.batch_size}
     options = DecodingOptions(
         checkpoints=decoded_checkpoints.resolve(
-            args.path, args.average or chosen.checkpoints, tell
+            args.path, args.average or chosen.checkpoints, tell, write=not dry_run
         ),
         beam=given(args.beam, chosen.beam),
         length_penalty=given(args.lenpen, chosen.length_penalty),
@@ -172,6 +175,7 @@ def run_stages(
     args: argparse.Namespace,
     unit: str = "directions",
     seen: Callable[[Event], object] = lambda event: None,
+    decode: Callable[..., Iterator[Event]] | None = None,
 ) -> int:
     """Do jobs on the machine, and show how far they are.
 
@@ -181,6 +185,7 @@ def run_stages(
         args: the machine's options.
         unit: what a job is called.
         seen: gets each event.
+        decode: does them (default: `pool.decode_all`).
 
     Returns:
         How many failed.
@@ -191,10 +196,10 @@ def run_stages(
     jobs = [job for stage in stages for job in stage]
     if not jobs:
         return 0
-    devices, environment = _machine(args, max(map(len, stages)))
+    devices, environment = machine(args, max(map(len, stages)))
     display = ProgressDisplay(jobs, unit=unit)
     failed = 0
-    for event in decode_all(stages, work, devices, environment):
+    for event in (decode or decode_all)(stages, work, devices, environment):
         seen(event)
         display.show(event)
         failed += event.kind == "failed"
@@ -202,8 +207,8 @@ def run_stages(
     return failed
 
 
-def _machine(args: argparse.Namespace, most: int) -> tuple[list[str], dict[str, str]]:
-    """A device for each worker, and the workers' environment."""
+def machine(args: argparse.Namespace, most: int) -> tuple[list[str], dict[str, str]]:
+    """A device for each worker, of whom the CPU has `most`, and the workers' environment."""
     from tdo_plugin.launch.environment import cores, settings, threads_each
 
     gpus = gpus_here(args)

@@ -86,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     shown = [report_tables.summary(sheet), *([seeds] if seeds else [])]
     for table in (*shown, *(beside_table(comparison, sheet) for comparison in requested)):
         lines = notes.reading(sheet) if table.key == "scores" else [table.caption]
-        _print(table, lines)
+        show(table, lines)
     apart = [
         f"{key} has no column that was measured"
         for key, comparisons in by_key.items()
@@ -112,7 +112,7 @@ def _cells(args: argparse.Namespace, sheet: ScoreSheet) -> int:
     cells = read_cells(args.cells)
     results = gather(cells, sheet, args.cells.parent)
     for table in tables_of(results):
-        _print(table, [table.caption])
+        show(table, [table.caption])
     if cells.published and not results.published.rows:
         print(f"{cells.published} has no column that was measured.")
     args.out.mkdir(parents=True, exist_ok=True)
@@ -121,7 +121,8 @@ def _cells(args: argparse.Namespace, sheet: ScoreSheet) -> int:
     return _ended(sheet)
 
 
-def _print(table: Table, lines: Sequence[str]) -> None:
+def show(table: Table, lines: Sequence[str]) -> None:
+    """Print a table, as wide as the terminal, and what is to be said of it."""
     from tdo_plugin.evaluation.report.text_tables import terminal
 
     width = shutil.get_terminal_size((100, 24)).columns

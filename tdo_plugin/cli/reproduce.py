@@ -47,7 +47,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--scale", metavar="SCALE", help="toy, smoke, multi30k, full (default: the file's first)")
     add("--rows", metavar="NAME,...", help="some of the rows, by their names or patterns")
     add("--headline", action="store_true", help="of the rows those that show what the paper found")
     add(
@@ -55,27 +54,36 @@ def _options(parser: argparse.ArgumentParser) -> None:
         help="trainings of each system; the report has means and spreads (default 1)",
     )  # fmt: skip
     add(
+        "--gpus-each", type=int, metavar="N",
+        help="GPUs of one step (default: 1; at the scale full all)",
+    )  # fmt: skip
+    add("--estimate", action="store_true", help="only print the GPU hours of what is to be trained")
+    run_options(
+        parser,
+        scales="toy, smoke, multi30k, full (default: the file's first)",
+        place="runs/NAME-SCALE; tables with the same folder share what they have in common",
+    )
+
+
+def run_options(parser: argparse.ArgumentParser, scales: str, place: str) -> None:
+    """Declare the options of a run, whatever it makes; help names its scales and usual place."""
+    add = parser.add_argument
+    add("--scale", metavar="SCALE", help=scales)
+    add(
         "--updates", type=int, metavar="N",
         help="updates of a row, at the small scales (default: the file's)",
     )  # fmt: skip
     add(
-        "--out", type=Path, metavar="RUN",
-        help="where everything goes (default: runs/NAME-SCALE); tables with the same folder share "
-        "what they have in common",
+        "--out", type=Path, metavar="RUN", help=f"where everything goes (default: {place})"
     )  # fmt: skip
     add(
         "--jobs", type=int, metavar="N",
         help="steps at a time (default: as many as have GPUs of their own; on the CPU 2)",
     )  # fmt: skip
     device_options(parser)
-    add(
-        "--gpus-each", type=int, metavar="N",
-        help="GPUs of one step (default: 1; at the scale full all)",
-    )  # fmt: skip
     add("--threads", type=int, metavar="N", help="CPU threads of a step (default: its share)")
     add("--fresh", action="store_true", help="begin again; else what is whole is not done again")
     add("--dry-run", action="store_true", help="only print the commands")
-    add("--estimate", action="store_true", help="only print the GPU hours of what is to be trained")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -102,7 +102,7 @@ def start(record: TrainingRecord, save_dir: Path, dry_run: bool) -> int:
     What is trained is noted in the folder first, for `tdo resume`.
     """
     from tdo_plugin.launch.environment import announce, settings, threads_each
-    from tdo_plugin.launch.generation import program
+    from tdo_plugin.launch.programs import program
 
     words, note = record.words(save_dir)
     print(note, flush=True)

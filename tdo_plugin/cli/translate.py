@@ -1,4 +1,4 @@
-"""`tdo translate`: every direction of a checkpoint with one load of the model, or plain text."""
+"""`tdo translate`: the directions of a data folder, by one of two engines, or plain text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import hashlib
 import json
 import shlex
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ from tdo_compat.errors import tell
 from tdo_plugin.cli.decoding import (
     check_decoding,
     decoding_options,
+    machine,
     machine_options,
     path_option,
     run_stages,
@@ -22,7 +25,7 @@ from tdo_plugin.cli.decoding import (
     settings_of,
 )
 from tdo_plugin.errors import UserError
-from tdo_plugin.launch.handed_on_options import gpus_here
+from tdo_plugin.launch.handed_on_options import gpus_here, take_unknown
 from tdo_plugin.runtime.lock import alone
 from tdo_plugin.runtime.signals import GOES_ON, ended_by_signal
 
@@ -33,8 +36,16 @@ if TYPE_CHECKING:
     from tdo_plugin.evaluation.protocols import Protocol
 
 HELP = "translate all test directions with one load of the model, or plain text"
-EXAMPLE = "tdo translate my-data --path my-model --average best-5 --out my-output"
+EXAMPLE = """
+tdo translate my-data --path my-model --average best-5 --out my-output
+tdo translate my-data --path my-model --out my-output --engine fairseq --dry-run
+"""
 
+# by engine, what only the other one can do
+OF_THE_OTHER = {
+    "pool": ("dry_run",),
+    "fairseq": ("input", "interactive", "pivot", "pivot_path", "perplexity"),
+}
 OF_TEST_SETS = ("out", "pairs", "perplexity", "fresh", "workers")
 OF_TEXT = ("source_lang", "target_lang", "output")
 
@@ -70,6 +81,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="measure the perplexity of each direction's validation set too",
     )
     what.add_argument("--fresh", action="store_true", help="do again what DIR has already")
+    engine = parser.add_argument_group("engine")
+    engine.add_argument(
+        "--engine",
+        choices=tuple(OF_THE_OTHER),
+        default="pool",
+        help="pool: workers that load the model once and share the directions; fairseq: the stock "
+        "fairseq-generate for each direction, with flags of its own that are given behind "
+        "(default pool)",
+    )
+    engine.add_argument(
+        "--dry-run", action="store_true", help="only print the commands of --engine fairseq"
+    )
+    take_unknown(parser, lambda args: bool(args.engine == "fairseq"))
     text = parser.add_argument_group("plain text")
     text.add_argument("--input", metavar="FILE", help="translate a text file (- is standard input)")
     text.add_argument(
@@ -99,12 +123,14 @@ def run(args: argparse.Namespace) -> int:
     _check(args)
     chosen = protocol(args.protocol)
     data = read_data_folder(args.data.resolve())
-    options = decoding_options(args, chosen)
+    options = decoding_options(args, chosen, args.dry_run)
     from_pivot = _from_pivot(args, chosen, options)
     if args.input or args.interactive:
         work = Work(options, data, data.root, args.user_dir, from_pivot)
         return _text(args, work)
     work = Work(options, data, args.out.resolve(), args.user_dir, from_pivot)
+    if args.engine == "fairseq":
+        return _with_fairseq(args, work)
     # of two models, neither has a perplexity of the whole way
     perplexity = args.perplexity or (chosen.perplexity and not from_pivot)
     return _test_sets(args, work, perplexity)
@@ -135,10 +161,11 @@ def _check(args: argparse.Namespace) -> None:
         if text and not getattr(args, option):
             name = option.replace("_", "-")
             raise UserError(f"`--{name}` must name the language of the text; it is missing")
-    for option in OF_TEST_SETS if text else OF_TEXT:
-        if getattr(args, option):
-            name, kind = option.replace("_", "-"), "with" if text else "without"
-            raise UserError(f"`--{name}` must be left out {kind} plain text; it is given")
+    _left_out(args, OF_THE_OTHER[args.engine], f"with --engine {args.engine}")
+    if text:
+        _left_out(args, OF_TEST_SETS, "with plain text")
+    else:
+        _left_out(args, OF_TEXT, "without plain text")
     if args.interactive and args.output:
         raise UserError("`--output` must be left out with --interactive; it is given")
     if args.pivot_path is not None:
@@ -147,6 +174,39 @@ def _check(args: argparse.Namespace) -> None:
         if args.perplexity:
             raise UserError("`--perplexity` must be left out with --pivot-path; it is given")
     check_decoding(args, *filter(None, (args.path, args.pivot_path)))
+
+
+def _left_out(args: argparse.Namespace, options: Sequence[str], where: str) -> None:
+    for option in options:
+        if getattr(args, option):
+            name = option.replace("_", "-")
+            raise UserError(f"`--{name}` must be left out {where}; it is given")
+
+
+def _with_fairseq(args: argparse.Namespace, work: Work) -> int:
+    """Print the stock commands and, unless it is a dry run, run them."""
+    from tdo_plugin.evaluation.decoding.fairseq_engine import FairseqWork
+
+    work = FairseqWork(work.options, work.data, work.out, work.user_dir, flags=tuple(args.rest))
+    if not args.dry_run:
+        return _test_sets(args, work, False)
+    _commands(args, work, work.data.select(args.pairs or "all", option="--pairs"))
+    return 0
+
+
+def _commands(
+    args: argparse.Namespace, work: Work, directions: Sequence[str], lock: int | None = None
+) -> Callable[..., Iterator[Event]]:
+    """Print the stock commands of some directions; what runs them."""
+    from tdo_plugin.evaluation.decoding.fairseq_engine import FairseqWork, generate_all
+    from tdo_plugin.launch.environment import announce
+
+    assert isinstance(work, FairseqWork)
+    devices, environment = machine(args, len(directions))
+    announce(environment)
+    for direction in directions:
+        print("+ " + shlex.join(work.command(direction, devices[0])), flush=True)
+    return partial(generate_all, lock=lock)
 
 
 def _test_sets(args: argparse.Namespace, work: Work, perplexity: bool) -> int:
@@ -159,7 +219,7 @@ def _test_sets(args: argparse.Namespace, work: Work, perplexity: bool) -> int:
         raise UserError(f"`--pivot` must be one of {', '.join(data.languages)}; it is {args.pivot}")
     if out.exists() and (not out.is_dir() or out == data.root):
         raise UserError(f"`--out` must be a folder of its own; it is {args.out}")
-    with alone(out), ended_by_signal(hint=GOES_ON):
+    with alone(out) as lock, ended_by_signal(hint=GOES_ON):
         how = _how(args, work)
         _take_over(out, how, args.fresh)
         digest = hashlib.sha256(json.dumps(how["settings"], sort_keys=True).encode()).hexdigest()
@@ -176,7 +236,10 @@ def _test_sets(args: argparse.Namespace, work: Work, perplexity: bool) -> int:
             if event.kind == "ready" and read_how(out) is None:
                 write_how(out, {**how, "checkpoints": list(event.checkpoints)})
 
-        failed = len(failures) + run_stages(todo, work, args, seen=seen)
+        decode = None
+        if args.engine == "fairseq" and jobs:
+            decode = _commands(args, work, [job.direction for job in jobs], lock)
+        failed = len(failures) + run_stages(todo, work, args, seen=seen, decode=decode)
     print(out, flush=True)
     return 1 if failed else 0
 
@@ -191,6 +254,7 @@ def _how(args: argparse.Namespace, work: Work) -> dict[str, Any]:
     root = work.data.root
     settings = {
         **settings_of(work.options),
+        **work.settings,
         "data": sha256(root / MARK),
         "pivot": args.pivot,
     }

@@ -7,6 +7,7 @@ For each direction, line i of every file belonging to sentence i:
     de-fr.json                         number of sentences, seconds; written last, so it marks a
                                        whole direction
     translate.json                     how all of it was made
+    fairseq/de-fr/                     with `--engine fairseq`, what fairseq-generate wrote and said
 
 Files from elsewhere need only `de-fr.hyp`, and `de-fr.ref` unless a data folder has the reference.
 The folders of `fairseq-generate`, de-fr/generate-test.txt, are read too.
@@ -15,6 +16,7 @@ The folders of `fairseq-generate`, de-fr/generate-test.txt, are read too.
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
@@ -32,6 +34,7 @@ from tdo_plugin.typed import read_json, typed
 
 GENERATED = "generate-test.txt"
 HOW = "translate.json"
+RAW = "fairseq"  # folder for what fairseq-generate wrote, a folder a direction
 LINES = ("src", "ref", "hyp", "jsonl")  # of a direction, a line a sentence
 
 
@@ -50,6 +53,15 @@ class Summary:
     key: str = ""
     sentences: int = 0
     perplexity: float | None = None
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One translation: its pieces, the text they make, and fairseq's score (log2, normalised)."""
+
+    pieces: str
+    text: str
+    score: float
 
 
 @dataclass(frozen=True)
@@ -187,24 +199,41 @@ def read_generated(path: Path, count: int) -> list[str]:
     Raises:
         UserError: no such file, or not one hypothesis for each of `count` sentences.
     """
+    return joined([pieces for _, pieces in read_scored(path, count)])
+
+
+def joined(texts: Sequence[str]) -> list[str]:
+    """What fairseq-generate printed, as text; see `read_generated`."""
+    in_pieces = any("▁" in text for text in texts)
+    return [join_pieces(text) if in_pieces else text.strip() for text in texts]
+
+
+def read_scored(path: Path, count: int) -> list[tuple[float, str]]:
+    """Score (log2, as fairseq prints it) and pieces of what `read_generated` reads.
+
+    Raises:
+        UserError: as `read_generated`.
+    """
     if not path.is_file():
         raise UserError(f"`{path}` must be the output of fairseq-generate; there is no such file")
-    hypotheses: dict[int, str] = {}
+    hypotheses: dict[int, tuple[float, str]] = {}
     for line in read_lines(path):
         if not line.startswith("H-"):
             continue
         fields = line.split("\t", 2)
         number = fields[0][2:]
-        if len(fields) < 2 or not number.isdigit():
-            raise UserError(f"`{path}` must hold H-ID<tab>score<tab>text; it has: {line[:60]}")
-        hypotheses.setdefault(int(number), fields[2] if len(fields) > 2 else "")
+        try:
+            score = float(fields[1])
+            hypotheses.setdefault(int(number), (score, fields[2] if len(fields) > 2 else ""))
+        except (IndexError, ValueError):
+            raise UserError(
+                f"`{path}` must hold H-ID<tab>score<tab>text; it has: {line[:60]}"
+            ) from None
     missing = next((number for number in range(count) if number not in hypotheses), None)
     if missing is not None or len(hypotheses) != count:
         detail = f", sentence {missing} is missing" if missing is not None else ""
         raise UserError(f"`{path}` must hold {count} hypotheses; it has {len(hypotheses)}{detail}")
-    texts = [hypotheses[number] for number in range(count)]
-    in_pieces = any("▁" in text for text in texts)
-    return [join_pieces(text) if in_pieces else text.strip() for text in texts]
+    return [hypotheses[number] for number in range(count)]
 
 
 def write_direction(
@@ -256,6 +285,7 @@ def remove_translations(folder: Path) -> None:
                 records.with_suffix(f".{suffix}").unlink(missing_ok=True)
     for path in (folder / HOW, *folder.glob("pivot/*.hyp")):
         path.unlink(missing_ok=True)
+    shutil.rmtree(folder / RAW, ignore_errors=True)
 
 
 def read_how(folder: Path) -> dict[str, Any] | None:

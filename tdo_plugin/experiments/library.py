@@ -34,6 +34,11 @@ def find(name: str) -> Document:
 
 def _packaged(name: str) -> Path:
     path = FOLDER / f"{name}.toml"
+    if not FOLDER.is_dir():
+        raise UserError(
+            f"`{name}` must be in configs/experiments of a clone; this installation has no such "
+            "folder (EXPERIMENTS may also be a file)"
+        )
     if not path.is_file():
         raise UserError(
             f"`EXPERIMENTS` must be a file, or one of {', '.join(names())}; it is {name}"

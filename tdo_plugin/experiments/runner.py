@@ -156,9 +156,11 @@ class Runner:
             code = self._commands.run(words, log, environment, lock, step.text)
             if code:
                 ended = f"ended with {code}: {last_line(log)} (all of it: {log})"
-                if not (code == 1 and step.kind in PARTLY and step.leaves[0].exists()):
+                if code != 1 or step.kind not in PARTLY:
                     raise UserError(ended)
                 why = why or ended
+        if why and step.kind in PARTLY and not step.leaves[0].exists():
+            raise UserError(why)
         if why:
             return why
         seconds = time.monotonic() - begun

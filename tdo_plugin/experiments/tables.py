@@ -290,7 +290,7 @@ class PlannedTable:
             "drawing",
             commands,
             tuple(dict.fromkeys([*needs, *spared])),
-            (text,),
+            (text, out, *(Path(f"{out}{end}") for end in (".svg", ".png"))),
             device=device_of(commands),
             text=text,
             spared={need: words for need, words in spared.items() if need not in needs},

@@ -36,6 +36,14 @@ def own_and_stock(
     return stock
 
 
+def take_unknown(
+    parser: argparse.ArgumentParser, where: Callable[[argparse.Namespace], bool]
+) -> None:
+    """Let `args.rest` have what is no option of the command, `where` its options say so."""
+    parser.hands_on = where  # type: ignore[attr-defined]  # of our own class of parsers
+    parser.set_defaults(rest=[])
+
+
 def device_options(parser: argparse.ArgumentParser, several: bool = True) -> None:
     """Declare where to compute; a command for which one GPU is enough takes no more."""
     add = parser.add_argument

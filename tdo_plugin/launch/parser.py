@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from tdo_compat.errors import OneLineParser
@@ -58,6 +59,16 @@ class Parser(OneLineParser):
         super().__init__(*args, **{"formatter_class": Layout, **options})
         self.register("type", int, whole)
         self.register("type", float, real)
+        self.hands_on: Callable[[argparse.Namespace], bool] | None = None
+
+    def parse_known_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> tuple[Any, list[str]]:
+        """As argparse's; what is no option here goes to `rest` where `hands_on` says so."""
+        namespace, unknown = super().parse_known_args(args, namespace)
+        if self.hands_on is not None and self.hands_on(namespace):
+            namespace.rest, unknown = [word for word in unknown if word != "--"], []
+        return namespace, unknown
 
 
 class RaisingParser(Parser):

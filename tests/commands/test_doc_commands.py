@@ -108,6 +108,10 @@ def tdo(words: list[str], folder: Path) -> None:
             training(["train", str(config), "DATA"], folder)
     elif args.command == "describe":
         succeeds(words)
+    elif args.command == "quickstart":
+        assert "+ tdo train" in succeeds([*words, "--dry-run"])
+    elif args.command == "translate" and args.engine == "fairseq":
+        decoding(words)
     elif args.command == "reproduce" and shows_commands(args, folder):
         succeeds([*words, "--dry-run"])
 
@@ -141,6 +145,15 @@ def training(words: list[str], folder: Path) -> None:
                 started = [launched.training_script, *launched.training_script_args]
             assert started[0] == "fairseq-train"
             fairseq_train(started[1:])
+
+
+def decoding(words: list[str]) -> None:
+    """Follow `tdo translate --engine fairseq` on a small data folder to what it runs."""
+    name, _, *rest = words
+    small = [str(prepared().root), *rest, "--path", str(trained()), "--pairs", "all"]
+    for line in succeeds([name, *small, "--dry-run"]).splitlines():
+        if line.startswith("+ fairseq-generate "):
+            fairseq_generate(shlex.split(line)[2:])
 
 
 def fairseq_train(words: list[str], *_: object) -> None:
@@ -282,7 +295,6 @@ def options_of(name: str, words: list[str]) -> Iterator[str]:
         return
     parser = tdo_parser()
     behind = dict.fromkeys(("train", "grid", "describe"), "train")
-    behind["generate"] = "generate"
     for word in words:
         subparsers = [
             action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
@@ -330,7 +342,7 @@ def examples_of(parser: argparse.ArgumentParser) -> Iterator[str]:
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for command in action.choices.values():
-                yield str(command.epilog).splitlines()[-1].strip()
+                yield from map(str.strip, str(command.epilog).splitlines()[1:])
                 yield from examples_of(command)
 
 

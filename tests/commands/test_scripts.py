@@ -17,6 +17,7 @@ import pytest
 from support.configs import ROOT, torchrun
 from support.processes import finished, heard
 from support.scripts import script
+from support.stored_options import saved
 
 from tdo_plugin.data.databin import DataFolder
 
@@ -66,8 +67,12 @@ def test_help_explains_the_script(clone: Path, name: str) -> None:
         ("train.sh", ["CONFIG", "DATA", "--sbatch=--time=9"], "`--sbatch` must be left out"),
         ("slurm.sh", ["CONFIG", "DATA"], "`--gpus` must be at least 1 with --slurm, or --cpu"),
         ("slurm.sh", ["CONFIG", "DATA", "--cpu", "--rendezvous", "h:1"], "`--rendezvous` must be"),
-        ("generate.sh", ["CONFIG", "DATA", "no.pt", "/tmp/o"], "`CHECKPOINT` must be an existing"),
-        ("generate.sh", ["CONFIG", "DATA", "no.pt", "o", "--jobs", "0"], "`--jobs` must be at"),
+        ("generate.sh", ["DATA", "--path", "no.pt", "--out", "o"], "`--path` must name"),
+        (
+            "generate.sh",
+            ["DATA", "--path", "m.pt", "--out", "o", "--workers", "0"],
+            "`--workers` must be at least 1",
+        ),
         ("preprocess.sh", ["/no/such", "o"], "`TEXT` must be a folder"),
         ("preprocess.sh", ["/", "o", "--vocab-size", "-1"], "`--vocab-size` must be at least 1"),
         ("multi30k.sh", ["--form", "both"], "`--form` must be of shared, disjoint; it is both"),
@@ -166,11 +171,11 @@ def test_dry_runs_print_and_touch_nothing(clone: Path, data: DataFolder, tmp_pat
     (command,) = stock(node.stdout)
     launcher = torchrun(command)
     assert (launcher.nnodes, launcher.rdzv_endpoint) == ("2", "first:29500")
-    decoding = script(
-        clone, "generate.sh", config, data.root, "m.pt", "o", "--cpu", "--dry-run", cwd=tmp_path
-    )
-    assert len(stock(decoding.stdout)) == 6
     assert not list(tmp_path.iterdir())
+    checkpoint = saved(tmp_path / "m.pt", langs=["en", "de", "fr"])
+    words = [data.root, "--path", checkpoint, "--out", "o", "--cpu", "--dry-run"]
+    assert len(stock(script(clone, "generate.sh", *words, cwd=tmp_path).stdout)) == 6
+    assert [path.name for path in tmp_path.iterdir()] == ["m.pt"]
 
 
 SLURM = {
@@ -280,14 +285,10 @@ def test_the_experiments_models_can_be_built(data: DataFolder, tmp_path: Path) -
     assert not list(tmp_path.iterdir())
 
 
-def test_precision_and_jobs_follow_the_machine(
-    data: DataFolder,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+def test_precision_follows_the_machine(
+    data: DataFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from tdo_plugin.cli import main
-    from tdo_plugin.launch import generation
 
     train = ["train", CONFIG, str(data.root), "--dry-run"]
     assert main([*train, "--cpu", "--precision", "fp16"]) == 2
@@ -301,18 +302,9 @@ def test_precision_and_jobs_follow_the_machine(
         assert main([*train, *words]) == 0
         (command,) = stock(capsys.readouterr().out)
         assert {"--fp16", "--bf16"} & set(command) == ({flag} if flag else set())
-    job_counts: list[int] = []
-    monkeypatch.setattr(
-        generation, "generate_all", lambda commands, decoding, jobs, *more: job_counts.append(jobs)
-    )
-    (tmp_path / "m.pt").touch()
-    generate = ["generate", CONFIG, str(data.root), str(tmp_path / "m.pt"), str(tmp_path / "o")]
-    for words in (["--cpu"], ["--gpus", "3"], ["--gpus", "3", "--jobs", "2"]):
-        assert main([*generate, *words]) == 0
-    assert job_counts == [1, 3, 2]
 
 
-def test_processes_get_the_variables_that_are_printed(
+def test_a_training_gets_the_variables_that_are_printed(
     data: DataFolder,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -333,23 +325,7 @@ def test_processes_get_the_variables_that_are_printed(
     with pytest.raises(SystemExit):
         main(["train", CONFIG, str(data.root), "--cpu", "--save-dir", str(tmp_path / "s")])
     assert f"with GLIBC_TUNABLES={KEEP_MEMORY}\n+ fairseq-train" in capsys.readouterr().out
-
-    class Process:
-        def __init__(self, words: list[str], env: dict[str, str], **more: object) -> None:
-            seen.append(env)
-
-        def wait(self) -> int:
-            return 0
-
-    checkpoint = tmp_path / "model.pt"
-    checkpoint.touch()
-    monkeypatch.setattr(subprocess, "Popen", Process)
-    words = [CONFIG, data.root, checkpoint, tmp_path / "o", "--cpu", "--directions", "en-de"]
-    main(["generate", *map(str, words), "--threads", "3"])
-    shown = f"with GLIBC_TUNABLES={KEEP_MEMORY}\nwith OMP_NUM_THREADS=3\n+ fairseq-generate"
-    assert shown in capsys.readouterr().out
-    assert [environment["GLIBC_TUNABLES"] for environment in seen] == [KEEP_MEMORY] * 2
-    assert seen[1]["OMP_NUM_THREADS"] == "3"
+    assert [environment["GLIBC_TUNABLES"] for environment in seen] == [KEEP_MEMORY]
 
 
 @pytest.mark.long
@@ -392,10 +368,10 @@ def test_text_to_table(clone: Path, tmp_path: Path) -> None:
         "--num-workers", 0,
     )  # fmt: skip
     checkpoint = run / "save" / "checkpoint_last.pt"
-    arguments = ["generate.sh", config, run / "data", checkpoint, run / "out", "--cpu", "--beam", 1]
-    arguments += ["--directions", "en-de,de-fr", "--jobs", 2, "--max-len-b", 5, "--max-len-a", 0]
-    assert "2 of 2" in script(clone, *arguments).stdout
-    assert "2 of 2 directions are whole already" in script(clone, *arguments).stdout
+    arguments = ["generate.sh", run / "data", "--path", checkpoint, "--out", run / "out", "--cpu"]
+    arguments += ["--beam", 1, "--pairs", "en-de,de-fr", "--max-len-b", 5, "--whole-search"]
+    assert "2 of 2 directions," in script(clone, *arguments).stderr
+    assert "2 of 2 directions are whole already" in script(clone, *arguments).stderr
     scores = run / "report" / "scores.json"
     systems = [f"tdo={run / 'out'}", "--data", run / "data", "--directions", "en-de,de-fr"]
     for command in (["score", *systems], ["report", scores]):

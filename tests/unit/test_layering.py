@@ -30,7 +30,7 @@ ALLOWED = {
     "metrics": {"data", "runtime", "errors", "names"},
     "corpora": {"metrics", "data", "runtime", "errors", "names"},
     "evaluation": {
-        *("models", "modules", "metrics", "data", "runtime"),
+        *("models", "modules", "metrics", "launch", "data", "runtime"),
         *("checkpoints", "text_settings", "neuron_files", "validation_file", "typed"),
         *("errors", "names"),
     },

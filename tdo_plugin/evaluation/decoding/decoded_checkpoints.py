@@ -10,7 +10,11 @@ from tdo_plugin.errors import UserError
 
 
 def resolve(
-    text: str, rule: str, say: Callable[[str], None], option: str = "--path"
+    text: str,
+    rule: str,
+    say: Callable[[str], None],
+    option: str = "--path",
+    write: bool = True,
 ) -> tuple[Path, ...]:
     """The files of `--path A[:B...]`; a folder becomes its average, one file.
 
@@ -19,9 +23,11 @@ def resolve(
         rule: `best-5`, `last-5`, ...: what of a folder is averaged.
         say: told what was averaged.
         option: that names the paths, for messages.
+        write: whether an average that is not there yet is made.
 
     Raises:
-        UserError: no such file, or a folder without enough checkpoints.
+        UserError: no such file, a folder without enough checkpoints, or an average that is to be
+            made and must not.
     """
     parts = text.split(":")
     if not all(parts):
@@ -30,7 +36,7 @@ def resolve(
         if not (path.is_file() or path.is_dir()):
             raise UserError(f"`{option}` must name checkpoints that exist; {path} does not")
     return tuple(
-        _of_folder(Path(part), rule, say) if Path(part).is_dir() else Path(part).resolve()
+        _of_folder(Path(part), rule, say, write) if Path(part).is_dir() else Path(part).resolve()
         for part in parts
     )
 
@@ -47,7 +53,7 @@ def check_rule(rule: str) -> tuple[str, int]:
     return kind, int(count)
 
 
-def _of_folder(folder: Path, rule: str, say: Callable[[str], None]) -> Path:
+def _of_folder(folder: Path, rule: str, say: Callable[[str], None], write: bool) -> Path:
     from tdo_compat.checkpoint import save_whole
     from tdo_plugin.checkpoints import average, best_of, last_of, read
 
@@ -63,6 +69,11 @@ def _of_folder(folder: Path, rule: str, say: Callable[[str], None]) -> Path:
         if [checkpoint["name"] for checkpoint in extra.get("averaged", ())] == names:
             say(f"{output} is the average of {', '.join(names)} already")
             return output.resolve()
+    if not write:
+        raise UserError(
+            f"`--path` must be a file with --dry-run, or a folder with {output.name}; {folder} is "
+            "without (tdo average makes one)"
+        )
     save_whole(average(chosen), str(output))
     say(f"{output}: average of {', '.join(names)}")
     return output.resolve()

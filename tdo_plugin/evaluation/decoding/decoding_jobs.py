@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,6 +14,7 @@ from tdo_plugin.data.segmentation import join_pieces
 from tdo_plugin.data.textfolder import count_lines, read_lines
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.outputs import (
+    Hypothesis,
     Texts,
     check_counts,
     data_side,
@@ -27,7 +28,6 @@ from tdo_plugin.metrics.textform import read_text_form
 from tdo_plugin.runtime.files import sha256, write_text
 
 if TYPE_CHECKING:
-    from tdo_plugin.evaluation.decoding.translator import Hypothesis
     from tdo_plugin.evaluation.decoding.translators import Translators
 
 
@@ -212,11 +212,8 @@ def _translate(
     progress: Callable[[int], None],
 ) -> None:
     start = time.monotonic()
-    source, target = languages_of(job.direction)
-    sources, references = (
-        data_side(data, job.direction, language) for language in (source, target)
-    )
-    check_counts(Texts(job.direction, sources, sources, references))
+    target = languages_of(job.direction)[1]
+    sides = sides_of(job, data)
     between: list[str] | None = None
     if job.first_step is None:
         hypotheses = translators.of(job.direction).translate_test(job.direction, progress)
@@ -227,14 +224,50 @@ def _translate(
         step = f"{job.pivot}-{target}"
         hypotheses = translators.of(step).translate_lines(step, lines, progress, prepared=True)
         between = read_text_form(data.root).plain(lines, job.pivot or "")
-    texts = Texts(
-        job.direction, sources, tuple(hypothesis.text for hypothesis in hypotheses), references
+    write_result(job, out, sides, hypotheses, time.monotonic() - start, between)
+
+
+def sides_of(job: Job, data: DataFolder) -> Texts:
+    """The sources and references of a direction; the sources stand for hypotheses, too.
+
+    Raises:
+        UserError: one of them is missing, or their numbers differ.
+    """
+    sources, references = (
+        data_side(data, job.direction, language) for language in languages_of(job.direction)
     )
+    texts = Texts(job.direction, sources, sources, references)
+    check_counts(texts)
+    return texts
+
+
+def write_result(
+    job: Job,
+    out: Path,
+    sides: Texts,
+    hypotheses: Sequence[Hypothesis],
+    seconds: float,
+    between: list[str] | None = None,
+) -> None:
+    """Write all files of a direction.
+
+    Args:
+        job: the direction's.
+        out: where they go.
+        sides: what `sides_of` read.
+        hypotheses: one a sentence.
+        seconds: how long it took to translate.
+        between: with a pivot, what stood between.
+
+    Raises:
+        UserError: there are not as many hypotheses as sentences.
+    """
+    texts = replace(sides, hypotheses=tuple(hypothesis.text for hypothesis in hypotheses))
     check_counts(texts)
     summary = {
         "direction": job.direction,
         "sentences": len(hypotheses),
-        "seconds": round(time.monotonic() - start, 1),
+        "seconds": round(seconds, 1),
         "pivot": job.pivot if between is not None else None,
         "key": job.key,
     }

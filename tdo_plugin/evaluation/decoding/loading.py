@@ -20,6 +20,7 @@ from tdo_plugin.text_settings import (
     task_options,
 )
 
+LIMITS = ("max_source_positions", "max_target_positions")
 MAX_POSITIONS = 1024  # fairseq's default for a task
 
 
@@ -80,9 +81,7 @@ def _overrides(checkpoints: Sequence[Path], data: DataFolder) -> dict[str, Any]:
 
     A task that knows source and target loads two dictionaries instead of one a language.
     """
-    members = {path: _multilingual(path) for path in checkpoints}
-    check_members(members)
-    state = next(iter(members.values()))
+    state = state_of(checkpoints)
     settings, languages = settings_of(task_options(state)), languages_of(state)
     first, second = _two_of(languages, data)
     overrides: dict[str, Any] = {
@@ -94,14 +93,29 @@ def _overrides(checkpoints: Sequence[Path], data: DataFolder) -> dict[str, Any]:
     for side in ("left_pad_source", "left_pad_target"):
         # fairseq takes these as text and would read a stored True as False
         overrides[side] = str(settings[side])
+    return overrides | limits_of(state)
+
+
+def state_of(checkpoints: Sequence[Path]) -> dict[str, Any]:
+    """The first checkpoint, whose task is that of all.
+
+    Raises:
+        UserError: one is of no multilingual task, or they read text of different ways.
+    """
+    members = {path: _multilingual(path) for path in checkpoints}
+    check_members(members)
+    return next(iter(members.values()))
+
+
+def limits_of(state: dict[str, Any]) -> dict[str, int]:
+    """The lengths that decoding takes, by option; none where the model's positions are learned.
+
+    In training they are limits that spare memory; sinusoidal positions have none.
+    """
     cfg = state.get("cfg") or {}
     model = cfg.get("model") if cfg else state.get("args")
-    if not _has_learned_positions(
-        vars(model) if isinstance(model, Namespace) else dict(model or {})
-    ):
-        # a limit that spares memory in training; sinusoidal positions have none in decoding
-        overrides |= dict.fromkeys(("max_source_positions", "max_target_positions"), MAX_POSITIONS)
-    return overrides
+    options = vars(model) if isinstance(model, Namespace) else dict(model or {})
+    return {} if _has_learned_positions(options) else dict.fromkeys(LIMITS, MAX_POSITIONS)
 
 
 def known_languages(checkpoint: Path) -> list[str]:

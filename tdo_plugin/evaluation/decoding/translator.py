@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import compress
 from types import SimpleNamespace
 from typing import Any
@@ -21,20 +20,12 @@ from tdo_plugin.evaluation.decoding.early_stop import EarlyStop
 from tdo_plugin.evaluation.decoding.length_penalty import length_exponent
 from tdo_plugin.evaluation.decoding.likelihood import Likelihood, likelihoods, perplexity
 from tdo_plugin.evaluation.decoding.loading import check_languages, has_set, load_models, task_of
+from tdo_plugin.evaluation.outputs import Hypothesis
 from tdo_plugin.metrics.textform import read_text_form
 from tdo_plugin.models.forced_tag import forces_tag
 from tdo_plugin.models.languages import tag_sides
 
 Progress = Callable[[int], None]
-
-
-@dataclass(frozen=True)
-class Hypothesis:
-    """One translation: its pieces, the text they make, and fairseq's score (log2, normalised)."""
-
-    pieces: str
-    text: str
-    score: float
 
 
 class Translator:

@@ -63,6 +63,11 @@ class Work:
         every = (self.options, *self.by_source.values())
         return tuple(path for options in every for path in options.checkpoints)
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What hypotheses depend on beside the options."""
+        return {}
+
     def load(self, device: str) -> Translators:
         """What the jobs perform with."""
         further = {

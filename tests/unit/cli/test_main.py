@@ -56,13 +56,15 @@ def test_every_command_has_help_and_a_parser():
 
 @pytest.mark.parametrize("parser", list(below(PARSER)), ids=lambda parser: parser.prog)
 def test_help_ends_with_an_example_that_is_understood(parser, capsys):
-    *_, head, example = shown(capsys, *parser.prog.split()[1:], "--help").splitlines()
-    assert head == "example:"
-    program, *words = shlex.split(example)
-    assert program == "tdo" and example.strip().startswith(parser.prog)
-    assert callable(PARSER.parse_args(words).run)
-    for word in words:
-        assert not word.startswith("configs/") or (ROOT / word).is_file()
+    printed = shown(capsys, *parser.prog.split()[1:], "--help")
+    examples = printed.partition("\nexample:\n")[2].splitlines()
+    assert examples
+    for example in examples:
+        program, *words = shlex.split(example)
+        assert program == "tdo" and example.strip().startswith(parser.prog)
+        assert callable(PARSER.parse_args(words).run)
+        for word in words:
+            assert not word.startswith("configs/") or (ROOT / word).is_file()
 
 
 def test_help_fits_on_a_screen(capsys, monkeypatch):
@@ -105,6 +107,14 @@ def test_old_names_go_on_and_say_the_new_one(line, present, capsys, tmp_path, mo
     new = new.removesuffix(" now").removeprefix("tdo ")
     assert cli.main(shlex.split(new + rest)) == 2
     assert capsys.readouterr() == (printed, error + "\n")
+
+
+@pytest.mark.parametrize("words", [["CONFIG", "DATA", "model.pt", "out"], ["--help"], []])
+def test_a_name_that_is_gone_says_what_does_the_same(words, capsys):
+    assert cli.main(["generate", *words]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("tdo generate: error: it is called tdo translate ")
+    assert "--engine fairseq now" in line
 
 
 def test_a_name_of_today_is_not_called_old(capsys):

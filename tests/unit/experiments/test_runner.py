@@ -136,6 +136,21 @@ def test_a_failed_row_is_marked_and_the_others_are_reported(tmp_path, monkeypatc
     }
 
 
+def test_what_is_scored_in_part_is_reported(tmp_path, monkeypatch):
+    monkeypatch.setenv("PARTLY", "score report average")
+    troubles, _ = run(planned(tmp_path, "table1", "toy", 1, "tdo"))
+    assert list(troubles) == ["tdo/checkpoint"]  # others must be whole
+    monkeypatch.setenv("PARTLY", "score report")
+    troubles, _ = run(planned(tmp_path, "table1", "toy", 1, "tdo"))
+    assert list(troubles) == ["table1/text/scores", "table1/report"]
+    assert troubles["table1/text/scores"].startswith("ended with 1: made ")
+    assert (tmp_path / "run" / "table1" / "index.html").is_file()
+    monkeypatch.setenv("PARTLY", "")
+    before = len(commands(tmp_path))
+    assert run(planned(tmp_path, "table1", "toy", 1, "tdo"))[0] == {}
+    assert [words[0] for words in commands(tmp_path)[before:]] == ["score", "report"]
+
+
 def test_a_drawing_is_of_the_rows_that_are_there(tmp_path, monkeypatch):
     monkeypatch.setenv("FAILS", "train:/tdo+robt/")
     troubles, _ = run(planned(tmp_path, "parts"))

@@ -6,10 +6,10 @@ import pytest
 import torch
 from fairseq import options
 from support.data import TASK, TDO, databin
+from support.stored_options import LIMITS, PAIRS, saved
 
 from tdo_plugin.errors import UserError
 
-PAIRS = "en-de,de-en,en-fr,fr-en,en-es,es-en"
 TRAINED = {  # by option of fairseq's, what is not its usual value, and another than that
     "encoder_langtok": ("tgt", ("--encoder-langtok", "src")),
     "lang_tok_style": ("mbart", ("--lang-tok-style", "multilingual")),
@@ -24,19 +24,6 @@ FLAGS = {
     "decoder_langtok": ("--decoder-langtok",),
     "lang_tok_replacing_bos_eos": ("--lang-tok-replacing-bos-eos",),
 }
-LIMITS = {"max_source_positions": 40, "max_target_positions": 50}
-
-
-def saved(path, task="tdo_translation", **settings):
-    """A checkpoint of a training with these options."""
-    usual = {
-        **{"task": task, "lang_pairs": PAIRS.split(","), "langs": ["en", "de", "fr", "es"]},
-        **{"lang_tok_style": "multilingual", **LIMITS},
-    }
-    cfg = {"task": Namespace(**{**usual, **settings}), "model": {"_name": "tdo_transformer"}}
-    state = {"model": {}, "cfg": cfg}
-    torch.save(state, path)
-    return str(path)
 
 
 def parsed(parser, *words):
