@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tdo_compat.errors import tell
+from tdo_plugin.cli import reproduce_all
 from tdo_plugin.errors import UserError
 from tdo_plugin.experiments.machine import Machine
 from tdo_plugin.launch.handed_on_options import (
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 HELP = "train, translate, score and draw the tables of a paper, or of one's own experiments"
 EXAMPLE = "tdo reproduce tdo table1 --scale toy --rows 'ted19/*'"
-ALL = "all"  # in the place of a file: the papers
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,11 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="tables and figures (default: all), and options as below; EXPERIMENTS alone with "
         "--help lists its tables and what options of its own it has",
     )
-    add_options(parser)
+    _options(parser)
+    reproduce_all.add_options(parser)
 
 
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what any file takes, behind its tables."""
+def _options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--rows", metavar="NAME,...", help="some of the rows, by their names or patterns")
     add("--headline", action="store_true", help="of the rows those that show what the paper found")
@@ -96,11 +96,35 @@ def run_options(parser: argparse.ArgumentParser, scales: str, place: str) -> Non
 
 def run(args: argparse.Namespace) -> int:
     """Do what is not done yet; 1 where a step failed."""
-    if args.experiments == ALL:
-        from tdo_plugin.cli.reproduce_all import run_all
-
-        return run_all(args)
+    if args.experiments == reproduce_all.ALL:
+        return _run_all(args)
     return make(args, *planned(args))
+
+
+def _run_all(args: argparse.Namespace) -> int:
+    """The same of all papers, and their page; without the tables of one where a step failed."""
+    parser = RaisingParser(
+        prog=f"tdo reproduce {args.experiments}", description=reproduce_all.DESCRIPTION,
+        allow_abbrev=False,
+    )  # fmt: skip
+    _options(parser)
+    reproduce_all.add_options(parser)
+    parser.add_argument("--from", metavar="PATH", help="folder with the corpora's archives")
+    parser.parse_args(args.rest, namespace=args)
+    args.scale = args.scale or "toy"
+    args.out = args.out or Path("runs") / f"{reproduce_all.ALL}-{args.scale}"
+    # mistakes are said before the first paper is trained
+    papers = [(own, *planned(own)) for own in reproduce_all.of_each_paper(args)]
+    made: list[PlannedTable] = []
+    failed = 0
+    for own, plan, tables in papers:
+        print(f"{own.experiments}: {plan.setting.document.title}", flush=True)
+        code = make(own, plan, tables)
+        failed = max(failed, code)
+        made += [] if code else tables
+    if not (args.dry_run or args.estimate):
+        reproduce_all.write_page(args.scale, made, args.out / "index.html")
+    return failed
 
 
 def planned(args: argparse.Namespace) -> tuple[Plan, list[PlannedTable]]:
@@ -170,7 +194,7 @@ def _read(args: argparse.Namespace, document: Document) -> dict[str, str]:
         formatter_class=argparse.RawDescriptionHelpFormatter, epilog=_epilog(document),
     )  # fmt: skip
     parser.add_argument("tables", nargs="*", metavar="TABLE", help="tables and figures; see below")
-    add_options(parser)
+    _options(parser)
     own = parser.add_argument_group(f"of {document.path.name}")
     for name, option in document.options.items():
         listed = f" ({', '.join(option.choices)})" if option.choices else ""

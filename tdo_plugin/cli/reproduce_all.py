@@ -1,20 +1,20 @@
-"""`tdo reproduce all`: the headline table of each paper, and one page of them."""
+"""`tdo reproduce all`: which tables that is, and the page of them."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tdo_plugin.cli import collect, reproduce
+from tdo_plugin.cli import collect
 from tdo_plugin.errors import UserError
-from tdo_plugin.launch.parser import RaisingParser
 
 if TYPE_CHECKING:
     from tdo_plugin.experiments.tables import PlannedTable
 
+ALL = "all"  # in the place of a file
 SMOKE = "smoke"
 DESCRIPTION = (
     "The headline table of each of five papers, one paper after the other: those of its rows that "
@@ -23,45 +23,26 @@ DESCRIPTION = (
 )
 
 
-def run_all(args: argparse.Namespace) -> int:
-    """Do what is not done yet of all papers; 1 where a step failed, and then without its paper."""
-    _read(args)
-    out = args.out or Path("runs") / f"{reproduce.ALL}-{args.scale}"
-    # mistakes are said before the first paper is trained
-    papers = [(own, *reproduce.planned(own)) for own in _of_each_paper(args, out)]
-    reports, failed = [], 0
-    for own, plan, tables in papers:
-        print(f"{own.experiments}: {plan.setting.document.title}", flush=True)
-        code = reproduce.make(own, plan, tables)
-        failed = max(failed, code)
-        reports += [_report(table) for table in tables if table.table.headline and not code]
-    if reports and not (args.dry_run or args.estimate):
-        collect.write_page(f"Papers, {args.scale}", reports, out / "index.html")
-    return failed
-
-
-def _read(args: argparse.Namespace) -> None:
-    parser = RaisingParser(
-        prog=f"tdo reproduce {reproduce.ALL}", description=DESCRIPTION, allow_abbrev=False
-    )
-    reproduce.add_options(parser)
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Declare what it takes beside the options of any file."""
     own = parser.add_argument_group("of all")
-    own.add_argument("--papers", metavar="NAME,...", help="some of them")
-    own.add_argument("--whole", action="store_true", help="all rows of these tables")
-    own.add_argument("--from", metavar="PATH", help="folder with the corpora's archives")
-    parser.parse_args(args.rest, namespace=args)
-    args.scale = args.scale or "toy"
+    own.add_argument("--papers", metavar="NAME,...", help="some of the papers")
+    own.add_argument("--whole", action="store_true", help="all rows of their headline tables")
 
 
-def _of_each_paper(args: argparse.Namespace, out: Path) -> Iterator[argparse.Namespace]:
-    """The command line of each paper."""
+def of_each_paper(args: argparse.Namespace) -> Iterator[argparse.Namespace]:
+    """The command line of each paper, with a folder of its own in `out`.
+
+    Raises:
+        UserError: a paper or a scale that there is not.
+    """
     from tdo_plugin.experiments.library import PAPERS, find, setting_of
 
     for paper in args.papers.split(",") if args.papers else PAPERS:
         if paper not in PAPERS:
             raise UserError(f"`--papers` must be of {', '.join(PAPERS)}; {paper} is none of them")
         document, own = find(paper), copy(args)
-        own.experiments, own.rest, own.out = paper, [], out / paper
+        own.experiments, own.rest, own.out = paper, [], args.out / paper
         if args.scale != SMOKE:
             own.rest = [name for name, table in document.tables.items() if table.headline]
             own.headline = not args.whole
@@ -70,7 +51,15 @@ def _of_each_paper(args: argparse.Namespace, out: Path) -> Iterator[argparse.Nam
         yield own
 
 
-def _report(table: PlannedTable) -> list[str]:
-    """What `tdo collect --report` takes."""
-    heading = f"{table.plan.setting.document.title}, {table.name.replace('table', 'table ')}"
-    return [heading, str(table.folder), table.published]
+def write_page(scale: str, tables: Sequence[PlannedTable], out: Path) -> None:
+    """Put the headline tables among some that are made on one page."""
+    reports = [
+        [
+            f"{table.plan.setting.document.title}, {table.name.replace('table', 'table ')}",
+            *(str(table.folder), table.published),
+        ]
+        for table in tables
+        if table.table.headline
+    ]
+    if reports:
+        collect.write_page(f"Papers, {scale}", reports, out)
