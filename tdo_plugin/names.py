@@ -1,8 +1,8 @@
-"""The one rule for names that come from outside: languages, systems, groups, cells of grids.
+"""The one rule for names that come from outside: languages, systems, groups, experiments.
 
-A language's name becomes part of file names, of pairs (`en-de`) and of tags; a cell's becomes a
-folder. Names of systems and groups are titles in tables and pictures. What is written into a script
-may be any text on one line.
+A language's name becomes part of file names, of pairs (`en-de`) and of tags; that of a part
+of a file of experiments becomes a folder. Names of systems and groups are titles in tables and
+pictures. What is written into a script may be any text on one line.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from tdo_plugin.errors import UserError
 
 LANGUAGE = r"[A-Za-z][A-Za-z0-9_]*"
 LANGUAGE_IS = "letters, digits and _, a letter first, such as de or pt_BR"
-CELL = r"[A-Za-z0-9][A-Za-z0-9._+-]*"
-AXIS = r"[A-Za-z][A-Za-z0-9_-]*"
+PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
 DIRECTION = re.compile(rf"({LANGUAGE})-({LANGUAGE})", re.ASCII)
 
 LONGEST = 200  # characters of a title

@@ -53,7 +53,7 @@ GROUPS = {
         "bench": "speed and memory against fairseq",
     },
 }
-ALSO = ("preprocess", "corpus", "describe", "flags", "grid", "collect")
+ALSO = ("preprocess", "corpus", "describe", "flags", "collect")
 COMMANDS = (
     *(name for lines in GROUPS.values() for names in lines for name in names.split(", ")),
     *ALSO,
@@ -70,9 +70,10 @@ RENAMED = {
     "erase": "neurons ablate",
     "curve": "curve updates",
 }
-# Old names whose arguments today's command does not take, and how to say the same.
+# What there is no more, or not with its arguments, and what does it now.
 GONE = {
-    "generate": "tdo translate DATA --path CHECKPOINT --out OUT --engine fairseq now; no CONFIG",
+    "generate": "translate DATA --path CHECKPOINT --out OUT --engine fairseq, without CONFIG",
+    "grid": "reproduce FILE TABLE, where a table of the file has axes (docs/experiments.md)",
 }
 NOT_OLD = {"curve": ("updates", "sweep", "-h", "--help")}
 
@@ -128,7 +129,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     words = _renamed(list(sys.argv[1:] if argv is None else argv))
     if words and words[0] in GONE:
-        tell(f"tdo {words[0]}: error: it is called {GONE[words[0]]}")
+        tell(f"tdo: error: `COMMAND` must be {GONE[words[0]]}; it is {words[0]}, which is gone")
         return 2
     end_with_parent()
     known = words[:1] if words and words[0] in COMMANDS else COMMANDS

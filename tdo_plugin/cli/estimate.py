@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tdo_plugin.cli.config_argument import CONFIG, scale_option
 from tdo_plugin.costs import training_hours
-
-if TYPE_CHECKING:
-    from tdo_plugin.experiments.named_configs import NamedConfig
 
 HELP = "estimate the GPU hours of configs' trainings from their FLOPs"
 EXAMPLE = "tdo estimate tdo/ted19/tdo-prefix+instrucl --tflops 125"
@@ -24,8 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "configs",
         nargs="+",
         metavar="CONFIG",
-        help=f"{CONFIG}, or a grid (.json), all of its trainings; one that is there twice is "
-        "trained twice",
+        help=f"{CONFIG}; one that is there twice is trained twice",
     )
     scale_option(parser)
     training_hours.assumption_options(parser)
@@ -34,9 +27,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print a line for each config, their sum, and what was assumed."""
     from tdo_plugin.experiments.estimates import usual_assumptions
+    from tdo_plugin.experiments.named_configs import named_config
 
     training_hours.assumptions(args)
-    trainings = list(_trainings(args.configs, args.scale))
+    trainings = [named_config(text, args.scale) for text in args.configs]
     counts = Counter(training.place for training in trainings)
     estimates, assumed = [], []
     for named in {training.place: training for training in trainings}.values():
@@ -51,18 +45,3 @@ def run(args: argparse.Namespace) -> int:
     for line in training_hours.report(estimates, assumed):
         print(line)
     return 0
-
-
-def _trainings(texts: Sequence[str], scale: str | None) -> Iterator[NamedConfig]:
-    """Each config; a grid's have names as if they were in a folder."""
-    from tdo_plugin.experiments.named_configs import NamedConfig, named_config
-    from tdo_plugin.grid.cells import cells_of, runs_of
-    from tdo_plugin.grid.description import read_grid
-
-    for text in texts:
-        if text.endswith(".json"):
-            grid = Path(text)
-            for run in runs_of(cells_of(read_grid(grid))):
-                yield NamedConfig(run.config, f"{grid.stem}/{run.name}", f"{text}/{run.name}")
-        else:
-            yield named_config(text, scale)

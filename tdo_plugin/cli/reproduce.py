@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import time
-from argparse import ArgumentParser
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,13 +12,19 @@ from typing import TYPE_CHECKING
 from tdo_compat.errors import tell
 from tdo_plugin.cli import reproduce_all
 from tdo_plugin.errors import UserError
-from tdo_plugin.launch.handed_on_options import device_options, gpus_here
+from tdo_plugin.experiments.machine import Machine
+from tdo_plugin.launch.handed_on_options import (
+    check_sbatch,
+    device_options,
+    gpus_here,
+    slurm_options,
+)
 from tdo_plugin.launch.parser import RaisingParser
 
 if TYPE_CHECKING:
     from tdo_plugin.experiments.document import Document
     from tdo_plugin.experiments.plan import Plan
-    from tdo_plugin.experiments.steps import Graph
+    from tdo_plugin.experiments.steps import Step
     from tdo_plugin.experiments.systems import Setting
     from tdo_plugin.experiments.tables import PlannedTable
 
@@ -55,8 +61,9 @@ def _options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add(
         "--gpus-each", type=int, metavar="N",
-        help="GPUs of one step (default: 1; at the scale full all)",
+        help="GPUs of one step (default: 1; at the scale full all, but for --slurm)",
     )  # fmt: skip
+    slurm_options(parser, "submit each step that trains or computes as a job of its own, and wait")
     add("--estimate", action="store_true", help="only print the GPU hours of what is to be trained")
     run_options(
         parser,
@@ -78,7 +85,8 @@ def run_options(parser: argparse.ArgumentParser, scales: str, place: str) -> Non
     )  # fmt: skip
     add(
         "--jobs", type=int, metavar="N",
-        help="steps at a time (default: as many as have GPUs of their own; on the CPU 2)",
+        help="steps at a time (default: as many as have GPUs of their own; on the CPU 2); with "
+        "--slurm jobs at a time (default 16)",
     )  # fmt: skip
     device_options(parser)
     add("--threads", type=int, metavar="N", help="CPU threads of a step (default: its share)")
@@ -158,8 +166,9 @@ def planned(args: argparse.Namespace) -> tuple[Plan, list[PlannedTable]]:
         return plan, [PlannedTable(plan, name, patterns or headline[name] or ()) for name in names]
 
     plan, tables = tables_of(setting)
-    goals = [goal for table in tables for goal in table.goals]
-    _check_given(given, setting, paths, plan.graph, goals, tables_of)
+    steps = plan.graph.closure([goal for table in tables for goal in table.goals])
+    _check_given(given, setting, paths, steps, run_folder, tables_of)
+    _check_commands(plan, steps)
     return plan, tables
 
 
@@ -174,8 +183,8 @@ def make(args: argparse.Namespace, plan: Plan, tables: Sequence[PlannedTable]) -
 
         return estimate(plan)
     if args.dry_run:
-        return _show(plan, tables)
-    return _run(args, plan, tables)
+        return _show(plan, tables, _machine(args, plan.setting) if args.slurm else Machine(()))
+    return _run(args, plan, tables, _machine(args, plan.setting))
 
 
 def _read(args: argparse.Namespace, document: Document) -> dict[str, str]:
@@ -194,6 +203,11 @@ def _read(args: argparse.Namespace, document: Document) -> dict[str, str]:
         own.add_argument(f"--{name}", metavar="PATH", help=given_path.help)
     parser.parse_intermixed_args(args.rest, namespace=args)
     _at_least_one(args)
+    check_sbatch(args)
+    if args.slurm and args.gpus is not None:
+        raise UserError(
+            f"`--gpus` must be left out with --slurm, where --gpus-each says it; it is {args.gpus}"
+        )
     values = {
         name: getattr(args, name.replace("-", "_"))
         for name in (*document.options, *document.inputs)
@@ -213,29 +227,45 @@ def _check_given(
     given: Collection[str],
     setting: Setting,
     paths: Mapping[str, Path],
-    graph: Graph,
-    goals: Sequence[str],
+    steps: Sequence[Step],
+    run_folder: Path,
     tables_of: Callable[[Setting], tuple[Plan, list[PlannedTable]]],
 ) -> None:
-    """Raise UserError where an option is for nothing, or a command would not take its words."""
-    from tdo_plugin.cli import build_parser
+    """Raise UserError where an option is for nothing."""
     from tdo_plugin.experiments.given import check_inputs, check_options
-    from tdo_plugin.experiments.steps import SCRIPT
 
     def come_to(setting: Setting) -> Hashable:
         plan, tables = tables_of(setting)
         return tuple(plan.graph.key(goal) for table in tables for goal in table.goals)
 
     check_options([name for name in given if name in setting.options], setting, come_to)
-    commands = [command for step in graph.closure(goals) for command in step.commands]
-    check_inputs({name: paths[name] for name in given if name in paths}, commands, graph.run)
-    parsers: dict[str, ArgumentParser] = {}
+    commands = [command for step in steps for command in step.commands]
+    check_inputs({name: paths[name] for name in given if name in paths}, commands, run_folder)
+
+
+def _check_commands(plan: Plan, steps: Sequence[Step]) -> None:
+    """Read the commands of a file before days of training.
+
+    Raises:
+        UserError: one is none of `tdo`, has an option that it does not take, or a value.
+    """
+    from tdo_plugin.cli import COMMANDS, build_parser
+    from tdo_plugin.experiments.steps import SCRIPT
+
+    commands = [command for step in steps for command in step.commands if command[0] != SCRIPT]
+    names = {command[0] for command in commands}
+    known = [name for name in COMMANDS if name in names or not names <= {*COMMANDS}]
+    parser = build_parser(known, RaisingParser)
     for command in commands:
-        if (name := command[0]) != SCRIPT:
-            parser = parsers.setdefault(name, build_parser([name], RaisingParser))
+        try:
             args = parser.parse_args(command)
-            if args.check is not None:
-                args.check(args)
+        except UserError as error:
+            file = plan.setting.document.path.name
+            raise UserError(
+                f"`{file}` must have commands that tdo takes; of {shlex.join(command)}: {error}"
+            ) from None
+        if args.check is not None:
+            args.check(args)
 
 
 def _at_least_one(args: argparse.Namespace) -> None:
@@ -275,8 +305,20 @@ def _detector(setting: Setting) -> tuple[str, ...]:
     return lid_words(setting.said("detector") == "lid.176", print)
 
 
-def _show(plan: Plan, tables: Sequence[PlannedTable]) -> int:
-    from tdo_plugin.experiments.runner import there
+def _machine(args: argparse.Namespace, setting: Setting) -> Machine:
+    """Where steps run."""
+    if args.slurm:
+        gpus = 0 if args.cpu else args.gpus_each or 1
+        if args.cpu and (args.gpus_each or 1) > 1:
+            raise UserError(f"`--gpus-each` must be left out with --cpu; it is {args.gpus_each}")
+        return Machine.of_slurm(gpus, args.jobs, args.threads, args.sbatch)
+    gpus = gpus_here(args)
+    each = args.gpus_each or (max(1, gpus) if "full" in setting.names_of_scale() else 1)
+    return Machine.of(gpus, args.jobs, each, args.threads)
+
+
+def _show(plan: Plan, tables: Sequence[PlannedTable], machine: Machine) -> int:
+    from tdo_plugin.experiments.runner import job_of, there
     from tdo_plugin.experiments.steps import shown
 
     for table in tables:
@@ -290,21 +332,22 @@ def _show(plan: Plan, tables: Sequence[PlannedTable]) -> int:
     for step in plan.graph.closure(goals):
         state = " (done)" if there(plan.graph, step) else ""
         print(f"# {step.name}{state}")
+        if machine.submits(step.device):
+            job = job_of(plan.graph, machine, step, machine.jobs[0])
+            print(f"+ {shlex.join(job.command)}\n{job.text}")
+            continue
         for command in step.commands:
             last = command is step.commands[-1]
             print(shown([*command, *(step.start if last else ()), *(step.silent if last else ())]))
     return 0
 
 
-def _run(args: argparse.Namespace, plan: Plan, tables: Sequence[PlannedTable]) -> int:
-    from tdo_plugin.experiments.machine import Machine
-    from tdo_plugin.experiments.runner import Runner, to_do
+def _run(
+    args: argparse.Namespace, plan: Plan, tables: Sequence[PlannedTable], machine: Machine
+) -> int:
+    from tdo_plugin.experiments.runner import Runner, refuse_foreign, to_do
     from tdo_plugin.experiments.steps import cannot_draw, remove
 
-    gpus = gpus_here(args)
-    whole = "full" in plan.setting.names_of_scale()
-    each = args.gpus_each or (max(1, gpus) if whole else 1)
-    machine = Machine.of(gpus, args.jobs, each, args.threads)
     goals = [goal for table in tables for goal in table.goals]
     begun = time.monotonic()
 
@@ -312,13 +355,18 @@ def _run(args: argparse.Namespace, plan: Plan, tables: Sequence[PlannedTable]) -
         seconds = int(time.monotonic() - begun)
         print(f"[{seconds // 60:3}:{seconds % 60:02}] {line}", flush=True)
 
+    every = plan.graph.closure(goals)
+    refuse_foreign(plan.graph, every)
     if args.fresh:
-        for step in plan.graph.closure(goals):
-            remove((plan.graph.record(step.name).path, *step.leaves))
+        for step in every:
+            remove((*step.leaves, plan.graph.record(step.name).path))
     steps = to_do(plan.graph, goals)
     trainings = sum(step.kind == "training" for step in steps)
+    gpus = len({gpu for slot in machine.slots for gpu in slot})
     where = f"{gpus} GPU(s)" if gpus else "the CPU"
     at_a_time = f"{len(machine.slots)} at a time, {where}"
+    if machine.jobs:
+        at_a_time += f"; jobs of Slurm, {len(machine.jobs)} at a time"
     say(f"{len(steps)} steps, {trainings} of them trainings, {at_a_time}")
     if (package := cannot_draw()) and any(step.kind == "drawing" for step in steps):
         say(f"no pictures: {package} is not installed (pip install {package})")

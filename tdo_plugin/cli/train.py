@@ -14,10 +14,12 @@ from tdo_plugin.cli.config_argument import CONFIG, config_of, scale_option
 from tdo_plugin.cli.model_help import PrintModelOptions
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.handed_on_options import (
+    check_sbatch,
     gpus_here,
     machine_options,
     own_and_stock,
     precision_here,
+    slurm_options,
     take_rest,
 )
 
@@ -57,16 +59,8 @@ def _options(parser: argparse.ArgumentParser) -> None:
     )
     add("--nodes", type=int, default=1, metavar="N", help="machines that train together")
     add("--rendezvous", metavar="HOST:PORT", help="of the first of several machines, a free port")
-    add(
-        "--slurm",
-        action="store_true",
-        help="write a Slurm script for --nodes with --gpus each (or --cpu), and submit it",
-    )
-    add(
-        "--sbatch",
-        action="append",
-        metavar="OPTION",
-        help="a further option of sbatch, as --sbatch=--time=24:00:00; may be repeated",
+    slurm_options(
+        parser, "write a Slurm script for --nodes with --gpus each (or --cpu), and submit it"
     )
     add("--dry-run", action="store_true", help="only print the command, or the Slurm script")
     add("--help-model", action=PrintModelOptions)
@@ -126,8 +120,7 @@ def _check_needed(named: NamedConfig, extra: Sequence[str]) -> None:
 
 
 def _check_slurm(args: argparse.Namespace) -> None:
-    if args.sbatch and not args.slurm:
-        raise UserError(f"`--sbatch` must be left out without --slurm; it is {args.sbatch[0]}")
+    check_sbatch(args)
     if args.slurm and not (args.gpus or args.cpu):
         raise UserError("`--gpus` must be at least 1 with --slurm, or --cpu be given; it is not")
     if args.slurm and args.rendezvous:
@@ -141,7 +134,7 @@ def _submit(
     args: argparse.Namespace, named: NamedConfig, save_dir: Path, record: TrainingRecord
 ) -> int:
     """Write the script into the folder of the checkpoints, and become its sbatch."""
-    from tdo_plugin.launch.slurm_script import training_script
+    from tdo_plugin.launch.slurm_script import job_script
     from tdo_plugin.runtime.files import write_text
 
     machine = record.machine
@@ -156,7 +149,8 @@ def _submit(
     if machine.rendezvous:
         words += ["--nodes", str(machine.nodes), "--rendezvous", machine.rendezvous]
     name = named.name.replace("/", "-")
-    text = training_script(name, machine, save_dir, [*words, *record.extra], args.sbatch or ())
+    command = [*words, *record.extra]
+    text = job_script(name, machine, save_dir, [command], args.sbatch)
     if args.dry_run:
         print(text)
         return 0

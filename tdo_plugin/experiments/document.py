@@ -135,11 +135,13 @@ class Corpus:
     Attributes:
         make: the commands that make it, or those of each scale; {data} is the folder, {text} one
             beside it.
+        data: a data folder that is there, such as {input.data}, instead of `make`.
         let: names and their values, for its commands.
         estimate: options of `tdo estimate` for what is trained on it, or those of each scale.
     """
 
     make: Any = ()
+    data: str = ""
     let: Values = field(default_factory=dict)
     estimate: Any = ""
 

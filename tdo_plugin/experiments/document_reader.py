@@ -15,6 +15,7 @@ from typing import Any
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.report.cells import MEASURES
 from tdo_plugin.experiments.document import CONDITION, OVERRIDES, Document, Table, Values
+from tdo_plugin.names import PART
 from tdo_plugin.typed import typed
 
 if sys.version_info >= (3, 11):
@@ -137,6 +138,13 @@ def _mistakes(document: Document) -> Iterator[tuple[str, str]]:
         for axis, values in document.axes.items()
         for name, part in values.items()
     }
+    named = {f"axes.{axis}": values for axis, values in document.axes.items()}
+    for kind in ("corpora", "systems", "axes", "tables"):
+        named[kind] = getattr(document, kind)
+    for kind, names in named.items():  # they become folders
+        for name in names:
+            if not PART.fullmatch(name):
+                yield kind, f"must have names of letters, digits, and . _ -; {name!r} is none"
     places = {"when": document.when} | {f"{name}.when": part.when for name, part in parts.items()}
     for place, whens in places.items():
         for when in whens:
@@ -167,6 +175,8 @@ def _of_table(document: Document, table: Table) -> Iterator[tuple[str, str]]:
     for axis in table.axes:
         if axis not in document.axes:
             yield "axes", f"must be of {_listed(document.axes)}; {axis} is none"
+    if not (table.rows or table.axes or table.cells) and table.score is not False:
+        yield "rows", "must be given, or axes, or cells, or score = false"
     with_axes = {name for name, other in document.tables.items() if other.axes}
     if table.cells and table.cells not in with_axes:
         yield "cells", f"must be a table with axes ({_listed(with_axes)}); it is {table.cells}"

@@ -12,6 +12,8 @@ from tdo_plugin.launch.environment import threads_each, visible_gpu
 from tdo_plugin.launch.slurm_script import WARNING
 
 Slot = tuple[int, ...]  # numbers of GPUs; none is the CPU
+HERE = 2  # steps at a time, without GPUs
+JOBS = 16  # jobs of Slurm at a time
 
 
 @dataclass(frozen=True)
@@ -22,11 +24,16 @@ class Machine:
         slots: for each step under way at a time, the GPUs that it has.
         threads: CPU threads of each; None leaves it to the environment.
         nodes: machines of a Slurm job that train together.
+        jobs: for each job of Slurm at a time, the GPUs that it has; where there are any, steps that
+            compute are jobs, and others run in `slots`.
+        sbatch: further options for these.
     """
 
     slots: tuple[Slot, ...]
     threads: int | None = None
     nodes: int = 1
+    jobs: tuple[Slot, ...] = ()
+    sbatch: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, gpus: int, jobs: int | None, each: int, threads: int | None) -> Machine:
@@ -43,9 +50,21 @@ class Machine:
             raise UserError(
                 f"`--jobs` must be 1 with the {nodes} machines of this Slurm job; it is {jobs}"
             )
-        count = jobs or (1 if nodes > 1 else gpus // each if gpus else 2)
+        count = jobs or (1 if nodes > 1 else gpus // each if gpus else HERE)
         own = threads if threads is not None or gpus else threads_each(count)
         return cls(_dealt(count, gpus, each), own, nodes)
+
+    @classmethod
+    def of_slurm(
+        cls, gpus: int, jobs: int | None, threads: int | None, sbatch: Sequence[str]
+    ) -> Machine:
+        """Jobs of Slurm with so many GPUs each."""
+        each = (tuple(range(gpus)),) * (jobs or JOBS)
+        return cls(((),) * HERE, threads, jobs=each, sbatch=tuple(sbatch))
+
+    def submits(self, device: str) -> bool:
+        """Whether a step is a job of Slurm, by what it asks of a machine."""
+        return bool(device and self.jobs)
 
     def environment(self, slot: Slot) -> dict[str, str]:
         """Variables of the processes of a slot."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tdo_plugin.data.databin import MARK
 from tdo_plugin.errors import UserError
 from tdo_plugin.experiments.document import Made
 from tdo_plugin.experiments.expressions import Scope
@@ -22,6 +23,7 @@ from tdo_plugin.experiments.steps import SCRIPT, Command, Graph, Step, device_of
 from tdo_plugin.experiments.systems import ResolvedSystem, Setting
 from tdo_plugin.experiments.twins import Twins
 from tdo_plugin.launch.training_config import IMPORTING
+from tdo_plugin.runtime.files import sha256
 
 OWN_SCRIPT = re.compile(r"benchmarks/\w+\.py")
 LOGGED = ("--log-format", "simple", "--log-interval", "50")
@@ -71,6 +73,9 @@ class Plan:
         if name in self.graph:
             return name
         description = self._document.corpora[corpus]
+        if description.data:
+            mark = self.data_folder(corpus) / MARK
+            return self.graph.add(Step(name, "data", (), of=sha256(mark) if mark.is_file() else ""))
         commands = self.setting.of_scale(description.make)
         if not commands:
             raise UserError(
@@ -89,6 +94,15 @@ class Plan:
             (folder / "data", folder / "text"),
         )
         return self.graph.add(step)
+
+    def data_folder(self, corpus: str) -> Path:
+        """The data folder of a corpus."""
+        description = self._document.corpora.get(corpus)
+        if description is None or not description.data:  # a system without corpus is refused later
+            return self.folder(corpus) / "data"
+        scope = self.setting.scope(description.let, f"corpora.{corpus}")
+        references = References(self, [], data=corpus)
+        return Path(scope.referring(references).text(description.data)).resolve()
 
     def folder(self, name: str) -> Path:
         """The folder of a corpus or a system."""
@@ -112,7 +126,7 @@ class Plan:
             start = self._start(system, references)
         file = folder / "system.conf"
         checkpoints = folder / "checkpoints"
-        data = self.folder(system.corpus) / "data"
+        data = self.data_folder(system.corpus)
         command = ("train", str(file), str(data), "--save-dir", str(checkpoints))
         most = config.flags.get("--max-update", ["0"])[0]
         step = Step(
@@ -335,6 +349,8 @@ class References:
         folder = self.plan.folder(corpus)
         if corpus != self.data:
             self.needs.append(self.plan.data(corpus))
+        if kind == "data":
+            return str(self.plan.data_folder(corpus))
         return str(folder if kind == "folder" else folder / kind)
 
 

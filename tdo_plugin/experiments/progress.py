@@ -44,6 +44,8 @@ class Progress:
         return " | ".join(said) + (f" ({left} to go in all)" if left else "")
 
     def _of(self, step: Step) -> str:
+        if not self.graph.log(step.name).exists():
+            return "in the queue"
         if step.kind != "training":
             return "under way"
         logged = LOGGED.findall(log_end(self.graph.log(step.name)))

@@ -4,21 +4,27 @@ A step that fails keeps back those that need it, and no others; scores, reports 
 several rows are made of those that are there, and made again when the others are. A run that is
 ended at any point goes on where it was: each step has a record
 (:mod:`~tdo_plugin.experiments.steps`), a training its checkpoints, and commands end with this
-process, however that ends.
+process, however that ends. What is a job of Slurm is cancelled with this process, and where that is
+killed it is waited for by the next one.
 """
 
 from __future__ import annotations
 
+import hashlib
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from pathlib import Path
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.experiments.machine import Machine, Slot
 from tdo_plugin.experiments.progress import STOCK, Progress, duration, last_line
+from tdo_plugin.experiments.slurm_jobs import Job, SlurmJobs
 from tdo_plugin.experiments.steps import SCRIPT, Command, Graph, Step, remove
+from tdo_plugin.launch import training as launch
+from tdo_plugin.launch.slurm_script import START, job_script
 from tdo_plugin.runtime.commands import Commands
 from tdo_plugin.runtime.files import write_text
 from tdo_plugin.runtime.lock import alone
@@ -44,7 +50,7 @@ class Runner:
 
     def __init__(self, graph: Graph, machine: Machine, say: Say) -> None:
         self._graph, self._machine, self._say = graph, machine, say
-        self._commands = Commands()
+        self._commands, self._jobs = Commands(), SlurmJobs(say)
         self._progress = Progress(graph)
         self._troubles: dict[str, str] = {}  # by name of what is not done, or kept back, why
         self._parts: dict[str, str] = {}  # by name of what is done in part, what is missing
@@ -62,16 +68,17 @@ class Runner:
         with alone(self._graph.run, patience=PATIENCE) as lock, ended_by_signal(hint=GOES_ON):
             remove(stale)
             waiting = to_do(self._graph, goals)
-            slots = list(self._machine.slots)
+            free = {False: list(self._machine.slots), True: list(self._machine.jobs)}
+            slots = sum(map(len, free.values()))
             running: dict[Future[str], tuple[Step, Slot]] = {}
             self._troubles, self._parts = {}, {}
-            with ThreadPoolExecutor(len(slots)) as pool:
+            with ThreadPoolExecutor(slots) as pool:
                 try:
                     while waiting or running:
                         for step in self._ready(waiting, [step for step, _ in running.values()]):
-                            if not slots:
-                                break
-                            slot = slots.pop(0)
+                            if not (own := free[self._machine.submits(step.device)]):
+                                continue
+                            slot = own.pop(0)
                             waiting.remove(step)
                             running[pool.submit(self._do, step, slot, lock)] = step, slot
                         if not running:
@@ -79,11 +86,10 @@ class Runner:
                         done, _ = wait(running, EVERY, FIRST_COMPLETED)
                         if not done:
                             under_way = [step for step, _ in running.values()]
-                            total = len(self._machine.slots)
-                            self._say(self._progress.line(under_way, waiting, total))
+                            self._say(self._progress.line(under_way, waiting, slots))
                         for future in done:
                             step, slot = running.pop(future)
-                            slots.insert(0, slot)
+                            free[self._machine.submits(step.device)].insert(0, slot)
                             self._take(future, step)
                         for step in [*waiting]:  # each stands behind what it needs
                             if step.kept_back(self._troubles):
@@ -91,6 +97,7 @@ class Runner:
                                 waiting.remove(step)
                 except BaseException:
                     pool.shutdown(wait=False, cancel_futures=True)
+                    self._jobs.stop()
                     self._commands.stop()
                     raise
         whys = {**self._troubles, **self._parts}
@@ -126,14 +133,37 @@ class Runner:
             UserError: a command of it failed.
         """
         record, log = self._graph.record(step.name), self._graph.log(step.name)
+        submits = self._machine.submits(step.device)
+        missing = [need for need in step.needs if need in {**self._troubles, **self._parts}]
+        step = replace(step, commands=step.without(self._troubles))
+        job = job_of(self._graph, self._machine, step, slot if submits else ())
+        begun = time.monotonic()
+        code: int | None = 0
+        if not self._jobs.left(job, record.begun() and not record.done(), submits):
+            self._begin(step, job)
+            code = self._jobs.run(job) if submits else self._run(step, slot, lock)
+        how = "left Slurm's queue" if code is None else f"ended with {code}"
+        ended = f"{how}: {last_line(log)} (all of it: {log})"
+        if (code and not (_partly(step, code) and step.leaves[0].exists())) or code is None:
+            raise UserError(ended)
+        if missing or code:
+            return f"is without {', '.join(missing)}" if missing else ended
+        seconds = time.monotonic() - begun
+        record.end(seconds)
+        self._say(f"{step.name}: done in {duration(seconds)}")
+        if step.kind == "training" and (stock := _stock(log)):
+            self._say(stock)
+        return ""
+
+    def _begin(self, step: Step, job: Job) -> None:
+        """Remove what an older one has left, unless it goes on, and write its files."""
+        record, log = self._graph.record(step.name), job.log
         goes_on = record.begun() and step.resumes is not None and step.resumes.exists()
-        record.begin((*step.leaves, log))
-        lost = [need for need in step.needs if need in self._troubles]
-        missing = ", ".join(need for need in step.needs if need in {*lost, *self._parts})
+        record.begin((*step.leaves, log, job.code))
         if step.kind in PARTLY:  # what is there after them is theirs
             remove(step.leaves)
-        for need in lost:  # of which nothing may be there
-            if place := self._graph[need].place:
+        for need in step.needs:  # of which nothing may be there
+            if need in self._troubles and (place := self._graph[need].place):
                 Path(place).mkdir(parents=True, exist_ok=True)
         for path, text in step.files.items():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -141,34 +171,62 @@ class Runner:
         for path in (log, *step.leaves):
             path.parent.mkdir(parents=True, exist_ok=True)
         self._say(f"{step.name}{': goes on' if goes_on else ''}")
-        begun = time.monotonic()
         if step.text:
             step.text.unlink(missing_ok=True)
-        commands = step.without(self._troubles)
-        why = f"is without {missing}" if missing else ""
-        for command in commands:
-            words = [*self._machine.launcher(step.device), *_process(command)]
-            if command is commands[-1]:
-                if step.start and not (step.resumes and step.resumes.exists()):
-                    words += step.start
-                words += [*step.silent, *self._machine.words(step.device, slot)]
-            environment = self._machine.environment(slot)
-            code = self._commands.run(words, log, environment, lock, step.text)
-            if code:
-                ended = f"ended with {code}: {last_line(log)} (all of it: {log})"
-                if code != 1 or step.kind not in PARTLY:
-                    raise UserError(ended)
-                why = why or ended
-        if why and step.kind in PARTLY and not step.leaves[0].exists():
-            raise UserError(why)
-        if why:
-            return why
-        seconds = time.monotonic() - begun
-        record.end(seconds)
-        self._say(f"{step.name}: done in {duration(seconds)}")
-        if step.kind == "training" and (stock := _stock(log)):
-            self._say(stock)
-        return ""
+
+    def _run(self, step: Step, slot: Slot, lock: int) -> int:
+        """Run the commands of a step up to the first that fails; the exit code."""
+        start = () if step.resumes and step.resumes.exists() else step.start
+        environment = self._machine.environment(slot)
+        worst = 0
+        for words in processes(step, self._machine, slot, start):
+            process = [*self._machine.launcher(step.device), *words]
+            log = self._graph.log(step.name)
+            code = self._commands.run(process, log, environment, lock, step.text)
+            if code and not _partly(step, code):
+                return code
+            worst = max(worst, code)
+        return worst
+
+
+def _partly(step: Step, code: int) -> bool:
+    """Whether a command of a step ended so because something was missing."""
+    return code == 1 and step.kind in PARTLY
+
+
+def processes(step: Step, machine: Machine, slot: Slot, start: Command) -> list[Command]:
+    """The words of a step's processes, one after the other.
+
+    Args:
+        step: which.
+        machine: where it runs.
+        slot: the GPUs that it has.
+        start: how its last command begins.
+    """
+    last = (*start, *step.silent, *machine.words(step.device, slot))
+    commands = [_process(command) for command in step.commands]
+    return [*commands[:-1], *((*command, *last) for command in commands[-1:])]
+
+
+def job_of(graph: Graph, machine: Machine, step: Step, slot: Slot) -> Job:
+    """A step as a job of Slurm; its script is empty on a machine that has none."""
+    record = graph.record(step.name)
+    script = record.path.with_suffix(".sh")
+    run = hashlib.sha256(str(graph.run).encode()).hexdigest()[:8]
+    job = Job(step.name, f"{step.name}.{run}", record.key, script, graph.log(step.name))
+    if not machine.submits(step.device):
+        return job
+    text = job_script(
+        job.name,
+        launch.Machine(min(len(slot), 1) if step.device == "one" else len(slot)),
+        step.resumes.parent if step.resumes else script.parent,
+        processes(step, machine, slot, (START,) if step.start else ()),
+        machine.sbatch,
+        step.start,
+        step.text,
+        job.code,
+    )
+    return replace(job, text=text, environment=machine.environment(()))
 
 
 def _process(command: Command) -> Command:
@@ -195,6 +253,17 @@ def to_do(graph: Graph, goals: Sequence[str]) -> list[Step]:
             wanted.add(name)
             waiting += graph[name].needs
     return [step for step in graph if step.name in wanted]
+
+
+def refuse_foreign(graph: Graph, steps: Sequence[Step]) -> None:
+    """Raise UserError where a folder has a training that no step has begun."""
+    for step in steps:
+        begun = graph.record(step.name).path.exists()
+        if step.resumes is not None and step.resumes.exists() and not begun:
+            raise UserError(
+                f"`--out` must be a folder of tdo reproduce, or a new one; {step.resumes.parent} "
+                "has a training of something else"
+            )
 
 
 def there(graph: Graph, step: Step) -> bool:

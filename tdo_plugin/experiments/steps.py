@@ -1,6 +1,7 @@
 """Steps of a run: commands, what they need and leave, and the key of all that they depend on.
 
-A step's key is made of its commands, of the keys of the steps that it needs, and of nothing else;
+A step's key is made of its commands, of the keys of the steps that it needs, of a data folder that
+the user gives, and of nothing else;
 where the run's folder lies makes no difference. RUN/.steps/NAME.json says with which key a step was
 begun and, last of all, that it is done, so that nothing half-made counts.
 """
@@ -54,6 +55,7 @@ class Step:
         text: the file that its commands print to (default: its log); it is among what it leaves.
         spared: of what it needs, by name, those without some of which it is done all the same; with
             each the words of its commands that go with it.
+        of: a digest of what else it depends on.
     """
 
     name: str
@@ -70,6 +72,7 @@ class Step:
     place: str = ""
     text: Path | None = None
     spared: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    of: str = ""
 
     def kept_back(self, failed: Collection[str]) -> bool:
         """Whether it cannot be done without these steps."""
@@ -117,7 +120,7 @@ class Graph:
                 "commands": [list(command) for command in (*step.commands, step.start)],
                 "files": list(step.files.values()),
                 "needs": [self.key(need) for need in step.needs],
-            }
+            } | ({"of": step.of} if step.of else {})
             text = json.dumps(content, ensure_ascii=False).replace(f"{self.run}/", "RUN/")
             self._keys[name] = hashlib.sha256(text.encode()).hexdigest()[:16]
         return self._keys[name]
@@ -186,7 +189,7 @@ class Record:
         """Take note that it begins; what an older one left goes first, unless it goes on."""
         if self.begun() and not self.done():
             return
-        self.path.unlink(missing_ok=True)
+        self._write({"key": "", "done": False})
         remove(leaves)
         self._write({"key": self.key, "done": False})
 

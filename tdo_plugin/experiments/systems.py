@@ -17,7 +17,8 @@ from typing import Any
 from tdo_plugin.errors import UserError
 from tdo_plugin.experiments.document import Document, Scale, System, When
 from tdo_plugin.experiments.expressions import Scope, as_text
-from tdo_plugin.launch.training_config import PRECISIONS, Config, positive
+from tdo_plugin.launch.training_config import IMPORTING, PRECISIONS, Config, positive
+from tdo_plugin.names import check_line
 
 NAMES = re.compile(r"[A-Za-z_]\w*")
 SEPARATORS = re.compile(r"([/+])")
@@ -211,12 +212,19 @@ class ResolvedSystem:
         """The flags, with references as they are told.
 
         Raises:
-            UserError: a flag of which nothing remains.
+            UserError: a flag of which nothing remains, that would run the code of a folder, or that
+                would end its line in a config.
         """
         scope = self.scope.referring(refer)
         config = Config()
         for name, template in self.flags.items():
+            if f"--{name}".partition("=")[0] == IMPORTING:
+                raise UserError(
+                    f"flags of {self.name} must be without `{IMPORTING}`, which runs the code of a "
+                    "folder"
+                )
             value = scope.value(template)
+            check_line(f"--{name}", name, as_text(value))
             if name in SETTINGS:
                 _set(config, name, as_text(value), self.name)
             elif value is not False and value is not None:

@@ -140,7 +140,7 @@ class PlannedTable:
                 if self.table.measure != "test":  # else its row is there, without scores
                     words.append(systems[-1])
         system = self.plan.system(rows[0].systems[0])
-        data = self.plan.folder(system.corpus) / "data"
+        data = self.plan.data_folder(system.corpus)
         sheet = self.sheet(block)
         words = ["score", *dict.fromkeys(systems), "--data", str(data), "--out", str(sheet.parent)]
         if self.table.measure == "test":
@@ -197,7 +197,7 @@ class PlannedTable:
         needs: list[str] = []
         references = References(plan, needs, part.system, out=out)
         scope = plan.system(part.system).scope.with_values(**part.names).referring(references)
-        data = plan.folder(plan.system(part.system).corpus) / "data"
+        data = plan.data_folder(plan.system(part.system).corpus)
         if "--path" not in part.translate:
             path = scope.text(part.path or "{checkpoint}")
             words: tuple[str, ...] = ("--path", path)

@@ -63,6 +63,24 @@ def machine_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def slurm_options(parser: argparse.ArgumentParser, what: str) -> None:
+    """Declare `--slurm`, which does what is said, and options for sbatch."""
+    parser.add_argument("--slurm", action="store_true", help=what)
+    parser.add_argument(
+        "--sbatch",
+        action="append",
+        default=[],
+        metavar="OPTION",
+        help="a further option of sbatch, as --sbatch=--time=24:00:00; may be repeated",
+    )
+
+
+def check_sbatch(args: argparse.Namespace) -> None:
+    """Raise UserError where there are options for sbatch, and nothing is submitted."""
+    if args.sbatch and not args.slurm:
+        raise UserError(f"`--sbatch` must be left out without --slurm; it is {args.sbatch[0]}")
+
+
 def gpus_here(args: argparse.Namespace) -> int:
     """GPUs to use: what `--cpu` or `--gpus` says, else all of this machine.
 

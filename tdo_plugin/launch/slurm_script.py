@@ -1,4 +1,4 @@
-"""Scripts for Slurm: their form, and that of a training on several machines."""
+"""Scripts for Slurm: of a training on several machines, and of other work that takes long."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from pathlib import Path
 from tdo_plugin.launch.training import Machine
 from tdo_plugin.names import check_line
 
-RENDEZVOUS = '"$rendezvous"'  # a word of the command, which the script knows
+# words of a command, which the script knows
+RENDEZVOUS = '"$rendezvous"'
+START = '${start[@]+"${start[@]}"}'
 
 # So many seconds before the end of their time Slurm tells the workers. torchrun ends by force what
 # is not done 100 seconds later (tdo_compat/distributed.py).
@@ -31,6 +33,12 @@ CORES = """\
 if [[ -n ${SLURM_CPUS_PER_TASK:-} ]]; then export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK; fi
 """
 
+BEGINS = """\
+# How the training begins; in its further turns it has checkpoints of its own.
+start=({start})
+if [[ -e {folder}/checkpoint_last.pt ]]; then start=(); fi
+"""
+
 AGAIN = """\
 # 143: a signal has ended the training, as its time is nearly over. Where this turn has written a
 # checkpoint, the job waits for another, in which the same command goes on from there; without one
@@ -38,53 +46,72 @@ AGAIN = """\
 if ((code == 143)) && [[ -z $cancelled ]]; then
   if [[ $(find {folder} -name 'checkpoint*.pt' -newermt "@$began") ]]; then
     scontrol requeue "$SLURM_JOB_ID"
-  else
-    echo "no checkpoint was written in this turn, so that there is no other" >&2
+    exit "$code"
   fi
+  echo "no checkpoint was written in this turn, so that there is no other" >&2
 fi
-exit "$code"
+"""
+
+ENDED = """\
+echo "$code" >{file}.partial
+mv {file}.partial {file}
 """
 
 
-def script(options: Sequence[str], body: Sequence[str]) -> str:
-    """A script's text: options of sbatch, the later ones being stronger, and lines of bash.
-
-    Raises:
-        UserError: an option with a control character, which could end its line.
-    """
-    check_line("--sbatch", *options)
-    lines = [f"#SBATCH {shlex.quote(option)}" for option in options]
-    return "\n".join(["#!/usr/bin/env bash", *lines, "set -euo pipefail", *body])
-
-
-def training_script(
-    name: str, machine: Machine, folder: Path, command: Sequence[str], options: Sequence[str]
+def job_script(
+    name: str,
+    machine: Machine,
+    folder: Path,
+    commands: Sequence[Sequence[str]],
+    options: Sequence[str],
+    start: Sequence[str] = (),
+    printed: Path | None = None,
+    ended: Path | None = None,
 ) -> str:
-    """The script of one training on all machines of an allocation.
+    """The script of one training, or of other work, on all machines of an allocation.
 
     Args:
         name: of the job.
-        machine: where to train.
+        machine: where it runs.
         folder: of the checkpoints; what all workers say goes there, too, of all turns of a job.
-        command: what each machine runs; the place of `RENDEZVOUS` is taken by HOST:PORT.
-        options: further ones of sbatch, such as `--time=24:00:00`.
+        commands: what each machine runs, one after the other, each if the one before ended well;
+            the place of `RENDEZVOUS` is taken by HOST:PORT, that of `START` by `start`.
+        options: further ones of sbatch, such as `--time=24:00:00`; the later ones are stronger.
+        start: words for as long as there is no checkpoint to go on from.
+        printed: file for what the commands print, if that is not for the log.
+        ended: file for the exit code, written when there is no other turn.
 
     Raises:
         UserError: a value with a control character, which could end its line.
     """
     check_line("--save-dir", folder)
     check_line("CONFIG", name)
+    check_line("--sbatch", *options)
     directives = [f"--job-name={name}", f"--output={folder / 'slurm-%j.log'}", "--open-mode=append"]
     directives += [f"--nodes={machine.nodes}", "--ntasks-per-node=1"]
     directives += [f"--gpus-per-node={machine.gpus}"] if machine.gpus else []
     directives += [f"--signal=TERM@{WARNING}", "--requeue"]
-    words = [word if word == RENDEZVOUS else quoted(word) for word in command]
-    lines = [SRUN, *_lines(words)]
+    place = shlex.quote(str(folder))
     body = ["began=$(date +%s)", "cancelled=", "trap 'cancelled=1' TERM", "code=0"]
-    body += [FIRST_HOST.rstrip()] if RENDEZVOUS in command else []
-    body += [CORES.rstrip(), WAIT, " \\\n  ".join(lines) + " || code=$?"]
-    body += [AGAIN.rstrip().format(folder=shlex.quote(str(folder)))]
-    return script([*directives, *options], body)
+    if any(RENDEZVOUS in command for command in commands):
+        body.append(FIRST_HOST.rstrip())
+    if start:
+        words = " ".join(map(quoted, start))
+        body.append(BEGINS.rstrip().format(start=words, folder=place))
+    body += [CORES.rstrip(), WAIT]
+    body.append(" &&\n".join(_run(command, printed) for command in commands) + " || code=$?")
+    body.append(AGAIN.rstrip().format(folder=place))
+    if ended is not None:
+        body.append(ENDED.rstrip().format(file=quoted(str(ended))))
+    lines = [f"#SBATCH {shlex.quote(option)}" for option in (*directives, *options)]
+    head = ["#!/usr/bin/env bash", *lines, "set -euo pipefail"]
+    return "\n".join([*head, *body, 'exit "$code"'])
+
+
+def _run(command: Sequence[str], printed: Path | None) -> str:
+    words = [word if word in (RENDEZVOUS, START) else quoted(word) for word in command]
+    lines = [SRUN, *_lines(words), *([f">>{quoted(str(printed))}"] if printed else [])]
+    return " \\\n  ".join(lines)
 
 
 def quoted(word: str) -> str:

@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 from support.commands import told
-from support.configs import ROOT
 
 from tdo_plugin.data.databin import DataFolder
 
 CONFIG = "own-data/tdo-instrucl"
-GRID = ROOT / "configs" / "quickstart" / "grid.json"
 TRAIN = "train CONFIG DATA --dry-run"
 
 
@@ -97,21 +95,6 @@ ADVICE = (
         "(the task tdo_translation goes without)",
         (f"{TRAIN} --cpu --task tdo_translation --lang-pairs de-fr",),
     ),
-    Advice(
-        "grid slurm GRID DATA --out OUT --gpus 2",
-        "`--gpus` must be left out of tdo grid slurm, which has --gpus-each",
-        ("grid slurm GRID DATA --out OUT --gpus-each 2",),
-    ),
-    Advice(
-        "grid run GRID DATA --out OUT --cpu --dry-run --lr 1",
-        "`--lr` must be an option of tdo grid run, or stand behind --",
-        ("grid run GRID DATA --out OUT --cpu --dry-run -- --lr 1",),
-    ),
-    Advice(
-        "grid run GRID DATA --out OUT --cpu --dry-run --workers 0",
-        "`--workers` must be at least 1",
-        ("grid run GRID DATA --out OUT --cpu --dry-run --workers 1",),
-    ),
 )
 
 
@@ -127,7 +110,7 @@ def test_what_is_advised_works(
         (tmp_path / "bible" / f"bible.{language}").write_text("".join(lines))
     (tmp_path / "importing.conf").write_text("--user-dir folder\n")
     places = {
-        **{"CONFIG": CONFIG, "DATA": data.root, "GRID": GRID, "OUT": tmp_path / "out"},
+        **{"CONFIG": CONFIG, "DATA": data.root, "OUT": tmp_path / "out"},
         **{"BARE": tmp_path / "bare.conf", "IMPORTING": tmp_path / "importing.conf"},
         **{"FOLDER": tmp_path, "BIBLE": tmp_path / "bible"},
         "TASKLESS": tmp_path / "taskless.conf",

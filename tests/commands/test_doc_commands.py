@@ -1,7 +1,8 @@
 """Every command that README and docs show is one: its program's own parser takes it, and more.
 
 What trains is followed to the model's and the criterion's checks, so that options which contradict
-each other are found; a grid and a script are followed to the trainings that they come to.
+each other are found; a file of experiments and a script are followed to the trainings that they
+come to.
 """
 
 import argparse
@@ -11,7 +12,7 @@ import io
 import re
 import runpy
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -23,15 +24,12 @@ from support.scripts import called
 from tdo_plugin.cli import COMMANDS, build_parser, main
 from tdo_plugin.cli.reproduce import planned
 from tdo_plugin.cli.reproduce_all import ALL
-from tdo_plugin.grid.cells import Run, cells_of, runs_of
-from tdo_plugin.grid.description import read_grid
 from tdo_plugin.launch.training import Machine, train_words
+from tdo_plugin.launch.training_config import Config, with_lines
 
 # What a reader puts in place of a word, as one would.
 PLACEHOLDERS = {
     "CONFIG": ["own-data/tdo-instrucl"],
-    "GRID": ["configs/quickstart/grid.json"],
-    "GRID.json": ["configs/quickstart/grid.json"],
     "FLAGS": ["--tdo-init", "identity-stage1"],
     "FLAG...": ["--max-update", "10"],
     "...": [],
@@ -48,8 +46,8 @@ OTHERS = {
     "scripts/test.sh": "hands what it does not know on to pytest; test_scripts.py has its tiers",
     "scripts/setup.sh": "test_scripts.py has its options",
 }
-# Of flags that name languages, those of the data that trainings are followed on.
-LANGUAGES = ("--robt-languages", "en,de,fr")
+# Flags that name languages, of the small data folder that trainings are followed on.
+OF_DATA = {"--lang-pairs": ["en-de"], "--robt-languages": ["en,de,fr"]}
 # What stands in documents for a number or a folder.
 NUMBERS = ("N", "V", "K")
 
@@ -294,7 +292,7 @@ def options_of(name: str, words: list[str]) -> Iterator[str]:
         yield from parser._option_string_actions
         return
     parser = tdo_parser()
-    behind = dict.fromkeys(("train", "grid", "describe"), "train")
+    behind = dict.fromkeys(("train", "describe"), "train")
     for word in words:
         subparsers = [
             action for action in parser._actions if isinstance(action, argparse._SubParsersAction)
@@ -362,46 +360,47 @@ def test_the_commands_in_running_text(scratch: Path, subtests: pytest.Subtests) 
 
 
 @pytest.mark.long
-def test_the_trainings_of_grids(scratch: Path, subtests: pytest.Subtests) -> None:
-    """Those of all cells; of cells that differ in their seed only, the first."""
+def test_the_trainings_of_experiments(scratch: Path, subtests: pytest.Subtests) -> None:
+    """Those of all rows; of rows that differ in their seed only, the first."""
+    found = 0
     for command in [*fenced(scratch), *in_text(scratch)]:
-        name, *words = filled(command)
-        if (name, *words[:2]) != ("tdo", "grid", "run") or not words[2:]:
-            continue
-        if not (grid := ROOT / words[2]).is_file():  # of a reader's own
-            continue
-        behind = words[words.index("--") + 1 :] if "--" in words else []
-        for run in one_seed(runs_of(cells_of(read_grid(grid)))):
-            with subtests.test(command=str(command), run=run.name):
-                stock, _ = train_words(run.config, prepared(), scratch, Machine(), "fp32", behind)
-                fairseq_train(stock[1:])
-
-
-def one_seed(runs: Iterable[Run]) -> Iterable[Run]:
-    """The first of all runs that differ in their seed only."""
-    first_runs: dict[str, Run] = {}
-    for run in runs:
-        lines = [line for line in run.config.lines() if not line.startswith("--seed ")]
-        first_runs.setdefault("\n".join(lines), run)
-    return first_runs.values()
-
-
-@pytest.mark.full
-def test_the_trainings_of_tables(scratch: Path, subtests: pytest.Subtests) -> None:
-    """What the tables and figures of fenced commands train."""
-    for command in fenced(scratch):
-        name, *words = filled(command)
-        name, words = through_door(name, words)
-        if name != "tdo" or words[0] != "reproduce" or ALL in words:
+        name, words = through_door(*named(command))
+        if name != "tdo" or words[:1] != ["reproduce"] or len(words) < 3 or ALL in words:
             continue
         args = parsed([*words, "--dry-run"])
-        if not shows_commands(args, command.folder):
+        if words[1] == "FILE" or not shows_commands(args, command.folder):
             continue
-        with subtests.test(command=str(command)):
-            plan, _ = planned(args)
-            for step in (step for step in plan.graph if step.kind == "training"):
-                (config,) = step.files.values()
-                file = scratch / "system.conf"
-                file.write_text(config)
-                behind = LANGUAGES if LANGUAGES[0] in config else ()
-                training(["train", str(file), "DATA", *behind], command.folder)
+        for training, config in first_seeds(trainings_of(args)).items():
+            found += 1
+            with subtests.test(command=str(command), training=training):
+                config.directions = "*"
+                config.flags |= {flag: OF_DATA[flag] for flag in OF_DATA if flag in config.flags}
+                stock, _ = train_words(config, prepared(), scratch, Machine(), "fp32")
+                fairseq_train(stock[1:])
+    assert found > 100
+
+
+def named(command: Command) -> tuple[str, list[str]]:
+    """A command's name and the words behind it."""
+    name, *words = filled(command)
+    return name, words
+
+
+def trainings_of(args: argparse.Namespace) -> dict[str, Config]:
+    """What a command of `tdo reproduce` trains, by step."""
+    plan, _ = planned(args)
+    return {
+        step.name: with_lines(Config(), text.splitlines(), file, step.name)
+        for step in plan.graph
+        if step.kind == "training"
+        for file, text in step.files.items()
+    }
+
+
+def first_seeds(configs: dict[str, Config]) -> dict[str, Config]:
+    """The first of all trainings that differ in their seed only."""
+    first: dict[str, tuple[str, Config]] = {}
+    for name, config in configs.items():
+        lines = [line for line in config.lines() if not line.startswith("--seed ")]
+        first.setdefault("\n".join(lines), (name, config))
+    return dict(first.values())

@@ -92,6 +92,26 @@ def test_words_that_a_command_does_not_know_are_refused_before_all(mine, capsys)
     assert "--treshold" in line and not (mine / "run").exists()
 
 
+def test_commands_are_read_before_anything_is_done(mine, capsys):
+    text = TEXT.replace('test = "--last 1"', 'test = "--last 1"\nscore = "--metrcs bleu"')
+    (mine / "mine.toml").write_text(text)
+    assert main(["reproduce", "mine.toml", "table1", "--scale", "smoke", "--cpu"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "`mine.toml` must have commands that tdo takes; of score 'like plain=" in line
+    assert line.endswith("--metrcs bleu; did you mean --metrics?") and not (mine / "runs").exists()
+
+
+def test_a_folder_of_something_else_is_left_alone(mine, capsys):
+    checkpoint = mine / "mine" / "tdo" / "checkpoints" / "checkpoint_last.pt"
+    checkpoint.parent.mkdir(parents=True)
+    checkpoint.touch()
+    words = ["reproduce", "mine.toml", "table1", "--scale", "smoke", "--out", "mine", "--cpu"]
+    for further in ([], ["--fresh"]):
+        assert main([*words, *further]) == 2
+        assert "has a training of something else" in capsys.readouterr().err
+    assert checkpoint.exists() and not (mine / "mine" / "text").exists()
+
+
 def test_a_run_and_its_failure(mine, capsys, monkeypatch):
     import sys
 

@@ -2,8 +2,9 @@
 
 ``python experiment_stand_in.py COMMAND ...`` notes in $NOTES what it was called with. What it makes
 depends on its words and on its inputs. A training adds a line for each of its updates to a file,
-and goes on behind those that are there. In $FAILS are commands that fail, all of a NAME, or as
-NAME:PART those with PART among their words; in $PARTLY those that make all and end with 1.
+and goes on behind those that are there; of the system $ENDS it ends once as by a signal. In $FAILS
+are commands that fail, all of a NAME, or as NAME:PART those with PART among their words; in $PARTLY
+those that make all and end with 1.
 """
 
 import hashlib
@@ -32,6 +33,7 @@ def main() -> int:
         word for word in words if "/" in word and not word.startswith(options.get("--out", "-"))
     ]
     if command == "train":
+        pause = float(os.environ.get("TRAINS", pause))
         return train(Path(options["--save-dir"]), words, pause)
     out = Path(options.get("--output") or options.get("--out") or words[1])
     names = {"score": "scores.json", "report": "index.html"}
@@ -52,7 +54,8 @@ def train(folder: Path, words: list[str], pause: float) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "checkpoint_last.pt"
     lines = file.read_text().splitlines() if file.is_file() else []
-    print("+ fairseq-train stock")
+    print("+ fairseq-train stock", flush=True)
+    ends = 5 if Path(words[0]).parent.name == os.environ.get("ENDS") else 10
     for update in range(len(lines), 10):
         time.sleep(pause / 10)
         lines.append(f"{update} {digest(settings(words[0]))} {digest(content(words[1]))}")
@@ -60,6 +63,8 @@ def train(folder: Path, words: list[str], pause: float) -> int:
         partial.write_text("\n".join(lines))
         partial.replace(file)
         print(f"train_inner | loss=1.{update}, num_updates={update + 1}", flush=True)
+        if update + 1 == ends < 10:
+            return 143
     return 0
 
 

@@ -41,12 +41,8 @@ ALLOWED = {
     "launch": {"data", "runtime", "typed", "errors", "names"},
     "costs": {"analysis", "criterions", "models", "modules", "launch", "runtime", "errors"},
     "experiments": {
-        *("costs", "evaluation", "metrics", "launch", "runtime"),
+        *("costs", "evaluation", "metrics", "launch", "data", "runtime"),
         *("typed", "errors", "names"),
-    },
-    "grid": {
-        *("evaluation", "launch", "data", "runtime"),
-        *("validation_file", "typed", "errors", "names"),
     },
 }
 

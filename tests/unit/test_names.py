@@ -13,7 +13,7 @@ from tdo_plugin.data.databin import read_data_folder
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.groups import user_groups
 from tdo_plugin.evaluation.systems import read_systems
-from tdo_plugin.launch.slurm_script import script, training_script
+from tdo_plugin.launch.slurm_script import job_script
 from tdo_plugin.launch.training import Machine
 from tdo_plugin.launch.training_config import read_config
 from tdo_plugin.models.extension import Extension
@@ -140,15 +140,13 @@ def test_names_of_a_scores_file(tmp_path: Path, place: str):
 
 @pytest.mark.parametrize("text", NO_LINES)
 def test_nothing_adds_a_line_to_a_script(text: str):
-    with pytest.raises(UserError, match="`--sbatch` must be without control characters"):
-        script([f"--time={text}"], [])
     machine = Machine(1, 1, None, 1)
     cases = (("name", Path(text), ()), (text, Path("f"), ()), ("name", Path("f"), (text,)))
     for name, place, options in cases:
         with pytest.raises(UserError, match="must be without control characters"):
-            training_script(name, machine, place, ["tdo"], options)
+            job_script(name, machine, place, [["tdo"]], options)
     with pytest.raises(UserError, match="`--lr` must be without control characters"):
-        training_script("name", machine, Path("f"), ["tdo", f"--lr={text}"], ())
+        job_script("name", machine, Path("f"), [["tdo", f"--lr={text}"]], ())
 
 
 def test_a_folder_with_a_line_break_is_refused_by_its_option(tmp_path, capsys):
@@ -188,23 +186,3 @@ def test_a_config_may_be_of_windows_and_have_tabs(tmp_path: Path):
     path = tmp_path / "some.conf"
     path.write_bytes(b"--lr\t1\r\n\r\n# a note\r\n--max-tokens 40\r\n")
     assert read_config(path).flags == {"--lr": ["1"], "--max-tokens": ["40"]}
-
-
-def test_a_grid_imports_nothing(tmp_path: Path):
-    from tdo_plugin.grid.cells import cells_of
-    from tdo_plugin.grid.description import read_grid
-
-    (tmp_path / "base.conf").write_text("--arch tdo_transformer\n")
-    path = tmp_path / "grid.json"
-    grid = {"base": "base.conf", "axes": {"a": {"x": ["--user-dir evil"]}}}
-    path.write_text(json.dumps(grid))
-    with pytest.raises(UserError, match=r"axes\.a\.x must be without `--user-dir`"):
-        cells_of(read_grid(path))
-    grid = {"base": "base.conf", "axes": {"a": {"x": ["--lr 1"]}}, "translate": ["--user-dir evil"]}
-    path.write_text(json.dumps(grid))
-    with pytest.raises(UserError, match="translate must go without --user-dir, which runs code"):
-        read_grid(path)
-    grid = {"base": "base.conf", "axes": {"a": {"x": ["--lr 1\r--user-dir evil"]}}}
-    path.write_text(json.dumps(grid))
-    with pytest.raises(UserError, match="must be text as of a line of a config"):
-        read_grid(path)

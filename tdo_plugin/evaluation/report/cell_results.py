@@ -57,8 +57,8 @@ class Best:
     value: str
     row: str
     result: CellResult | None
-    scored: int
-    of: int
+    scored: int = 0
+    of: int = 0
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
 
-from tdo_plugin.evaluation.report.cell_results import CellResult, Mean, Printed, Results
+from tdo_plugin.evaluation.report.cell_results import Best, CellResult, Mean, Printed, Results
 from tdo_plugin.evaluation.report.latex import latex
 from tdo_plugin.evaluation.report.quantities import MEASURES, Quantity
 from tdo_plugin.evaluation.report.report_files import write_rows
@@ -60,23 +60,19 @@ def tables_of(results: Results) -> list[Table]:
 def best_by(results: Results, axis: str) -> Table:
     """For each value of an axis the best cell, with the others' values, below the further cells."""
     axes = (axis, *(name for name in results.table.axes if name != axis))
-    further = [result for result in results.cells if not result.cell.values]
-    best = results.best(axis)
-    chosen = [*further, *(entry.result for entry in best)]
-    counts = ["" for _ in further] + [f"{entry.scored}/{entry.of}" for entry in best]
-    names = [None for _ in further] + [entry.value for entry in best]
+    further = [
+        Best("", result.cell.row, result) for result in results.cells if not result.cell.values
+    ]
+    shown = [*further, *results.best(axis)]
     printed = results.best_published.get(axis, Printed())
-    theirs = _published(
-        printed, [result.cell.row for result in further] + [entry.row for entry in best]
-    )
+    measured = _columns(results, [entry.result for entry in shown])
+    theirs = _published(printed, [entry.row for entry in shown])
     rows = [
         Row(
-            _labels(result, axes) if result else (str(name), *[ABSENT] * (len(axes) - 1)),
-            (*cells, Cell(count), *paper),
+            _labels(entry.result, axes) if entry.result else _alone(entry.value, axes),
+            (*cells, Cell(f"{entry.scored}/{entry.of}" if entry.of else ""), *paper),
         )
-        for result, name, count, cells, paper in zip(
-            chosen, names, counts, _columns(results, chosen), theirs, strict=True
-        )
+        for entry, cells, paper in zip(shown, measured, theirs, strict=True)
     ]
     first = results.quantities[0]
     return Table(
@@ -132,8 +128,13 @@ def means_over(results: Results, axis: str) -> Table:
 
 def _labels(result: CellResult, axes: Sequence[str]) -> tuple[str, ...]:
     if not result.cell.values:
-        return (result.cell.name, *[ABSENT] * (len(axes) - 1))
+        return _alone(result.cell.name, axes)
     return tuple(result.cell.values[axis] for axis in axes)
+
+
+def _alone(name: str, axes: Sequence[str]) -> tuple[str, ...]:
+    """Labels of what has no values of the other axes."""
+    return (name, *[ABSENT] * (len(axes) - 1))
 
 
 def _headings(results: Results) -> list[Column]:

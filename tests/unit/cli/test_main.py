@@ -109,12 +109,19 @@ def test_old_names_go_on_and_say_the_new_one(line, present, capsys, tmp_path, mo
     assert capsys.readouterr() == (printed, error + "\n")
 
 
-@pytest.mark.parametrize("words", [["CONFIG", "DATA", "model.pt", "out"], ["--help"], []])
-def test_a_name_that_is_gone_says_what_does_the_same(words, capsys):
-    assert cli.main(["generate", *words]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("tdo generate: error: it is called tdo translate ")
-    assert "--engine fairseq now" in line
+@pytest.mark.parametrize(
+    ("words", "now"),
+    [
+        (["generate", "CONFIG", "DATA", "model.pt", "out"], "--engine fairseq, without CONFIG"),
+        (["generate", "--help"], "--engine fairseq, without CONFIG"),
+        (["grid", "run", "grid.json", "data", "--out", "runs"], "reproduce FILE TABLE, where a"),
+    ],
+)
+def test_what_is_gone_says_what_does_it_now(words, now, capsys):
+    assert cli.main(words) == 2
+    printed, errors = capsys.readouterr()
+    assert not printed and errors.count("\n") == 1
+    assert "`COMMAND` must be " in errors and now in errors
 
 
 def test_a_name_of_today_is_not_called_old(capsys):
@@ -129,7 +136,7 @@ def test_a_name_of_today_is_not_called_old(capsys):
         ("neurons alocate", "allocate"),
         ("report scores.json --out x --protocol opus10", "opus100"),
         ("score a=b --out x --metrcs bleu", "--metrics"),
-        ("grid list x --grdi y", None),
+        ("neurons draw importance x --grdi y", None),
         ("quite-another", None),
     ],
 )

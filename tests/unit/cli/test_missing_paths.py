@@ -6,14 +6,12 @@ from pathlib import Path
 
 import pytest
 from support.commands import told
-from support.configs import ROOT
 from support.prepared import prepared, trained
 
 from tdo_plugin.cli import build_parser
 
 GONE = "gone/none"
 CONFIG = "own-data/tdo-instrucl"
-GRID = ROOT / "configs" / "quickstart" / "grid.json"
 COMPARED = "compare a=TEXT b=TEXT --ref TEXT -s de -t en"
 SCORED = "score --hyp TEXT --ref TEXT --src TEXT -s de -t en --out OUT"
 FAIRSEQ = "convert MODEL --from m2m100 --to tdo_transformer --out OUT"
@@ -50,13 +48,6 @@ READ = {
     ("extend", "data"): "extend GONE --path MODEL --languages es --output OUT",
     ("extend", "path"): "extend DATA --path GONE --languages es --output OUT",
     ("flags", "config"): "flags GONE",
-    ("grid list", "grid"): "grid list GONE",
-    ("grid run", "grid"): "grid run GONE DATA --out OUT --cpu",
-    ("grid run", "data"): "grid run GRID GONE --out OUT --cpu",
-    ("grid slurm", "grid"): "grid slurm GONE DATA --out OUT",
-    ("grid slurm", "data"): "grid slurm GRID GONE --out OUT",
-    ("grid collect", "grid"): "grid collect GONE DATA --out OUT",
-    ("grid collect", "data"): "grid collect GRID GONE --out OUT",
     ("neurons importance", "path"): "neurons importance --path GONE --data DATA --out OUT",
     ("neurons importance", "data"): "neurons importance --path MODEL --data GONE --out OUT",
     (
@@ -197,7 +188,7 @@ def test_a_path_that_is_gone_is_named(
         (tmp_path / "folder" / name).write_text(line)
     places = {
         **{"GONE": GONE, "TEXT": "text", "FOLDER": "folder", "OUT": "out", "CONFIG": CONFIG},
-        **{"GRID": GRID, "DATA": prepared().root, "MODEL": trained()},
+        **{"DATA": prepared().root, "MODEL": trained()},
     }
     line = READ[case]
     for word, place in places.items():

@@ -24,6 +24,8 @@ def line(text, part):
         ('losses = "authors"\n', 'loses = "authors"\n', "conditions of form, losses, scale; loses"),
         ('title = "all"', 'titel = "all"', "line {}: .*tables.table1 must have .*titel is not so"),
         ('base = "toy"', 'base = "tiny"', "line {}: scales.smoke.base must be of"),
+        ("[systems.large]", '[systems.".."]', r"systems must have names of letters, .*; '..' is"),
+        ("[axes.size.wide]", '[axes.size."a/b"]', r"axes.size must have names .*; 'a/b' is none"),
     ],
 )
 def test_mistakes_are_said_with_their_line(tmp_path, old, new, message):

@@ -273,6 +273,9 @@ def test_how_far_it_is(tmp_path):
     log.parent.mkdir(parents=True)
     log.write_text("train_inner | loss=4.5, num_updates=20, lr=1\n")
     progress = Progress(graph)
+    assert progress.line(trainings[1:2], (), 2) == "tdo/training: in the queue"  # of Slurm
+    graph.log(trainings[1].name).parent.mkdir(parents=True)
+    graph.log(trainings[1].name).touch()
     assert progress.line(trainings[:2], trainings[2:], 2) == (
         "base/training: update 20 of 100, loss 4.5 | tdo/training: begins"
     )

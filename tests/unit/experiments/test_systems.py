@@ -1,7 +1,7 @@
 """What systems of experiment files come to."""
 
 import pytest
-from support.experiments import document, plan
+from support.experiments import TEXT, document, plan
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.experiments.library import setting_of
@@ -107,3 +107,18 @@ def test_updates(tmp_path):
         setting.with_updates(70)
     with pytest.raises(UserError, match=r"must be left out with the scale full"):
         setting_of(document(tmp_path), "full", {}).with_updates(50)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("user-dir", "evil", "flags of tdo must be without `--user-dir`, which runs the code"),
+        ("user-dir=evil", "x", "flags of tdo must be without `--user-dir`, which runs the code"),
+        ("lr", "1\\r--user-dir evil", "`--lr` must be without control characters"),
+    ],
+)
+def test_flags_import_nothing_and_end_no_line(tmp_path, key, value, message):
+    text = TEXT.replace("[systems.base]", f'[systems.base]\nflags."{key}" = "{value}"')
+    setting = setting_of(document(tmp_path, text), "toy", {})
+    with pytest.raises(UserError, match=message):
+        setting.resolve("tdo").config(lambda *_: None)

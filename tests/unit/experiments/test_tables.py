@@ -177,6 +177,41 @@ def test_keys_follow_what_a_step_depends_on_and_not_where_it_is(tmp_path):
     assert seeds.key("tdo+seed=2/training") != first["tdo/training"]
 
 
+def test_other_decoding_is_no_other_training(tmp_path):
+    def keys(said):
+        text = TEXT.replace('label = "like {label}"', f'label = "like {{label}}"\n{said}')
+        setting = setting_of(document(tmp_path, text), "toy", {})
+        graph = PlannedTable(Plan(setting, tmp_path / "run", Inputs({})), "table1").plan.graph
+        return {step.name: graph.key(step.name) for step in graph}
+
+    usual, other = keys(""), keys('translate = "--beam 7"')
+    changed = {name.partition("/")[2] for name in usual if usual[name] != other[name]}
+    assert changed == {"output/en-X", "text/scores", "report"}
+
+
+def test_a_data_folder_that_is_there(tmp_path):
+    """Nothing is made of it; what is trained on other data is another training."""
+    text = TEXT.replace("[corpora.text]", '[corpora.text]\ndata = "{input.from}"')
+    text = text.replace('option = "--from-file"\n', "")
+    (tmp_path / "data").mkdir()
+
+    def planned(mark):
+        (tmp_path / "data" / "prepared.json").write_text(mark)
+        setting = setting_of(document(tmp_path, text), "toy", {})
+        inputs = Inputs({"from": tmp_path / "data"})
+        return PlannedTable(Plan(setting, tmp_path / "run", inputs), "table1", ("tdo",))
+
+    table = planned("{}")
+    (data,) = steps(table, "data").values()
+    assert (data.commands, data.leaves) == ((), ())
+    for kind in ("training", "translation", "scores"):
+        (step,) = steps(table, kind).values()
+        assert str(tmp_path / "data") in step.commands[0]
+        assert f"{tmp_path}/run/text" not in " ".join(step.commands[0])
+    other = planned('{"seed": 2}').plan.graph
+    assert other.key("tdo/training") != table.plan.graph.key("tdo/training")
+
+
 @pytest.mark.parametrize(
     ("command", "message"),
     [

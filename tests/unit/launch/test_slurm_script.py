@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tdo_plugin.launch.slurm_script import RENDEZVOUS, training_script
+from tdo_plugin.launch.slurm_script import RENDEZVOUS, job_script
 from tdo_plugin.launch.training import Machine
 
 PLACE = Path("/a place")
@@ -37,7 +37,7 @@ def run(tmp_path: Path, text: str, **settings: str) -> tuple[int, list[str]]:
 
 
 def test_what_is_asked_for() -> None:
-    text = training_script("ted", TWO, PLACE, ["train"], ["--time=1:00", "--signal=TERM@300"])
+    text = job_script("ted", TWO, PLACE, [["train"]], ["--time=1:00", "--signal=TERM@300"])
     directives = [line for line in text.splitlines() if line.startswith("#SBATCH ")]
     assert directives == [
         "#SBATCH --job-name=ted",
@@ -51,19 +51,19 @@ def test_what_is_asked_for() -> None:
         "#SBATCH --time=1:00",
         "#SBATCH --signal=TERM@300",  # the later one is taken
     ]
-    assert "--gpus" not in training_script("ted", Machine(), PLACE, ["train"], [])
+    assert "--gpus" not in job_script("ted", Machine(), PLACE, [["train"]], [])
 
 
 def test_machines_meet_at_the_first(tmp_path: Path) -> None:
     words = ["printf", "%s\\n", "a b", "--rendezvous", RENDEZVOUS, "$HOME; `ls`"]
-    text = training_script("ted", TWO, PLACE, words, [])
+    text = job_script("ted", TWO, PLACE, [words], [])
     code, lines = run(tmp_path, text)
     where = "n7:21234"
     assert (code, lines[1:]) == (0, ["a b", "--rendezvous", where, "$HOME; `ls`"])
     assert lines[0] == "srun --kill-on-bad-exit=0 cores none"
     assert run(tmp_path, text, SLURM_CPUS_PER_TASK="12")[1][0].endswith("cores 12")
     # one machine needs no place to meet
-    assert "scontrol show" not in training_script("ted", Machine(gpus=4), PLACE, ["train"], [])
+    assert "scontrol show" not in job_script("ted", Machine(gpus=4), PLACE, [["train"]], [])
 
 
 WRITES = "touch save/checkpoint_last.pt; "
@@ -88,6 +88,6 @@ def test_only_a_training_whose_time_is_over_waits_again(
     save.mkdir()
     (save / "checkpoint_last.pt").touch()
     os.utime(save / "checkpoint_last.pt", (0, 0))  # of the turn before
-    text = training_script("ted", TWO, save, ["bash", "-c", body], [])
+    text = job_script("ted", TWO, save, [["bash", "-c", body]], [])
     exit_code, lines = run(tmp_path, text)
     assert (exit_code, "scontrol requeue 41234" in lines) == (code, waits)

@@ -1,0 +1,282 @@
+"""The runner with stand-ins for Slurm's commands: steps as jobs, their ends, and the runner's."""
+
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from support import experiment_stand_in, slurm_stand_in
+from support.experiments import planned
+
+from tdo_plugin.cli import main
+from tdo_plugin.errors import UserError
+from tdo_plugin.experiments import runner, slurm_jobs
+from tdo_plugin.experiments.machine import Machine
+from tdo_plugin.experiments.runner import Runner, job_of
+from tdo_plugin.experiments.tables import PlannedTable
+
+STAND_IN = (sys.executable, experiment_stand_in.__file__)
+TRAINING = "tdo/training"
+
+
+@pytest.fixture(autouse=True)
+def slurm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Slurm's queue, in a folder."""
+    queue = tmp_path / "queue"
+    queue.mkdir()
+    monkeypatch.setenv("PATH", slurm_stand_in.install(tmp_path / "tools"))
+    monkeypatch.setenv("QUEUE", str(queue))
+    monkeypatch.setenv("HELD", str(tmp_path / "held"))
+    monkeypatch.setenv("NOTES", str(tmp_path / "notes"))
+    monkeypatch.delenv("SLURM_JOB_NUM_NODES", raising=False)
+    monkeypatch.setattr(runner, "TDO", STAND_IN)
+    for name, seconds in (("BEAT", 0.05), ("EVERY", 0.1), ("LOST", 2.0)):
+        monkeypatch.setattr(slurm_jobs, name, seconds)
+    return queue
+
+
+def until(true: Callable[[], object], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def run(table: PlannedTable) -> tuple[dict[str, str], list[str]]:
+    said: list[str] = []
+    machine = Machine.of_slurm(2, 3, None, ["--time=9"])
+    return Runner(table.plan.graph, machine, said.append).run(table.goals), said
+
+
+def commands(folder: Path) -> list[list[str]]:
+    notes = folder / "notes"
+    return [json.loads(line) for line in notes.read_text().splitlines()] if notes.exists() else []
+
+
+def submitted(queue: Path) -> list[str]:
+    """Names of jobs, in the order of their numbers, without what tells runs apart."""
+    files = sorted(queue.glob("*.submitted"), key=lambda path: int(path.stem))
+    return [file.read_text().rsplit(".", 2)[0] for file in files]
+
+
+def started(folder: Path, *rows: str) -> "subprocess.Popen[bytes]":
+    """A runner in a process of its own."""
+    text = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from pathlib import Path\n"
+        "from support.experiments import planned\n"
+        "from tdo_plugin.experiments import runner, slurm_jobs\n"
+        "from tdo_plugin.experiments.machine import Machine\n"
+        "runner.TDO = tuple(sys.argv[2].split(':'))\n"
+        "slurm_jobs.BEAT, slurm_jobs.EVERY = 0.05, 0.1\n"
+        "table = planned(Path(sys.argv[3]), 'table1', 'toy', 1, *sys.argv[4:])\n"
+        "machine = Machine.of_slurm(2, 2, None, ['--time=9'])\n"
+        "runner.Runner(table.plan.graph, machine, print).run(table.goals)\n"
+    )
+    tests = Path(experiment_stand_in.__file__).parents[1]
+    words = [sys.executable, "-c", text, str(tests), ":".join(STAND_IN), str(folder), *rows]
+    return subprocess.Popen(words, stdout=subprocess.DEVNULL)
+
+
+def test_what_computes_is_a_job_and_the_rest_is_done_here(tmp_path: Path, slurm: Path) -> None:
+    troubles, said = run(planned(tmp_path, "table1", "toy", 1, "base", "tdo"))
+    assert troubles == {}
+    assert sorted(submitted(slurm)) == [
+        *("base/output/en-X", "base/training", "tdo/output/en-X", "tdo/training"),
+    ]
+    assert any("+ fairseq-train stock" in line for line in said)
+    assert "tdo/training: job 2" in said or "tdo/training: job 1" in said
+    trained = [words for words in commands(tmp_path) if words[0] == "train"]
+    assert all(words[words.index("--gpus") + 1] == "2" for words in trained)
+    before = len(commands(tmp_path))
+    assert run(planned(tmp_path, "table1", "toy", 1, "base", "tdo"))[0] == {}
+    assert len(commands(tmp_path)) == before and not list(slurm.glob("[0-9]"))
+
+
+def test_so_many_jobs_at_a_time(tmp_path: Path, slurm: Path) -> None:
+    (tmp_path / "held").touch()
+    process = started(tmp_path)
+    until(lambda: len(submitted(slurm)) == 2)
+    time.sleep(0.5)  # for a third that should not come
+    (tmp_path / "held").unlink()
+    assert process.wait(60) == 0
+    assert len(submitted(slurm)) == 6
+
+
+def test_a_failing_job_is_told_with_its_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAILS", "translate")
+    table = planned(tmp_path, "table1", "toy", 1, "tdo")
+    troubles, _ = run(table)
+    log = table.plan.graph.log("tdo/output/en-X")
+    assert troubles == {"tdo/output/en-X": f"ended with 3: no memory (all of it: {log})"}
+    monkeypatch.setenv("FAILS", "")
+    assert run(table)[0] == {}
+    assert [words[0] for words in commands(tmp_path)].count("train") == 1
+
+
+def test_what_sbatch_refuses_is_told(tmp_path: Path, slurm: Path) -> None:
+    (tmp_path / "tools" / "sbatch").write_text("#!/bin/sh\necho no such partition >&2; exit 1\n")
+    troubles, _ = run(planned(tmp_path, "table1", "toy", 1, "tdo"))
+    assert troubles == {TRAINING: "sbatch ended with 1: no such partition"}
+    (tmp_path / "tools" / "sbatch").unlink()
+    troubles, _ = run(planned(tmp_path, "table1", "toy", 1, "tdo"))
+    assert troubles == {TRAINING: "`sbatch` must be installed; No such file or directory"}
+
+
+def test_a_job_that_is_gone_without_a_word_is_told(
+    tmp_path: Path, slurm: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where its machine has failed; squeue that does not answer for a while says nothing."""
+    monkeypatch.setenv("TRAINS", "60")
+    asked = tmp_path / "tools" / "squeue"
+    usual = asked.read_text()
+    process = started(tmp_path, "tdo")
+    until(lambda: submitted(slurm) and int((slurm / "1").read_text().split()[0]))
+    asked.write_text("#!/bin/sh\nexit 1\n")
+    time.sleep(0.5)
+    assert process.poll() is None
+    asked.write_text(usual)
+    process.kill()
+    process.wait()
+    os.killpg(int((slurm / "1").read_text().split()[0]), signal.SIGKILL)
+    until(lambda: not (slurm / "1").exists())
+    (tmp_path / "tools" / "sbatch").write_text("#!/bin/sh\necho 7\n")
+    troubles, _ = run(planned(tmp_path, "table1", "toy", 1, "tdo"))
+    assert troubles[TRAINING].startswith("left Slurm's queue: ")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_runner_that_is_ended_cancels_its_jobs_which_go_on_later(
+    tmp_path: Path, slurm: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    monkeypatch.setenv("TRAINS", "5")
+    process = started(tmp_path, "tdo")
+    checkpoint = tmp_path / "run" / "tdo" / "checkpoints" / "checkpoint_last.pt"
+    until(checkpoint.exists)
+    process.send_signal(number)
+    assert process.wait(20) != 0
+    monkeypatch.setenv("TRAINS", "0")
+    assert len(checkpoint.read_text().splitlines()) < 10
+    assert run(planned(tmp_path, "table1", "toy", 1, "tdo"))[0] == {}  # the job may still end
+    assert len(checkpoint.read_text().splitlines()) == 10
+    assert submitted(slurm) == [TRAINING, TRAINING, "tdo/output/en-X"]
+    assert [words[0] for words in commands(tmp_path)].count("corpus") == 1
+
+
+@pytest.mark.parametrize("meanwhile", ["it trains", "it has ended"])
+def test_the_jobs_of_a_runner_that_was_killed_are_waited_for(
+    tmp_path: Path, slurm: Path, monkeypatch: pytest.MonkeyPatch, meanwhile: str
+) -> None:
+    monkeypatch.setenv("TRAINS", "3")
+    (tmp_path / "held").touch()
+    process = started(tmp_path, "tdo")
+    until(lambda: submitted(slurm))
+    process.kill()
+    process.wait()
+    with pytest.raises(UserError, match=r"`--slurm` must be given as long as job 1 of tdo/trai"):
+        raise UserError(here(tmp_path)[TRAINING])
+    (tmp_path / "held").unlink()
+    if meanwhile == "it has ended":
+        until(lambda: not (slurm / "1").exists())
+    monkeypatch.setenv("TRAINS", "0")
+    troubles, said = run(planned(tmp_path, "table1", "toy", 1, "tdo"))
+    assert troubles == {} and submitted(slurm) == [TRAINING, "tdo/output/en-X"]
+    waited = "tdo/training: waits for job 1, which is there" in said
+    assert waited == (meanwhile == "it trains")
+    assert [words[0] for words in commands(tmp_path)].count("train") == 1
+
+
+def here(folder: Path) -> dict[str, str]:
+    """What a runner without Slurm cannot do of the same."""
+    table = planned(folder, "table1", "toy", 1, "tdo")
+    return Runner(table.plan.graph, Machine.of(0, 2, 1, 1), [].append).run(table.goals)
+
+
+def test_a_job_of_other_flags_is_cancelled(
+    tmp_path: Path, slurm: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRAINS", "60")
+    process = started(tmp_path, "tdo")
+    until(lambda: submitted(slurm) and int((slurm / "1").read_text().split()[0]))
+    process.kill()
+    process.wait()
+    monkeypatch.setenv("TRAINS", "0")
+    assert run(planned(tmp_path, "table1", "toy", 1, "tdo", form="disjoint"))[0] == {}
+    assert submitted(slurm) == [TRAINING, TRAINING, "tdo/output/en-X"]
+
+
+def test_a_training_whose_time_is_over_goes_on_in_another_turn(
+    tmp_path: Path, slurm: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slurm warns the workers, not the script; what it began with is not read once more."""
+    table = planned(tmp_path, "parts", "toy", 1, "tdo+robt")
+    monkeypatch.setenv("ENDS", "tdo+robt")
+    assert run(table)[0] == {}
+    checkpoint = tmp_path / "run" / "tdo+robt" / "checkpoints" / "checkpoint_last.pt"
+    assert len(checkpoint.read_text().splitlines()) == 10
+    assert submitted(slurm).count("tdo+robt/training") == 1
+    trained = [words for words in commands(tmp_path) if words[0] == "train"]
+    turns = [words for words in trained if "tdo+robt" in words[1]]
+    assert ["--restore-file" in words for words in turns] == [True, False]
+
+
+def test_a_dry_run_shows_each_script(
+    tmp_path: Path, slurm: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["reproduce", "quickstart", "quickstart", "--scale", "smoke", "--rows", "tdo*"]
+    words += ["--dry-run", "--slurm", "--gpus-each", "4", "--sbatch=--time=24:00:00"]
+    assert main(words) == 0
+    shown = capsys.readouterr().out
+    scripts = [text.partition("\n# ")[0] for text in shown.split("#!/usr/bin/env bash")[1:]]
+    assert len(scripts) == 2  # of the training and the translation
+    for text in scripts:
+        assert "#SBATCH --gpus-per-node=4\n" in text
+        assert text.index("--requeue") < text.index("#SBATCH --time=24:00:00")
+        assert subprocess.run(["bash", "-n", "-c", text], check=False).returncode == 0
+    run_folder = tmp_path / "runs" / "quickstart-smoke"
+    (command,) = (line for line in shown.splitlines() if "tdo-instrucl/training.sh" in line)
+    assert shlex.split(command)[1:3] == ["sbatch", "--parsable"]
+    assert f"--output={run_folder}/tdo-instrucl/train.log" in shlex.split(command)
+    assert "+ tdo average" in shown and not submitted(slurm) and not run_folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--sbatch=--time=9"], "`--sbatch` must be left out without --slurm; it is --time=9"),
+        (["--slurm", "--gpus", "2"], "`--gpus` must be left out with --slurm, where --gpus-each"),
+        (["--slurm", "--cpu", "--gpus-each", "2"], "`--gpus-each` must be left out with --cpu"),
+        (["--slurm", "--dry-run", "--sbatch=--x\n#"], "`--sbatch` must be without control"),
+    ],
+)
+def test_what_is_refused(
+    words: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["reproduce", "quickstart", "--scale", "smoke", *words]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+
+
+def test_a_step_that_needs_one_gpu_has_one_and_prints_to_its_file(tmp_path: Path) -> None:
+    from dataclasses import replace
+
+    graph = planned(tmp_path, "table1", "toy", 1, "tdo").plan.graph
+    text = tmp_path / "a file.txt"
+    step = replace(graph["tdo/output/en-X"], device="one", text=text)
+    job = job_of(graph, Machine.of_slurm(8, None, 3, ()), step, tuple(range(8)))
+    assert "#SBATCH --gpus-per-node=1\n" in job.text and f">>'{text}' || code=$?" in job.text
+    assert job.environment == {"OMP_NUM_THREADS": "3"}
