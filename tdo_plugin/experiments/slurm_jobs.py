@@ -83,7 +83,7 @@ class SlurmJobs:
     def __init__(self, say: Say) -> None:
         self._say = say
         self._numbers: dict[str, str] = {}  # of jobs that are waited for, by name
-        self._queue: dict[str, str] = {}
+        self._queue: dict[str, str] | None = None
         self._asked = -EVERY
         self._stopped = False
         self._guard = threading.Lock()
@@ -104,7 +104,9 @@ class SlurmJobs:
         """
         if not job.script.exists() or not (waits or shutil.which("squeue")):
             return False
-        for name, number in self._in_queue().items():
+        if (queue := self._in_queue()) is None:
+            raise UserError("squeue must answer, since a job may be left; it does not")
+        for name, number in queue.items():
             if not name.startswith(f"{job.stem}."):
                 continue
             if not waits:
@@ -116,7 +118,7 @@ class SlurmJobs:
                 self._say(f"{job.step}: waits for job {number}, which is there")
                 return self._wait(job, number) == 0
             _slurm("scancel", number)
-            while name in self._in_queue():
+            while (now := self._in_queue()) is None or name in now:
                 self._pause()
         return begun and job.ended() == 0
 
@@ -154,7 +156,7 @@ class SlurmJobs:
         try:
             while (code := job.ended()) is None:
                 self._pause()
-                if job.name in self._in_queue(usual={job.name: number}):
+                if (queue := self._in_queue()) is None or job.name in queue:
                     seen = time.monotonic()
                 elif time.monotonic() - seen > LOST:
                     break
@@ -167,20 +169,18 @@ class SlurmJobs:
             raise Stopped
         time.sleep(BEAT)
 
-    def _in_queue(self, usual: Mapping[str, str] | None = None) -> Mapping[str, str]:
-        """Numbers of the user's jobs by name, `usual` where squeue does not answer."""
+    def _in_queue(self) -> Mapping[str, str] | None:
+        """Numbers of the user's jobs by name; None where squeue does not answer."""
         with self._guard:
-            if time.monotonic() - self._asked < EVERY:
-                return self._queue
-            try:
-                said = _slurm("squeue", "--noheader", f"--user={os.getuid()}", "--format=%i %j")
-            except UserError:
-                if usual is None:
-                    raise
-                return usual
-            pairs = (line.split(maxsplit=1) for line in said.splitlines() if line.strip())
-            self._queue = {name.strip(): number for number, name in pairs}
-            self._asked = time.monotonic()
+            if time.monotonic() - self._asked >= EVERY:
+                words = ("--noheader", f"--user={os.getuid()}", "--format=%i %j")
+                try:
+                    lines = _slurm("squeue", *words).splitlines()
+                    pairs = (line.strip().partition(" ") for line in lines)
+                    self._queue = {name: number for number, _, name in pairs}
+                except UserError:
+                    self._queue = None
+                self._asked = time.monotonic()
             return self._queue
 
 

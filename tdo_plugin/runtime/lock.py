@@ -14,10 +14,6 @@ LOCK = ".lock"
 PATIENCE = 3  # seconds in which what a killed run has left behind ends
 
 
-class FolderInUse(UserError):
-    """Another run writes to the folder."""
-
-
 @contextmanager
 def alone(out: Path, option: str = "--out", patience: float = PATIENCE) -> Iterator[int]:
     """No other run writes to the folder meanwhile; it is made where it is missing.
@@ -34,8 +30,7 @@ def alone(out: Path, option: str = "--out", patience: float = PATIENCE) -> Itera
         The lock's file descriptor.
 
     Raises:
-        FolderInUse: another run does.
-        UserError: it is no folder that can be written to.
+        UserError: another run does, or it is no folder that can be written to.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -48,7 +43,7 @@ def alone(out: Path, option: str = "--out", patience: float = PATIENCE) -> Itera
         until = time.monotonic() + patience
         while not _taken(stream):
             if time.monotonic() > until:
-                raise FolderInUse(
+                raise UserError(
                     f"`{option}` must be a folder that no other run is writing to; {out} is not"
                 )
             time.sleep(0.1)

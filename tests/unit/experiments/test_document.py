@@ -55,6 +55,8 @@ def test_files_that_are_none(tmp_path):
 
 @pytest.mark.parametrize("name", names())
 def test_files_that_come_along_resolve_at_every_scale(name, tmp_path):
+    """And `tdo` takes their commands."""
+    from tdo_plugin.cli.reproduce import _check_commands
     from tdo_plugin.experiments.tables import PlannedTable
 
     read = find(name)
@@ -67,6 +69,7 @@ def test_files_that_come_along_resolve_at_every_scale(name, tmp_path):
                 assert planned.goals, f"{table} at {scale}"
                 for step in plan.graph.closure(planned.goals):
                     assert plan.graph.key(step.name)
+        _check_commands(plan, list(plan.graph))
     assert FOLDER.is_dir()
 
 

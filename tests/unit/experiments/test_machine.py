@@ -10,7 +10,7 @@ from tdo_plugin.experiments.machine import Machine
 
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("SLURM_JOB_NUM_NODES", "CUDA_VISIBLE_DEVICES"):
+    for name in ("SLURM_JOB_NUM_NODES", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS"):
         monkeypatch.delenv(name, raising=False)
 
 
@@ -44,6 +44,20 @@ def test_the_words_of_a_step() -> None:
 def test_gpus_are_those_that_are_visible(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "5,7")
     assert Machine.of(2, None, 1, None).environment((1,)) == {"CUDA_VISIBLE_DEVICES": "7"}
+    with pytest.raises(UserError, match="`--gpus-each` must be at most 2; it is 3"):
+        Machine.of(2, None, 3, None)
+
+
+def test_threads_that_are_set_are_inherited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "5")
+    assert Machine.of(0, 2, 1, None).environment(()) == {}
+
+
+def test_jobs_of_slurm_are_what_computes() -> None:
+    machine = Machine.of_slurm(2, 3, None, ["--time=9"])
+    assert machine.jobs == ((0, 1),) * 3 and machine.slots == ((), ())
+    assert machine.submits("train") and machine.submits("one") and not machine.submits("")
+    assert not Machine.of(2, None, 1, None).submits("train")
 
 
 def test_all_machines_of_a_slurm_job_train_together(

@@ -114,7 +114,7 @@ def test_updates(tmp_path):
     [
         ("user-dir", "evil", "flags of tdo must be without `--user-dir`, which runs the code"),
         ("user-dir=evil", "x", "flags of tdo must be without `--user-dir`, which runs the code"),
-        ("lr", "1\\r--user-dir evil", "`--lr` must be without control characters"),
+        ("clip-norm", "1\\r--user-dir evil", "`--clip-norm` must be without control characters"),
     ],
 )
 def test_flags_import_nothing_and_end_no_line(tmp_path, key, value, message):

@@ -1,0 +1,52 @@
+"""Commands in processes of their own: what they are told, and how they end together."""
+
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from tdo_plugin.runtime import commands
+
+
+@pytest.mark.parametrize(
+    ("answer", "grace", "code"),
+    [("signal.SIG_IGN", 0.3, -signal.SIGKILL), ("lambda *_: sys.exit(5)", 60.0, 5)],
+    ids=["by force", "by itself"],
+)
+def test_what_runs_is_asked_to_end_and_made_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, grace: float, code: int
+) -> None:
+    monkeypatch.setattr(commands, "GRACE", grace)
+    text = f"import signal, sys, time; signal.signal(signal.SIGTERM, {answer})\n"
+    text += "print('ready', flush=True); time.sleep(100)"
+    ran, codes = commands.Commands(), []
+    log = tmp_path / "log"
+
+    def run() -> None:
+        codes.append(ran.run([sys.executable, "-S", "-c", text], log, {}, 2))
+
+    worker = threading.Thread(target=run)
+    worker.start()
+    end = time.monotonic() + 120
+    while not (log.exists() and log.read_text() == "ready\n"):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    ran.stop()
+    worker.join()
+    assert codes == [code]
+    with pytest.raises(commands.Stopped):
+        ran.run(["true"], log, {}, 2)
+
+
+def test_output_goes_behind_what_is_there(tmp_path: Path) -> None:
+    log, text = tmp_path / "log", tmp_path / "text"
+    log.write_text("before\n")
+    ran = commands.Commands()
+    words = ["sh", "-c", "echo said; echo $WORD >&2; exit 3"]
+    assert ran.run(words, log, {"WORD": "aside"}) == 3
+    assert log.read_text() == "before\nsaid\naside\n"
+    assert ran.run(words, log, {"WORD": "again"}, text=text) == 3
+    assert (text.read_text(), log.read_text()[-6:]) == ("said\n", "again\n")
