@@ -346,7 +346,7 @@ def _run(
     args: argparse.Namespace, plan: Plan, tables: Sequence[PlannedTable], machine: Machine
 ) -> int:
     from tdo_plugin.experiments.runner import Runner, refuse_foreign, to_do
-    from tdo_plugin.experiments.steps import cannot_draw, remove
+    from tdo_plugin.experiments.steps import cannot_draw
 
     goals = [goal for table in tables for goal in table.goals]
     begun = time.monotonic()
@@ -357,10 +357,7 @@ def _run(
 
     every = plan.graph.closure(goals)
     refuse_foreign(plan.graph, every)
-    if args.fresh:
-        for step in every:
-            remove((*step.leaves, plan.graph.record(step.name).path))
-    steps = to_do(plan.graph, goals)
+    steps = every if args.fresh else to_do(plan.graph, goals)
     trainings = sum(step.kind == "training" for step in steps)
     gpus = len({gpu for slot in machine.slots for gpu in slot})
     where = f"{gpus} GPU(s)" if gpus else "the CPU"
@@ -371,7 +368,8 @@ def _run(
     if (package := cannot_draw()) and any(step.kind == "drawing" for step in steps):
         say(f"no pictures: {package} is not installed (pip install {package})")
     stale = [path for table in tables for path in table.stale()]
-    troubles = Runner(plan.graph, machine, say).run(goals, stale)
+    fresh = every if args.fresh else ()
+    troubles = Runner(plan.graph, machine, say).run(goals, stale, fresh)
     for name, why in troubles.items():
         tell(f"error: {name}: {why}")
     for table in tables:

@@ -34,7 +34,7 @@ TDO = (sys.executable, "-m", "tdo_plugin")
 CLONE = Path(__file__).resolve().parents[2]
 EVERY = 30.0  # seconds between lines about what is under way
 PARTLY = ("scores", "report")  # kinds whose commands end with 1 where something is missing
-PATIENCE = 60.0  # seconds in which a training of a run that was killed writes its checkpoint
+PATIENCE = 120.0  # seconds in which a training that is ended writes its checkpoint (torchrun: 100)
 
 Say = Callable[[str], None]
 
@@ -50,23 +50,28 @@ class Runner:
 
     def __init__(self, graph: Graph, machine: Machine, say: Say) -> None:
         self._graph, self._machine, self._say = graph, machine, say
-        self._commands, self._jobs = Commands(), SlurmJobs(say)
+        self._commands, self._jobs = Commands(PATIENCE), SlurmJobs(say)
         self._progress = Progress(graph)
         self._troubles: dict[str, str] = {}  # by name of what is not done, or kept back, why
         self._parts: dict[str, str] = {}  # by name of what is done in part, what is missing
 
-    def run(self, goals: Sequence[str], stale: Iterable[Path] = ()) -> dict[str, str]:
+    def run(
+        self, goals: Sequence[str], stale: Iterable[Path] = (), fresh: Sequence[Step] = ()
+    ) -> dict[str, str]:
         """Do what is not done of some steps and of all that they need.
 
         Args:
             goals: names of the steps.
             stale: files and folders of an earlier run that go before anything is done.
+            fresh: steps that are done again, whatever is there of them.
 
         Returns:
             By name of those that are not done, or in part, why not.
         """
         with alone(self._graph.run, patience=PATIENCE) as lock, ended_by_signal(hint=GOES_ON):
-            remove(stale)
+            for step in fresh:
+                self._graph.record(step.name).forget()
+            remove([*stale, *(path for step in fresh for path in step.leaves)])
             waiting = to_do(self._graph, goals)
             free = {False: list(self._machine.slots), True: list(self._machine.jobs)}
             slots = sum(map(len, free.values()))
@@ -97,8 +102,10 @@ class Runner:
                                 waiting.remove(step)
                 except BaseException:
                     pool.shutdown(wait=False, cancel_futures=True)
-                    self._jobs.stop()
-                    self._commands.stop()
+                    try:
+                        self._jobs.stop()
+                    finally:
+                        self._commands.stop()
                     raise
         whys = {**self._troubles, **self._parts}
         return {name: why for name, why in whys.items() if why}
@@ -134,8 +141,9 @@ class Runner:
         """
         record, log = self._graph.record(step.name), self._graph.log(step.name)
         submits = self._machine.submits(step.device)
-        missing = [need for need in step.needs if need in {**self._troubles, **self._parts}]
-        step = replace(step, commands=step.without(self._troubles))
+        lost = [need for need in step.needs if need in self._troubles]
+        missing = [need for need in step.needs if need in lost or need in self._parts]
+        step = replace(step, commands=step.without(lost))
         job = job_of(self._graph, self._machine, step, slot if submits else ())
         begun = time.monotonic()
         code: int | None = 0
@@ -147,6 +155,7 @@ class Runner:
         if (code and not (_partly(step, code) and step.leaves[0].exists())) or code is None:
             raise UserError(ended)
         if missing or code:
+            job.code.unlink(missing_ok=True)  # the next run is to do it again
             return f"is without {', '.join(missing)}" if missing else ended
         seconds = time.monotonic() - begun
         record.end(seconds)
@@ -162,9 +171,9 @@ class Runner:
         record.begin((*step.leaves, log, job.code))
         if step.kind in PARTLY:  # what is there after them is theirs
             remove(step.leaves)
-        for need in step.needs:  # of which nothing may be there
+        for need in step.needs:
             if need in self._troubles and (place := self._graph[need].place):
-                Path(place).mkdir(parents=True, exist_ok=True)
+                self._leave_none_of_before(place)
         for path, text in step.files.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             write_text(path, text.splitlines())
@@ -173,6 +182,13 @@ class Runner:
         self._say(f"{step.name}{': goes on' if goes_on else ''}")
         if step.text:
             step.text.unlink(missing_ok=True)
+
+    def _leave_none_of_before(self, place: str) -> None:
+        """A folder of which nothing may be there, and nothing that an older key has left."""
+        own = (step for step in self._graph if step.place == place)
+        if not any(self._graph.record(step.name).begun() for step in own):
+            remove([Path(place)])
+        Path(place).mkdir(parents=True, exist_ok=True)
 
     def _run(self, step: Step, slot: Slot, lock: int) -> int:
         """Run the commands of a step up to the first that fails; the exit code."""
@@ -213,7 +229,10 @@ def job_of(graph: Graph, machine: Machine, step: Step, slot: Slot) -> Job:
     record = graph.record(step.name)
     script = record.path.with_suffix(".sh")
     run = hashlib.sha256(str(graph.run).encode()).hexdigest()[:8]
-    job = Job(step.name, f"{step.name}.{run}", record.key, script, graph.log(step.name))
+    key = record.key
+    if step.commands != graph[step.name].commands:  # of a step that is done in part
+        key += hashlib.sha256(repr(step.commands).encode()).hexdigest()[:8]
+    job = Job(step.name, f"{step.name}.{run}", key, script, graph.log(step.name))
     if not machine.submits(step.device):
         return job
     text = job_script(

@@ -56,7 +56,7 @@ class Job:
     @property
     def code(self) -> Path:
         """File with its exit code, once it has ended."""
-        return self.script.with_suffix(".code")
+        return self.script.with_suffix(f".{self.key}.code")
 
     @property
     def command(self) -> list[str]:

@@ -193,6 +193,11 @@ class Record:
         remove(leaves)
         self._write({"key": self.key, "done": False})
 
+    def forget(self) -> None:
+        """Take note that it is to be done again, if it was ever begun."""
+        if self.path.exists():
+            self._write({"key": "", "done": False})
+
     def end(self, seconds: float) -> None:
         """Take note that it is done."""
         self._write({"key": self.key, "done": True, "seconds": round(seconds, 1)})

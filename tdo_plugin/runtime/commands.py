@@ -25,9 +25,13 @@ class Commands:
 
     Each is the head of a process group, so that what it has begun ends with it. A `tdo` command is
     told to end when this process is gone, however that ended.
+
+    Args:
+        grace: seconds that each has from being told to end to being made to.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, grace: float = GRACE) -> None:
+        self._grace = grace
         self._running: set[subprocess.Popen[bytes]] = set()
         self._guard = threading.Lock()  # nothing begins while all are told to end
         self._stopped = False
@@ -81,7 +85,7 @@ class Commands:
         try:
             for process in running:
                 _signal(process, signal.SIGTERM)
-            end = time.monotonic() + GRACE
+            end = time.monotonic() + self._grace
             for process in running:
                 process.wait(max(0.0, end - time.monotonic()))
         except subprocess.TimeoutExpired:

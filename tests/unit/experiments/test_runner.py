@@ -13,10 +13,12 @@ import pytest
 from support import experiment_stand_in
 from support.experiments import planned
 
+from tdo_plugin.errors import UserError
 from tdo_plugin.experiments import runner
 from tdo_plugin.experiments.machine import Machine
 from tdo_plugin.experiments.progress import Progress, duration, last_line
 from tdo_plugin.experiments.runner import Runner, to_do
+from tdo_plugin.runtime.lock import alone
 
 RECORDS = {".steps", ".lock", "train.log", "partial"}
 STAND_IN = (sys.executable, experiment_stand_in.__file__)
@@ -134,6 +136,30 @@ def test_a_failed_row_is_marked_and_the_others_are_reported(tmp_path, monkeypatc
     assert set(run(planned(other, "table1"))[0]) == {
         f"{name}/training" for name in ("base", "tdo", "tdo+instrucl")
     }
+
+
+def test_a_failed_row_has_no_translations_of_an_older_model(tmp_path, monkeypatch):
+    rows = ("base", "tdo")
+    run(planned(tmp_path, "table1", "toy", 1, *rows))
+    output = tmp_path / "run" / "tdo" / "output"
+    assert any(output.iterdir())
+    monkeypatch.setenv("FAILS", "train:/tdo/")
+    troubles, _ = run(planned(tmp_path, "table1", "toy", 1, *rows, form="disjoint"))
+    assert "tdo/training" in troubles and not any(output.iterdir())
+
+
+def test_nothing_is_begun_again_in_a_folder_in_use(tmp_path, monkeypatch):
+    table = planned(tmp_path, "table1", "toy", 1, "tdo")
+    run(table)
+    before, count = made(tmp_path), len(commands(tmp_path))
+    monkeypatch.setattr(runner, "PATIENCE", 0.1)
+    again = Runner(table.plan.graph, Machine.of(0, 2, 1, 1), print)
+    steps = table.plan.graph.closure(table.goals)
+    with alone(tmp_path / "run"), pytest.raises(UserError, match="no other run is writing to"):
+        again.run(table.goals, (), steps)
+    assert made(tmp_path) == before
+    assert again.run(table.goals, (), steps) == {} and made(tmp_path) == before
+    assert len(commands(tmp_path)) == 2 * count
 
 
 def test_what_is_scored_in_part_is_reported(tmp_path, monkeypatch):

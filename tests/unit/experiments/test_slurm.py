@@ -19,6 +19,7 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.experiments import runner, slurm_jobs
 from tdo_plugin.experiments.machine import Machine
 from tdo_plugin.experiments.runner import Runner, job_of
+from tdo_plugin.experiments.steps import Graph, Step
 from tdo_plugin.experiments.tables import PlannedTable
 
 STAND_IN = (sys.executable, experiment_stand_in.__file__)
@@ -107,6 +108,35 @@ def test_so_many_jobs_at_a_time(tmp_path: Path, slurm: Path) -> None:
     (tmp_path / "held").unlink()
     assert process.wait(60) == 0
     assert len(submitted(slurm)) == 6
+
+
+def test_what_a_job_made_in_part_is_made_again(
+    tmp_path: Path, slurm: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "run"
+    graph = Graph(folder)
+    words = {f"{name}/made": [f"{name}=/row"] for name in "ab"}
+    for name in words:
+        out = folder / name
+        made = Step(name, "made", (("probe", "--out", str(out)),), (), (out,), device="one")
+        graph.add(made)
+    out = folder / "both"
+    command = ("probe", "--out", str(out), "a=/row", "b=/row")
+    drawing = Step(
+        "both/drawing", "drawing", (command,), tuple(words), (out,), device="one", spared=words
+    )
+    graph.add(drawing)
+    machine = Machine.of_slurm(2, 3, None, [])
+    monkeypatch.setenv("FAILS", f"probe:{folder}/b/made")
+    troubles = Runner(graph, machine, print).run([drawing.name])
+    assert troubles[drawing.name] == "is without b/made"
+    monkeypatch.delenv("FAILS")
+    assert Runner(graph, machine, print).run([drawing.name]) == {}
+    drawn = [tuple(words) for words in commands(tmp_path) if str(out) in words]
+    assert [{"a=/row", "b=/row"} & {*words} for words in drawn] == [
+        {"a=/row"},
+        {"a=/row", "b=/row"},
+    ]
 
 
 def test_a_failing_job_is_told_with_its_log(

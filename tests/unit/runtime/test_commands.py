@@ -17,12 +17,11 @@ from tdo_plugin.runtime import commands
     ids=["by force", "by itself"],
 )
 def test_what_runs_is_asked_to_end_and_made_to(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, grace: float, code: int
+    tmp_path: Path, answer: str, grace: float, code: int
 ) -> None:
-    monkeypatch.setattr(commands, "GRACE", grace)
     text = f"import signal, sys, time; signal.signal(signal.SIGTERM, {answer})\n"
     text += "print('ready', flush=True); time.sleep(100)"
-    ran, codes = commands.Commands(), []
+    ran, codes = commands.Commands(grace), []
     log = tmp_path / "log"
 
     def run() -> None:
