@@ -8,7 +8,7 @@ from support.commands import told
 from support.prepared import prepared, trained
 
 from tdo_compat.errors import CLOSED
-from tdo_plugin.evaluation.decoding import plaintext, pool, translator
+from tdo_plugin.evaluation.decoding import plaintext, translator, worker
 
 GERMAN = ("der kleine Hund", "das alte Haus")
 LONG = "Haus " * 1100  # tokens: more than the 1024 that decoding allows
@@ -34,7 +34,7 @@ def translate(capsys, monkeypatch):
 @pytest.fixture
 def no_model(monkeypatch):
     """What is refused now is refused before the model is loaded."""
-    monkeypatch.setattr(pool, "load", lambda *_: pytest.fail("the model is loaded"))
+    monkeypatch.setattr(worker, "load", lambda *_: pytest.fail("the model is loaded"))
 
 
 def text_file(folder, *lines):

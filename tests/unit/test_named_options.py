@@ -20,8 +20,8 @@ OTHERS = {
     "git": "--porcelain --untracked-files",
     "pip": "--force-reinstall --no-cache-dir --no-deps",
     "sacrebleu": "--tokenize",
-    "sbatch and srun": "--array --gpus-per-node --job-name --kill-on-bad-exit --ntasks-per-node "
-    "--open-mode --requeue --signal --time",
+    "sbatch, squeue and srun": "--array --format --gpus-per-node --job-name --kill-on-bad-exit "
+    "--noheader --ntasks-per-node --open-mode --parsable --requeue --signal --time --user",
     "scripts/setup.sh": "--eval",
     "torchrun": "--nnodes --nproc-per-node --rdzv-backend --rdzv-endpoint --rdzv-id --standalone",
     # options whose names are put together, and an example of a form
