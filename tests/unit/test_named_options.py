@@ -20,7 +20,7 @@ OTHERS = {
     "git": "--porcelain --untracked-files",
     "pip": "--force-reinstall --no-cache-dir --no-deps",
     "sacrebleu": "--tokenize",
-    "sbatch, squeue and srun": "--array --format --gpus-per-node --job-name --kill-on-bad-exit "
+    "sbatch, squeue and srun": "--format --gpus-per-node --job-name --kill-on-bad-exit "
     "--noheader --ntasks-per-node --open-mode --parsable --requeue --signal --time --user",
     "scripts/setup.sh": "--eval",
     "torchrun": "--nnodes --nproc-per-node --rdzv-backend --rdzv-endpoint --rdzv-id --standalone",
