@@ -12,20 +12,24 @@ HELP = "make a small corpus, train two systems on it, translate, score and compa
 EXAMPLE = "tdo quickstart --dry-run"
 
 NAME = "quickstart"  # of the experiments, and of their table
-RUN = Path("runs") / NAME
+SCALE = "toy"  # unless another is asked for
+RUN = Path("runs") / NAME  # at this scale
 TWO_STAGE = "tdo-instrucl"  # of the two systems the one that translates what it was not trained on
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     reproduce.run_options(
-        parser, scales="toy, or smoke to see it run (default toy)", place=str(RUN)
-    )
-    parser.set_defaults(experiments=NAME, rest=[NAME], out=RUN)
+        parser, scales="toy, or smoke to see it run (default toy)",
+        place=f"{RUN}; {RUN}-SCALE at another scale than {SCALE}",
+    )  # fmt: skip
+    parser.set_defaults(experiments=NAME, rest=[NAME])
 
 
 def run(args: argparse.Namespace) -> int:
     """Make the table, then show it and say where everything is; 1 where a step failed."""
+    other = args.scale not in (None, SCALE)
+    args.out = args.out or (RUN.with_name(f"{NAME}-{args.scale}") if other else RUN)
     failed = reproduce.run(args)
     if failed or args.dry_run:
         return failed

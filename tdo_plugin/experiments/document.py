@@ -50,7 +50,6 @@ class System:
             trained first, and how its training goes on.
         test: options of `tdo average` that make the tested checkpoint.
         scales: those that have it; all where there are none.
-        needs: files that must be made before, such as {made.NAME}.
     """
 
     base: tuple[str, ...] = ()
@@ -242,7 +241,6 @@ class Table:
         note: what stands below tables of cells.
         directions: what is translated and scored.
         baseline: pattern of the label that others are compared with (default: the first).
-        blocks: whether rows of different `block`s, a name that systems have, are scored apart.
         published: the paper's table beside it, PAPER:TABLE; empty for none.
         published_row: the name of a cell's row there, or with `cells` of a value's of `best`, a
             template over the axes' names.

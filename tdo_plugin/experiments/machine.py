@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.launch.environment import threads_each, visible_gpu
-from tdo_plugin.launch.slurm_script import WARNING
+from tdo_plugin.launch.slurm_script import GIVEN_CORES, PATIENCE, PORTS, STAYS, TAKEN_CORES
 
 Slot = tuple[int, ...]  # numbers of GPUs; none is the CPU
 HERE = 2  # steps at a time, without GPUs
@@ -72,9 +72,9 @@ class Machine:
         if slot:
             variables["CUDA_VISIBLE_DEVICES"] = ",".join(map(visible_gpu, slot))
         if self.nodes > 1:
-            variables["SLURM_WAIT"] = os.environ.get("SLURM_WAIT", str(WARNING + 30))
-            if cores := os.environ.get("SLURM_CPUS_PER_TASK"):
-                variables["SRUN_CPUS_PER_TASK"] = cores
+            variables["SLURM_WAIT"] = os.environ.get("SLURM_WAIT", str(PATIENCE))
+            if cores := os.environ.get(GIVEN_CORES):
+                variables[TAKEN_CORES] = cores
         return variables
 
     def words(self, device: str, slot: Slot) -> list[str]:
@@ -98,7 +98,7 @@ class Machine:
             str(self.nodes),
             "--ntasks-per-node",
             "1",
-            "--kill-on-bad-exit=0",
+            STAYS,
         ]
 
 
@@ -117,4 +117,4 @@ def _rendezvous() -> str:
     listed: Sequence[str] = subprocess.run(
         ["scontrol", "show", "hostnames", nodes], capture_output=True, text=True, check=True
     ).stdout.split()
-    return f"{listed[0]}:{20000 + int(os.environ['SLURM_JOB_ID']) % 20000}"
+    return f"{listed[0]}:{PORTS + int(os.environ['SLURM_JOB_ID']) % PORTS}"

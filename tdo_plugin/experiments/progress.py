@@ -6,13 +6,12 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from tdo_plugin.experiments.steps import Graph, Step
+from tdo_plugin.runtime.log_ends import log_end
 
 LOGGED = re.compile(r"train_inner.*?\bloss\W+([\d.]+).*?\bnum_updates\W+(\d+)")
 STOCK = re.compile(r"^\+ (?:fairseq-train|torchrun) .*$", re.MULTILINE)
-END = 1 << 16  # bytes of a log in which the last update stands
 
 
 @dataclass
@@ -73,22 +72,6 @@ class Progress:
     def _update(self, step: Step) -> int:
         logged = LOGGED.findall(log_end(self.graph.log(step.name)))
         return int(logged[-1][1]) if logged else 0
-
-
-def log_end(log: Path) -> str:
-    """The end of a log; empty where there is none."""
-    try:
-        with log.open("rb") as stream:
-            stream.seek(max(0, log.stat().st_size - END))
-            return stream.read().decode("utf-8", "replace")
-    except OSError:
-        return ""
-
-
-def last_line(log: Path) -> str:
-    """The last line of a log that says anything."""
-    lines = [line.strip() for line in log_end(log).splitlines() if line.strip()]
-    return lines[-1] if lines else "it says nothing"
 
 
 def duration(seconds: float) -> str:

@@ -159,7 +159,7 @@ class SlurmJobs:
                 if (queue := self._in_queue()) is None or job.name in queue:
                     seen = time.monotonic()
                 elif time.monotonic() - seen > LOST:
-                    break
+                    return job.ended()  # which may have come while squeue was asked
             return code
         finally:
             self._numbers.pop(job.name, None)

@@ -48,7 +48,7 @@ class Step:
         files: texts that are written before its commands, by place.
         start: flags of its last command as long as `resumes` is not there.
         resumes: a file from which an interrupted step goes on.
-        device: whether it computes, so that the words of a machine stand behind its commands.
+        device: whether it computes, so that the words of a machine stand behind its last command.
         silent: words that change nothing of what it leaves, behind its last command.
         updates: of a training, for the time that it takes.
         place: a folder that steps write to one at a time.
@@ -108,9 +108,6 @@ class Graph:
 
     def __iter__(self) -> Iterator[Step]:
         return iter(self._steps.values())
-
-    def __len__(self) -> int:
-        return len(self._steps)
 
     def key(self, name: str) -> str:
         """A short name of all that a step depends on."""
@@ -179,11 +176,6 @@ class Record:
     def begun(self) -> bool:
         """Whether it was begun with this key."""
         return self._content().get("key") == self.key
-
-    def seconds(self) -> float | None:
-        """How long it took, where it is done."""
-        seconds = self._content().get("seconds")
-        return float(seconds) if self.done() and isinstance(seconds, int | float) else None
 
     def begin(self, leaves: Sequence[Path]) -> None:
         """Take note that it begins; what an older one left goes first, unless it goes on."""

@@ -19,18 +19,23 @@ WARNING = 120
 
 # Machines end each other, with the exit code of the first. Slurm, which would end them by a signal,
 # comes after the seconds of SLURM_WAIT; the signal's exit code would ask for another turn.
-SRUN = "srun --kill-on-bad-exit=0"
-WAIT = f"export SLURM_WAIT=${{SLURM_WAIT:-{WARNING + 30}}}"
+STAYS = "--kill-on-bad-exit=0"
+SRUN = f"srun {STAYS}"
+PATIENCE = WARNING + 30
+WAIT = f"export SLURM_WAIT=${{SLURM_WAIT:-{PATIENCE}}}"
 
-FIRST_HOST = """\
+PORTS = 20000  # the first port at which machines meet, and how many there are
+GIVEN_CORES, TAKEN_CORES = "SLURM_CPUS_PER_TASK", "SRUN_CPUS_PER_TASK"  # by sbatch, by srun
+
+FIRST_HOST = f"""\
 # The machines meet at the first of them, at a port that other jobs do not take.
 mapfile -t hosts < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
-rendezvous=${hosts[0]}:$((20000 + SLURM_JOB_ID % 20000))
+rendezvous=${{hosts[0]}}:$(({PORTS} + SLURM_JOB_ID % {PORTS}))
 """
 
-CORES = """\
+CORES = f"""\
 # srun takes its tasks' cores from a variable that sbatch does not set.
-if [[ -n ${SLURM_CPUS_PER_TASK:-} ]]; then export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK; fi
+if [[ -n ${{{GIVEN_CORES}:-}} ]]; then export {TAKEN_CORES}=${GIVEN_CORES}; fi
 """
 
 BEGINS = """\
@@ -99,6 +104,8 @@ def job_script(
         words = " ".join(map(quoted, start))
         body.append(BEGINS.rstrip().format(start=words, folder=place))
     body += [CORES.rstrip(), WAIT]
+    if printed is not None:  # an earlier turn may have printed some of it
+        body.append(f": >{quoted(str(printed))}")
     body.append(" &&\n".join(_run(command, printed) for command in commands) + " || code=$?")
     body.append(AGAIN.rstrip().format(folder=place))
     if ended is not None:

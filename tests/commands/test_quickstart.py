@@ -26,6 +26,8 @@ def test_it_is_the_table_of_its_experiments(here, capsys):
     same = ("reproduce", "quickstart", "quickstart", "--out", "runs/quickstart", "--dry-run")
     assert shown == told(capsys, *same)[0]
     assert f"+ tdo train {here}/runs/quickstart/tdo-instrucl/system.conf " in shown
+    shown, _ = told(capsys, "quickstart", "--scale", "smoke", "--dry-run")
+    assert f"+ tdo train {here}/runs/quickstart-smoke/tdo-instrucl/system.conf " in shown
     assert not list(here.iterdir())
 
 
@@ -51,8 +53,8 @@ def test_it_ends_with_scores_and_what_to_look_at(here, capsys):
     for text in ("prefix-decoder-only", "tdo-instrucl", "BLEU", "zero-shot"):
         assert text in table
     *_, page, made, _, example = end.strip().splitlines()
-    assert Path(page.split()[0]).is_file() and page.startswith("runs/quickstart/quickstart/")
-    assert made.startswith("runs/quickstart has")
+    assert Path(page.split()[0]).is_file() and page.startswith("runs/quickstart-smoke/quickstart/")
+    assert made.startswith("runs/quickstart-smoke has")
     words = shlex.split(example)
     (here / "text").write_text("die katze schläft\n")
     words[-1:] = ["--input", "text", "--cpu", "--max-len-b", "3"]

@@ -68,12 +68,7 @@ def _code(path: str) -> str:
     digest = hashlib.sha256(torch.__version__.encode())
     root = PACKAGE.parent
     files = [*PACKAGE.rglob("*.py"), *root.glob("tdo_compat/*.py"), *SUPPORT.rglob("*.py")]
-    for pattern in (
-        "scripts/**/*.sh",
-        "configs/**/*.conf",
-        "configs/**/*.json",
-        "configs/**/*.toml",
-    ):
+    for pattern in ("scripts/**/*.sh", "configs/**/*.json", "configs/**/*.toml"):
         files += root.glob(pattern)
     for file in [*sorted(files), Path(path)]:
         digest.update(str(file).encode() + file.read_bytes())

@@ -86,8 +86,9 @@ def squeue(queue: Path, *_: str) -> int:
 
 
 def scancel(queue: Path, *numbers: str) -> int:
-    """End jobs, those that wait at once."""
+    """End jobs, those that wait at once, and note it."""
     for number in numbers:
+        (queue / f"{number}.cancelled").touch()
         group = int((queue / number).read_text().split()[0]) if (queue / number).exists() else None
         if group == 0:
             (queue / number).unlink()

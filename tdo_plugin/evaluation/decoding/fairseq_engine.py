@@ -38,6 +38,7 @@ from tdo_plugin.launch.programs import program
 from tdo_plugin.launch.training import PLUGIN
 from tdo_plugin.metrics.textform import read_text_form
 from tdo_plugin.runtime.commands import Commands
+from tdo_plugin.runtime.log_ends import last_line
 
 NO_FLAGS = ("checkpoints", "penalty_form", "precision")  # of the options, what is no flag by itself
 NAMED = ("beam", "max_tokens")  # what fairseq has another default of
@@ -224,10 +225,8 @@ def _generate(
     log, start = folder / "log.txt", time.monotonic()
     code = programs.run(words, log, environment, lock)
     if code:
-        lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
-        last = next((line for line in reversed(lines) if line.strip()), "no message")
         raise UserError(
-            f"`fairseq-generate` must succeed; it ended with {code}: {last.strip()} "
+            f"`fairseq-generate` must succeed; it ended with {code}: {last_line(log)} "
             f"(all of it: {log})"
         )
     hypotheses = _hypotheses(job, work, folder / GENERATED)

@@ -9,16 +9,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import wait
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tdo_plugin.errors import UserError
 from tdo_plugin.evaluation.decoding.decoding_jobs import AnyJob
 from tdo_plugin.evaluation.decoding.order import Waiting
 from tdo_plugin.evaluation.decoding.worker import AnyWork, serve
 from tdo_plugin.runtime.processes import ended_with, start
-
-if TYPE_CHECKING:
-    pass
 
 PATIENCE = 10  # seconds that a worker gets to end by itself
 

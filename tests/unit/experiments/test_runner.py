@@ -16,9 +16,10 @@ from support.experiments import planned
 from tdo_plugin.errors import UserError
 from tdo_plugin.experiments import runner
 from tdo_plugin.experiments.machine import Machine
-from tdo_plugin.experiments.progress import Progress, duration, last_line
+from tdo_plugin.experiments.progress import Progress, duration
 from tdo_plugin.experiments.runner import Runner, to_do
 from tdo_plugin.runtime.lock import alone
+from tdo_plugin.runtime.log_ends import last_line
 
 RECORDS = {".steps", ".lock", "train.log", "partial"}
 STAND_IN = (sys.executable, experiment_stand_in.__file__)

@@ -75,7 +75,7 @@ def started(folder: Path, *rows: str) -> "subprocess.Popen[bytes]":
         "from tdo_plugin.experiments import runner, slurm_jobs\n"
         "from tdo_plugin.experiments.machine import Machine\n"
         "runner.TDO = tuple(sys.argv[2].split(':'))\n"
-        "slurm_jobs.BEAT, slurm_jobs.EVERY = 0.05, 0.1\n"
+        "slurm_jobs.BEAT, slurm_jobs.EVERY, slurm_jobs.LOST = 0.05, 0.1, 0.3\n"
         "table = planned(Path(sys.argv[3]), 'table1', 'toy', 1, *sys.argv[4:])\n"
         "machine = Machine.of_slurm(2, 2, None, ['--time=9'])\n"
         "runner.Runner(table.plan.graph, machine, print).run(table.goals)\n"
@@ -171,7 +171,7 @@ def test_a_job_that_is_gone_without_a_word_is_told(
     process = started(tmp_path, "tdo")
     until(lambda: submitted(slurm) and int((slurm / "1").read_text().split()[0]))
     asked.write_text("#!/bin/sh\nexit 1\n")
-    time.sleep(0.5)
+    time.sleep(1.5)  # longer than a job may be gone from a queue that is told
     assert process.poll() is None
     asked.write_text(usual)
     process.kill()
@@ -241,6 +241,7 @@ def test_a_job_of_other_flags_is_cancelled(
     monkeypatch.setenv("TRAINS", "0")
     assert run(planned(tmp_path, "table1", "toy", 1, "tdo", form="disjoint"))[0] == {}
     assert submitted(slurm) == [TRAINING, TRAINING, "tdo/output/en-X"]
+    assert (slurm / "1.cancelled").exists() and not (slurm / "1").exists()
 
 
 def test_a_training_whose_time_is_over_goes_on_in_another_turn(

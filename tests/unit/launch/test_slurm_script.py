@@ -66,6 +66,16 @@ def test_machines_meet_at_the_first(tmp_path: Path) -> None:
     assert "scontrol show" not in job_script("ted", Machine(gpus=4), PLACE, [["train"]], [])
 
 
+def test_what_is_printed_is_of_the_last_turn_alone(tmp_path: Path) -> None:
+    printed = tmp_path / "a file.txt"
+    printed.write_text("of a turn that was cut off\n")
+    commands = [["echo", "one"], ["echo", "two"]]
+    text = job_script("probe", Machine(), tmp_path, commands, [], printed=printed)
+    assert run(tmp_path, text) == (0, [])
+    lines = printed.read_text().splitlines()
+    assert [line for line in lines if not line.startswith("srun")] == ["one", "two"]
+
+
 WRITES = "touch save/checkpoint_last.pt; "
 
 
