@@ -162,7 +162,10 @@ def planned(args: argparse.Namespace) -> tuple[Plan, list[PlannedTable]]:
 
     def tables_of(setting: Setting) -> tuple[Plan, list[PlannedTable]]:
         plan = Plan(setting, run_folder, inputs, args.seeds)
-        headline = {name: args.headline and document.tables[name].headline for name in names}
+        scored = {name: document.tables[name].cells or name for name in names}
+        headline = {
+            name: args.headline and document.tables[scored[name]].headline for name in names
+        }
         return plan, [PlannedTable(plan, name, patterns or headline[name] or ()) for name in names]
 
     plan, tables = tables_of(setting)
@@ -330,6 +333,8 @@ def _show(plan: Plan, tables: Sequence[PlannedTable], machine: Machine) -> int:
             print(f"#   {row.name}: {row.label}")
     goals = [goal for table in tables for goal in table.goals]
     for step in plan.graph.closure(goals):
+        if step.kind == "output":  # a folder, without commands
+            continue
         state = " (done)" if there(plan.graph, step) else ""
         print(f"# {step.name}{state}")
         if machine.submits(step.device):

@@ -1,6 +1,6 @@
 """From tables to the steps that they take.
 
-    data -> [made] -> training -> checkpoint -> translation -> scores -> report, drawings
+    data -> [made] -> training -> checkpoint -> output -> translation -> scores -> report, drawings
 
 A training may go on with another one's; a file that a command makes of checkpoints may be what a
 training begins with. Each is one step, whichever tables it is for.
@@ -180,12 +180,12 @@ class Plan:
     def made(self, name: str, references: References, scope: Scope) -> tuple[str, Path]:
         """The step that makes a file for a system, and the file."""
         description = self.description(name)
-        path = self.graph.run / scope.text(description.at)
+        path = self.graph.place(scope.text(description.at))
         step_name = f"{path.relative_to(self.graph.run)}/made"
         needs: list[str] = []
         own = replace_needs(references, needs, path)
         commands = words_of(self.setting.of_scale(description.make), scope.referring(own))
-        beside = [self.graph.run / scope.text(place) for place in description.beside]
+        beside = [self.graph.place(scope.text(place)) for place in description.beside]
         step = Step(
             step_name,
             "made",
@@ -194,11 +194,6 @@ class Plan:
             (path, *beside),
             device=device_of(commands),
         )
-        if step_name in self.graph and self.graph[step_name].commands != commands:
-            raise UserError(
-                f"{self._document.path.name}: made.{name} must have another place for another "
-                f"command; two have {path.relative_to(self.graph.run)}"
-            )
         return self.graph.add(step), path
 
 

@@ -276,13 +276,13 @@ def to_do(graph: Graph, goals: Sequence[str]) -> list[Step]:
 
 
 def refuse_foreign(graph: Graph, steps: Sequence[Step]) -> None:
-    """Raise UserError where a folder has a training that no step has begun."""
+    """Raise UserError where a folder has what a step would replace, and none has begun."""
     for step in steps:
-        begun = graph.record(step.name).path.exists()
-        if step.resumes is not None and step.resumes.exists() and not begun:
+        for path in graph.foreign(step):
+            what = "has a training" if step.resumes else "is"
             raise UserError(
-                f"`--out` must be a folder of tdo reproduce, or a new one; {step.resumes.parent} "
-                "has a training of something else"
+                f"`--out` must be a folder of tdo reproduce, or a new one; {path} {what} of "
+                "something else"
             )
 
 

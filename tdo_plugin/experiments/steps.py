@@ -17,6 +17,9 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
+from tdo_compat.settings import shown as quoted
+from tdo_plugin.errors import UserError
+from tdo_plugin.names import on_one_line
 from tdo_plugin.runtime.files import write_text
 from tdo_plugin.typed import read_json
 
@@ -41,7 +44,7 @@ class Step:
 
     Attributes:
         name: unique in its run, a path below it.
-        kind: data, made, training, checkpoint, translation, scores, report, drawing.
+        kind: data, made, training, checkpoint, output, translation, scores, report, drawing.
         commands: words of `tdo` commands, or of scripts (`SCRIPT`), one after the other.
         needs: names of the steps before it.
         leaves: files and folders that are removed before it is done anew with another key.
@@ -55,7 +58,7 @@ class Step:
         text: the file that its commands print to (default: its log); it is among what it leaves.
         spared: of what it needs, by name, those without some of which it is done all the same; with
             each the words of its commands that go with it.
-        of: a digest of what else it depends on.
+        of: what else it depends on.
     """
 
     name: str
@@ -96,9 +99,35 @@ class Graph:
         self._keys: dict[str, str] = {}
 
     def add(self, step: Step) -> str:
-        """Take a step in, unless it is there; its name."""
-        self._steps.setdefault(step.name, step)
+        """Take a step in, unless it is there; its name.
+
+        Raises:
+            UserError: another one has its name.
+        """
+        if self._steps.setdefault(step.name, step) != step:
+            raise UserError(
+                f"`{step.name}` must be made in one way; it is made in two: one of two rows, or of "
+                "two files of made, must have another name or place"
+            )
         return step.name
+
+    def place(self, *parts: str) -> Path:
+        """A place below the run's folder.
+
+        Args:
+            parts: of which the last one comes from a file of experiments.
+
+        Raises:
+            UserError: it leads out of the folder that the others say, or to hidden files.
+        """
+        text = parts[-1]
+        names = text.split("/")
+        if any(name.startswith(".") or not name for name in names) or not on_one_line(text):
+            raise UserError(
+                f"`{quoted(text)}` must be a place below the run's folder, without names that are "
+                "empty or begin with a dot; it is not"
+            )
+        return self.run.joinpath(*parts)
 
     def __contains__(self, name: str) -> bool:
         return name in self._steps
@@ -142,6 +171,23 @@ class Graph:
         records = self.run / RECORDS
         for path in (records / table).rglob("drawing.json"):
             yield path.relative_to(records).with_suffix("").as_posix()
+
+    def foreign(self, step: Step) -> Iterator[Path]:
+        """What is where a step's work will be, and was made by no step of any run.
+
+        A training is its own step's; other files are those of the run where one of its steps has
+        made the folder.
+        """
+        records = self.run / RECORDS
+        if self.record(step.name).path.exists():
+            return
+        if step.resumes is not None and step.resumes.exists():
+            yield step.resumes.parent
+        for leaf in filter(_holds, step.leaves):
+            place = leaf.relative_to(self.run)
+            folders = {place, place.parent} - {Path()}
+            if not any(any((records / folder).rglob("*.json")) for folder in folders):
+                yield leaf
 
     def log(self, name: str) -> Path:
         """What a step says."""
@@ -197,6 +243,11 @@ class Record:
     def _write(self, content: Mapping[str, object]) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         write_text(self.path, [json.dumps(content)])
+
+
+def _holds(path: Path) -> bool:
+    """Whether something is there, and no empty folder."""
+    return any(path.iterdir()) if path.is_dir() else path.exists()
 
 
 def remove(paths: Iterable[Path]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fnmatch
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +46,8 @@ class PlannedTable:
         self.goals += [
             goal
             for number, drawing in enumerate((*self.table.draw, *plan.setting.document.draw))
-            for goal in self._drawings(drawing, number)
             if plan.setting.has(drawing.scales)
+            for goal in self._drawings(drawing, number)
         ]
 
     def _seeded(self, rows: Sequence[TableRow]) -> list[TableRow]:
@@ -73,7 +72,8 @@ class PlannedTable:
 
     def folder_of(self, block: str) -> Path:
         """A block's folder."""
-        return self.folder if len(self.blocks()) == 1 else self.folder / block
+        place = self.plan.graph.place(self.name, block)
+        return self.folder if len(self.blocks()) == 1 else place
 
     def sheet(self, block: str) -> Path:
         """A block's score sheet."""
@@ -193,7 +193,7 @@ class PlannedTable:
 
         each = f"/{part.names['each']}" if "each" in part.names else ""
         place = f"{row.name}{each}" if part.own else plan.twins.tested_as(part.system)
-        out = plan.folder(place) / "output"
+        out = plan.graph.place(place) / "output"
         needs: list[str] = []
         references = References(plan, needs, part.system, out=out)
         scope = plan.system(part.system).scope.with_values(**part.names).referring(references)
@@ -207,15 +207,16 @@ class PlannedTable:
         document = plan.setting.document
         protocol = ("--protocol", document.protocol) if document.protocol else ()
         usual = shlex.split(scope.text(plan.setting.said("translate") or ""))
+        how = shlex.join((str(data), *words, *protocol, *usual, *further))
+        # several translate to one folder, which is made anew where they all translate otherwise
+        folder = Step(f"{place}/output", "output", (), tuple(dict.fromkeys(needs)), (out,), of=how)
         command = (
             *("translate", str(data), *words, "--out", str(out), *protocol),
             *("--pairs", part.directions, *usual, *further),
         )
-        name = f"{place}/output/{part.directions.replace('/', '-').replace('*', 'X')}"
-        step = Step(name, "translation", (command,), tuple(dict.fromkeys(needs)), device="all")
-        step = replace(step, place=str(out))
-        if part.own:
-            step = replace(step, leaves=(out,))
+        name = f"{folder.name}/{part.directions.replace('/', '-').replace('*', 'X')}"
+        before = (*folder.needs, plan.graph.add(folder))
+        step = Step(name, "translation", (command,), before, device="all", place=str(out))
         return plan.graph.add(step), out
 
     def _drawings(self, drawing: Drawing, number: int) -> Iterator[str]:
@@ -270,7 +271,7 @@ class PlannedTable:
             return None
         rows = drawn
         place = scope.text(drawing.out) + (f"+{SEED}={seed}" if seed and seed > 1 else "")
-        out = self.folder / place
+        out = self.plan.graph.place(self.name, place)
         further: dict[str, Any] = {"each": each, "out": str(out)}
         if scored:
             block = self.block_of(rows[0])

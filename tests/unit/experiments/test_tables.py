@@ -8,6 +8,7 @@ from tdo_plugin.experiments import steps as steps_module
 from tdo_plugin.experiments.library import setting_of
 from tdo_plugin.experiments.plan import Inputs, Plan
 from tdo_plugin.experiments.rows import tables_with
+from tdo_plugin.experiments.runner import refuse_foreign, to_do
 from tdo_plugin.experiments.tables import PlannedTable
 
 
@@ -186,7 +187,83 @@ def test_other_decoding_is_no_other_training(tmp_path):
 
     usual, other = keys(""), keys('translate = "--beam 7"')
     changed = {name.partition("/")[2] for name in usual if usual[name] != other[name]}
-    assert changed == {"output/en-X", "text/scores", "report"}
+    assert changed == {"output", "output/en-X", "text/scores", "report"}
+
+
+def of_text(folder, text, name="table1", *rows):
+    setting = setting_of(document(folder, text), "toy", {})
+    return PlannedTable(Plan(setting, folder / "run", Inputs({})), name, rows)
+
+
+@pytest.mark.parametrize("old", ['label = "like {label}"', 'title = "Two systems"'])
+def test_other_decoding_begins_with_no_output_and_trains_nothing(tmp_path, old):
+    """Of what several translate to one folder, which refuses what is made otherwise."""
+    first = of_text(tmp_path, TEXT, "table1", "tdo")
+    for step in first.plan.graph.closure(first.goals):
+        record = first.plan.graph.record(step.name)
+        record.begin(())
+        for leaf in step.leaves[:1]:
+            leaf.mkdir(parents=True)
+        record.end(1)
+    assert to_do(first.plan.graph, first.goals) == []
+    said = 'translate = "--beam 7"' if "label" in old else 'protocol = "opus100"'
+    other = of_text(tmp_path, TEXT.replace(old, f"{old}\n{said}"), "table1", "tdo")
+    steps = to_do(other.plan.graph, other.goals)
+    assert [step.kind for step in steps] == ["output", "translation", "scores", "report"]
+    assert steps[0].leaves == (tmp_path / "run/tdo/output",) and steps[1].leaves == ()
+    other.plan.graph.record(steps[0].name).begin(steps[0].leaves)
+    assert not (tmp_path / "run/tdo/output").exists()
+
+
+OWN = '[tables.own.rows]\n"base" = { label = "beam 8", translate = "--beam 8" }\n'
+
+
+def test_two_rows_of_one_name_are_not_taken_for_each_other(tmp_path):
+    table = of_text(tmp_path, TEXT + OWN, "own")
+    assert words(table, "translation")["base/output/all"].endswith(" --beam 8")
+    with pytest.raises(
+        UserError, match=r"`base/output` must be made in one way; it is made in two"
+    ):
+        PlannedTable(table.plan, "table1")
+
+
+@pytest.mark.parametrize("place", ["../../victim", "/victim", "masks/../../victim", ".steps", "."])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('at = "masks/{threshold}.masks"', 'at = "PLACE"'),
+        ('[made.masks]', '[made.masks]\nbeside = ["PLACE"]'),
+        ('out = "curve"', 'out = "PLACE"'),
+        ("each = { label", '"PLACE" = { translate = "--beam 2", label'),
+        ('[let]', '[let]\nblock = "PLACE"'),
+    ],
+)  # fmt: skip
+def test_places_are_below_the_runs_folder(tmp_path, place, old, new):
+    assert TEXT.count(old) == 1
+    text = TEXT.replace(old, new.replace("PLACE", place))
+    with pytest.raises(UserError, match=r"must be a place below the run's folder"):
+        of_text(tmp_path, text, "parts")
+
+
+def test_what_no_run_has_begun_is_left_alone(tmp_path):
+    table = planned(tmp_path, "table1")
+    graph, steps = table.plan.graph, table.plan.graph.closure(table.goals)
+    own = tmp_path / "run" / "text" / "data"
+    own.mkdir(parents=True)
+    refuse_foreign(graph, steps)  # an empty folder is nobody's
+    (own / "dict.txt").touch()
+    with pytest.raises(UserError, match=rf"`--out` must be .*; {own} is of something else"):
+        refuse_foreign(graph, steps)
+    graph.record("text/data").begin(())  # as by a run that was killed, or had another key
+    refuse_foreign(graph, steps)
+    graph.record("tdo/training").begin(())
+    (tmp_path / "run" / "tdo").mkdir()
+    (tmp_path / "run" / "tdo" / "average.pt").touch()
+    refuse_foreign(graph, steps)
+    (tmp_path / "run" / "base").mkdir()
+    (tmp_path / "run" / "base" / "average.pt").touch()
+    with pytest.raises(UserError, match=r"average.pt has a training of something else"):
+        refuse_foreign(graph, steps)
 
 
 def test_a_data_folder_that_is_there(tmp_path):
