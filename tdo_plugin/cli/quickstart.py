@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 from tdo_plugin.cli import report, reproduce
+from tdo_plugin.cli.reproduce_options import run_options
 
 HELP = "make a small corpus, train two systems on it, translate, score and compare them"
 EXAMPLE = "tdo quickstart --dry-run"
@@ -19,7 +20,7 @@ TWO_STAGE = "tdo-instrucl"  # of the two systems the one that translates what it
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    reproduce.run_options(
+    run_options(
         parser, scales="toy, or smoke to see it run (default toy)",
         place=f"{RUN}; {RUN}-SCALE at another scale than {SCALE}",
     )  # fmt: skip

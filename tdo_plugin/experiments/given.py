@@ -12,7 +12,7 @@ from tdo_plugin.experiments.systems import Setting
 Command = Sequence[str]
 
 
-def check_options(
+def check_options_used(
     given: Iterable[str], setting: Setting, come_to: Callable[[Setting], Hashable]
 ) -> None:
     """Check options of the file.
@@ -44,7 +44,7 @@ def _with(setting: Setting, name: str, value: str) -> Setting:
     )
 
 
-def check_inputs(given: Mapping[str, Path], commands: Iterable[Command], run: Path) -> None:
+def check_inputs_used(given: Mapping[str, Path], commands: Iterable[Command], run: Path) -> None:
     """Raise UserError where a file or folder that is given is for no command of a run."""
     every = {word for command in commands for word in command}
     words = [word for word in every if not word.startswith(f"{run}/")]

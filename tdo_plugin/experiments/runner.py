@@ -177,7 +177,9 @@ class Runner:
                 self._leave_none_of_before(place)
         for path, text in step.files.items():
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_text(path, text.splitlines())
+            write_text(
+                path, text.removesuffix("\n").split("\n")
+            )  # a label may have other line ends
         for path in (log, *step.leaves):
             path.parent.mkdir(parents=True, exist_ok=True)
         self._say(f"{step.name}{': goes on' if goes_on else ''}")

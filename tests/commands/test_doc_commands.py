@@ -22,8 +22,8 @@ from support.prepared import prepared, trained
 from support.scripts import called
 
 from tdo_plugin.cli import COMMANDS, build_parser, main
-from tdo_plugin.cli.reproduce import planned
 from tdo_plugin.cli.reproduce_all import ALL
+from tdo_plugin.cli.reproduce_plan import planned
 from tdo_plugin.launch.training import Machine, train_words
 from tdo_plugin.launch.training_config import Config, with_lines
 

@@ -56,7 +56,7 @@ def test_files_that_are_none(tmp_path):
 @pytest.mark.parametrize("name", names())
 def test_files_that_come_along_resolve_at_every_scale(name, tmp_path):
     """And `tdo` takes their commands."""
-    from tdo_plugin.cli.reproduce import _check_commands
+    from tdo_plugin.cli.reproduce_plan import check_commands
     from tdo_plugin.experiments.tables import PlannedTable
 
     read = find(name)
@@ -69,7 +69,7 @@ def test_files_that_come_along_resolve_at_every_scale(name, tmp_path):
                 assert planned.goals, f"{table} at {scale}"
                 for step in plan.graph.closure(planned.goals):
                     assert plan.graph.key(step.name)
-        _check_commands(plan, list(plan.graph))
+        check_commands(plan, list(plan.graph))
     assert FOLDER.is_dir()
 
 

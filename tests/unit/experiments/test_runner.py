@@ -18,6 +18,7 @@ from tdo_plugin.experiments import runner
 from tdo_plugin.experiments.machine import Machine
 from tdo_plugin.experiments.progress import Progress, duration
 from tdo_plugin.experiments.runner import Runner, to_do
+from tdo_plugin.experiments.steps import Graph, Step
 from tdo_plugin.runtime.lock import alone
 from tdo_plugin.runtime.log_ends import last_line
 
@@ -66,6 +67,17 @@ def test_everything_is_done_once(tmp_path):
     assert "--tdo-target-layer 3\n" in (tmp_path / "run" / "tdo" / "system.conf").read_text()
     again, _ = run(planned(tmp_path, "table1"))
     assert again == {} and len(commands(tmp_path)) == len(names)
+
+
+def test_files_of_a_step_are_written_as_they_are(tmp_path):
+    graph = Graph(tmp_path / "run")
+    file, out = tmp_path / "run" / "cells.json", tmp_path / "run" / "out"
+    text = '{"label": "one\u2028line"}\n'
+    graph.add(
+        Step("out/made", "made", (("average", "--output", str(out)),), (), (out,), {file: text})
+    )
+    assert Runner(graph, Machine.of(0, 2, 1, 1), print).run(["out/made"]) == {}
+    assert file.read_text(encoding="utf-8") == text
 
 
 def test_tables_share_what_they_have_in_common(tmp_path):
