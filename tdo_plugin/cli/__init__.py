@@ -73,7 +73,7 @@ RENAMED = {
 # What there is no more, or not with its arguments, and what does it now.
 GONE = {
     "generate": "translate DATA --path CHECKPOINT --out OUT --engine fairseq, without CONFIG",
-    "grid": "reproduce FILE TABLE, where a table of the file has axes (docs/experiments.md)",
+    "grid": "reproduce FILE TABLE, where a table of FILE has axes (docs/reproduce/experiments.md)",
 }
 NOT_OLD = {"curve": ("updates", "sweep", "-h", "--help")}
 

@@ -1,4 +1,4 @@
-"""What may stand in a file of experiments; docs/experiments.md describes the format."""
+"""What may stand in a file of experiments; docs/reproduce/experiments.md describes the format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Config files: the `fairseq-train` flags of one system, one a line (see docs/experiments.md)."""
+"""Config files: one `fairseq-train` flag of one system a line (docs/reproduce/experiments.md)."""
 
 from __future__ import annotations
 

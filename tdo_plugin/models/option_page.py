@@ -1,6 +1,7 @@
 """The reference page of the models' options, made from their declarations.
 
-``python -m tdo_plugin.models.option_page > docs/model-options.md`` writes it; a test compares.
+``python -m tdo_plugin.models.option_page > docs/reference/model-options.md`` writes it, and a test
+compares.
 """
 
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -14,7 +15,7 @@ HEAD = """# Options of the models
 
 What `fairseq-train`, `tdo train` and `tdo describe` take for every `--arch` of this package. The
 page is made from the declarations in `tdo_plugin/modules/spec.py`, by
-`python -m tdo_plugin.models.option_page > docs/model-options.md`.
+`python -m tdo_plugin.models.option_page > docs/reference/model-options.md`.
 
 | option | values | default | what it is | needs |
 |---|---|---|---|---|

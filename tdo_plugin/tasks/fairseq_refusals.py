@@ -1,8 +1,8 @@
 """fairseq's options that this package's tasks cannot honour, or that nothing reads, as one table.
 
 Those that are read by nothing that a command reaches would be ignored in silence. Each has its
-reason; docs/fairseq-options.md is made of it, and a test walks through all options of the four
-parsers.
+reason; docs/reference/fairseq-options.md is made of it, and a test walks through all options of
+the four parsers.
 """
 
 from __future__ import annotations
@@ -216,7 +216,7 @@ def refusals(command: str) -> dict[str, list[Refusal]]:
 
 
 def table(rows: Collection[Refusal] = REFUSALS) -> list[str]:
-    """The rows of docs/fairseq-options.md, as Markdown."""
+    """The rows of docs/reference/fairseq-options.md, as Markdown."""
     lines = ["| options | of fairseq- | why |", "|---|---|---|"]
     for row in rows:
         options = ", ".join(f"`--{option.replace('_', '-')}`" for option in row.options)

@@ -16,7 +16,7 @@ def write(folder: Path, **files: str) -> Path:
 
 
 def test_the_file_that_the_documents_show(tmp_path: Path, root: Path) -> None:
-    text = (root / "docs" / "experiments.md").read_text(encoding="utf-8")
+    text = (root / "docs" / "reproduce" / "experiments.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"^```\n(include small.conf .*?)```$", text, re.M | re.S)
     write(tmp_path, small="--arch tdo_transformer\n--lr 1\n")
     config = read_config(write(tmp_path, main=shown))

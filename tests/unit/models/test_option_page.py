@@ -5,11 +5,11 @@ from pathlib import Path
 from tdo_plugin.models.config import TdoConfig
 from tdo_plugin.models.option_page import page
 
-PAGE = Path(__file__).parents[3] / "docs" / "model-options.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "model-options.md"
 
 
 def test_the_page_is_up_to_date():
-    """If not: python -m tdo_plugin.models.option_page > docs/model-options.md"""
+    """If not: python -m tdo_plugin.models.option_page > docs/reference/model-options.md"""
     assert PAGE.read_text(encoding="utf-8") == page()
 
 

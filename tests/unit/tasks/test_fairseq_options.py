@@ -15,7 +15,7 @@ from tdo_plugin.tasks import fairseq_options
 from tdo_plugin.tasks.fairseq_options import command_of
 from tdo_plugin.tasks.fairseq_refusals import ALL, REFUSALS, refusals, table
 
-PAGE = Path(__file__).parents[3] / "docs" / "fairseq-options.md"
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "fairseq-options.md"
 MODEL = {field.name for field in dataclasses.fields(TdoConfig)}  # read as a whole
 BASE = {
     "train": ("--task", "tdo_translation", *TASK, *TAG, *TDO, *CROSS_ENTROPY),

@@ -127,7 +127,9 @@ def test_lexicons_have_all_concepts_and_no_others(language):
 
 
 def test_the_documentation_says_what_is_so():
-    text = (Path(__file__).parents[4] / "docs" / "corpus.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[4] / "docs" / "reference" / "corpus.md").read_text(
+        encoding="utf-8"
+    )
     assert f"{count_meanings():,} meanings" in text
     assert f"{len(make_kinds())} kinds of sentence" in text
     shown = re.findall(r"^    (\w\w)  (.+)$", text, re.MULTILINE)
