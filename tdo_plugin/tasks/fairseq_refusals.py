@@ -1,14 +1,14 @@
 """fairseq's options that this package's tasks cannot honour, or that nothing reads, as one table.
 
-Those that are read by nothing that a command reaches would be ignored in silence. Each has its
-reason; docs/reference/fairseq-options.md is made of it, and a test walks through all options of
-the four parsers.
+An option that nothing reads would be ignored in silence. Each row has its reason;
+docs/reference/fairseq-options.md is generated from the table, and a test walks through all options
+of the four parsers.
 """
 
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 
 DECODING = ("generate", "interactive")
@@ -213,13 +213,3 @@ def refusals(command: str) -> dict[str, list[Refusal]]:
         for option in row.options if command in row.commands else ():
             rows.setdefault(option, []).append(row)
     return rows
-
-
-def table(rows: Collection[Refusal] = REFUSALS) -> list[str]:
-    """The rows of docs/reference/fairseq-options.md, as Markdown."""
-    lines = ["| options | of fairseq- | why |", "|---|---|---|"]
-    for row in rows:
-        options = ", ".join(f"`--{option.replace('_', '-')}`" for option in row.options)
-        when = f" ({row.when})" if row.when else ""
-        lines.append(f"| {options}{when} | {', '.join(row.commands)} | {row.reason} |")
-    return lines
