@@ -79,5 +79,5 @@ def _corpus(corpus: Corpus) -> Iterator[str]:
         "citation": plain(corpus.cite),
     }
     facts |= {f"`--variant {name}`": plain(about) for name, about in corpus.variants.items()}
-    yield table(("", ""), facts.items())
+    yield table(("property", "value"), facts.items())
     yield "\n".join(f"- {plain(note)}" for note in corpus.notes)
