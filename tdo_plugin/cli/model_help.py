@@ -38,7 +38,7 @@ def model_options() -> str:
         from tdo_plugin.tasks.tdo_translation import TdoTranslationTask
     formatter = Layout("tdo train")
     for title, part, base in (
-        ("model, as in docs/reference/model-options.md", TdoTransformer, None),
+        ("model", TdoTransformer, None),
         ("losses", LabelSmoothedCrossEntropyTerms, LabelSmoothedCrossEntropyCriterion),
         ("--task tdo_translation", TdoTranslationTask, TranslationMultiSimpleEpochTask),
         ("--task tdo_robt", TdoRobtTask, TdoTranslationTask),
