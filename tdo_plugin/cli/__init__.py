@@ -20,7 +20,7 @@ from tdo_plugin.runtime.signals import ended_by_signal
 GROUPS = {
     "start": {
         "quickstart": "two small systems from nothing to a table",
-        "doctor": "what is installed, and what to mend",
+        "setup, doctor": "install fairseq; what is wrong, and its fix",
     },
     "data": {
         "prepare": "a corpus, ready to be trained on",
@@ -73,7 +73,7 @@ RENAMED = {
 # What there is no more, or not with its arguments, and what does it now.
 GONE = {
     "generate": "translate DATA --path CHECKPOINT --out OUT --engine fairseq, without CONFIG",
-    "grid": "reproduce FILE TABLE, where a table of FILE has axes (docs/reproduce/experiments.md)",
+    "grid": "reproduce FILE TABLE, where a table of FILE has axes",
 }
 NOT_OLD = {"curve": ("updates", "sweep", "-h", "--help")}
 

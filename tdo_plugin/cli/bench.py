@@ -7,13 +7,14 @@ import sys
 from pathlib import Path
 
 from tdo_plugin.errors import UserError
+from tdo_plugin.installation import FILES
 from tdo_plugin.launch.training_config import PRECISIONS
 from tdo_plugin.runtime.signals import ended_by_signal
 
 HELP = "measure speed and memory against stock fairseq and a plain concatenating model"
 EXAMPLE = "tdo bench --device cpu --data my-data --json bench.json"
 
-BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+BENCHMARKS = FILES / "benchmarks"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check the options, then leave it to the benchmark, which stands in the checkout."""
+    """Check the options, then leave it to the benchmark, which is beside the package."""
     from tdo_plugin.analysis.figure_files import check
 
     if args.rounds is not None and args.rounds < 1:
@@ -73,8 +74,6 @@ def run(args: argparse.Namespace) -> int:
         if args.each:
             raise UserError("`--plot` must be left out with --each, which has nothing to draw")
         check(args.plot)
-    if not (BENCHMARKS / "speed").is_dir():
-        raise UserError(f"`tdo bench` must be run from a checkout; {BENCHMARKS}/speed is not there")
     sys.path.insert(0, str(BENCHMARKS))
     from speed.command import bench
 

@@ -9,7 +9,7 @@ from typing import Any
 from tdo_plugin.launch.parser import Layout, Parser
 from tdo_plugin.runtime.log_lines import without_log_lines
 
-MODEL = "model, as in docs/reference/model-options.md"
+MODEL = "model"
 
 
 class PrintModelOptions(argparse.Action):

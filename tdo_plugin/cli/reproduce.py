@@ -32,8 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "experiments",
         metavar="EXPERIMENTS",
-        help="tdo, opus100, tpdm, tlm, neurons, or a file (see docs/reproduce/experiments.md); "
-        "all for the headline tables of these papers, and one page of them",
+        help="tdo, opus100, tpdm, tlm, neurons, or a file of your own (experiments.md among the files "
+        "that `tdo doctor` locates describes the format); all for the headline tables of these papers, and one page of them",
     )
     parser.add_argument(
         "rest",

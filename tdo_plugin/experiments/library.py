@@ -10,9 +10,10 @@ from tdo_plugin.errors import UserError
 from tdo_plugin.experiments.document import Document
 from tdo_plugin.experiments.document_reader import read_document
 from tdo_plugin.experiments.systems import Setting
+from tdo_plugin.installation import FILES
 
 PAPERS = ("tdo", "opus100", "tpdm", "tlm", "neurons")  # whose tables and figures these are
-FOLDER = Path(__file__).resolve().parents[2] / "configs" / "experiments"
+FOLDER = FILES / "configs" / "experiments"
 
 
 def names() -> list[str]:
@@ -34,11 +35,6 @@ def find(name: str) -> Document:
 
 def _packaged(name: str) -> Path:
     path = FOLDER / f"{name}.toml"
-    if not FOLDER.is_dir():
-        raise UserError(
-            f"`{name}` must be in configs/experiments of a clone; this installation has no such "
-            "folder (EXPERIMENTS may also be a file)"
-        )
     if not path.is_file():
         raise UserError(
             f"`EXPERIMENTS` must be a file, or one of {', '.join(names())}; it is {name}"

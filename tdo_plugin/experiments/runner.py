@@ -23,6 +23,7 @@ from tdo_plugin.experiments.machine import Machine, Slot
 from tdo_plugin.experiments.progress import STOCK, Progress, duration
 from tdo_plugin.experiments.slurm_jobs import Job, SlurmJobs
 from tdo_plugin.experiments.steps import SCRIPT, Command, Graph, Step, remove
+from tdo_plugin.installation import FILES
 from tdo_plugin.launch import training as launch
 from tdo_plugin.launch.slurm_script import START, job_script
 from tdo_plugin.runtime.commands import Commands
@@ -32,7 +33,6 @@ from tdo_plugin.runtime.log_ends import last_line
 from tdo_plugin.runtime.signals import GOES_ON, ended_by_signal
 
 TDO = (sys.executable, "-m", "tdo_plugin")
-CLONE = Path(__file__).resolve().parents[2]
 EVERY = 30.0  # seconds between lines about what is under way
 PARTLY = ("scores", "report")  # kinds whose commands end with 1 where something is missing
 PATIENCE = 120.0  # seconds in which a training that is ended writes its checkpoint (torchrun: 100)
@@ -254,7 +254,7 @@ def job_of(graph: Graph, machine: Machine, step: Step, slot: Slot) -> Job:
 def _process(command: Command) -> Command:
     """The words of a command's process."""
     if command[0] == SCRIPT:
-        return (sys.executable, str(CLONE / command[1]), *command[2:])
+        return (sys.executable, str(FILES / command[1]), *command[2:])
     return (*TDO, *command)
 
 

@@ -152,7 +152,7 @@ class _Encoder:
             scorer = BERTScorer(str(self._folder), self._layer, self._batch_size)
         except ImportError as error:
             raise Unavailable(
-                f"bert-score cannot be imported: {error}; scripts/setup.sh --eval fixes it"
+                f"bert-score cannot be imported: {error}; `tdo setup --eval` fixes it"
             ) from None
         except AssertionError as error:  # its check of the layer
             raise UserError(

@@ -134,7 +134,7 @@ class Comet:
             from comet.models import str2model
         except ImportError as error:
             raise Unavailable(
-                f"COMET cannot be imported: {error}; scripts/setup.sh --eval fixes it"
+                f"COMET cannot be imported: {error}; `tdo setup --eval` fixes it"
             ) from None
         model = str2model[settings["class_identifier"]].load_from_checkpoint(
             self._checkpoint,

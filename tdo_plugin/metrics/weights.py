@@ -38,7 +38,7 @@ def package_version(package: str) -> str:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
         raise Unavailable(
-            f"the package {package} is not installed; scripts/setup.sh --eval installs it"
+            f"the package {package} is not installed; `tdo setup --eval` installs it"
         ) from None
 
 

@@ -4,14 +4,14 @@
 """
 
 from collections.abc import Callable
-from pathlib import Path
 
+from tdo_plugin.installation import FILES
 from tdo_plugin.reference.command_page import commands
 from tdo_plugin.reference.fairseq_page import fairseq_options
 from tdo_plugin.reference.library_pages import experiments, prepared_corpora
 from tdo_plugin.reference.option_pages import model_options, training_options
 
-FOLDER = Path(__file__).resolve().parents[2] / "docs" / "reference"
+FOLDER = FILES / "docs" / "reference"
 PAGES: dict[str, Callable[[], str]] = {
     "commands.md": commands,
     "experiments.md": experiments,

@@ -42,7 +42,7 @@ ALLOWED = {
     "costs": {"analysis", "criterions", "models", "modules", "launch", "runtime", "errors"},
     "experiments": {
         *("costs", "evaluation", "metrics", "launch", "data", "runtime"),
-        *("typed", "errors", "names"),
+        *("installation", "typed", "errors", "names"),
     },
 }
 

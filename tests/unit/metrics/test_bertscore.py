@@ -181,5 +181,5 @@ def test_a_missing_package_is_no_error_of_the_user(monkeypatch: pytest.MonkeyPat
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(metadata, "version", missing)
-    with pytest.raises(Unavailable, match=r"bert-score is not installed; scripts/setup.sh --eval"):
+    with pytest.raises(Unavailable, match=r"bert-score is not installed; `tdo setup --eval`"):
         BertScore()
