@@ -33,7 +33,7 @@ def kind() -> str:
     """How the package is installed: `WHEEL`, `CLONE` (editable) or `DOCKER`."""
     if os.environ.get(IMAGE):
         return DOCKER
-    return CLONE if FILES == PACKAGE.parent else WHEEL
+    return CLONE if PACKAGE.parent == FILES else WHEEL
 
 
 def line(program: str, *words: str) -> str:

@@ -20,7 +20,7 @@ from tdo_plugin.runtime.signals import ended_by_signal
 GROUPS = {
     "start": {
         "quickstart": "two small systems from nothing to a table",
-        "setup, doctor": "install fairseq; what is wrong, and its fix",
+        "setup, doctor": "install fairseq; check the installation",
     },
     "data": {
         "prepare": "a corpus, ready to be trained on",

@@ -32,8 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "experiments",
         metavar="EXPERIMENTS",
-        help="tdo, opus100, tpdm, tlm, neurons, or a file of your own (experiments.md among the files "
-        "that `tdo doctor` locates describes the format); all for the headline tables of these papers, and one page of them",
+        help="tdo, opus100, tpdm, tlm, neurons, or a file of your own (`tdo doctor` says where "
+        "experiments.md is, which describes the format); all for the headline tables of these "
+        "papers, and one page of them",
     )
     parser.add_argument(
         "rest",

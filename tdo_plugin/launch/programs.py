@@ -25,6 +25,6 @@ def program(words: Sequence[str]) -> list[str]:
         if word in PROGRAMS:
             path = folder / word
             if not path.is_file():
-                raise UserError(f"`{word}` must be installed in {folder}; it is not (tdo doctor)")
+                raise UserError(f"`{word}` must be installed in {folder}; it is not (tdo setup)")
             result[index] = str(path)
     return result

@@ -9,15 +9,13 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from tdo_plugin import __version__
-
-PACKAGES = ("fairseq", "torch", "sacrebleu", "sentencepiece")
+PACKAGES = ("tdo_plugin", "fairseq", "torch", "sacrebleu", "sentencepiece")
 
 
 @cache
 def versions() -> dict[str, str]:
     """Versions of Python and of what results depend on; packages that are missing are left out."""
-    installed = {"python": platform.python_version(), "tdo_plugin": __version__}
+    installed = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
             installed[name] = metadata.version(name)
