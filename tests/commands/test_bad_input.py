@@ -69,7 +69,7 @@ TRAINING = {
     "M below": (("--tdo-target-layer", "-1"), "`--tdo-target-layer` must be from 0 to 2"),
     "adaptation without a stage": (
         ("--tdo-target-layer", "0"),
-        "`--tdo-adaptation-dim` must be 0 where `--tdo-target-layer` is 0",
+        "`--tdo-adaptation-dim` must be 0 if `--tdo-target-layer` is 0",
     ),
     "negative width": (("--tdo-model-dim", "-8"), "`--tdo-model-dim` must be positive; it is -8"),
     "negative FFN": (("--tdo-ffn-dim", "-1"), "must be positive; it is -1"),

@@ -98,7 +98,7 @@ REFUSED = {
     ),
     "one stage": (
         (*BASE, "--arch", "tdo_prefix_decoder_only", "--tdo-lalt", "identity"),
-        r"`--tdo-lalt` must be none where `--tdo-target-layer` is 0: no stage ends",
+        r"`--tdo-lalt` must be none if `--tdo-target-layer` is 0: no stage ends",
     ),
     "a first target symbol of many": (
         (*BASE, *TDO, "--lang-tok-replacing-bos-eos", "--tdo-source-sees-start"),
