@@ -78,7 +78,7 @@ TRAINING = {
     "dropout": (("--dropout", "1.5"), "`--dropout` must be at least 0 and below 1; it is 1.5"),
     "layers of the other topology": (
         ("--tdo-encoder-layers", "2"),
-        "`--tdo-encoder-layers` must be left out where `--tdo-topology` is decoder-only; it is 2",
+        "`--tdo-encoder-layers` must not be set if `--tdo-topology` is decoder-only; it is 2",
     ),
     "InstruCL layer": (
         (*INSTRUCL, "--instrucl-layer", "4"),

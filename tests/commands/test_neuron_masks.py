@@ -90,7 +90,7 @@ def test_trained_on_resumed_and_decoded(begun, tmp_path):
 def test_masks_begin_with_their_checkpoint(begun, tmp_path):
     _, start, on = begun
     for words in ((*on[:-2],), (*on[:-2], "--restore-file", "no.pt", "--reset-optimizer")):
-        with pytest.raises(UserError, match=r"were allocated, where .* no checkpoint was loaded"):
+        with pytest.raises(UserError, match=r"were allocated when .* no checkpoint was loaded"):
             train(tmp_path / "new", *words, "--max-update", "1")
     # in the folder of that checkpoint fairseq would go on with its optimizer
     before = start.read_bytes()

@@ -153,7 +153,7 @@ def test_a_checkpoint_without_a_generator(tmp_path):
     with pytest.raises(UserError) as raised:
         train(tmp_path, *more)
     assert str(raised.value) == (
-        "`--tpdm-new-generator` must be given to go on from a checkpoint without a generator; it "
+        "`--tpdm-new-generator` must be set to resume from a checkpoint without a generator; it "
         "is not"
     )
     train(tmp_path, *more, "--tpdm-new-generator", "--disable-validation")

@@ -176,7 +176,7 @@ def test_layers_at_the_identity_hand_their_input_on(case):
 @pytest.mark.parametrize(
     ("numbers", "message"),
     [
-        ({"init": ("identity",)}, "`--tdo-init` must be one or more of standard, .*; it has identity"),
+        ({"init": ("identity",)}, "must be one or more of standard, .*; it has identity"),
         ({"init": ("standard", "depth-scaled")}, "at most one of .* has standard and depth-scaled"),
         ({"init": ()}, "`--tdo-init` must have at least one name, and each name once"),
         ({"init": ("depth-scaled",) * 2}, "`--tdo-init` must have at least one name"),

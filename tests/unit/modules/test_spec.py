@@ -37,7 +37,7 @@ def test_parts_of_the_source_stand_where_they_are_read(part, base, last):
     for layer in range(last + 1):
         assert getattr(ModelSpec(**base, **{part: layer}), part) == layer
     for layer in (-1, last + 1):
-        with pytest.raises(SpecError, match=f"`{flag}` must be from 1 to {last}, the source layers .* or"):
+        with pytest.raises(SpecError, match=f"`{flag}` must be from 1 to {last}, the .* or"):
             ModelSpec(**base, **{part: layer})
 
 
