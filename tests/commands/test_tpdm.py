@@ -183,11 +183,11 @@ def test_the_module_without_its_losses(tmp_path, caplog):
     flags = (*BASE, *CROSS_ENTROPY, *TPDM[4:], "--max-update", "1", "--disable-validation")
     with caplog.at_level("WARNING"):
         train(tmp_path, *flags)
-    assert "`--criterion` must have the term tpdm to train the positional head" in caplog.text
+    assert "`--criterion` must have the loss term tpdm to train the positional head" in caplog.text
     workers = ("--distributed-world-size", "2", "--ddp-backend", "legacy_ddp")
     args = training_arguments(*flags, *workers)
     task = tasks.setup_task(args)
-    with pytest.raises(UserError, match="`--criterion` must have the term tpdm to train the"):
+    with pytest.raises(UserError, match="`--criterion` must have the loss term tpdm to train the"):
         task.build_criterion(args)
 
 

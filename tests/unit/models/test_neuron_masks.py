@@ -93,7 +93,7 @@ def test_the_file_must_fit(tmp_path, plain):
         ),
         (
             lambda masks: {**masks, first: masks[first][..., 1:]},
-            f"7 neurons of {first}, the model 8",
+            f"7 neurons in {first}, the model 8",
         ),
         (
             lambda masks: {**masks, "layers.7.attention.out": masks[first]},
@@ -112,16 +112,14 @@ def test_masks_begin_with_the_checkpoint_that_was_measured(plain, file, tmp_path
     new.load_state_dict(state, args=begins)
     for name, value in state.items():
         assert torch.equal(new.state_dict()[name], value)
-    with pytest.raises(
-        UserError, match="`--finetune-from-model` must name the checkpoint in"
-    ):
+    with pytest.raises(UserError, match="`--finetune-from-model` must name the checkpoint in"):
         new.load_state_dict(state, args=Namespace(reset_optimizer=False))
     changed = copy.deepcopy(state)
     next(iter(changed.values())).add_(1)
     with pytest.raises(UserError, match="must belong to the checkpoint that training starts from"):
         new.load_state_dict(changed, args=begins)
     new.for_training = False
-    with pytest.raises(UserError, match="must be left out with a checkpoint that was trained with"):
+    with pytest.raises(UserError, match="must not be set for a checkpoint that was trained with"):
         new.load_state_dict(state, args=begins)
 
 
