@@ -153,7 +153,7 @@ def test_erased(begun, tmp_path, capsys):
         (("--general", "1.5"), "`--general` must be from 0 to 1; it is 1.5"),
         (("--specific", "0.5"), "`--specific` and `--pair` must come together"),
         (("--specific", "0.5", "--pair", "en-xx"), "`--pair` must be of two of en, de, fr, es"),
-        (("--specific", "0.5", "--pair", "de-fr"), "must be one that the model's masks know"),
+        (("--specific", "0.5", "--pair", "de-fr"), "must be a pair that the model has a mask for"),
         (("--general", "0.5", "--path", str(start)), "that was trained with --tdo-neuron-masks"),
     ):
         assert cli.main([*words, *options]) == 2

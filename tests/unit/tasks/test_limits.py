@@ -40,8 +40,8 @@ def test_a_batch_that_holds_no_sentence_of_generation():
     line = refused(task, "test", max_tokens=4)
     tokens, lines = longest("test", ("de", "fr"))
     match = re.fullmatch(
-        r"`--max-tokens` must be at least the longest sentence; it is 4, and line (\d+) of de-fr has "
-        r"(\d+) tokens",
+        r"`--max-tokens` must be at least the longest sentence; it is 4, and line (\d+) of de-fr "
+        r"has (\d+) tokens",
         line,
     )
     assert match, line
